@@ -30,6 +30,8 @@ mod futures;
 mod graphs;
 #[path = "task/handles.rs"]
 mod handles;
+#[path = "task/holds.rs"]
+mod holds;
 #[path = "task/layouts.rs"]
 mod layouts;
 #[path = "task/phased.rs"]

@@ -19,6 +19,7 @@
 //! | are cancelled together | [`finish`](tautline_core::task::Cx::finish), [`finish_until`](tautline_core::task::Cx::finish_until) |
 //! | return a value | [`spawn_value`](tautline_core::task::Cx::spawn_value) |
 //! | run when their inputs are there | [`spawn_when`](tautline_core::task::Cx::spawn_when), with cells: [`Ddf`] |
+//! | run outside, and keep a scope open | [`hold`](tautline_core::task::Cx::hold) |
 //! | wait in the middle | [`spawn_async`](tautline_core::task::Cx::spawn_async) |
 //! | proceed in phases | [`phaser`](tautline_core::task::Cx::phaser), [`spawn_phased`](tautline_core::task::Cx::spawn_phased), [`spawn_phased_value`](tautline_core::task::Cx::spawn_phased_value) |
 //! | divide themselves while they run | [`balance`](tautline_core::task::Cx::balance) |
@@ -101,6 +102,32 @@ pub type Cx<'scope, 'env> = tautline_core::task::Cx<'scope, 'env, Node>;
 /// # Ok::<(), tautline::Error>(())
 /// ```
 pub type TaskCx<'scope, 'env> = tautline_core::task::TaskCx<'scope, 'env, Node>;
+
+/// A share of a scope, which any thread may release; see [`task::Hold`](tautline_core::task::Hold).
+///
+/// ```
+/// use std::sync::mpsc;
+/// use tautline::prelude::*;
+/// use tautline::runtime::Hold;
+///
+/// // A thread that is no worker: it answers requests, and then releases the scopes that made them.
+/// let (requests, received) = mpsc::channel::<(u32, mpsc::Sender<u32>, Hold)>();
+/// let server = std::thread::spawn(move || {
+///     for (n, answers, hold) in received {
+///         answers.send(n * n).unwrap();
+///         drop(hold);
+///     }
+/// });
+/// let (answers, answer) = mpsc::channel();
+/// Runtime::new()?.run(|cx| {
+///     cx.scope(|cx| requests.send((6, answers, cx.hold())).unwrap());
+///     assert_eq!(answer.try_recv(), Ok(36)); // sent before the scope has ended
+/// });
+/// drop(requests);
+/// server.join().unwrap();
+/// # Ok::<(), tautline::Error>(())
+/// ```
+pub type Hold = tautline_core::task::Hold<Node>;
 
 /// The workers of a program: they run tasks, phasers and balanced computations.
 ///

@@ -6,6 +6,8 @@
 mod callers;
 #[path = "pool/halves.rs"]
 mod halves;
+#[path = "pool/holds.rs"]
+mod holds;
 #[path = "pool/hooks.rs"]
 mod hooks;
 #[cfg(feature = "deep-recursion")]

@@ -40,6 +40,8 @@ impl Stall {
     pub const TASK: &str = "the end of a task";
     /// A task that a thread outside of the runtime spawns.
     pub const OUTSIDE: &str = "a task from outside";
+    /// The release of a [hold](crate::task::Hold).
+    pub const HOLD: &str = "the release of a hold";
     /// A future that does not state what it waits for: of another library, or of the program.
     pub const FUTURE: &str = "a future";
 
@@ -66,6 +68,12 @@ impl Stall {
         self.waits.iter().all(|waits| waits.on == Self::OUTSIDE)
     }
 
+    /// Returns whether a scope waits for a [hold](Self::HOLD), which may be released from outside: when a message arrives, by a
+    /// device.
+    pub fn has_holds(&self) -> bool {
+        self.waits.iter().any(|waits| waits.on == Self::HOLD)
+    }
+
     /// Returns whether a task waits for a [future](Self::FUTURE) of unknown origin, which may be woken from outside: by a
     /// timer, a socket, another rank.
     pub fn has_unknown(&self) -> bool {
@@ -81,11 +89,11 @@ impl fmt::Display for Stall {
         }
         for (n, Waits { on, count, sites }) in self.waits.iter().enumerate() {
             let comma = if n > 0 { ", " } else { "" };
-            let wait = match count {
-                1 => "wait",
-                _ => "waits",
-            };
-            write!(f, "{comma}{count} {wait} for {on}")?;
+            let plural = if *count == 1 { "" } else { "s" };
+            match *on {
+                Self::HOLD => write!(f, "{comma}{count} hold{plural} not released, taken")?,
+                on => write!(f, "{comma}{count} wait{plural} for {on}")?,
+            }
             for (n, site) in sites.iter().take(SHOWN).enumerate() {
                 let start = if n == 0 { " at" } else { " and" };
                 write!(f, "{start} {site}")?;

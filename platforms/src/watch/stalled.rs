@@ -20,7 +20,9 @@ const LIMIT: Duration = Duration::from_secs(1);
 /// Found some seconds after the program has come to a standstill, by the threads that wait; a runtime without a wait is not
 /// woken for it. The waiting tasks are polled once more, to learn what they wait for, and from which call on. A task
 /// that waits for a future of another library, for a timer or for another rank may be woken from outside, so nothing is
-/// done while there is one, nor while a [`Deadline`](crate::runtime::Deadline) of the process is pending. A task that blocks its thread, in a lock or a blocking wait for a phase, counts as running.
+/// done while there is one, nor while a [`Deadline`](crate::runtime::Deadline) of the process is pending. While a
+/// [`Hold`](crate::runtime::Hold) is not released, a line names the calls that took such holds, and nothing is ended. A task that
+/// blocks its thread, in a lock or a blocking wait for a phase, counts as running.
 ///
 /// ```
 /// use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -84,6 +86,11 @@ impl Stalled {
         };
         let act = move |stall: &Stall| match is_one_pending() {
             true => Stalling::Awaited,
+            // Neither a panic nor another wait ends one for a hold, which may be released later.
+            false if stall.has_holds() => {
+                messages::send(&format!("tautline: {stall}"));
+                Stalling::Reported
+            }
             false => act(stall),
         };
         Some(StallWatch::new(LIMIT, act))

@@ -3,8 +3,8 @@
 //! # Algorithm
 //! A worker that parks in a wait does so for a limited time, if the port has one. Where that elapses, the worker checks whether
 //! all workers rest. If they did twice, and no worker was unparked in between, the waiting tasks are queried: suspended futures
-//! are woken, and polled once more with a [`Probe`]; tasks that wait for cells are members of their scope, with the call that
-//! spawned them. Every worker that waits puts the question to the tasks of its caller, which others may not access. If the
+//! are woken, and polled once more with a [`Probe`]; tasks that wait for cells, and holds, are members of their scope, with the
+//! call that spawned or took them. Every worker that waits puts the question to the tasks of its caller, which others may not access. If the
 //! workers rest again in two checks afterwards, without an unpark in between, the port is given the result: a thread from
 //! outside that acts meanwhile is noticed. The port may request that the waits end: then every worker that waits aborts the
 //! scope of its wait with a panic. A runtime without waits has no such checks, and one that does not wait for long pays one
@@ -202,7 +202,7 @@ impl<P: Host> Pool<P> {
     #[cold]
     pub(in crate::task) fn pass_question(&self, scope: &TaskScope<P>) {
         let root = scope.root_address();
-        let (woken, sites) = scope.waits();
+        let (woken, waits) = scope.waits();
         {
             let mut answers = self.stalls.answers.lock(&self.port);
             if answers.asked.contains(&root) {
@@ -210,8 +210,8 @@ impl<P: Host> Pool<P> {
             }
             answers.asked.push(root);
             answers.woken += woken;
-            for site in sites {
-                answers.stall.add(Stall::CELL, Some(site));
+            for (on, site) in waits {
+                answers.stall.add(on, Some(site));
             }
         }
         scope.wake_suspended();
@@ -253,10 +253,10 @@ impl<P: Host> Pool<P> {
 
     /// Collects what the tasks of all callers wait for; `scope` is one of the worker that inquires.
     fn answered(&self, scope: &TaskScope<P>) -> Stall {
-        let (suspended, sites) = scope.waits();
+        let (suspended, waits) = scope.waits();
         let (mut stall, missing) = self.stop_asking();
-        for site in sites {
-            stall.add(Stall::CELL, Some(site));
+        for (on, site) in waits {
+            stall.add(on, Some(site));
         }
         // Those that no worker could poll.
         for _ in 0..suspended as isize + missing {

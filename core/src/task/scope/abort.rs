@@ -10,7 +10,7 @@ use super::members::{MemberKey, Members};
 use super::{Payload, Scope, ScopePool};
 use crate::finish::Reason;
 use crate::sync::{Guard, Ordering};
-use crate::watch::Site;
+use crate::watch::{Site, Stall};
 use alloc::vec::Vec;
 use core::ptr::NonNull;
 use core::task::Waker;
@@ -35,6 +35,16 @@ impl<S: ScopePool> Scope<S> {
     /// Removes a task that has become ready.
     pub(crate) fn remove_waiting(&self, key: MemberKey) {
         self.members().remove_waiting(key);
+    }
+
+    /// Registers a hold, which the call at `site` took.
+    pub(crate) fn add_hold(&self, site: Site) {
+        self.members().add_hold(site);
+    }
+
+    /// Removes a hold that is about to be released.
+    pub(crate) fn remove_hold(&self, site: Site) {
+        self.members().remove_hold(site);
     }
 
     fn members(&self) -> Guard<'_, Members<S::Waiting>> {
@@ -71,13 +81,14 @@ impl<S: ScopePool> Scope<S> {
         futures.into_iter().for_each(|waker| wake(port, waker));
     }
 
-    /// Returns the number of suspended futures of this scope and of all scopes around it, and the calls of their tasks that wait
-    /// for cells.
-    pub(crate) fn waits(&self) -> (usize, Vec<Site>) {
+    /// Returns the number of suspended futures of this scope and of all scopes around it, and what else their end waits for:
+    /// cells and holds, with the calls that wait for or took them.
+    pub(crate) fn waits(&self) -> (usize, Vec<(&'static str, Site)>) {
         let members = self.members();
         // SAFETY: a member, under the lock of the members.
-        let sites = members.waiting(|task| unsafe { S::site(task) });
-        (members.wakers().len(), sites)
+        let mut waits = members.waiting(|task| (Stall::CELL, unsafe { S::site(task) }));
+        waits.extend(members.holds().map(|site| (Stall::HOLD, site)));
+        (members.wakers().len(), waits)
     }
 
     /// Aborts the scope. Later causes are discarded.

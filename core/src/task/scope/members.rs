@@ -1,8 +1,10 @@
-//! The members of a scope that are in no queue: suspended futures, and tasks that wait for a cell.
+//! The members of a scope that are in no queue: suspended futures, tasks that wait for a cell, and holds.
 
+use crate::watch::Site;
 use alloc::vec::Vec;
+use core::iter::repeat_n;
 use core::num::NonZero;
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 use core::task::Waker;
 
 /// The key of a registered member.
@@ -50,10 +52,12 @@ impl<T> Registry<T> {
     }
 }
 
-/// The members that are in no queue, and must be notified if their scope is aborted.
+/// The members that are in no queue. Futures and tasks must be notified if their scope is aborted.
 pub(super) struct Members<W> {
     suspended: Registry<Waker>,
     waiting: Registry<NonNull<W>>,
+    /// The number of holds by the call that took them, at least 1.
+    holds: Vec<(Site, usize)>,
 }
 
 impl<W> Members<W> {
@@ -61,6 +65,7 @@ impl<W> Members<W> {
         Self {
             suspended: Registry::new(),
             waiting: Registry::new(),
+            holds: Vec::new(),
         }
     }
 
@@ -80,6 +85,34 @@ impl<W> Members<W> {
 
     pub(super) fn remove_waiting(&mut self, key: MemberKey) {
         self.waiting.remove(key);
+    }
+
+    /// Counts one more hold that the call at `site` took.
+    pub(super) fn add_hold(&mut self, site: Site) {
+        match self.at_hold(site) {
+            Some(at) => self.holds[at].1 += 1,
+            None => self.holds.push((site, 1)),
+        }
+    }
+
+    /// Removes a hold that [`add_hold`](Self::add_hold) counted.
+    pub(super) fn remove_hold(&mut self, site: Site) {
+        let at = self.at_hold(site).expect("the hold was counted");
+        self.holds[at].1 -= 1;
+        if self.holds[at].1 == 0 {
+            self.holds.swap_remove(at);
+        }
+    }
+
+    fn at_hold(&self, site: Site) -> Option<usize> {
+        let mut sites = self.holds.iter();
+        sites.position(|&(other, _)| ptr::eq(other, site))
+    }
+
+    /// Returns the calls that took the holds, one for each hold.
+    pub(super) fn holds(&self) -> impl Iterator<Item = Site> {
+        let holds = self.holds.iter();
+        holds.flat_map(|&(site, count)| repeat_n(site, count))
     }
 
     /// Returns the wakers of all suspended futures.
