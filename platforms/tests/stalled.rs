@@ -4,6 +4,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 use tautline::prelude::*;
@@ -154,6 +155,20 @@ fn run(program: &str) {
                 cycle.join(cx).unwrap();
             });
         }
+        "held" => thread::scope(|threads| {
+            let released = &AtomicBool::new(false);
+            runtime().run(|cx| {
+                let holds = [cx.hold(), cx.hold()];
+                cx.spawn_when(&a, |_, _| println!("got it"));
+                threads.spawn(|| {
+                    thread::sleep(LATE);
+                    a.put(1).unwrap();
+                    released.store(true, Relaxed);
+                    drop(holds);
+                });
+            });
+            assert!(released.load(Relaxed));
+        }),
         "busy" => runtime().run(|cx| {
             cx.scope(|cx| {
                 cx.spawn_when(&a, |_, _| println!("put"));
@@ -249,6 +264,28 @@ fn a_late_put_is_reported_and_waited_for() {
         text.contains("1 wait for a cell at platforms/tests/stalled.rs:"),
         "{text}"
     );
+}
+
+/// Holds are named, and end nothing: another thread may release them, and put the cell.
+#[test]
+fn holds_are_reported_and_waited_for() {
+    thread::scope(|threads| {
+        for stalled in ["report", "panic", "abort"] {
+            threads.spawn(move || {
+                let (succeeded, text) = ends("held", stalled);
+                assert!(succeeded, "{stalled}: {text}");
+                assert_eq!(
+                    text.matches("tautline: nothing can go on").count(),
+                    1,
+                    "{text}"
+                );
+                for wait in ["1 wait for a cell at ", "2 holds not released, taken at "] {
+                    let wait = format!("{wait}platforms/tests/stalled.rs:");
+                    assert!(text.contains(&wait), "{stalled}: {text}");
+                }
+            });
+        }
+    });
 }
 
 /// What may be woken from outside, and what runs, is no standstill, even where that would panic.

@@ -65,13 +65,24 @@ impl<T> Ddf<T> {
         }
     }
 
-    /// Fills the cell and releases all of its waiters, on this thread, before it returns.
+    /// Fills the cell and releases all of its waiters, on this thread, before it returns. Any thread may call it: tasks that it
+    /// releases are queued in their pool, and a worker is woken for them.
     ///
     /// ```
     /// # use tautline_core::flow::Ddf;
     /// let cell = Ddf::new();
     /// assert!(cell.put(1).is_ok());
     /// assert_eq!(cell.put(2).unwrap_err().0, 2); // returned
+    /// ```
+    ///
+    /// By a thread that is no worker:
+    /// ```
+    /// # use tautline_core::{flow::Ddf, port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// static RECEIVED: Ddf<u32> = Ddf::new();
+    /// std::thread::spawn(|| RECEIVED.put(42).unwrap());
+    /// cx.scope(|cx| cx.spawn_when(&RECEIVED, |n, _| assert_eq!(*n, 42)));
+    /// # }
     /// ```
     ///
     /// # Errors

@@ -2,11 +2,12 @@
 //! values are never put.
 
 use super::WORKERS;
-use super::crew::{Cx, on, panic_of, wait_until};
+use super::crew::{Cx, on, panic_of, run_on, wait_until, within};
 use std::panic::panic_any;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::thread;
+use tautline_core::WorkerId;
 use tautline_core::finish::Reason;
 use tautline_core::flow::{Ddf, Inputs, Latch, NotReady};
 
@@ -269,6 +270,28 @@ fn a_put_from_outside_is_found() {
             });
             assert_eq!(runs.into_inner(), 12);
         }
+    }
+}
+
+/// The same where all workers are parked: one is woken. The task in turn releases one that awaits a cell.
+#[test]
+fn a_put_from_outside_wakes_an_idle_pool() {
+    for workers in WORKERS {
+        let (cell, next, got) = (Ddf::new(), Ddf::new(), AtomicUsize::new(0));
+        within(workers, |pool| {
+            thread::scope(|threads| {
+                threads.spawn(|| {
+                    let parked = |w| pool.port().is_parked(WorkerId(w as u32));
+                    wait_until("all are parked", || (0..workers).all(parked));
+                    cell.put(3).unwrap();
+                });
+                run_on(pool, |cx| {
+                    cx.spawn_when(&cell, |n, _| next.put(2 * n).unwrap());
+                    cx.spawn_async(|_| async { got.store(*next.wait().await, SeqCst) });
+                });
+            });
+        });
+        assert_eq!(got.into_inner(), 6, "{workers} workers");
     }
 }
 

@@ -6,11 +6,12 @@ use loom::thread;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use tautline_core::WorkerId;
+use tautline_core::flow::Ddf;
 use tautline_core::task::{Hold, Pool, Wait};
 use tautline_verify::model::Model;
 
 /// Runs `body` on the only worker of a pool, which is dropped afterwards.
-fn alone<R>(body: impl for<'s, 'e> FnOnce(&mut Cxt<'s, 'e>) -> R) -> Result<R, Payload> {
+fn alone<'e, R>(body: impl for<'s> FnOnce(&mut Cxt<'s, 'e>) -> R) -> Result<R, Payload> {
     let pool = Pool::new(Machine::new(1), 1);
     let outcome = pool.with_seat(WorkerId(0), |seat| {
         catch_unwind(AssertUnwindSafe(|| seat.run(body)))
@@ -33,7 +34,7 @@ fn release_later(hold: Hold<Machine>, cell: &Arc<Cell>, value: usize) {
 /// the run, after which the pool is dropped.
 #[test]
 fn hold_released() {
-    Model::new("hold_released").bound(3).floor(1).check(|| {
+    Model::new("hold_released").floor(2_000).check(|| {
         let cell = Arc::new(Cell::default());
         alone(|cx| release_later(cx.hold(), &cell, 1)).unwrap();
         assert_eq!(cell.get(), 1, "released, but the cause is not visible");
@@ -43,34 +44,41 @@ fn hold_released() {
 /// The same with a scope inside, whose owner parks at once, and two holds: the last one wakes it.
 #[test]
 fn hold_two_released() {
-    Model::new("hold_two_released").bound(2).floor(1).check(|| {
-        let cells: [Arc<Cell>; 2] = Default::default();
-        let seen = alone(|cx| {
-            cx.scope_with(Wait::Park, |cx| {
-                for (n, cell) in cells.iter().enumerate() {
-                    release_later(cx.hold(), cell, n + 1);
-                }
+    Model::new("hold_two_released")
+        .bound(2)
+        .floor(2_300)
+        .check(|| {
+            let cells: [Arc<Cell>; 2] = Default::default();
+            let seen = alone(|cx| {
+                cx.scope_with(Wait::Park, |cx| {
+                    for (n, cell) in cells.iter().enumerate() {
+                        release_later(cx.hold(), cell, n + 1);
+                    }
+                });
+                cells.each_ref().map(|cell| cell.get())
             });
-            cells.each_ref().map(|cell| cell.get())
+            assert_eq!(seen.unwrap(), [1, 2]);
         });
-        assert_eq!(seen.unwrap(), [1, 2]);
-    });
 }
 
-/// A hold fails: the owner gets the payload and observes what preceded; the thread does not access the scope afterwards.
+/// A hold fails while the owner spawns a task that waits for a cell: that task is dropped, by the thread or by the owner, which
+/// gets the payload and observes what preceded. The thread does not access the scope afterwards.
 #[test]
 fn hold_fails() {
-    Model::new("hold_fails").bound(3).floor(1).check(|| {
-        let cell = Arc::new(Cell::default());
+    Model::new("hold_fails").bound(3).floor(5_100).check(|| {
+        let (cell, token, never) = (Arc::new(Cell::default()), Arc::new(()), Ddf::<()>::new());
         let outcome = alone(|cx| {
             let (hold, cell) = (cx.hold(), Arc::clone(&cell));
             thread::spawn(move || {
                 cell.set(1);
                 hold.fail(Box::new(7_usize));
             });
+            let theirs = Arc::clone(&token);
+            cx.spawn_when(&never, move |(), _| drop(theirs));
         });
         assert_eq!(outcome.map_err(number_of).err(), Some(7));
         assert_eq!(cell.get(), 1, "failed, but the cause is not visible");
+        assert_eq!(Arc::strong_count(&token), 1, "the task is left");
     });
 }
 
@@ -78,7 +86,7 @@ fn hold_fails() {
 /// woken, or has gone, and the pool waits for the thread.
 #[test]
 fn hold_async() {
-    Model::new("hold_async").bound(2).floor(1).check(|| {
+    Model::new("hold_async").bound(3).floor(4_700).check(|| {
         let cell = Arc::new(Cell::default());
         let seen = alone(|cx| {
             let task = cx.task();

@@ -108,8 +108,8 @@ impl<'scope, P: Host> Cx<'scope, '_, P> {
         self.pool().bind(domain, task);
     }
 
-    /// Spawns `body` with the values of `inputs` as soon as all of them are full, on the worker that puts the last one. One
-    /// allocation.
+    /// Spawns `body` with the values of `inputs` as soon as all of them are full, on the worker that puts the last one, or on
+    /// any if a thread outside of the pool does. One allocation.
     ///
     /// `inputs` is a reference to a cell, or a tuple of up to eight, an array, a slice or a vector of such references. The scope does not
     /// end before all of them are put. A runtime reports a program in which nothing else can go on, with this call.
