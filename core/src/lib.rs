@@ -23,6 +23,7 @@
 //! | | [`finish`] | termination detection |
 //! | | [`flow`] | cells that are put once, and what waits for them |
 //! | | [`collective`] | collective operations over ranks |
+//! | | [`comm`] | messages between ranks as tasks of one worker |
 //! | | [`defer`] | loops over ranks, balanced by messages |
 //! | | `wire` | values as bytes, and the channels of a process over one link |
 //! | drivers | [`glb`] | global load balancing: one place, step by step |
@@ -33,7 +34,7 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `alloc` (default) | what needs an allocator: `glb`, `hierarchy`, `loops`, `phaser`, `task`, growable deques |
-//! | `distributed` (default) | protocols between memories: `collective`, `defer`, finishes over places (`finish::Finishes`) |
+//! | `distributed` (default) | protocols between memories: `collective`, `comm`, `defer`, finishes over places (`finish::Finishes`) |
 //! | `wire` | `distributed`, and `wire`: encoding by serde and postcard; balanced computations over ranks |
 //! | `baseline` | the phasers of Habanero Java, for comparison |
 //!
@@ -96,6 +97,8 @@ extern crate alloc;
 pub mod channel;
 #[cfg(feature = "distributed")]
 pub mod collective;
+#[cfg(feature = "distributed")]
+pub mod comm;
 #[cfg(feature = "distributed")]
 pub mod defer;
 pub mod deque;

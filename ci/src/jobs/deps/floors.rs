@@ -43,6 +43,7 @@ const FLOORS: &[(Floor, &[&str])] = &[
             "relocate",
             "partition",
             "collective",
+            "comm",
             "wire",
         ],
     ),

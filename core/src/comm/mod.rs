@@ -1,0 +1,41 @@
+//! Communication as tasks: any thread submits operations, one worker performs them.
+//!
+//! | part | kind | what it does |
+//! |---|---|---|
+//! | [`Tasks`] | word | takes operations from any thread; tasks are recycled |
+//! | [`Worker`] | driver | starts tasks in order and completes them, step by step |
+//! | [`Carrier`] | port | moves messages: a [`Messenger`], or a library that has requests |
+//! | [`Matching`] | protocol | which receive takes which message |
+//! | [`Messenger`] | protocol | the carrier over a channel of the program ([`Mail`]) |
+//!
+//! # Algorithm
+//! The communication worker of Chatterjee 2013 (section 4.3, HC-COMM): the only thread of a rank that communicates; every call of
+//! the other threads is a task for it. What differs:
+//! - Tasks wait in a queue, so that the messages of a thread are sent in its order (`slot`).
+//! - Nothing blocks the worker, so it serves other ranks while an operation of this one is outstanding.
+//! - Operations end by [`Complete`], whatever carries them; how a task waits for that is not decided here.
+//!
+//! # Completion
+//! In this order: the outcome is known; [`Complete::complete`] puts the request and releases the share of the enclosing scope;
+//! then the slot is available.
+#![deny(unsafe_code)]
+
+mod carrier;
+mod error;
+mod matching;
+mod operation;
+#[allow(
+    unsafe_code,
+    reason = "slots that the lists pass between threads: see its head"
+)]
+mod slot;
+mod tasks;
+mod worker;
+
+pub use carrier::{Bounds, Carrier};
+pub use error::Error;
+pub use matching::{End, Incoming, Limits, Mail, Matching, Messenger, News, Packet};
+pub use operation::{CommId, Complete, Done, Envelope, Operation, Outcome, Pattern, Status, Tag};
+pub use slot::{State, Ticket};
+pub use tasks::Tasks;
+pub use worker::Worker;

@@ -1,0 +1,173 @@
+//! What a task may request of the communication worker, and what becomes of it.
+
+use super::error::Error;
+use super::slot::Ticket;
+use crate::id::Rank;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// A communicator: messages of one are never received in another. The ranks of a program agree on its number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
+pub struct CommId(pub u32);
+
+impl fmt::Display for CommId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "communicator {}", self.0)
+    }
+}
+
+/// What a message is about, chosen by the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
+pub struct Tag(pub u32);
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "tag {}", self.0)
+    }
+}
+
+/// The messages that a receive or a probe accepts.
+///
+/// ```
+/// use tautline_core::Rank;
+/// use tautline_core::comm::{CommId, Envelope, Pattern, Tag};
+///
+/// let envelope = Envelope { comm: CommId(0), source: Rank(3), tag: Tag(7), bytes: 80 };
+/// assert!(Pattern::any(CommId(0)).accepts(&envelope));
+/// assert!(!Pattern { tag: Some(Tag(8)), ..Pattern::any(CommId(0)) }.accepts(&envelope));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// The communicator.
+    pub comm: CommId,
+    /// The sender; `None`: any rank.
+    pub source: Option<Rank>,
+    /// The tag; `None`: any.
+    pub tag: Option<Tag>,
+}
+
+impl Pattern {
+    /// Returns the pattern of all messages of a communicator.
+    pub const fn any(comm: CommId) -> Self {
+        Self {
+            comm,
+            source: None,
+            tag: None,
+        }
+    }
+
+    /// Whether a message with this envelope may be received.
+    pub fn accepts(&self, envelope: &Envelope) -> bool {
+        self.comm == envelope.comm
+            && self.source.is_none_or(|source| source == envelope.source)
+            && self.tag.is_none_or(|tag| tag == envelope.tag)
+    }
+}
+
+/// What is known of a message without its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// The communicator.
+    pub comm: CommId,
+    /// The sender.
+    pub source: Rank,
+    /// The tag.
+    pub tag: Tag,
+    /// The length of the body.
+    pub bytes: usize,
+}
+
+/// An operation that a communication task performs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Sends a message. It ends when the message has left, which may be long before its receive.
+    Send {
+        /// The communicator.
+        comm: CommId,
+        /// The receiver; may be this rank.
+        to: Rank,
+        /// The tag.
+        tag: Tag,
+        /// The message.
+        body: Vec<u8>,
+    },
+    /// Receives the first message that the pattern accepts and no earlier receive takes.
+    Receive {
+        /// Which message.
+        pattern: Pattern,
+        /// The greatest length of its body. A longer one is lost, and the receive ends with [`Error::Truncated`].
+        limit: usize,
+    },
+    /// Waits until there is a message for a receive of this pattern, without taking it.
+    Probe {
+        /// Which message.
+        pattern: Pattern,
+    },
+    /// Withdraws a receive or a probe, which ends with [`Status::is_cancelled`] unless it has matched a message. Has no effect
+    /// on a send, nor on a task that has ended. Ends at once.
+    Cancel(Ticket),
+    /// Ends the use of a communicator: its pending receives and probes, and all later operations, end with [`Error::Freed`];
+    /// its messages are dropped. Ends at once.
+    Free(CommId),
+}
+
+/// What is known of an operation that has ended without an error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// The sender of the message; `None` if there is no message.
+    pub source: Option<Rank>,
+    /// The tag of the message; `None` if there is no message.
+    pub tag: Option<Tag>,
+    /// The length of the message.
+    pub bytes: usize,
+    /// Whether the operation was withdrawn.
+    pub is_cancelled: bool,
+}
+
+impl Status {
+    /// The status of an operation that was withdrawn.
+    pub const CANCELLED: Self = Self {
+        source: None,
+        tag: None,
+        bytes: 0,
+        is_cancelled: true,
+    };
+
+    /// Returns the status of a message.
+    pub const fn of(envelope: &Envelope) -> Self {
+        Self {
+            source: Some(envelope.source),
+            tag: Some(envelope.tag),
+            bytes: envelope.bytes,
+            is_cancelled: false,
+        }
+    }
+}
+
+/// The end of an operation without an error.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// What is known of it.
+    pub status: Status,
+    /// The message of a receive; else empty.
+    pub body: Vec<u8>,
+}
+
+/// The end of an operation.
+pub type Outcome = Result<Done, Error>;
+
+/// What is done when a communication task has ended: its request is put, then its share of the enclosing scope released.
+pub trait Complete: Send + Sync {
+    /// Called once, by the communication worker, while the task is [`Completed`](super::State::Completed); or by the thread that
+    /// submits the task, if the worker is gone. Must return soon, and must not panic. It may submit further tasks.
+    fn complete(self: Arc<Self>, outcome: Outcome);
+}
+
+impl<F: Fn(Outcome) + Send + Sync> Complete for F {
+    fn complete(self: Arc<Self>, outcome: Outcome) {
+        self(outcome);
+    }
+}
