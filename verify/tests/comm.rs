@@ -1,0 +1,293 @@
+//! Models of `tautline_core::comm` (V9 and V10).
+#![cfg(tautline_loom)]
+
+use loom::cell::UnsafeCell;
+use loom::sync::Notify;
+use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use loom::thread;
+use std::sync::{Arc, Mutex};
+use tautline_core::Rank;
+use tautline_core::comm::*;
+use tautline_verify::model::Model;
+
+const WORLD: CommId = CommId(0);
+
+/// Ends sends at once, and receives never. Used by one thread at a time.
+#[derive(Default)]
+struct Instant {
+    /// The tags of the sends, in order.
+    sent: Vec<u32>,
+}
+
+/// A carrier that the test looks at after the worker has moved.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Instant>>);
+
+impl Shared {
+    fn sent(&self) -> Vec<u32> {
+        self.0.lock().unwrap().sent.clone()
+    }
+}
+
+impl Carrier for Shared {
+    fn bounds(&self) -> Bounds {
+        Bounds {
+            ranks: 1,
+            last_tag: Tag(100),
+        }
+    }
+
+    fn send(&mut self, _: Ticket, _: CommId, _: Rank, tag: Tag, body: Vec<u8>) -> Option<Outcome> {
+        assert_eq!(body, [tag.0 as u8], "the body that was submitted");
+        self.0.lock().unwrap().sent.push(tag.0);
+        Some(Ok(Done::default()))
+    }
+
+    fn receive(&mut self, _: Ticket, _: Pattern, _: usize) -> Option<Outcome> {
+        None
+    }
+
+    fn probe(&mut self, _: Ticket, _: Pattern) -> Option<Outcome> {
+        None
+    }
+
+    fn cancel(&mut self, _: Ticket) {}
+
+    fn free(&mut self, _: CommId) {}
+
+    fn progress(&mut self, _: &mut dyn FnMut(Ticket, Outcome)) -> bool {
+        false
+    }
+}
+
+/// A value that loom checks: its accesses must not be concurrent.
+#[derive(Default)]
+struct Passed(UnsafeCell<usize>);
+
+impl Passed {
+    fn add(&self) {
+        // SAFETY: loom checks that no access is concurrent.
+        self.0.with_mut(|value| unsafe { *value += 1 });
+    }
+
+    fn get(&self) -> usize {
+        // SAFETY: loom checks that no access is concurrent.
+        self.0.with(|value| unsafe { *value })
+    }
+}
+
+// SAFETY: loom checks that no access is concurrent.
+unsafe impl Sync for Passed {}
+// SAFETY: a number.
+unsafe impl Send for Passed {}
+
+struct Scene {
+    worker: Worker<Shared>,
+    carrier: Shared,
+    ended: Arc<AtomicUsize>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let carrier = Shared::default();
+        Self {
+            worker: Worker::new(carrier.clone(), Arc::new(|| ())),
+            carrier,
+            ended: Arc::new(AtomicUsize::new(0)),
+        }
+    }
+
+    fn submitter(&self) -> Submitter {
+        Submitter {
+            tasks: self.worker.tasks().clone(),
+            ended: Arc::clone(&self.ended),
+        }
+    }
+
+    /// Runs steps until `count` sends have ended.
+    fn wait_for(&mut self, count: usize) {
+        while self.ended.load(Relaxed) < count {
+            if !self.worker.step() {
+                thread::yield_now();
+            }
+        }
+    }
+}
+
+/// Submits tasks that count their ends.
+struct Submitter {
+    tasks: Tasks,
+    ended: Arc<AtomicUsize>,
+}
+
+impl Submitter {
+    fn submit(&self, operation: Operation) -> Ticket {
+        let ended = Arc::clone(&self.ended);
+        let done = move |_: Outcome| _ = ended.fetch_add(1, Relaxed);
+        self.tasks.submit(operation, Arc::new(done))
+    }
+
+    fn send(&self, tag: u32) -> Ticket {
+        self.submit(send(tag))
+    }
+
+    fn receive(&self) -> Ticket {
+        let pattern = Pattern::any(WORLD);
+        self.submit(Operation::Receive { pattern, limit: 0 })
+    }
+}
+
+fn send(tag: u32) -> Operation {
+    Operation::Send {
+        comm: WORLD,
+        to: Rank(0),
+        tag: Tag(tag),
+        body: vec![tag as u8],
+    }
+}
+
+/// V10: two producers of two messages: each started once, those of a producer in its order.
+#[test]
+fn comm_producers() {
+    Model::new("comm_producers")
+        .bound(2)
+        .floor(1_000)
+        .check(|| {
+            let mut scene = Scene::new();
+            let producers = [10, 20].map(|first| {
+                let own = scene.submitter();
+                thread::spawn(move || {
+                    own.send(first);
+                    own.send(first + 1);
+                })
+            });
+            scene.wait_for(4);
+            producers.into_iter().for_each(|p| p.join().unwrap());
+            let mut sent = scene.carrier.sent();
+            for first in [10, 20] {
+                let at = |tag| sent.iter().position(|t| *t == tag).expect("it is sent");
+                assert!(at(first) < at(first + 1), "{sent:?}");
+            }
+            sent.sort_unstable();
+            assert_eq!(sent, [10, 11, 20, 21]);
+            assert!(scene.worker.is_idle());
+        });
+}
+
+/// V9: what the producer did before it submitted a task is visible to its completion.
+#[test]
+fn comm_prescribed() {
+    Model::new("comm_prescribed").floor(5).check(|| {
+        let mut scene = Scene::new();
+        let passed = Arc::new(Passed::default());
+        let (tasks, theirs) = (scene.worker.tasks().clone(), Arc::clone(&passed));
+        let ended = Arc::clone(&scene.ended);
+        let producer = thread::spawn(move || {
+            theirs.add();
+            let done = move |_: Outcome| {
+                assert_eq!(theirs.get(), 1);
+                ended.fetch_add(1, Relaxed);
+            };
+            tasks.submit(send(1), Arc::new(done));
+        });
+        scene.wait_for(1);
+        producer.join().unwrap();
+    });
+}
+
+/// V9: a slot is used again only after the completion of its task.
+#[test]
+fn comm_reuse() {
+    Model::new("comm_reuse").floor(10).check(|| {
+        let mut scene = Scene::new();
+        let completed = Arc::new(Passed::default());
+        let theirs = Arc::clone(&completed);
+        let tasks = scene.worker.tasks().clone();
+        let first = tasks.submit(send(1), Arc::new(move |_: Outcome| theirs.add()));
+        let own = scene.submitter();
+        let worker = thread::spawn(move || {
+            scene.worker.step();
+            scene
+        });
+        let second = own.send(2);
+        if second.index() == first.index() {
+            assert_eq!(completed.get(), 1);
+        }
+        let mut scene = worker.join().unwrap();
+        scene.wait_for(1);
+        assert_eq!(scene.carrier.sent(), [1, 2]);
+        assert!(scene.worker.tasks().slots() <= 2);
+    });
+}
+
+/// Two threads allocate while one of them recycles: no slot is given to two tasks, also if the list has changed and changed
+/// back under a delayed pop.
+#[test]
+fn comm_recycle() {
+    Model::new("comm_recycle").bound(3).floor(300).check(|| {
+        let mut scene = Scene::new();
+        let own = scene.submitter();
+        own.send(1);
+        own.send(2);
+        scene.worker.step();
+        let theirs = scene.submitter();
+        let other = thread::spawn(move || {
+            // One of the two slots is available again, and the other is not.
+            theirs.send(3);
+            theirs.receive();
+            scene.worker.step();
+            scene
+        });
+        own.send(4);
+        own.send(5);
+        let mut scene = other.join().unwrap();
+        scene.wait_for(5);
+        let mut sent = scene.carrier.sent();
+        sent.sort_unstable();
+        assert_eq!(sent, [1, 2, 3, 4, 5]);
+        assert!(scene.worker.tasks().slots() <= 4);
+    });
+}
+
+/// A task that is submitted while the worker ends is completed once.
+#[test]
+fn comm_closed() {
+    Model::new("comm_closed").floor(5).check(|| {
+        let scene = Scene::new();
+        let (own, ended) = (scene.submitter(), Arc::clone(&scene.ended));
+        let producer = thread::spawn(move || {
+            own.send(1);
+            own.send(2);
+        });
+        drop(scene);
+        producer.join().unwrap();
+        assert_eq!(ended.load(Relaxed), 2);
+    });
+}
+
+/// A worker that waits for its bell whenever nothing moves takes every task.
+#[test]
+fn comm_bell() {
+    Model::new("comm_bell").bound(3).floor(50).check(|| {
+        let notify = Arc::new(Notify::new());
+        let bell = Arc::clone(&notify);
+        let carrier = Shared::default();
+        let mut worker = Worker::new(carrier.clone(), Arc::new(move || bell.notify()));
+        let ended = Arc::new(AtomicUsize::new(0));
+        let own = Submitter {
+            tasks: worker.tasks().clone(),
+            ended: Arc::clone(&ended),
+        };
+        let producer = thread::spawn(move || {
+            own.send(1);
+            own.send(2);
+        });
+        while ended.load(Relaxed) < 2 {
+            if !worker.step() {
+                notify.wait();
+            }
+        }
+        producer.join().unwrap();
+        assert_eq!(carrier.sent(), [1, 2]);
+    });
+}
