@@ -151,7 +151,7 @@ fn send(tag: u32) -> Operation {
 fn comm_producers() {
     Model::new("comm_producers")
         .bound(2)
-        .floor(1_000)
+        .floor(30_000)
         .check(|| {
             let mut scene = Scene::new();
             let producers = [10, 20].map(|first| {
@@ -177,7 +177,7 @@ fn comm_producers() {
 /// V9: what the producer did before it submitted a task is visible to its completion.
 #[test]
 fn comm_prescribed() {
-    Model::new("comm_prescribed").floor(5).check(|| {
+    Model::new("comm_prescribed").floor(6).check(|| {
         let mut scene = Scene::new();
         let passed = Arc::new(Passed::default());
         let (tasks, theirs) = (scene.worker.tasks().clone(), Arc::clone(&passed));
@@ -198,7 +198,7 @@ fn comm_prescribed() {
 /// V9: a slot is used again only after the completion of its task.
 #[test]
 fn comm_reuse() {
-    Model::new("comm_reuse").floor(10).check(|| {
+    Model::new("comm_reuse").floor(7).check(|| {
         let mut scene = Scene::new();
         let completed = Arc::new(Passed::default());
         let theirs = Arc::clone(&completed);
@@ -224,7 +224,7 @@ fn comm_reuse() {
 /// back under a delayed pop.
 #[test]
 fn comm_recycle() {
-    Model::new("comm_recycle").bound(3).floor(300).check(|| {
+    Model::new("comm_recycle").bound(3).floor(5_000).check(|| {
         let mut scene = Scene::new();
         let own = scene.submitter();
         own.send(1);
@@ -252,7 +252,7 @@ fn comm_recycle() {
 /// A task that is submitted while the worker ends is completed once.
 #[test]
 fn comm_closed() {
-    Model::new("comm_closed").floor(5).check(|| {
+    Model::new("comm_closed").floor(60).check(|| {
         let scene = Scene::new();
         let (own, ended) = (scene.submitter(), Arc::clone(&scene.ended));
         let producer = thread::spawn(move || {
@@ -268,7 +268,7 @@ fn comm_closed() {
 /// A worker that waits for its bell whenever nothing moves takes every task.
 #[test]
 fn comm_bell() {
-    Model::new("comm_bell").bound(3).floor(50).check(|| {
+    Model::new("comm_bell").bound(3).floor(120).check(|| {
         let notify = Arc::new(Notify::new());
         let bell = Arc::clone(&notify);
         let carrier = Shared::default();
