@@ -14,3 +14,5 @@ mod net;
 mod opening;
 #[path = "wire/random.rs"]
 mod random;
+#[path = "wire/tasks.rs"]
+mod tasks;

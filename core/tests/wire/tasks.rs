@@ -1,0 +1,169 @@
+//! Communication tasks over a channel: what a program has to connect.
+
+use crate::net::{Net, Wire};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use tautline_core::comm::{
+    CommId, Error, Limits, Mail, Messenger, News, Operation, Outcome, Packet, Pattern, Tag, Worker,
+};
+use tautline_core::wire::{self, Channel, Exchange, Garbled, Receiver, unpack};
+use tautline_core::{PlaceId, Rank};
+
+/// What has arrived, put by the turns of the exchange, and taken by the communication worker.
+type Arrived = Arc<Mutex<VecDeque<News>>>;
+
+struct ToWorker(Arrived);
+
+impl Receiver for ToWorker {
+    fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Garbled> {
+        let news = News::Packet(Rank(from.0), unpack(body)?);
+        self.0.lock().unwrap().push_back(news);
+        Ok(())
+    }
+
+    fn lost(&self, error: &wire::Error) -> bool {
+        let wire::Cause::Lost { doing } = error.cause else {
+            panic!("{error}");
+        };
+        let news = News::Lost(error.peer, doing);
+        self.0.lock().unwrap().push_back(news);
+        true
+    }
+}
+
+struct OverChannel {
+    here: Rank,
+    ranks: u32,
+    channel: Channel<Packet>,
+    arrived: Arrived,
+}
+
+impl Mail for OverChannel {
+    fn here(&self) -> Rank {
+        self.here
+    }
+
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn send(&mut self, to: Rank, packet: Packet) {
+        self.channel
+            .send(PlaceId(self.here.0), PlaceId(to.0), packet);
+    }
+
+    fn poll(&mut self) -> Option<News> {
+        self.arrived.lock().unwrap().pop_front()
+    }
+}
+
+type CommWorker = Worker<Messenger<OverChannel>>;
+
+/// The exchanges of all ranks, with a communication worker each.
+fn ranks(count: usize, eager: usize) -> (Net, Vec<Exchange<Wire>>, Vec<CommWorker>) {
+    let (net, exchanges) = Net::exchanges(count, wire::Limits::default());
+    let worker = |exchange: &Exchange<Wire>| {
+        exchange.tolerate_losses();
+        let arrived = Arrived::default();
+        let mail = OverChannel {
+            here: exchange.here(),
+            ranks: exchange.ranks(),
+            channel: exchange.open("tasks", 1, ToWorker(Arc::clone(&arrived))),
+            arrived,
+        };
+        Worker::new(Messenger::new(mail, Limits { eager }), Arc::new(|| ()))
+    };
+    let workers = exchanges.iter().map(worker).collect();
+    (net, exchanges, workers)
+}
+
+type Ended = Arc<Mutex<Option<Outcome>>>;
+
+fn submit(worker: &CommWorker, operation: Operation) -> Ended {
+    let ended = Ended::default();
+    let put = Arc::clone(&ended);
+    let done = move |outcome| *put.lock().unwrap() = Some(outcome);
+    worker.tasks().submit(operation, Arc::new(done));
+    ended
+}
+
+fn settle(exchanges: &[Exchange<Wire>], workers: &mut [CommWorker]) {
+    let mut moved = true;
+    while moved {
+        moved = false;
+        for worker in &mut *workers {
+            moved |= worker.step();
+        }
+        for exchange in exchanges {
+            moved |= exchange.turn().unwrap();
+        }
+    }
+}
+
+fn take(ended: &Ended) -> Outcome {
+    ended.lock().unwrap().take().expect("it has ended")
+}
+
+#[test]
+fn tasks_over_a_channel() {
+    for eager in [0, 1 << 16] {
+        let (_, exchanges, mut workers) = ranks(3, eager);
+        let mut pairs = Vec::new();
+        for (from, to) in (0..3).flat_map(|from| (0..3).map(move |to| (from, to))) {
+            let comm = CommId(0);
+            let send = Operation::Send {
+                comm,
+                to: Rank(to),
+                tag: Tag(1),
+                body: vec![from as u8; 300],
+            };
+            let pattern = Pattern {
+                source: Some(Rank(from)),
+                ..Pattern::any(comm)
+            };
+            let receive = Operation::Receive {
+                pattern,
+                limit: 300,
+            };
+            let sent = submit(&workers[from as usize], send);
+            pairs.push((from, sent, submit(&workers[to as usize], receive)));
+        }
+        settle(&exchanges, &mut workers);
+        for (from, sent, received) in pairs {
+            assert!(take(&sent).is_ok());
+            assert_eq!(take(&received).unwrap().body, [from as u8; 300]);
+        }
+    }
+}
+
+/// The loss of a rank reaches the receives that wait for it, and the others continue.
+#[test]
+fn tasks_end_with_a_lost_rank() {
+    let (net, exchanges, mut workers) = ranks(3, 1 << 16);
+    settle(&exchanges, &mut workers);
+    let comm = CommId(0);
+    let receive = |source| {
+        let pattern = Pattern {
+            source: Some(Rank(source)),
+            ..Pattern::any(comm)
+        };
+        Operation::Receive { pattern, limit: 9 }
+    };
+    let [of_lost, of_other] = [2, 1].map(|source| submit(&workers[0], receive(source)));
+    // A process that is killed sends nothing any more.
+    drop(net.link(2));
+    let send = Operation::Send {
+        comm,
+        to: Rank(0),
+        tag: Tag(1),
+        body: vec![5],
+    };
+    submit(&workers[1], send);
+    settle(&exchanges[..2], &mut workers[..2]);
+    let error = Error::Lost {
+        rank: Rank(2),
+        doing: "receiving from it",
+    };
+    assert_eq!(take(&of_lost), Err(error));
+    assert_eq!(take(&of_other).unwrap().body, [5]);
+}
