@@ -129,6 +129,8 @@
 
 pub mod backtrack;
 pub mod choice;
+#[cfg(feature = "serde")]
+pub mod comm;
 mod deadline;
 mod detached;
 pub mod division;

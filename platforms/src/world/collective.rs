@@ -15,8 +15,8 @@ use tautline_core::wire::{self, Garbled, Portable, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
 
 /// What a message takes until it arrives, and how often a rank can send one, in about the same unit: only the ratio matters.
-const LATENCY: u64 = 10;
-const GAP: u64 = 1;
+pub(crate) const LATENCY: u64 = 10;
+pub(crate) const GAP: u64 = 1;
 
 /// Every rank makes the same call, with values of the same type, and waits in it until all have: a worker that makes it runs no
 /// other task meanwhile. Values are combined in the order of ranks, so results have the same bits in every run.

@@ -4,7 +4,7 @@
 use tautline_core::collective::{Deal, Operation};
 
 /// An operation whose result rank 0 has; the others learn only that it has it.
-pub(super) struct AtHome<O: Operation> {
+pub(crate) struct AtHome<O: Operation> {
     operation: O,
     /// At rank 0.
     all: Option<O::Up>,
@@ -12,7 +12,7 @@ pub(super) struct AtHome<O: Operation> {
 
 impl<O: Operation> AtHome<O> {
     /// Creates the operation that combines values as `operation` does.
-    pub(super) fn of(operation: O) -> Self {
+    pub(crate) fn of(operation: O) -> Self {
         Self {
             operation,
             all: None,
@@ -44,13 +44,13 @@ impl<O: Operation> Operation for AtHome<O> {
 }
 
 /// Values of rank 0, one for each rank, which it sends when all ranks have made the call.
-pub(super) struct FromHome<T> {
+pub(crate) struct FromHome<T> {
     values: Vec<T>,
 }
 
 impl<T> FromHome<T> {
     /// Creates the operation with these values, which count at rank 0.
-    pub(super) fn of(values: Vec<T>) -> Self {
+    pub(crate) fn of(values: Vec<T>) -> Self {
         Self { values }
     }
 }

@@ -18,8 +18,8 @@
 #![forbid(unsafe_code)]
 
 mod clocks;
-mod collective;
-mod home;
+pub(crate) mod collective;
+pub(crate) mod home;
 #[cfg(feature = "process")]
 mod join;
 #[cfg(feature = "mpi")]
@@ -31,11 +31,12 @@ pub use tautline_core::port::{Bell, Link, Lost};
 pub use tautline_core::task::{Ended, Left};
 pub use tautline_core::wire::{Bulk, Cause, Limits, Portable};
 
+use crate::comm::Desk;
 use crate::environment;
 use crate::watch::{DUMP_VARIABLE, Printer};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
@@ -75,8 +76,15 @@ pub struct World {
 type AnyLink = Box<dyn Link + Send>;
 
 /// What a world shares with its thread.
-struct Shared {
-    exchange: Exchange<AnyLink>,
+pub(crate) struct Shared {
+    pub(crate) exchange: Exchange<AnyLink>,
+    /// What threads of this rank wait for that communicate.
+    pub(crate) bell: Arc<dyn Bell>,
+    /// The most bytes of a message.
+    pub(crate) body: usize,
+    /// Whether a thread communicates while no other does.
+    is_driven: bool,
+    desks: Mutex<Vec<Arc<Desk>>>,
     ends: AtomicBool,
     /// Whether the program has panicked; set before `ends`.
     panicked: AtomicBool,
@@ -85,14 +93,53 @@ struct Shared {
 }
 
 impl Shared {
-    fn new(limits: Limits, link: AnyLink) -> Arc<Self> {
+    fn new(limits: Limits, link: AnyLink, is_driven: bool) -> Arc<Self> {
         Arc::new(Self {
+            bell: link.bell(),
+            body: limits.body,
+            is_driven,
+            desks: Mutex::default(),
             exchange: Exchange::within(limits, link, Spin),
             ends: AtomicBool::new(false),
             panicked: AtomicBool::new(false),
             tolerates_losses: AtomicBool::new(false),
             patience: Patience::default(),
         })
+    }
+
+    /// Enters the communication worker of a communicator.
+    pub(crate) fn add_desk(&self, desk: Arc<Desk>) {
+        self.desks().push(desk);
+    }
+
+    fn desks(&self) -> MutexGuard<'_, Vec<Arc<Desk>>> {
+        // It is consistent between any two statements that change it.
+        self.desks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets all communication workers do what there is to do. Returns whether there was anything.
+    fn step(&self) -> bool {
+        let desks = self.desks().clone();
+        let steps = desks.iter().filter(|desk| desk.step());
+        steps.count() > 0
+    }
+
+    /// Receives, lets communication workers do what there is to do, and sends. Returns whether anything moved.
+    pub(crate) fn turn(&self) -> bool {
+        let mut moved = self.exchange.turn() == Ok(true);
+        if self.step() {
+            // Its errors reach those that wait.
+            _ = self.exchange.turn();
+            moved = true;
+        }
+        moved
+    }
+
+    /// Does all that there is to do, if no thread will: at the only rank.
+    pub(crate) fn drive_alone(&self) {
+        if !self.is_driven {
+            while self.turn() {}
+        }
     }
 }
 
@@ -199,7 +246,7 @@ impl World {
     /// ```
     pub fn alone() -> Self {
         Self {
-            shared: Shared::new(Limits::default(), Box::new(Alone)),
+            shared: Shared::new(Limits::default(), Box::new(Alone), false),
             thread: None,
             _printer: None,
         }
@@ -222,7 +269,7 @@ impl World {
     }
 
     fn start(limits: Limits, link: AnyLink) -> io::Result<Self> {
-        let shared = Shared::new(limits, link);
+        let shared = Shared::new(limits, link, true);
         let (carried, described) = (Arc::clone(&shared), Arc::clone(&shared));
         let here = shared.exchange.here();
         let named = thread::Builder::new().name(format!("tautline-link-{}", here.0));
@@ -355,6 +402,10 @@ impl World {
         self.rank() == Rank(0)
     }
 
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     pub(crate) fn exchange(&self) -> &Exchange<AnyLink> {
         &self.shared.exchange
     }
@@ -376,6 +427,9 @@ impl Drop for World {
             // A panic of that thread was reported by its hook; a second one here would abort the process.
             let _ = thread.join();
         }
+        for desk in std::mem::take(&mut *self.shared.desks()) {
+            desk.close();
+        }
     }
 }
 
@@ -394,8 +448,16 @@ fn carry(shared: &Shared) {
             // It has reached the receivers of all channels; those opened from now on get it at the next look.
             thread::park_timeout(Duration::from_nanos(LOOK_NS));
         }
+        while shared.step() {
+            // Its errors reach those that wait.
+            _ = exchange.turn();
+        }
         exchange.nudge();
         patience.look(exchange);
+    }
+    while shared.turn() {}
+    for desk in shared.desks().iter() {
+        desk.leave(exchange.here(), exchange.ranks());
     }
     // ORDERING: Relaxed: the Acquire above makes the store visible.
     if panicked.load(Ordering::Relaxed) {

@@ -1,0 +1,185 @@
+//! The communication worker of a communicator, and what it has to do.
+
+use super::Error;
+use crate::world::Shared;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::panic::Location;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use tautline_core::comm::{Limits, Mail, Messenger, News, Packet, Tasks, Worker};
+use tautline_core::port::Bell;
+use tautline_core::wire::{self, Cause, Channel, Garbled, Receiver, unpack};
+use tautline_core::{PlaceId, Rank};
+
+/// A communication worker and its tasks.
+pub(crate) struct Desk {
+    tasks: Tasks,
+    /// `None` once the channels have ended.
+    worker: Mutex<Option<Worker<Messenger<Post>>>>,
+    channel: Arc<Channel<Letter>>,
+    inbox: Arc<Inbox>,
+}
+
+/// What has arrived, put by turns of the exchange.
+struct Inbox {
+    state: Mutex<Arrived>,
+    bell: Arc<dyn Bell>,
+}
+
+#[derive(Default)]
+struct Arrived {
+    news: VecDeque<News>,
+    failed: Option<wire::Error>,
+}
+
+impl Inbox {
+    fn state(&self) -> MutexGuard<'_, Arrived> {
+        // It is consistent between any two statements that change it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, news: News) {
+        self.state().news.push_back(news);
+        self.bell.ring();
+    }
+}
+
+/// What the desks of a communicator send each other.
+#[derive(Serialize, Deserialize)]
+enum Letter {
+    Packet(Packet),
+    /// The world of the sender ends: no packet follows.
+    Left,
+}
+
+/// The inbox, as the exchange uses it.
+struct Letterbox(Arc<Inbox>);
+
+impl Receiver for Letterbox {
+    fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Garbled> {
+        let from = Rank(from.0);
+        self.0.put(match unpack(body)? {
+            Letter::Packet(packet) => News::Packet(from, packet),
+            Letter::Left => News::Lost(from, "receiving from it, which has left"),
+        });
+        Ok(())
+    }
+
+    fn fail(&self, error: &wire::Error) {
+        self.0.state().failed.get_or_insert_with(|| error.clone());
+        self.0.bell.ring();
+    }
+
+    fn lost(&self, error: &wire::Error) -> bool {
+        let doing = match error.cause {
+            Cause::Lost { doing } => doing,
+            _ => "receiving from it",
+        };
+        self.0.put(News::Lost(error.peer, doing));
+        true
+    }
+}
+
+/// The channel, as the messenger uses it.
+struct Post {
+    here: Rank,
+    ranks: u32,
+    channel: Arc<Channel<Letter>>,
+    inbox: Arc<Inbox>,
+}
+
+impl Mail for Post {
+    fn here(&self) -> Rank {
+        self.here
+    }
+
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn send(&mut self, to: Rank, packet: Packet) {
+        let place = |rank: Rank| PlaceId(rank.0);
+        let letter = Letter::Packet(packet);
+        self.channel.send(place(self.here), place(to), letter);
+    }
+
+    fn poll(&mut self) -> Option<News> {
+        self.inbox.state().news.pop_front()
+    }
+}
+
+impl Desk {
+    /// Opens the next channel, for the call at `site`.
+    pub(super) fn open(shared: &Arc<Shared>, site: &Location<'_>) -> Arc<Self> {
+        let inbox = Arc::new(Inbox {
+            state: Mutex::default(),
+            bell: Arc::clone(&shared.bell),
+        });
+        let exchange = &shared.exchange;
+        let letterbox = Letterbox(Arc::clone(&inbox));
+        let channel = Arc::new(exchange.open_at(site, "communicator", 1, letterbox));
+        let post = Post {
+            here: exchange.here(),
+            ranks: exchange.ranks(),
+            channel: Arc::clone(&channel),
+            inbox: Arc::clone(&inbox),
+        };
+        let worker = Worker::new(
+            Messenger::new(post, Limits::default()),
+            Arc::clone(&shared.bell),
+        );
+        let desk = Arc::new(Self {
+            tasks: worker.tasks().clone(),
+            worker: Mutex::new(Some(worker)),
+            channel,
+            inbox,
+        });
+        shared.add_desk(Arc::clone(&desk));
+        desk
+    }
+
+    pub(super) fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    /// Returns the error with which the channels have ended; else that the world has.
+    pub(super) fn closed(&self) -> Error {
+        match &self.inbox.state().failed {
+            Some(error) => Error::Wire(error.clone()),
+            None => Error::Closed,
+        }
+    }
+
+    /// Does what there is to do, unless another thread does. Returns whether there was anything.
+    pub(crate) fn step(&self) -> bool {
+        let mut worker = match self.worker.try_lock() {
+            Ok(worker) => worker,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        let Some(running) = &mut *worker else {
+            return false;
+        };
+        let moved = running.step();
+        if self.inbox.state().failed.is_some() {
+            // Its tasks end with that error.
+            *worker = None;
+            return true;
+        }
+        moved
+    }
+
+    /// Notifies the other ranks that this one sends nothing any more.
+    pub(crate) fn leave(&self, here: Rank, ranks: u32) {
+        for to in (0..ranks).filter(|to| *to != here.0) {
+            self.channel
+                .send(PlaceId(here.0), PlaceId(to), Letter::Left);
+        }
+    }
+
+    /// Ends all operations that have not ended.
+    pub(crate) fn close(&self) {
+        let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        *worker = None;
+    }
+}

@@ -1,0 +1,76 @@
+//! How operations end that do not succeed.
+
+use std::fmt;
+use tautline_core::Rank;
+use tautline_core::comm::{self, Tag};
+use tautline_core::wire::{self, Garbled, Unencodable};
+
+/// Why an operation has ended without a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operation was cancelled before a message came.
+    Cancelled,
+    /// The message is longer than the receive permits: who sent it, and both lengths, are in the text.
+    Truncated(comm::Error),
+    /// A rank or a tag that does not exist.
+    Invalid(comm::Error),
+    /// The loss of the rank with which it communicates.
+    Lost(comm::Error),
+    /// The communicator was freed.
+    Freed,
+    /// The world has ended.
+    Closed,
+    /// A value that cannot be encoded.
+    Unencodable(Unencodable),
+    /// The message is not a value of the type that was to be received.
+    Garbled {
+        /// The sender.
+        source: Rank,
+        /// The tag.
+        tag: Tag,
+        /// What is wrong.
+        error: Garbled,
+    },
+    /// All channels between the ranks have ended.
+    Wire(wire::Error),
+    /// A rank has sent a message that does not belong to the operation of all ranks.
+    Stray(tautline_core::collective::Stray),
+}
+
+impl From<comm::Error> for Error {
+    fn from(error: comm::Error) -> Self {
+        match error {
+            comm::Error::Truncated { .. } => Self::Truncated(error),
+            comm::Error::Lost { .. } => Self::Lost(error),
+            comm::Error::Freed { .. } => Self::Freed,
+            comm::Error::Closed => Self::Closed,
+            comm::Error::NoRank { .. } | comm::Error::NoTag { .. } => Self::Invalid(error),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cancelled => f.write_str("the operation was cancelled"),
+            Self::Truncated(error) | Self::Invalid(error) | Self::Lost(error) => error.fmt(f),
+            Self::Freed => f.write_str("the communicator was freed"),
+            Self::Closed => f.write_str("the world has ended before the operation"),
+            Self::Unencodable(error) => error.fmt(f),
+            Self::Garbled { source, tag, error } => {
+                write!(f, "a message of {source} with {tag}: {error}")
+            }
+            Self::Wire(error) => error.fmt(f),
+            Self::Stray(stray) => stray.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Error> for crate::Error {
+    fn from(error: Error) -> Self {
+        Self::invalid(error)
+    }
+}

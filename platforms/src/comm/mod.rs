@@ -1,0 +1,246 @@
+//! Messages between ranks, and operations of all ranks, as tasks. Feature `serde`.
+//!
+//! Each call of a [`Comm`] starts an operation, returns at once, and is carried out by a communication worker, which is no worker of
+//! a runtime: a thread of the [`World`], or the thread that waits. What is returned, a [`Request`], is a data-driven cell:
+//!
+//! | a program | by |
+//! |---|---|
+//! | starts a task when the message has arrived | [`spawn_when`](tautline_core::task::Cx::spawn_when), with the request's [`cell`](Request::cell), also in lists with other cells |
+//! | waits in async code | `.await` |
+//! | waits in a task, whose worker runs others meanwhile | [`wait_in`](Request::wait_in) |
+//! | waits on a thread of its own | [`wait`](Request::wait), [`wait_all`], [`wait_any`] |
+//! | looks | [`test`](Request::test) |
+//! | lets the enclosing scope wait | passes a [hold](tautline_core::task::Cx::hold) to the call |
+//!
+//! ```
+//! use tautline::comm::Tag;
+//! use tautline::prelude::*;
+//! use tautline::world;
+//!
+//! let sums = world::loopback(2, |world| {
+//!     let (comm, rt) = (world.comm(), Runtime::builder().workers(1).pinned(false).build()?);
+//!     let (here, other) = (world.rank(), tautline::Rank(1 - world.rank().0));
+//!     let received = comm.irecv::<Vec<u64>>(None, other, Tag(7));
+//!     let mut sum = 0;
+//!     rt.run(|cx| {
+//!         cx.scope(|cx| {
+//!             // The scope does not end before the message has left.
+//!             comm.isend(cx.hold(), &vec![u64::from(here.0); 1000], other, Tag(7));
+//!             cx.spawn_when(received.cell(), |numbers, _| {
+//!                 sum = numbers.as_ref().map_or(0, |numbers| numbers.value.iter().sum());
+//!             });
+//!         });
+//!     });
+//!     Ok::<_, tautline::Error>(sum)
+//! });
+//! assert_eq!(sums.into_iter().collect::<Result<Vec<_>, _>>()?, [1000, 0]);
+//! # Ok::<(), tautline::Error>(())
+//! ```
+//!
+//! # Order
+//! Messages of one communicator from a rank to another are received in the order in which they were sent, and receives take
+//! them in the order in which they were posted (MPI 4.1, 3.5). Values are encoded when they are sent, so a buffer may be changed at once;
+//! [`Bulk`](crate::world::Bulk) encodes a vector of plain data by one copy.
+//!
+//! # Source
+//! Communication tasks: Chatterjee 2013, 4.3 (HC-COMM, HCMPI).
+#![forbid(unsafe_code)]
+
+mod collective;
+mod desk;
+mod error;
+mod request;
+
+pub(crate) use desk::Desk;
+pub use error::Error;
+pub use request::{Ended, Received, Request, wait_all, wait_any};
+pub use tautline_core::comm::{Limits, Status, Tag};
+
+use crate::runtime::Hold;
+use crate::world::{Shared, World};
+use serde::Serialize;
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+use tautline_core::Rank;
+use tautline_core::comm::{CommId, Operation, Pattern};
+use tautline_core::wire::{Portable, pack_within};
+
+/// The only communicator of a channel.
+const COMM: CommId = CommId(0);
+
+/// A communicator: what is sent by it is received by it alone. Made by [`World::comm`], by all ranks in the same order.
+///
+/// Dropped, its sends still leave as long as the world exists; receives that no message has ended stay pending, and end with
+/// [`Error::Closed`] with the world.
+#[derive(Clone)]
+pub struct Comm {
+    shared: Arc<Shared>,
+    desk: Arc<Desk>,
+}
+
+impl fmt::Debug for Comm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a communicator of {}", self.rank())
+    }
+}
+
+impl World {
+    /// Makes a communicator. Every rank makes this call, in the same order as other calls of the world.
+    ///
+    /// ```
+    /// use tautline::comm::Tag;
+    /// use tautline::world::World;
+    ///
+    /// let comm = World::alone().comm();
+    /// let received = comm.irecv::<String>(None, None, None);
+    /// comm.send(&"hello".to_string(), comm.rank(), Tag(1))?;
+    /// assert_eq!(received.wait()?.value, "hello");
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn comm(&self) -> Comm {
+        let shared = self.shared();
+        let desk = Desk::open(shared, Location::caller());
+        Comm {
+            shared: Arc::clone(shared),
+            desk,
+        }
+    }
+}
+
+impl Comm {
+    /// Returns the rank of this process.
+    pub fn rank(&self) -> Rank {
+        self.shared.exchange.here()
+    }
+
+    /// Returns the number of ranks.
+    pub fn ranks(&self) -> u32 {
+        self.shared.exchange.ranks()
+    }
+
+    /// Makes another communicator of the same ranks; as [`World::comm`], a call of all ranks.
+    #[track_caller]
+    pub fn dup(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            desk: Desk::open(&self.shared, Location::caller()),
+        }
+    }
+
+    /// Starts to send `value`, which is encoded before this returns. The request ends when the message has left, maybe long before it is
+    /// received. A `hold` is released then.
+    pub fn isend<T: Serialize + ?Sized>(
+        &self,
+        hold: impl Into<Option<Hold>>,
+        value: &T,
+        to: Rank,
+        tag: Tag,
+    ) -> Request<()> {
+        let mut body = Vec::new();
+        let most = self.shared.body;
+        if let Err(error) = pack_within(value, most, &mut body) {
+            return Request::failed(&self.shared, Error::Unencodable(error));
+        }
+        let operation = Operation::Send {
+            comm: COMM,
+            to,
+            tag,
+            body,
+        };
+        self.submit(hold.into(), operation, |_| Ok(()))
+    }
+
+    /// Sends `value`, and returns when it has left. In a task, use [`isend`](Self::isend).
+    ///
+    /// # Errors
+    /// A rank or a tag out of range, a value that cannot be encoded, the loss of the receiver, the end of the channels.
+    pub fn send<T: Serialize + ?Sized>(&self, value: &T, to: Rank, tag: Tag) -> Result<(), Error> {
+        self.isend(None, value, to, tag).wait().map(|_| ())
+    }
+
+    /// Starts to receive the first message from `source`, or from any rank, with this tag, or with any, that no earlier receive
+    /// takes. A `hold` is released when it has ended.
+    pub fn irecv<T: Portable + Sync + 'static>(
+        &self,
+        hold: impl Into<Option<Hold>>,
+        source: impl Into<Option<Rank>>,
+        tag: impl Into<Option<Tag>>,
+    ) -> Request<T> {
+        let most = self.shared.body;
+        self.irecv_at_most(hold, source, tag, most)
+    }
+
+    /// As [`irecv`](Self::irecv), of a message whose encoding has at most `bytes` bytes. A longer one is lost, and the receive
+    /// ends with [`Error::Truncated`].
+    pub fn irecv_at_most<T: Portable + Sync + 'static>(
+        &self,
+        hold: impl Into<Option<Hold>>,
+        source: impl Into<Option<Rank>>,
+        tag: impl Into<Option<Tag>>,
+        bytes: usize,
+    ) -> Request<T> {
+        let operation = Operation::Receive {
+            pattern: pattern(source.into(), tag.into()),
+            limit: bytes,
+        };
+        self.submit(hold.into(), operation, |body| {
+            tautline_core::wire::unpack(body)
+        })
+    }
+
+    /// Receives a message, as [`irecv`](Self::irecv), and returns when it has arrived. In a task, use `irecv`.
+    ///
+    /// # Errors
+    /// A rank or a tag out of range, a message that is not a `T`, the loss of the sender, the end of the channels.
+    pub fn recv<T: Portable + Sync + 'static>(
+        &self,
+        source: impl Into<Option<Rank>>,
+        tag: impl Into<Option<Tag>>,
+    ) -> Result<Received<T>, Error> {
+        self.irecv(None, source, tag).wait()
+    }
+
+    /// Waits for a message as [`irecv`](Self::irecv) does, but leaves it for a later receive: the request has its status.
+    pub fn probe(
+        &self,
+        hold: impl Into<Option<Hold>>,
+        source: impl Into<Option<Rank>>,
+        tag: impl Into<Option<Tag>>,
+    ) -> Request<()> {
+        let operation = Operation::Probe {
+            pattern: pattern(source.into(), tag.into()),
+        };
+        self.submit(hold.into(), operation, |_| Ok(()))
+    }
+
+    /// Ends the use of the communicator at this rank: operations that have not ended, and all later ones, end with [`Error::Freed`].
+    pub fn free(&self) {
+        let freed = self.submit(None, Operation::Free(COMM), |_| Ok(()));
+        drop(freed);
+    }
+
+    /// Returns the number of communication tasks that were ever outstanding at the same time: the memory that they take is used
+    /// again.
+    pub fn slots(&self) -> usize {
+        self.desk.tasks().slots()
+    }
+
+    fn submit<T: Send + Sync + 'static>(
+        &self,
+        hold: Option<Hold>,
+        operation: Operation,
+        decode: request::Decode<T>,
+    ) -> Request<T> {
+        Request::submit(&self.shared, &self.desk, hold, operation, decode)
+    }
+}
+
+fn pattern(source: Option<Rank>, tag: Option<Tag>) -> Pattern {
+    Pattern {
+        comm: COMM,
+        source,
+        tag,
+    }
+}

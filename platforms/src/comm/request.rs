@@ -1,0 +1,298 @@
+//! Operations that were started.
+
+use super::{Desk, Error};
+use crate::runtime::{Cx, Ddf, Hold};
+use crate::world::Shared;
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::hint;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+use tautline_core::comm::{Complete, Operation, Outcome, Status, Ticket};
+use tautline_core::flow;
+use tautline_core::wire::Garbled;
+
+/// How long a thread polls by itself before it sleeps, and the thread of the world polls.
+const POLLING: Duration = Duration::from_micros(50);
+
+/// Polls between two looks at the clock.
+const POLLS: u32 = 16;
+
+/// What decodes the body of a message.
+pub(super) type Decode<T> = fn(&[u8]) -> Result<T, Garbled>;
+
+/// What an operation has brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received<T> {
+    /// The value: of a receive, of an operation of all ranks; `()` for what was sent.
+    pub value: T,
+    /// The message: its sender, its tag, and the length of its encoding in bytes.
+    pub status: Status,
+}
+
+/// How an operation has ended.
+pub type Ended<T> = Result<Received<T>, Error>;
+
+/// An operation that was started: a cell that is full once it has ended. Dropping it does not cancel the operation.
+pub struct Request<T> {
+    cell: Arc<Ddf<Ended<T>>>,
+    shared: Arc<Shared>,
+    /// What can be cancelled.
+    task: Option<(Arc<Desk>, Ticket)>,
+}
+
+impl<T> fmt::Debug for Request<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = if self.cell.is_full() {
+            "ended"
+        } else {
+            "pending"
+        };
+        write!(f, "a request that is {state}")
+    }
+}
+
+/// What the communication worker does when an operation has ended.
+pub(super) struct Completion<T> {
+    pub(super) cell: Arc<Ddf<Ended<T>>>,
+    pub(super) hold: Mutex<Option<Hold>>,
+}
+
+impl<T> Completion<T> {
+    pub(super) fn put(&self, ended: Ended<T>) {
+        // Put once, by the worker.
+        _ = self.cell.put(ended);
+        let hold = self
+            .hold
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        drop(hold);
+    }
+}
+
+/// A [`Completion`] of a communication task.
+struct Task<T> {
+    completion: Completion<T>,
+    decode: Decode<T>,
+    desk: Arc<Desk>,
+}
+
+impl<T: Send + Sync> Complete for Task<T> {
+    fn complete(self: Arc<Self>, outcome: Outcome) {
+        self.completion.put(self.ended(outcome));
+    }
+}
+
+impl<T> Task<T> {
+    fn ended(&self, outcome: Outcome) -> Ended<T> {
+        let done = outcome.map_err(|error| match error {
+            tautline_core::comm::Error::Closed => self.desk.closed(),
+            other => other.into(),
+        })?;
+        let status = done.status;
+        if status.is_cancelled {
+            return Err(Error::Cancelled);
+        }
+        let value = (self.decode)(&done.body).map_err(|error| Error::Garbled {
+            source: status.source.expect("only messages are decoded"),
+            tag: status.tag.unwrap_or_default(),
+            error,
+        })?;
+        Ok(Received { value, status })
+    }
+}
+
+impl<T> Request<T> {
+    pub(super) fn of(shared: &Arc<Shared>, cell: Arc<Ddf<Ended<T>>>) -> Self {
+        Self {
+            cell,
+            shared: Arc::clone(shared),
+            task: None,
+        }
+    }
+
+    /// Returns a request that has ended.
+    pub(super) fn failed(shared: &Arc<Shared>, error: Error) -> Self {
+        let request = Self::of(shared, Arc::default());
+        _ = request.cell.put(Err(error));
+        request
+    }
+
+    pub(super) fn submit(
+        shared: &Arc<Shared>,
+        desk: &Arc<Desk>,
+        hold: Option<Hold>,
+        operation: Operation,
+        decode: Decode<T>,
+    ) -> Self
+    where
+        T: Send + Sync + 'static,
+    {
+        let cell = Arc::<Ddf<Ended<T>>>::default();
+        let completion = Completion {
+            cell: Arc::clone(&cell),
+            hold: Mutex::new(hold),
+        };
+        let task = Task {
+            completion,
+            decode,
+            desk: Arc::clone(desk),
+        };
+        let ticket = desk.tasks().submit(operation, Arc::new(task));
+        shared.drive_alone();
+        Self {
+            cell,
+            shared: Arc::clone(shared),
+            task: Some((Arc::clone(desk), ticket)),
+        }
+    }
+
+    /// Returns the cell, which is full once the operation has ended: for [`spawn_when`](tautline_core::task::Cx::spawn_when), and for lists
+    /// of cells.
+    pub fn cell(&self) -> &Ddf<Ended<T>> {
+        &self.cell
+    }
+
+    /// Returns how the operation has ended; `None` if it has not. Does not communicate.
+    pub fn test(&self) -> Option<&Ended<T>> {
+        self.cell.get().ok()
+    }
+
+    /// Withdraws a receive or a probe, which ends with [`Error::Cancelled`] unless a message has come before. Has no effect on what is sent,
+    /// nor on operations of all ranks.
+    pub fn cancel(&self) {
+        if let Some((desk, ticket)) = &self.task {
+            let ignored = |_: Outcome| ();
+            desk.tasks()
+                .submit(Operation::Cancel(*ticket), Arc::new(ignored));
+            self.shared.drive_alone();
+        }
+    }
+
+    /// Waits for the end. The calling thread communicates meanwhile, then sleeps. In a task, this keeps its worker: use
+    /// [`wait_in`](Self::wait_in), or `.await`.
+    ///
+    /// # Errors
+    /// How the operation has ended, if it has not succeeded.
+    pub fn wait(self) -> Ended<T>
+    where
+        T: Send + Sync,
+    {
+        drive(&self.shared, || self.cell.is_full());
+        block_on(self.cell.wait());
+        self.into_ended()
+    }
+
+    /// Waits for the end in a task, whose worker runs other tasks meanwhile.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn wait_in(self, cx: &mut Cx<'_, '_>) -> Ended<T>
+    where
+        T: Send + Sync,
+    {
+        let cell = &*self.cell;
+        if !cell.is_full() {
+            cx.scope(|cx| cx.spawn_when(cell, |_, _| ()));
+        }
+        self.into_ended()
+    }
+
+    /// Takes the result out of a full cell.
+    fn into_ended(self) -> Ended<T> {
+        let mut cell = self.cell;
+        loop {
+            match Arc::try_unwrap(cell) {
+                Ok(cell) => return cell.into_inner().expect("it is full"),
+                // The communication worker is about to release it.
+                Err(shared) => cell = shared,
+            }
+            hint::spin_loop();
+        }
+    }
+}
+
+impl<T: Send + Sync + 'static> IntoFuture for Request<T> {
+    type Output = Ended<T>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Ended<T>> + Send>>;
+
+    /// Waits for the end; the task occupies no worker meanwhile.
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            _ = self.cell.wait().await;
+            self.into_ended()
+        })
+    }
+}
+
+/// Waits for all of `requests`, as [`Request::wait`].
+///
+/// # Errors
+/// The first that has not succeeded, in their order, when all have ended.
+pub fn wait_all<T: Send + Sync>(
+    requests: impl IntoIterator<Item = Request<T>>,
+) -> Result<Vec<Received<T>>, Error> {
+    let ended: Vec<_> = requests.into_iter().map(Request::wait).collect();
+    ended.into_iter().collect()
+}
+
+/// Waits until one of `requests` has ended, as [`Request::wait`]; returns its index, and how it has ended. It is removed from the list,
+/// whose last one takes its place.
+///
+/// # Panics
+/// If there is none.
+pub fn wait_any<T: Send + Sync>(requests: &mut Vec<Request<T>>) -> (usize, Ended<T>) {
+    let first = requests.first().expect("no request to wait for");
+    let is_over = || requests.iter().any(|request| request.cell.is_full());
+    drive(&first.shared, is_over);
+    let cells: Vec<_> = requests.iter().map(Request::cell).collect();
+    let any = flow::wait_any(cells).expect("at least one, as checked above");
+    let (at, _) = block_on(any);
+    (at, requests.swap_remove(at).into_ended())
+}
+
+/// Communicates until `is_over`, or until nothing has moved for a while.
+fn drive(shared: &Shared, is_over: impl Fn() -> bool) {
+    if is_over() {
+        return;
+    }
+    let _attendance = shared.exchange.attend();
+    let mut since = Instant::now();
+    let mut polls = 0u32;
+    while !is_over() {
+        if shared.turn() {
+            (since, polls) = (Instant::now(), 0);
+            continue;
+        }
+        polls += 1;
+        if polls % POLLS == 0 && since.elapsed() > POLLING {
+            return;
+        }
+        hint::spin_loop();
+    }
+}
+
+/// Sleeps until the future is ready.
+fn block_on<F: Future + Unpin>(mut future: F) -> F::Output {
+    let waker = Waker::from(Arc::new(Sleeper(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match Pin::new(&mut future).poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+/// A thread that sleeps.
+struct Sleeper(Thread);
+
+impl Wake for Sleeper {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}

@@ -1,0 +1,368 @@
+//! Messages and operations of all ranks as tasks.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::time::Duration;
+use tautline::comm::{Comm, Error, Received, Request, Tag, wait_all, wait_any};
+use tautline::prelude::*;
+use tautline::world::{self, Bulk, Rank, World};
+
+const TAG: Tag = Tag(7);
+
+fn runtime(workers: usize) -> Runtime {
+    let builder = Runtime::builder().workers(workers).pinned(false);
+    builder.build().expect("a runtime")
+}
+
+/// Runs `program` at two ranks, each with a communicator.
+fn two<T: Send>(program: impl Fn(&World, &Comm, Rank) -> T + Sync) -> Vec<T> {
+    world::loopback(2, |world| {
+        program(world, &world.comm(), Rank(1 - world.rank().0))
+    })
+}
+
+/// Chatterjee, acceptance fact 17: 100,000 messages take as many tasks as are outstanding.
+#[test]
+fn tasks_are_recycled() {
+    const MESSAGES: u32 = 100_000;
+    let slots = two(|_, comm, other| {
+        for number in 0..MESSAGES / 10 {
+            let received: Vec<_> = (0..5)
+                .map(|_| comm.irecv::<u32>(None, other, TAG))
+                .collect();
+            let sent: Vec<_> = (0..5)
+                .map(|_| comm.isend(None, &number, other, TAG))
+                .collect();
+            wait_all(sent).expect("sent");
+            for received in wait_all(received).expect("received") {
+                assert_eq!(received.value, number);
+            }
+        }
+        comm.slots()
+    });
+    assert!(slots.iter().all(|slots| *slots <= 16), "{slots:?}");
+}
+
+/// Chatterjee, acceptance fact 18: a scope ends only when its operations have; with one worker, other tasks run meanwhile.
+#[test]
+fn a_scope_waits_for_its_operations() {
+    for workers in [1, 2] {
+        let ran = two(|world, comm, other| {
+            let (ran, may_send) = (AtomicUsize::new(0), AtomicBool::new(false));
+            runtime(workers).run(|cx| {
+                let received = cx.scope(|cx| {
+                    let received = comm.irecv::<Vec<u8>>(cx.hold(), other, TAG);
+                    for _ in 0..100 {
+                        cx.spawn(|_| {
+                            ran.fetch_add(1, Ordering::SeqCst);
+                        });
+                    }
+                    cx.spawn(|_| may_send.store(true, Ordering::SeqCst));
+                    if !world.is_home() {
+                        comm.isend(cx.hold(), &vec![3u8; 100_000], other, TAG);
+                    }
+                    received
+                });
+                if world.is_home() {
+                    cx.scope(|cx| drop(comm.isend(cx.hold(), &vec![4u8; 10], other, TAG)));
+                }
+                let received = received.test().expect("the scope has ended").clone();
+                assert_eq!(
+                    received.expect("received").value[0],
+                    3 + u8::from(!world.is_home())
+                );
+            });
+            assert!(may_send.load(Ordering::SeqCst));
+            ran.into_inner()
+        });
+        assert_eq!(ran, [100, 100]);
+    }
+}
+
+/// Chatterjee, acceptance fact 19: a task that waits for a request starts after the message, and sees its status.
+#[test]
+fn a_task_starts_when_its_message_has_arrived() {
+    let bytes = two(|_, comm, other| {
+        let received = comm.irecv::<Bulk<f64>>(None, other, TAG);
+        let mut seen = None;
+        runtime(1).run(|cx| {
+            cx.scope(|cx| {
+                cx.spawn_when(received.cell(), |message, _| {
+                    let message = message.as_ref().expect("received");
+                    seen = Some((message.value.0.clone(), message.status));
+                });
+                comm.isend(cx.hold(), &Bulk(vec![1.5; 80]), other, TAG);
+            });
+        });
+        let (values, status) = seen.expect("the task has run");
+        assert_eq!(values, [1.5; 80]);
+        assert_eq!((status.source, status.tag), (Some(other), Some(TAG)));
+        status.bytes
+    });
+    assert!(
+        bytes.iter().all(|bytes| (640..660).contains(bytes)),
+        "{bytes:?}"
+    );
+}
+
+/// Chatterjee, acceptance fact 20: waits for one, for all, for any with its index; in tasks, threads and async code.
+#[test]
+fn requests_are_waited_for() {
+    two(|world, comm, other| {
+        if !world.is_home() {
+            for number in 0..6u32 {
+                comm.send(&number, other, Tag(number)).expect("sent");
+            }
+            comm.send(&7u32, other, Tag(9)).expect("sent");
+            return;
+        }
+        let receive = |tag| comm.irecv::<u32>(None, other, Tag(tag));
+        let value = |received: Result<Received<u32>, Error>| received.expect("received").value;
+        assert_eq!(value(receive(2).wait()), 2);
+        let both = wait_all([receive(1), receive(0)]).expect("received");
+        assert_eq!(both.map_values(), [1, 0]);
+        // Of these, the last one alone ends.
+        let mut many: Vec<_> = [70, 71, 9].into_iter().map(receive).collect();
+        let (at, ended) = wait_any(&mut many);
+        assert_eq!((at, value(ended), many.len()), (2, 7, 2));
+        for pending in &many {
+            assert!(pending.test().is_none());
+            pending.cancel();
+        }
+        for pending in many {
+            assert_eq!(pending.wait(), Err(Error::Cancelled));
+        }
+        let rt = runtime(1);
+        assert_eq!(rt.run(|cx| value(receive(3).wait_in(cx))), 3);
+        assert_eq!(rt.block_on(async |_| value(receive(4).await)), 4);
+        assert_eq!(value(comm.recv(None, None)), 5);
+    });
+}
+
+trait Values {
+    fn map_values(self) -> Vec<u32>;
+}
+
+impl Values for Vec<Received<u32>> {
+    fn map_values(self) -> Vec<u32> {
+        self.into_iter().map(|received| received.value).collect()
+    }
+}
+
+/// Chatterjee, acceptance fact 21: messages of one task with one tag are received in its order, short and long ones.
+#[test]
+fn messages_arrive_in_order() {
+    two(|_, comm, other| {
+        let long = |number: usize| vec![number as u32; number * number * 7 % 70_000];
+        let sent: Vec<_> = (0..200)
+            .map(|number| comm.isend(None, &long(number), other, TAG))
+            .collect();
+        for number in 0..200 {
+            let received = comm.recv::<Vec<u32>>(other, TAG).expect("received");
+            assert_eq!(received.value, long(number));
+        }
+        wait_all(sent).expect("sent");
+    });
+}
+
+/// Chatterjee, acceptance fact 22: what is spawned before a barrier may overlap it; what follows comes after all ranks. Messages pass meanwhile.
+#[test]
+fn a_barrier_orders_what_follows() {
+    static BEFORE: AtomicU32 = AtomicU32::new(0);
+    two(|world, comm, other| {
+        runtime(1).run(|cx| {
+            cx.scope(|cx| {
+                let spawned = AtomicBool::new(false);
+                cx.scope(|cx| {
+                    cx.spawn(|_| spawned.store(true, Ordering::SeqCst));
+                    BEFORE.fetch_add(1, Ordering::SeqCst);
+                    let barrier = comm.barrier(None);
+                    // Rank 0 has a message of rank 1 in a barrier that it has not begun to wait for.
+                    let received = comm.irecv::<u8>(None, other, TAG);
+                    comm.isend(cx.hold(), &1u8, other, TAG);
+                    assert_eq!(received.wait_in(cx).expect("received").value, 1);
+                    barrier.wait_in(cx).expect("all ranks");
+                });
+                assert_eq!(BEFORE.load(Ordering::SeqCst), 2);
+                assert!(spawned.load(Ordering::SeqCst));
+            });
+        });
+        assert_eq!(world.ranks(), comm.ranks());
+    });
+}
+
+/// Chatterjee, acceptance fact 23: a scope whose last event is a message is continued by a worker.
+#[test]
+fn a_message_ends_a_scope_whose_workers_sleep() {
+    two(|_, comm, other| {
+        let rt = runtime(2);
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                // A sleep, since the workers of the other rank are to sleep by then.
+                std::thread::sleep(Duration::from_millis(50));
+                comm.send(&1u8, other, TAG).expect("sent");
+            });
+            rt.run(|cx| cx.scope(|cx| drop(comm.irecv::<u8>(cx.hold(), other, TAG))));
+        });
+    });
+}
+
+/// Chatterjee, acceptance fact 24: operations of all ranks have the results that are computed one after the other, for all types and operators.
+#[test]
+fn operations_of_all_ranks_are_exact() {
+    for ranks in 1..=5 {
+        let all = world::loopback(ranks, |world| {
+            operations(&world.comm(), world.rank().0, ranks)
+        });
+        assert_eq!(all.len(), ranks as usize);
+    }
+}
+
+fn operations(comm: &Comm, here: u32, ranks: u32) {
+    macro_rules! numbers {
+        ($($type:ty),+) => {$(
+            let of = |rank: u32| (rank * 7 % 5 + 1) as $type;
+            let operators: [fn($type, $type) -> $type; 4] = [
+                |a, b| if a > b { a } else { b },
+                |a, b| if a < b { a } else { b },
+                |a, b| a + b,
+                |a, b| a * b,
+            ];
+            for operator in operators {
+                reduced(comm, here, ranks, of, operator);
+            }
+        )+};
+    }
+    macro_rules! bits {
+        ($($type:ty),+) => {$(
+            let of = |rank: u32| (rank * 11 + 3) as $type;
+            let operators: [fn($type, $type) -> $type; 3] = [|a, b| a & b, |a, b| a | b, |a, b| a ^ b];
+            for operator in operators {
+                reduced(comm, here, ranks, of, operator);
+            }
+        )+};
+    }
+    numbers!(i8, i16, i32, i64, u16, u32, u64, f32, f64);
+    bits!(u8, i16, i32, i64, u16, u32, u64);
+    let logical: [fn(bool, bool) -> bool; 3] = [|a, b| a && b, |a, b| a || b, |a, b| a != b];
+    for operator in logical {
+        reduced(comm, here, ranks, |rank| rank % 3 == 1, operator);
+    }
+    // The greatest and the least value, and the first rank that has it.
+    let at = |rank: u32| (i64::from(rank * 7 % 5), rank);
+    reduced(comm, here, ranks, at, |a, b| if b.0 > a.0 { b } else { a });
+    reduced(comm, here, ranks, at, |a, b| if b.0 < a.0 { b } else { a });
+
+    let value = |request: Request<_>| request.wait().expect("all ranks").value;
+    comm.barrier(None).wait().expect("all ranks");
+    assert_eq!(
+        comm.broadcast(None, here + 40)
+            .wait()
+            .expect("all ranks")
+            .value,
+        40
+    );
+    let scattered = (0..ranks).map(|rank| rank * 2).collect();
+    assert_eq!(
+        comm.scatter(None, scattered)
+            .wait()
+            .expect("all ranks")
+            .value,
+        here * 2
+    );
+    let names: Vec<_> = (0..ranks).map(|rank| rank.to_string()).collect();
+    let gathered = comm
+        .gather(None, here.to_string())
+        .wait()
+        .expect("all ranks")
+        .value;
+    assert_eq!(gathered, (here == 0).then(|| names.clone()));
+    assert_eq!(value(comm.all_gather(None, here.to_string())), names);
+    let exchanged = (0..ranks).map(|to| (here, to)).collect();
+    let exchanged = comm
+        .all_to_all(None, exchanged)
+        .wait()
+        .expect("all ranks")
+        .value;
+    assert_eq!(
+        exchanged,
+        (0..ranks).map(|from| (from, here)).collect::<Vec<_>>()
+    );
+}
+
+fn reduced<T>(comm: &Comm, here: u32, ranks: u32, of: impl Fn(u32) -> T, operator: fn(T, T) -> T)
+where
+    T: world::Portable + Copy + Sync + PartialEq + std::fmt::Debug + 'static,
+{
+    let before = |rank: u32| (0..rank).map(&of).reduce(operator);
+    let all = before(ranks).expect("a rank");
+    let requests = (
+        comm.all_reduce(None, of(here), operator),
+        comm.reduce(None, of(here), operator),
+        comm.scan(None, of(here), operator),
+    );
+    assert_eq!(requests.0.wait().expect("all ranks").value, all);
+    assert_eq!(
+        requests.1.wait().expect("all ranks").value,
+        (here == 0).then_some(all)
+    );
+    assert_eq!(requests.2.wait().expect("all ranks").value, before(here));
+}
+
+/// Each misuse is an error that names the value and what is allowed.
+#[test]
+fn misuse_is_refused() {
+    two(|world, comm, other| {
+        let line = |ended: Result<(), Error>| ended.unwrap_err().to_string();
+        assert_eq!(
+            line(comm.send(&1u8, Rank(2), TAG)),
+            "there is no rank 2: ranks are from 0 to 1"
+        );
+        let tag = Tag(u32::MAX);
+        let text = line(comm.send(&1u8, other, tag));
+        assert!(
+            text.contains("4294967295") && text.contains("2147483647"),
+            "{text}"
+        );
+        comm.send(&vec![1u8; 50], other, TAG).expect("sent");
+        let truncated = comm.irecv_at_most::<Vec<u8>>(None, other, TAG, 20).wait();
+        let text = truncated.unwrap_err().to_string();
+        assert!(
+            text.contains(&other.to_string()) && text.contains("51") && text.contains("20"),
+            "{text}"
+        );
+        comm.send("text", other, TAG).expect("sent");
+        let garbled = comm.recv::<Vec<String>>(other, TAG).map(|_| ());
+        assert!(line(garbled).starts_with(&format!("a message of {other} with tag 7: ")));
+        let freed = comm.dup();
+        let pending = freed.irecv::<u8>(None, other, TAG);
+        freed.free();
+        assert_eq!(pending.wait(), Err(Error::Freed));
+        assert_eq!(freed.send(&1u8, other, TAG), Err(Error::Freed));
+        let probed = comm.probe(None, None, None);
+        comm.send(&8u8, other, Tag(8)).expect("sent");
+        assert_eq!(probed.wait().expect("a message").status.tag, Some(Tag(8)));
+        assert_eq!(comm.recv::<u8>(None, None).expect("received").value, 8);
+        world.barrier().expect("both ranks");
+    });
+}
+
+/// A request whose world has ended is not waited for for ever.
+#[test]
+fn operations_end_with_the_world() {
+    let pending = {
+        let world = World::alone();
+        world.comm().irecv::<u8>(None, None, None)
+    };
+    assert_eq!(pending.wait(), Err(Error::Closed));
+    let lost = two(|world, comm, other| {
+        if !world.is_home() {
+            return None;
+        }
+        let received = comm.irecv::<u8>(None, other, TAG);
+        Some(received.wait())
+    });
+    assert!(
+        matches!(&lost[0], Some(Err(Error::Wire(_) | Error::Lost(_)))),
+        "{lost:?}"
+    );
+}
