@@ -1,6 +1,7 @@
 //! What moves the messages of communication tasks.
 
-use super::operation::{CommId, Outcome, Pattern, Tag};
+use super::message::{CommId, Pattern, Tag};
+use super::operation::Outcome;
 use super::slot::Ticket;
 use crate::id::Rank;
 use alloc::vec::Vec;

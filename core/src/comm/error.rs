@@ -1,6 +1,6 @@
 //! Why an operation has failed, in one line.
 
-use super::operation::{CommId, Tag};
+use super::message::{CommId, Tag};
 use crate::id::Rank;
 use core::fmt;
 

@@ -23,6 +23,7 @@
 mod carrier;
 mod error;
 mod matching;
+mod message;
 mod operation;
 #[allow(
     unsafe_code,
@@ -35,7 +36,8 @@ mod worker;
 pub use carrier::{Bounds, Carrier};
 pub use error::Error;
 pub use matching::{End, Incoming, Limits, Mail, Matching, Messenger, News, Packet};
-pub use operation::{CommId, Complete, Done, Envelope, Operation, Outcome, Pattern, Status, Tag};
+pub use message::{CommId, Envelope, Pattern, Tag};
+pub use operation::{Complete, Done, Operation, Outcome, Status};
 pub use slot::{State, Ticket};
 pub use tasks::Tasks;
 pub use worker::Worker;

@@ -16,7 +16,7 @@ mod packet;
 pub use messenger::{Limits, Messenger};
 pub use packet::{Mail, News, Packet};
 
-use super::operation::{CommId, Envelope, Pattern};
+use super::message::{CommId, Envelope, Pattern};
 use crate::id::Rank;
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;

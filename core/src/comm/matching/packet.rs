@@ -1,6 +1,6 @@
 //! What the messengers of two ranks send each other.
 
-use crate::comm::operation::{CommId, Tag};
+use crate::comm::message::{CommId, Tag};
 use crate::id::Rank;
 use alloc::vec::Vec;
 

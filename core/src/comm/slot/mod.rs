@@ -92,12 +92,12 @@ impl<T> Slot<T> {
     }
 
     fn set(&self, ticket: Ticket, state: State) {
-        // ORDERING: Relaxed: the lists pass the slot on (Q2, Q3); to other threads this is a hint.
+        // ORDERING: Relaxed: the lists pass the slot on (list.Q2, list.Q3); to other threads this is a hint.
         self.word.store(ticket.word(state), Ordering::Relaxed);
     }
 
     fn word(&self) -> usize {
-        // ORDERING: Relaxed: the owner wrote it or received the slot by a list (Q2, Q3); to other threads this is a hint.
+        // ORDERING: Relaxed: the owner wrote it or received the slot by a list (list.Q2, list.Q3); to other threads this is a hint.
         self.word.load(Ordering::Relaxed)
     }
 }
@@ -110,7 +110,7 @@ pub(super) struct Slots<T> {
 }
 
 // SAFETY: tasks move between threads (T: Send). A cell is accessed by the owner of its slot alone, and the lists pass
-// ownership with release and acquire (Q2, Q3).
+// ownership with release and acquire (list.Q2, list.Q3).
 unsafe impl<T: Send> Sync for Slots<T> {}
 // SAFETY: the slots are owned, and tasks may move between threads.
 unsafe impl<T: Send> Send for Slots<T> {}
@@ -223,7 +223,7 @@ impl<T> Consumer<T> {
     pub(super) fn next(&mut self) -> Option<(Owned, T)> {
         let index = self.first.checked_sub(1)?;
         let slot = self.slots.table.slot(index);
-        // ORDERING: Relaxed: `take` acquired the list, or reversed it on this thread (Q3).
+        // ORDERING: Relaxed: `take` acquired the list, or reversed it on this thread (list.Q3).
         self.first = slot.next.load(Ordering::Relaxed);
         let generation = slot.word() >> GENERATION;
         let ticket = Ticket { index, generation };
