@@ -37,7 +37,7 @@ pub enum Operation {
     /// on a send, nor on a task that has ended. Ends at once.
     Cancel(Ticket),
     /// Ends the use of a communicator: its pending receives and probes, and all later operations, end with [`Error::Freed`];
-    /// its messages are dropped. Ends at once.
+    /// its messages are dropped. Its number may not be used for another one. Ends at once.
     Free(CommId),
 }
 

@@ -5,7 +5,6 @@ use super::error::Error;
 use super::operation::{Complete, Done, Operation, Outcome};
 use super::slot::{Consumer, Owned, State, Ticket};
 use super::tasks::{Task, Tasks};
-use crate::id::Rank;
 use crate::port::Bell;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -188,7 +187,7 @@ fn check(bounds: &Bounds, operation: &Operation) -> Result<(), Error> {
         Operation::Cancel(_) | Operation::Free(_) => (None, None),
     };
     let Bounds { ranks, last_tag } = *bounds;
-    if let Some(rank @ Rank(_)) = rank.filter(|rank| rank.0 >= ranks) {
+    if let Some(rank) = rank.filter(|rank| rank.0 >= ranks) {
         return Err(Error::NoRank { rank, ranks });
     }
     match tag.filter(|tag| *tag > last_tag) {

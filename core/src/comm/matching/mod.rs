@@ -205,7 +205,8 @@ impl<K: Copy + Eq, B> Matching<K, B> {
         );
     }
 
-    /// Ends the receives and probes of a communicator, now and in future. Returns its messages.
+    /// Ends the receives and probes of a communicator, now and in future. Returns its messages. Its number is kept, and may not be
+    /// used for another one.
     pub fn free(&mut self, comm: CommId, ended: &mut impl FnMut(K, End<B>)) -> Vec<Incoming<B>> {
         self.freed.insert(comm);
         self.end_where(|pattern| pattern.comm == comm, || End::Freed(comm), ended);
