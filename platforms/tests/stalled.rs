@@ -155,20 +155,22 @@ fn run(program: &str) {
                 cycle.join(cx).unwrap();
             });
         }
-        "held" => thread::scope(|threads| {
-            let released = &AtomicBool::new(false);
-            runtime().run(|cx| {
-                let holds = [cx.hold(), cx.hold()];
-                cx.spawn_when(&a, |_, _| println!("got it"));
-                threads.spawn(|| {
-                    thread::sleep(LATE);
-                    a.put(1).unwrap();
-                    released.store(true, Relaxed);
-                    drop(holds);
+        "held" => {
+            let released = AtomicBool::new(false);
+            thread::scope(|threads| {
+                runtime().run(|cx| {
+                    let holds = [cx.hold(), cx.hold()];
+                    cx.spawn_when(&a, |_, _| println!("put"));
+                    threads.spawn(|| {
+                        thread::sleep(LATE);
+                        a.put(1).unwrap();
+                        released.store(true, Relaxed);
+                        drop(holds);
+                    });
                 });
+                assert!(released.load(Relaxed));
             });
-            assert!(released.load(Relaxed));
-        }),
+        }
         "busy" => runtime().run(|cx| {
             cx.scope(|cx| {
                 cx.spawn_when(&a, |_, _| println!("put"));
