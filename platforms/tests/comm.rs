@@ -113,7 +113,8 @@ fn requests_are_waited_for() {
                 comm.send(&number, other, Tag(number)).expect("sent");
             }
             comm.send(&7u32, other, Tag(9)).expect("sent");
-            return;
+            // Its end would end the receives that are pending there.
+            return world.barrier().expect("both ranks");
         }
         let receive = |tag| comm.irecv::<u32>(None, other, Tag(tag));
         let value = |received: Result<Received<u32>, Error>| received.expect("received").value;
@@ -135,6 +136,7 @@ fn requests_are_waited_for() {
         assert_eq!(rt.run(|cx| value(receive(3).wait_in(cx))), 3);
         assert_eq!(rt.block_on(async |_| value(receive(4).await)), 4);
         assert_eq!(value(comm.recv(None, None)), 5);
+        world.barrier().expect("both ranks");
     });
 }
 

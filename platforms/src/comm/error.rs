@@ -11,7 +11,7 @@ use tautline_core::wire::{self, Garbled, Unencodable};
 pub enum Error {
     /// The operation was cancelled before a message came.
     Cancelled,
-    /// The message is longer than the receive permits: who sent it, and both lengths, are in the text.
+    /// The message is longer than the receive permits: its sender and both lengths are in the text.
     Truncated(comm::Error),
     /// A rank or a tag that does not exist.
     Invalid(comm::Error),

@@ -47,11 +47,11 @@
 #![forbid(unsafe_code)]
 
 mod collective;
-mod desk;
+mod endpoint;
 mod error;
 mod request;
 
-pub(crate) use desk::Desk;
+pub(crate) use endpoint::Endpoint;
 pub use error::Error;
 pub use request::{Ended, Received, Request, wait_all, wait_any};
 pub use tautline_core::comm::{Limits, Status, Tag};
@@ -76,7 +76,7 @@ const COMM: CommId = CommId(0);
 #[derive(Clone)]
 pub struct Comm {
     shared: Arc<Shared>,
-    desk: Arc<Desk>,
+    endpoint: Arc<Endpoint>,
 }
 
 impl fmt::Debug for Comm {
@@ -100,12 +100,7 @@ impl World {
     /// ```
     #[track_caller]
     pub fn comm(&self) -> Comm {
-        let shared = self.shared();
-        let desk = Desk::open(shared, Location::caller());
-        Comm {
-            shared: Arc::clone(shared),
-            desk,
-        }
+        Comm::open(self.shared(), Location::caller())
     }
 }
 
@@ -123,9 +118,15 @@ impl Comm {
     /// Makes another communicator of the same ranks; as [`World::comm`], a call of all ranks.
     #[track_caller]
     pub fn dup(&self) -> Self {
+        Self::open(&self.shared, Location::caller())
+    }
+
+    fn open(shared: &Arc<Shared>, site: &Location<'_>) -> Self {
+        let endpoint = Arc::new(Endpoint::open(&shared.exchange, &shared.bell, site));
+        shared.add_endpoint(Arc::clone(&endpoint));
         Self {
-            shared: Arc::clone(&self.shared),
-            desk: Desk::open(&self.shared, Location::caller()),
+            shared: Arc::clone(shared),
+            endpoint,
         }
     }
 
@@ -224,7 +225,7 @@ impl Comm {
     /// Returns the number of communication tasks that were ever outstanding at the same time: the memory that they take is used
     /// again.
     pub fn slots(&self) -> usize {
-        self.desk.tasks().slots()
+        self.endpoint.tasks().slots()
     }
 
     fn submit<T: Send + Sync + 'static>(
@@ -233,7 +234,7 @@ impl Comm {
         operation: Operation,
         decode: request::Decode<T>,
     ) -> Request<T> {
-        Request::submit(&self.shared, &self.desk, hold, operation, decode)
+        Request::submit(&self.shared, &self.endpoint, hold, operation, decode)
     }
 }
 

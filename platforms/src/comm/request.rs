@@ -1,6 +1,6 @@
 //! Operations that were started.
 
-use super::{Desk, Error};
+use super::{Endpoint, Error};
 use crate::runtime::{Cx, Ddf, Hold};
 use crate::world::Shared;
 use std::fmt;
@@ -41,7 +41,7 @@ pub struct Request<T> {
     cell: Arc<Ddf<Ended<T>>>,
     shared: Arc<Shared>,
     /// What can be cancelled.
-    task: Option<(Arc<Desk>, Ticket)>,
+    task: Option<(Arc<Endpoint>, Ticket)>,
 }
 
 impl<T> fmt::Debug for Request<T> {
@@ -78,7 +78,7 @@ impl<T> Completion<T> {
 struct Task<T> {
     completion: Completion<T>,
     decode: Decode<T>,
-    desk: Arc<Desk>,
+    endpoint: Arc<Endpoint>,
 }
 
 impl<T: Send + Sync> Complete for Task<T> {
@@ -90,7 +90,7 @@ impl<T: Send + Sync> Complete for Task<T> {
 impl<T> Task<T> {
     fn ended(&self, outcome: Outcome) -> Ended<T> {
         let done = outcome.map_err(|error| match error {
-            tautline_core::comm::Error::Closed => self.desk.closed(),
+            tautline_core::comm::Error::Closed => self.endpoint.closed(),
             other => other.into(),
         })?;
         let status = done.status;
@@ -124,7 +124,7 @@ impl<T> Request<T> {
 
     pub(super) fn submit(
         shared: &Arc<Shared>,
-        desk: &Arc<Desk>,
+        endpoint: &Arc<Endpoint>,
         hold: Option<Hold>,
         operation: Operation,
         decode: Decode<T>,
@@ -140,14 +140,14 @@ impl<T> Request<T> {
         let task = Task {
             completion,
             decode,
-            desk: Arc::clone(desk),
+            endpoint: Arc::clone(endpoint),
         };
-        let ticket = desk.tasks().submit(operation, Arc::new(task));
+        let ticket = endpoint.tasks().submit(operation, Arc::new(task));
         shared.drive_alone();
         Self {
             cell,
             shared: Arc::clone(shared),
-            task: Some((Arc::clone(desk), ticket)),
+            task: Some((Arc::clone(endpoint), ticket)),
         }
     }
 
@@ -165,9 +165,10 @@ impl<T> Request<T> {
     /// Withdraws a receive or a probe, which ends with [`Error::Cancelled`] unless a message has come before. Has no effect on what is sent,
     /// nor on operations of all ranks.
     pub fn cancel(&self) {
-        if let Some((desk, ticket)) = &self.task {
+        if let Some((endpoint, ticket)) = &self.task {
             let ignored = |_: Outcome| ();
-            desk.tasks()
+            endpoint
+                .tasks()
                 .submit(Operation::Cancel(*ticket), Arc::new(ignored));
             self.shared.drive_alone();
         }

@@ -31,7 +31,7 @@ pub use tautline_core::port::{Bell, Link, Lost};
 pub use tautline_core::task::{Ended, Left};
 pub use tautline_core::wire::{Bulk, Cause, Limits, Portable};
 
-use crate::comm::Desk;
+use crate::comm::Endpoint;
 use crate::environment;
 use crate::watch::{DUMP_VARIABLE, Printer};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -84,7 +84,7 @@ pub(crate) struct Shared {
     pub(crate) body: usize,
     /// Whether a thread communicates while no other does.
     is_driven: bool,
-    desks: Mutex<Vec<Arc<Desk>>>,
+    endpoints: Mutex<Vec<Arc<Endpoint>>>,
     ends: AtomicBool,
     /// Whether the program has panicked; set before `ends`.
     panicked: AtomicBool,
@@ -98,7 +98,7 @@ impl Shared {
             bell: link.bell(),
             body: limits.body,
             is_driven,
-            desks: Mutex::default(),
+            endpoints: Mutex::default(),
             exchange: Exchange::within(limits, link, Spin),
             ends: AtomicBool::new(false),
             panicked: AtomicBool::new(false),
@@ -108,19 +108,21 @@ impl Shared {
     }
 
     /// Enters the communication worker of a communicator.
-    pub(crate) fn add_desk(&self, desk: Arc<Desk>) {
-        self.desks().push(desk);
+    pub(crate) fn add_endpoint(&self, endpoint: Arc<Endpoint>) {
+        self.endpoints().push(endpoint);
     }
 
-    fn desks(&self) -> MutexGuard<'_, Vec<Arc<Desk>>> {
+    fn endpoints(&self) -> MutexGuard<'_, Vec<Arc<Endpoint>>> {
         // It is consistent between any two statements that change it.
-        self.desks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.endpoints
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets all communication workers do what there is to do. Returns whether there was anything.
     fn step(&self) -> bool {
-        let desks = self.desks().clone();
-        let steps = desks.iter().filter(|desk| desk.step());
+        let endpoints = self.endpoints().clone();
+        let steps = endpoints.iter().filter(|endpoint| endpoint.step());
         steps.count() > 0
     }
 
@@ -427,8 +429,8 @@ impl Drop for World {
             // A panic of that thread was reported by its hook; a second one here would abort the process.
             let _ = thread.join();
         }
-        for desk in std::mem::take(&mut *self.shared.desks()) {
-            desk.close();
+        for endpoint in std::mem::take(&mut *self.shared.endpoints()) {
+            endpoint.close();
         }
     }
 }
@@ -456,8 +458,8 @@ fn carry(shared: &Shared) {
         patience.look(exchange);
     }
     while shared.turn() {}
-    for desk in shared.desks().iter() {
-        desk.leave(exchange.here(), exchange.ranks());
+    for endpoint in shared.endpoints().iter() {
+        endpoint.leave(exchange.here(), exchange.ranks());
     }
     // ORDERING: Relaxed: the Acquire above makes the store visible.
     if panicked.load(Ordering::Relaxed) {

@@ -1,22 +1,21 @@
 //! The communication worker of a communicator, and what it has to do.
 
 use super::Error;
-use crate::world::Shared;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use tautline_core::comm::{Limits, Mail, Messenger, News, Packet, Tasks, Worker};
-use tautline_core::port::Bell;
-use tautline_core::wire::{self, Cause, Channel, Garbled, Receiver, unpack};
+use tautline_core::port::{Bell, Link};
+use tautline_core::wire::{self, Cause, Channel, Exchange, Garbled, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
 
 /// A communication worker and its tasks.
-pub(crate) struct Desk {
+pub(crate) struct Endpoint {
     tasks: Tasks,
     /// `None` once the channels have ended.
     worker: Mutex<Option<Worker<Messenger<Post>>>>,
-    channel: Arc<Channel<Letter>>,
+    channel: Arc<Channel<Frame>>,
     inbox: Arc<Inbox>,
 }
 
@@ -44,23 +43,23 @@ impl Inbox {
     }
 }
 
-/// What the desks of a communicator send each other.
+/// What the endpoints of a communicator send each other.
 #[derive(Serialize, Deserialize)]
-enum Letter {
+enum Frame {
     Packet(Packet),
     /// The world of the sender ends: no packet follows.
     Left,
 }
 
 /// The inbox, as the exchange uses it.
-struct Letterbox(Arc<Inbox>);
+struct Arrivals(Arc<Inbox>);
 
-impl Receiver for Letterbox {
+impl Receiver for Arrivals {
     fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Garbled> {
         let from = Rank(from.0);
         self.0.put(match unpack(body)? {
-            Letter::Packet(packet) => News::Packet(from, packet),
-            Letter::Left => News::Lost(from, "receiving from it, which has left"),
+            Frame::Packet(packet) => News::Packet(from, packet),
+            Frame::Left => News::Lost(from, "receiving from it, which has left"),
         });
         Ok(())
     }
@@ -84,7 +83,7 @@ impl Receiver for Letterbox {
 struct Post {
     here: Rank,
     ranks: u32,
-    channel: Arc<Channel<Letter>>,
+    channel: Arc<Channel<Frame>>,
     inbox: Arc<Inbox>,
 }
 
@@ -99,8 +98,8 @@ impl Mail for Post {
 
     fn send(&mut self, to: Rank, packet: Packet) {
         let place = |rank: Rank| PlaceId(rank.0);
-        let letter = Letter::Packet(packet);
-        self.channel.send(place(self.here), place(to), letter);
+        let frame = Frame::Packet(packet);
+        self.channel.send(place(self.here), place(to), frame);
     }
 
     fn poll(&mut self) -> Option<News> {
@@ -108,34 +107,32 @@ impl Mail for Post {
     }
 }
 
-impl Desk {
-    /// Opens the next channel, for the call at `site`.
-    pub(super) fn open(shared: &Arc<Shared>, site: &Location<'_>) -> Arc<Self> {
+impl Endpoint {
+    /// Opens the next channel, for the call at `site`. What arrives, and what is submitted, rings `bell`.
+    pub(super) fn open<L: Link>(
+        exchange: &Exchange<L>,
+        bell: &Arc<dyn Bell>,
+        site: &Location<'_>,
+    ) -> Self {
         let inbox = Arc::new(Inbox {
             state: Mutex::default(),
-            bell: Arc::clone(&shared.bell),
+            bell: Arc::clone(bell),
         });
-        let exchange = &shared.exchange;
-        let letterbox = Letterbox(Arc::clone(&inbox));
-        let channel = Arc::new(exchange.open_at(site, "communicator", 1, letterbox));
+        let arrivals = Arrivals(Arc::clone(&inbox));
+        let channel = Arc::new(exchange.open_at(site, "communicator", 1, arrivals));
         let post = Post {
             here: exchange.here(),
             ranks: exchange.ranks(),
             channel: Arc::clone(&channel),
             inbox: Arc::clone(&inbox),
         };
-        let worker = Worker::new(
-            Messenger::new(post, Limits::default()),
-            Arc::clone(&shared.bell),
-        );
-        let desk = Arc::new(Self {
+        let worker = Worker::new(Messenger::new(post, Limits::default()), Arc::clone(bell));
+        Self {
             tasks: worker.tasks().clone(),
             worker: Mutex::new(Some(worker)),
             channel,
             inbox,
-        });
-        shared.add_desk(Arc::clone(&desk));
-        desk
+        }
     }
 
     pub(super) fn tasks(&self) -> &Tasks {
@@ -172,8 +169,7 @@ impl Desk {
     /// Notifies the other ranks that this one sends nothing any more.
     pub(crate) fn leave(&self, here: Rank, ranks: u32) {
         for to in (0..ranks).filter(|to| *to != here.0) {
-            self.channel
-                .send(PlaceId(here.0), PlaceId(to), Letter::Left);
+            self.channel.send(PlaceId(here.0), PlaceId(to), Frame::Left);
         }
     }
 
