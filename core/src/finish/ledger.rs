@@ -1,8 +1,11 @@
 //! Vector counts: every place keeps a ledger, and one place adds the reports up.
 
-use super::message::{Combined, PeerError, PeerErrorKind};
+#[cfg(feature = "distributed")]
+use super::message::Combined;
+use super::message::{PeerError, PeerErrorKind};
 use crate::id::PlaceId;
-use alloc::collections::{BTreeMap, BTreeSet};
+#[cfg(feature = "distributed")]
+use alloc::collections::BTreeMap;
 use alloc::{vec, vec::Vec};
 
 /// The counts of one place since its last report, in the order of their first change: made for few places, as the
@@ -74,10 +77,18 @@ pub struct Home {
     /// The number of places with live activities; a count is negative while a spawn is reported later
     /// than its end.
     open: usize,
-    /// Reports that were overtaken and have not arrived: place and first number, to the last number.
-    missing: BTreeMap<(PlaceId, u64), u64>,
-    /// Places that must report at least once.
-    awaited: BTreeSet<PlaceId>,
+    /// Reports that were overtaken and have not arrived, by place and number.
+    missing: Vec<Gap>,
+    /// Places that must report at least once, ascending.
+    awaited: Vec<PlaceId>,
+}
+
+/// Consecutive numbers of reports of one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Gap {
+    place: PlaceId,
+    first: u64,
+    last: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -93,6 +104,7 @@ enum Sums {
     /// For all places.
     Dense(Vec<Known>),
     /// For those that took part.
+    #[cfg(feature = "distributed")]
     Sparse(BTreeMap<PlaceId, Known>),
 }
 
@@ -101,6 +113,7 @@ impl Sums {
     fn get(&self, at: PlaceId) -> Known {
         let known = match self {
             Self::Dense(all) => all.get(at.index()),
+            #[cfg(feature = "distributed")]
             Self::Sparse(some) => some.get(&at),
         };
         known.copied().unwrap_or_default()
@@ -109,7 +122,9 @@ impl Sums {
     fn set(&mut self, at: PlaceId, known: Known) {
         match self {
             Self::Dense(all) => all[at.index()] = known,
+            #[cfg(feature = "distributed")]
             Self::Sparse(some) if known == Known::default() => drop(some.remove(&at)),
+            #[cfg(feature = "distributed")]
             Self::Sparse(some) => drop(some.insert(at, known)),
         }
     }
@@ -128,11 +143,6 @@ impl Home {
         Self::begin(here, places, Sums::Dense(all))
     }
 
-    /// As [`new`](Self::new), if few of the places take part.
-    pub(super) fn sparse(here: PlaceId, places: u32) -> Self {
-        Self::begin(here, places, Sums::Sparse(BTreeMap::new()))
-    }
-
     fn begin(here: PlaceId, places: u32, mut known: Sums) -> Self {
         assert!(here.0 < places, "{here} of {places} places");
         let (live, highest) = (1, 0);
@@ -141,20 +151,9 @@ impl Home {
             places,
             known,
             open: 1,
-            missing: BTreeMap::new(),
-            awaited: BTreeSet::new(),
+            missing: Vec::new(),
+            awaited: Vec::new(),
         }
-    }
-
-    /// As [`sparse`](Self::sparse), for a repeated count: each of the places that are not lost
-    /// must report.
-    pub(super) fn repeated(here: PlaceId, places: u32, is_lost: impl Fn(PlaceId) -> bool) -> Self {
-        let mut home = Self::sparse(here, places);
-        home.awaited = (0..places)
-            .map(PlaceId)
-            .filter(|at| !is_lost(*at))
-            .collect();
-        home
     }
 
     /// Processes the report of `from`. Returns true when all activities have ended: exactly once,
@@ -168,27 +167,9 @@ impl Home {
             .map_err(|kind| PeerError { from, kind })
     }
 
-    /// Processes reports of other places that were added up on their way. The lists are ascending.
-    pub(super) fn on_combined(&mut self, combined: &Combined) -> Result<bool, PeerErrorKind> {
-        self.add_reports(&combined.parts, &combined.counts, Self::LIMIT)
-    }
-
-    /// Processes a report of the home itself, which no count of another place makes overflow.
-    pub(super) fn on_own(&mut self, combined: &Combined) -> Result<bool, PeerErrorKind> {
-        self.add_reports(&combined.parts, &combined.counts, i64::MAX)
-    }
-
     /// Whether all activities have ended.
     pub fn is_done(&self) -> bool {
         self.open == 0 && self.missing.is_empty() && self.awaited.is_empty()
-    }
-
-    /// Returns the places that took part.
-    pub(super) fn members(self) -> Vec<PlaceId> {
-        match self.known {
-            Sums::Dense(all) => (0..all.len() as u32).map(PlaceId).collect(),
-            Sums::Sparse(some) => some.into_keys().collect(),
-        }
     }
 
     /// `parts` is ascending.
@@ -238,28 +219,43 @@ impl Home {
         Err(PeerErrorKind::Doubled(place, number))
     }
 
-    /// Returns the missing numbers around `number`, first and last, if it is missing.
-    fn gap(&self, place: PlaceId, number: u64) -> Option<(u64, u64)> {
-        let (&(at, first), &last) = self.missing.range(..=(place, number)).next_back()?;
-        (at == place && number <= last).then_some((first, last))
+    /// Returns the index in `missing` after the gaps that begin up to `number`.
+    fn after(&self, place: PlaceId, number: u64) -> usize {
+        let begins = |gap: &Gap| (gap.place, gap.first) <= (place, number);
+        self.missing.partition_point(begins)
+    }
+
+    /// Returns the index in `missing` of the gap around `number`, if it is missing.
+    fn gap(&self, place: PlaceId, number: u64) -> Option<usize> {
+        let at = self.after(place, number).checked_sub(1)?;
+        let gap = &self.missing[at];
+        (gap.place == place && number <= gap.last).then_some(at)
     }
 
     fn note_number(&mut self, place: PlaceId, number: u64) {
-        self.awaited.remove(&place);
+        if let Ok(at) = self.awaited.binary_search(&place) {
+            self.awaited.remove(at);
+        }
         let known = self.known.get(place);
         if number > known.highest {
-            if number - known.highest > 1 {
-                self.missing.insert((place, known.highest + 1), number - 1);
+            let (first, last) = (known.highest + 1, number - 1);
+            if first <= last {
+                let at = self.after(place, first);
+                self.missing.insert(at, Gap { place, first, last });
             }
             let highest = number;
             self.known.set(place, Known { highest, ..known });
-        } else if let Some((first, last)) = self.gap(place, number) {
-            self.missing.remove(&(place, first));
-            if first < number {
-                self.missing.insert((place, first), number - 1);
-            }
-            if number < last {
-                self.missing.insert((place, number + 1), last);
+        } else if let Some(at) = self.gap(place, number) {
+            let Gap { first, last, .. } = self.missing[at];
+            match (first < number, number < last) {
+                (false, false) => drop(self.missing.remove(at)),
+                (true, false) => self.missing[at].last = number - 1,
+                (false, true) => self.missing[at].first = number + 1,
+                (true, true) => {
+                    self.missing[at].last = number - 1;
+                    let first = number + 1;
+                    self.missing.insert(at + 1, Gap { place, first, last });
+                }
             }
         }
     }
@@ -278,5 +274,43 @@ impl Home {
         self.open -= usize::from(before != 0);
         self.known.set(at, Known { live, highest });
         true
+    }
+}
+
+/// What finishes over places require besides.
+#[cfg(feature = "distributed")]
+impl Home {
+    /// As [`new`](Self::new), if few of the places take part.
+    pub(super) fn sparse(here: PlaceId, places: u32) -> Self {
+        Self::begin(here, places, Sums::Sparse(BTreeMap::new()))
+    }
+
+    /// As [`sparse`](Self::sparse), for a repeated count: each of the places that are not lost
+    /// must report.
+    pub(super) fn repeated(here: PlaceId, places: u32, is_lost: impl Fn(PlaceId) -> bool) -> Self {
+        let mut home = Self::sparse(here, places);
+        home.awaited = (0..places)
+            .map(PlaceId)
+            .filter(|at| !is_lost(*at))
+            .collect();
+        home
+    }
+
+    /// Processes reports of other places that were added up on their way. The lists are ascending.
+    pub(super) fn on_combined(&mut self, combined: &Combined) -> Result<bool, PeerErrorKind> {
+        self.add_reports(&combined.parts, &combined.counts, Self::LIMIT)
+    }
+
+    /// Processes a report of the home itself, which no count of another place makes overflow.
+    pub(super) fn on_own(&mut self, combined: &Combined) -> Result<bool, PeerErrorKind> {
+        self.add_reports(&combined.parts, &combined.counts, i64::MAX)
+    }
+
+    /// Returns the places that took part.
+    pub(super) fn members(self) -> Vec<PlaceId> {
+        match self.known {
+            Sums::Dense(all) => (0..all.len() as u32).map(PlaceId).collect(),
+            Sums::Sparse(some) => some.into_keys().collect(),
+        }
     }
 }
