@@ -250,7 +250,7 @@ fn waits(
     earlier: &[bool],
     uses: &[Vec<Option<Uses>>],
 ) -> Vec<(usize, Wait)> {
-    let mut by_position: Vec<(usize, Vec<Wait>)> = Vec::with_capacity(this.len());
+    let (mut by_position, mut waiting) = (Vec::with_capacity(this.len()), Vec::new());
     for position in 0..this.len() {
         let mut waits = Vec::new();
         for (other, uses) in uses.iter().enumerate().filter(|(other, _)| earlier[*other]) {
@@ -261,9 +261,13 @@ fn waits(
                 }
             }
         }
-        by_position.push((this.at(position), waits));
+        let part = match waits.is_empty() {
+            true => &mut by_position,
+            false => &mut waiting,
+        };
+        part.push((this.at(position), waits));
     }
-    by_position.sort_by_key(|(_, waits)| !waits.is_empty());
+    by_position.append(&mut waiting);
     let order = by_position.iter().map(|(at, _)| *at);
     this.active = Some(order.collect());
     let numbered = by_position.into_iter().enumerate();

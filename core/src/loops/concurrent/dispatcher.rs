@@ -284,7 +284,10 @@ impl Dispatcher {
             node.lag = node.estimate.lag(chunk, workers);
         }
         let loops = &self.loops;
-        self.order.sort_by_key(|at| (Reverse(loops[*at].lag), *at));
+        let key = |at: usize| (Reverse(loops[at].lag), at);
+        self.order.retain(|at| *at != of);
+        let at = self.order.partition_point(|at| key(*at) < key(of));
+        self.order.insert(at, of);
     }
 
     /// Divides the workers again: loops have begun or ended, or twice as many blocks of one were timed.

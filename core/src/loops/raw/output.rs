@@ -101,9 +101,14 @@ impl<T> Filled<T> {
     /// Gives up the items. Returns where they are, in ascending order.
     fn into_runs(mut self) -> Vec<Range<usize>> {
         let mut runs = take(&mut self.runs);
-        runs.sort_unstable_by_key(|run| run.start);
+        sort(&mut runs);
         runs
     }
+}
+
+/// Puts runs into ascending order. Apart from [`Filled`], so that a program does not compile it for each type of items.
+fn sort(runs: &mut [Range<usize>]) {
+    runs.sort_unstable_by_key(|run| run.start);
 }
 
 impl<T> Drop for Filled<T> {
