@@ -30,7 +30,7 @@ pub(super) struct Crew<'a, 'p, B: Bag, P: Host, O: Observer, F, X: Elsewhere<B>>
     /// Called in place of [`Bag::process`].
     pub(super) process: &'a F,
     pub(super) workers: Seats<Balancing<'a, 'p, B, P, O, X>>,
-    /// What the workers that have ended counted.
+    /// What the workers that have ended counted, in the order of their seats.
     pub(super) accounts: &'a Lock<Vec<Seated<Account<O>>>>,
 }
 
@@ -108,10 +108,9 @@ impl<'a, 'p, 'scope, 'env, B: Bag, P: Host, O: Observer, F, X: Elsewhere<B>>
             times: ended.times,
             observer: ended.observer.into_inner(),
         };
-        self.crew
-            .accounts
-            .lock(self.task.port())
-            .push((seat, account));
+        let mut accounts = self.crew.accounts.lock(self.task.port());
+        let at = accounts.partition_point(|&(before, _)| before < seat);
+        accounts.insert(at, (seat, account));
     }
 }
 

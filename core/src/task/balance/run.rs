@@ -54,13 +54,12 @@ pub(super) fn run_workers<'p, B: Bag, P: Host, O: Observer, X: Elsewhere<B>>(
     if let Some(reason) = cx.cancelled() {
         return Err(Cancelled { reason });
     }
-    let mut accounts = accounts.into_inner();
+    let accounts = accounts.into_inner();
     assert_eq!(
         accounts.len(),
         seats.len(),
         "a worker that neither panicked nor was cancelled has ended"
     );
-    accounts.sort_unstable_by_key(|&(seat, _)| seat);
     Ok(accounts.into_iter().map(|(_, account)| account).collect())
 }
 
