@@ -122,23 +122,28 @@ impl Machine {
     /// No processor.
     pub fn described(
         model: Option<String>,
-        mut cpus: Vec<Cpu>,
-        mut caches: Vec<Cache>,
+        cpus: Vec<Cpu>,
+        caches: Vec<Cache>,
         nodes: Vec<Node>,
     ) -> Self {
         assert!(!cpus.is_empty(), "a machine without a processor");
-        cpus.sort_unstable_by_key(|cpu| cpu.id);
-        tree::count_threads(&mut cpus);
-        tree::sort(&mut caches);
-        Self {
+        let mut machine = Self {
             model,
             online: cpus.len(),
-            cpus,
+            cpus: Vec::with_capacity(cpus.len()),
             quota: None,
-            caches,
+            caches: Vec::with_capacity(caches.len()),
             nodes,
             fallbacks: Vec::new(),
+        };
+        for cpu in cpus {
+            tree::insert(&mut machine.cpus, cpu, |cpu| cpu.id);
         }
+        for cache in caches {
+            tree::insert(&mut machine.caches, cache, |cache| cache.level as usize);
+        }
+        tree::count_threads(&mut machine.cpus);
+        machine
     }
 
     /// Returns this machine as a process sees it that may use only those of its processors that are in `cpus`.
@@ -226,11 +231,15 @@ impl Machine {
     /// Returns the processors that workers are pinned to by default, in this order: one for each allowed
     /// processor, at most the quota rounded up, and at least one; first one of each core, node by node.
     pub fn cpus(&self) -> Vec<usize> {
-        let mut order: Vec<&Cpu> = self.cpus.iter().collect();
-        order.sort_unstable_by_key(|cpu| (cpu.thread, cpu.node, cpu.id));
+        // A processor of an unknown node is before all others.
+        let node = |cpu: &Cpu| cpu.node.map_or(0, |node| node.saturating_add(1));
+        let order = self.cpus.iter().map(|cpu| (cpu.thread, node(cpu), cpu.id));
+        let mut order: Vec<(usize, usize, usize)> = order.collect();
+        order.sort_unstable();
         // `as` saturates: a quota beyond every count limits nothing.
         let most = self.quota.map_or(usize::MAX, |cpus| cpus.ceil() as usize);
-        order.iter().take(most.max(1)).map(|cpu| cpu.id).collect()
+        order.truncate(most.max(1));
+        order.into_iter().map(|(.., cpu)| cpu).collect()
     }
 }
 

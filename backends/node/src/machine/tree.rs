@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::{Cache, Cpu, Node};
-use std::collections::HashMap;
+use std::fs::DirEntry;
 use std::path::Path;
 
 /// Returns the text of a table; `None` if it cannot be read.
@@ -71,11 +71,9 @@ pub(super) fn cpus(root: &Path, allowed: &[usize], nodes: &[Node]) -> (Vec<Cpu>,
 
 /// Gives each processor its position among those of its core.
 pub(super) fn count_threads(cpus: &mut [Cpu]) {
-    let mut threads = HashMap::new();
-    for cpu in cpus {
-        let known = threads.entry(cpu.core).or_insert(0);
-        cpu.thread = *known;
-        *known += 1;
+    for at in 0..cpus.len() {
+        let core = cpus[at].core;
+        cpus[at].thread = cpus[..at].iter().filter(|cpu| cpu.core == core).count();
     }
 }
 
@@ -90,17 +88,18 @@ pub(super) fn caches(root: &Path, allowed: &[usize]) -> Vec<Cache> {
             };
             // Every processor behind a cache lists it.
             if !caches.contains(&cache) {
-                caches.push(cache);
+                insert(&mut caches, cache, |cache| cache.level as usize);
             }
         }
     }
-    sort(&mut caches);
     caches
 }
 
-/// The smallest first; those of a level stay in their order.
-pub(super) fn sort(caches: &mut [Cache]) {
-    caches.sort_by_key(|cache| cache.level);
+/// Inserts an item into a list in the order of `key`, after its equals. Tables are nearly in order, and sorts would be compiled for
+/// each type.
+pub(super) fn insert<T>(list: &mut Vec<T>, item: T, key: impl Fn(&T) -> usize) {
+    let at = list.partition_point(|known| key(known) <= key(&item));
+    list.insert(at, item);
 }
 
 fn cache(folder: &Path, allowed: &[usize]) -> Option<Cache> {
@@ -128,22 +127,25 @@ pub(super) fn nodes(root: &Path, allowed: &[usize]) -> Vec<Node> {
     let Ok(folder) = std::fs::read_dir(root.join("sys/devices/system/node")) else {
         return Vec::new();
     };
-    let mut nodes: Vec<Node> = folder
-        .flatten()
-        .filter_map(|entry| {
-            let name = entry.file_name();
-            let id = name.to_str()?.strip_prefix("node")?.parse().ok()?;
-            let cpus = list(&text(&entry.path(), "cpulist")?);
-            Some(Node {
-                id,
-                bytes: text(&entry.path(), "meminfo").map_or(0, |info| memory(&info)),
-                cpus: cpus.into_iter().filter(|id| allowed.contains(id)).collect(),
-            })
-        })
-        .filter(|node| !node.cpus.is_empty())
-        .collect();
-    nodes.sort_unstable_by_key(|node| node.id);
+    let mut nodes = Vec::new();
+    for entry in folder.flatten() {
+        let node = node(&entry, allowed).filter(|node| !node.cpus.is_empty());
+        if let Some(node) = node {
+            insert(&mut nodes, node, |node| node.id);
+        }
+    }
     nodes
+}
+
+fn node(entry: &DirEntry, allowed: &[usize]) -> Option<Node> {
+    let name = entry.file_name();
+    let id = name.to_str()?.strip_prefix("node")?.parse().ok()?;
+    let cpus = list(&text(&entry.path(), "cpulist")?);
+    Some(Node {
+        id,
+        bytes: text(&entry.path(), "meminfo").map_or(0, |info| memory(&info)),
+        cpus: cpus.into_iter().filter(|id| allowed.contains(id)).collect(),
+    })
 }
 
 fn memory(info: &str) -> u64 {
