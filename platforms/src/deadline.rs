@@ -1,6 +1,6 @@
 //! Deadlines of finishes: one thread of the process cancels tokens when their time has come.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::ops::Deref;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread;
@@ -90,7 +90,8 @@ struct Timer {
 
 #[derive(Debug, Default)]
 struct State {
-    tokens: BTreeMap<Key, CancelToken>,
+    /// By time: most are added near the back, and removed near one of the ends.
+    tokens: VecDeque<(Key, CancelToken)>,
     count: u64,
     is_started: bool,
 }
@@ -119,18 +120,21 @@ impl Timer {
         }
         let key = (due, state.count);
         state.count += 1;
-        let is_first = state.tokens.keys().next().is_none_or(|&first| key < first);
-        state.tokens.insert(key, token);
+        let at = state.tokens.partition_point(|(other, _)| *other < key);
+        state.tokens.insert(at, (key, token));
         drop(state);
-        if is_first {
+        if at == 0 {
             self.changed.notify_one();
         }
         key
     }
 
     fn remove(&self, key: Key) {
-        // Dropped outside of the lock.
-        let _token = self.state().tokens.remove(&key);
+        let mut state = self.state();
+        let at = state.tokens.binary_search_by_key(&key, |(key, _)| *key);
+        let token = at.ok().and_then(|at| state.tokens.remove(at));
+        drop(state);
+        drop(token);
     }
 
     /// Cancels tokens that are due, for ever.
@@ -138,23 +142,21 @@ impl Timer {
         let mut state = self.state();
         loop {
             let now = Instant::now();
-            let first = state.tokens.first_entry();
-            let left = first
-                .as_ref()
-                .map(|first| first.key().0.saturating_duration_since(now));
-            match (first, left) {
-                (Some(first), Some(Duration::ZERO)) => {
-                    let token = first.remove();
+            let first = state.tokens.front();
+            let left = first.map(|((due, _), _)| due.saturating_duration_since(now));
+            state = match left {
+                Some(Duration::ZERO) => {
+                    let first = state.tokens.pop_front();
                     drop(state);
-                    // Drops tasks, whose panics it contains.
-                    token.cancel(Reason::Deadline);
-                    state = self.state();
+                    if let Some((_, token)) = first {
+                        // Drops tasks, whose panics it contains.
+                        token.cancel(Reason::Deadline);
+                    }
+                    self.state()
                 }
-                (_, Some(left)) => {
-                    state = self.changed.wait_timeout(state, left).expect("as above").0;
-                }
-                _ => state = self.changed.wait(state).expect("as above"),
-            }
+                Some(left) => self.changed.wait_timeout(state, left).expect("as above").0,
+                None => self.changed.wait(state).expect("as above"),
+            };
         }
     }
 }
