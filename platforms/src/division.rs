@@ -16,9 +16,8 @@
 //! with a processor more come first in the result, as in [`Config::smaller`].
 #![forbid(unsafe_code)]
 
-use crate::pinning::ranges;
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use crate::order::{distinct, insert};
+use crate::pinning::{ordered, ranges};
 use std::iter;
 use tautline_core::glb::Config;
 use tautline_core::lifeline::Crew;
@@ -139,20 +138,19 @@ struct Row {
 
 impl Row {
     fn of(machine: &Machine) -> Self {
-        let used: BTreeSet<usize> = machine.cpus().into_iter().collect();
+        let used = distinct(&machine.cpus());
         let last = last_level(machine);
         let cache = |cpu: &Cpu| {
             let found = last.iter().position(|cpus| cpus.contains(&cpu.id));
             found.unwrap_or(usize::MAX)
         };
         let allowed = machine.allowed().iter();
-        let mut row: Vec<(&Cpu, usize)> = allowed
-            .filter(|cpu| used.contains(&cpu.id))
-            .map(|cpu| (cpu, cache(cpu)))
-            .collect();
-        row.sort_unstable_by_key(|(cpu, cache)| {
-            (cpu.package, cpu.node, *cache, cpu.core, cpu.thread, cpu.id)
-        });
+        let mut row = Vec::with_capacity(used.len());
+        for cpu in allowed.filter(|cpu| used.binary_search(&cpu.id).is_ok()) {
+            insert(&mut row, (cpu, cache(cpu)), |(cpu, cache)| {
+                (cpu.package, cpu.node, *cache, cpu.core, cpu.thread, cpu.id)
+            });
+        }
         let node = |(cpu, _): &(&Cpu, _)| cpu.node;
         let cache = |(_, cache): &(&Cpu, usize)| *cache;
         Self {
@@ -167,9 +165,9 @@ impl Row {
         let (mut crossing, mut begin) = (Vec::new(), 0);
         for (place, size) in sizes.iter().enumerate() {
             let own = begin..begin + size;
-            let inside: BTreeSet<usize> = parts[own.clone()].iter().copied().collect();
-            let outside = parts[..own.start].iter().chain(&parts[own.end..]);
-            let divided = outside.into_iter().any(|part| inside.contains(part));
+            let inside = distinct(&parts[own.clone()]);
+            let mut outside = parts[..own.start].iter().chain(&parts[own.end..]);
+            let divided = outside.any(|part| inside.binary_search(part).is_ok());
             if inside.len() > 1 && divided {
                 crossing.push(place);
             }
@@ -200,18 +198,20 @@ impl Row {
     fn cut(self, sizes: Vec<usize>) -> Division {
         let cut = self.borders(&sizes);
         let crossing = self.crossing(&sizes, &self.nodes);
+        let most = sizes.iter().max().copied();
         let mut rest = self.cpus.as_slice();
-        let mut places = Vec::with_capacity(sizes.len());
+        // The larger ones, of which each has one more, and the others; both in the order of the machine.
+        let (mut places, mut smaller) = (Vec::with_capacity(sizes.len()), Vec::new());
         for (place, size) in sizes.into_iter().enumerate() {
             let (own, after) = rest.split_at(size);
             rest = after;
-            let mut own: Vec<&Cpu> = own.iter().collect();
-            own.sort_unstable_by_key(|cpu| (cpu.thread, cpu.id));
-            let cpus: Vec<usize> = own.iter().map(|cpu| cpu.id).collect();
-            places.push((cpus, crossing.contains(&place)));
+            let part = match Some(size) == most {
+                true => &mut places,
+                false => &mut smaller,
+            };
+            part.push((ordered(own.iter().collect()), crossing.contains(&place)));
         }
-        // Stable: otherwise in the order of the machine.
-        places.sort_by_key(|(cpus, _)| Reverse(cpus.len()));
+        places.append(&mut smaller);
         let crosses = |(place, (_, crosses)): (usize, &(_, bool))| crosses.then_some(place);
         Division {
             cut,

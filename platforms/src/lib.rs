@@ -148,6 +148,7 @@ mod launchers;
 #[cfg(feature = "sim")]
 pub mod machines;
 pub mod messages;
+mod order;
 pub mod phaser;
 pub mod pinning;
 pub mod plan;

@@ -15,8 +15,8 @@
 use super::{ranges, warn};
 use crate::choice::{Choice, Source};
 use crate::explain::PINNED;
+use crate::order::distinct;
 use crate::plan::Plan;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 /// The processors claimed by this process.
@@ -52,7 +52,7 @@ impl Claim {
 
     fn of(cpus: &[usize], registry: &'static Registry) -> Self {
         let mut claim = Self::none(registry);
-        for cpu in sorted(cpus) {
+        for cpu in distinct(cpus) {
             claim.is_shared_here |= registry.has(cpu);
             if !claim.add(cpu) {
                 claim.shared.push(cpu);
@@ -64,7 +64,7 @@ impl Claim {
     /// In ascending order, and up to the first one that is refused: of several that claim the same processors, one succeeds.
     fn alone_of(cpus: &[usize], registry: &'static Registry) -> Result<Self, usize> {
         let mut claim = Self::none(registry);
-        let refused = sorted(cpus).into_iter().find(|&cpu| !claim.add(cpu));
+        let refused = distinct(cpus).into_iter().find(|&cpu| !claim.add(cpu));
         refused.map_or(Ok(claim), Err)
     }
 
@@ -151,11 +151,6 @@ fn refused(cpu: usize) -> String {
     format!("not pinned: CPU {cpu} has workers of another runtime; {remedy}")
 }
 
-/// Returns the numbers in order, each once.
-fn sorted(cpus: &[usize]) -> BTreeSet<usize> {
-    cpus.iter().copied().collect()
-}
-
 impl Drop for Claim {
     fn drop(&mut self) {
         self.registry.release(&self.cpus);
@@ -167,12 +162,14 @@ impl Drop for Claim {
 struct Registry {
     /// What the names of its locks begin with.
     prefix: &'static str,
-    claimed: Mutex<BTreeMap<usize, Claimed>>,
+    /// By number.
+    claimed: Mutex<Vec<Claimed>>,
 }
 
 /// A processor to which this process has a claim.
 #[derive(Debug)]
 struct Claimed {
+    cpu: usize,
     /// How many of its runtimes do.
     runtimes: usize,
     /// Held against other processes; `None` if one of them holds it, or the system has no such locks.
@@ -183,46 +180,55 @@ impl Registry {
     const fn new(prefix: &'static str) -> Self {
         Self {
             prefix,
-            claimed: Mutex::new(BTreeMap::new()),
+            claimed: Mutex::new(Vec::new()),
         }
     }
 
     /// Returns whether a runtime of this process has the processor.
     fn has(&self, cpu: usize) -> bool {
-        self.claimed().contains_key(&cpu)
+        find(&self.claimed(), cpu).is_ok()
     }
 
     /// Claims a processor for a runtime. Returns false if another one has it too.
     fn claim(&self, cpu: usize) -> bool {
         let mut claimed = self.claimed();
-        if let Some(of_process) = claimed.get_mut(&cpu) {
-            of_process.runtimes += 1;
-            return false;
-        }
+        let at = match find(&claimed, cpu) {
+            Ok(at) => {
+                claimed[at].runtimes += 1;
+                return false;
+            }
+            Err(at) => at,
+        };
         let lock = lock::acquire(&format!("{}-{cpu}", self.prefix));
         let is_free = lock.is_ok();
         let claim = Claimed {
+            cpu,
             runtimes: 1,
             _lock: lock.unwrap_or(None),
         };
-        claimed.insert(cpu, claim);
+        claimed.insert(at, claim);
         is_free
     }
 
     fn release(&self, cpus: &[usize]) {
         let mut claimed = self.claimed();
-        for cpu in cpus {
-            match claimed.get_mut(cpu) {
-                Some(of_process) if of_process.runtimes > 1 => of_process.runtimes -= 1,
-                _ => _ = claimed.remove(cpu),
+        for &cpu in cpus {
+            if let Ok(at) = find(&claimed, cpu) {
+                claimed[at].runtimes -= 1;
             }
         }
+        claimed.retain(|claim| claim.runtimes > 0);
     }
 
-    fn claimed(&self) -> MutexGuard<'_, BTreeMap<usize, Claimed>> {
+    fn claimed(&self) -> MutexGuard<'_, Vec<Claimed>> {
         // Nothing panics while it is locked.
         self.claimed.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns where the claim to a processor is, or is to be.
+fn find(claimed: &[Claimed], cpu: usize) -> Result<usize, usize> {
+    claimed.binary_search_by_key(&cpu, |claim| claim.cpu)
 }
 
 /// A name that one process at a time can hold.

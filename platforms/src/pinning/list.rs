@@ -6,6 +6,7 @@
 //! it; a place of one number needs no braces.
 #![forbid(unsafe_code)]
 
+use crate::order::insert;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -155,7 +156,8 @@ impl PlaceList {
             }
             Self::Sets(sets) => {
                 let allowed = |set: &BTreeSet<usize>| {
-                    ordered(machine.allowed().iter().filter(|cpu| set.contains(&cpu.id)))
+                    let cpus = machine.allowed().iter();
+                    ordered(cpus.filter(|cpu| set.contains(&cpu.id)).collect())
                 };
                 sets.iter()
                     .map(allowed)
@@ -167,16 +169,30 @@ impl PlaceList {
 }
 
 /// Returns numbers of processors, one of each core first.
-fn ordered<'a>(cpus: impl Iterator<Item = &'a Cpu>) -> Vec<usize> {
-    let mut cpus: Vec<&Cpu> = cpus.collect();
-    cpus.sort_unstable_by_key(|cpu| (cpu.thread, cpu.id));
-    cpus.iter().map(|cpu| cpu.id).collect()
+pub(crate) fn ordered(cpus: Vec<&Cpu>) -> Vec<usize> {
+    let mut ordered = Vec::with_capacity(cpus.len());
+    for cpu in cpus {
+        insert(&mut ordered, cpu, |cpu| (cpu.thread, cpu.id));
+    }
+    ordered.iter().map(|cpu| cpu.id).collect()
+}
+
+/// Returns the set of these numbers.
+fn in_order(numbers: Vec<usize>) -> BTreeSet<usize> {
+    let mut set = BTreeSet::new();
+    // Collecting would compile a sort.
+    set.extend(numbers);
+    set
 }
 
 /// Returns the parts of the machine, neighbours one after the other.
 fn parts(part: Part, machine: &Machine) -> Vec<Vec<usize>> {
-    let mut cpus: Vec<&Cpu> = machine.allowed().iter().collect();
-    cpus.sort_unstable_by_key(|cpu| (cpu.package, cpu.node, cpu.core, cpu.thread, cpu.id));
+    let mut cpus: Vec<&Cpu> = Vec::with_capacity(machine.allowed().len());
+    for cpu in machine.allowed() {
+        insert(&mut cpus, cpu, |cpu| {
+            (cpu.package, cpu.node, cpu.core, cpu.thread, cpu.id)
+        });
+    }
     let last_level = machine.caches().iter().map(|cache| cache.level).max();
     let caches: Vec<_> = machine
         .caches()
@@ -201,7 +217,10 @@ fn parts(part: Part, machine: &Machine) -> Vec<Vec<usize>> {
             keys.push(key);
         }
     }
-    let own = |wanted: &_| ordered(cpus.iter().copied().filter(|cpu| key(cpu) == *wanted));
+    let own = |wanted: &_| {
+        let own = cpus.iter().copied().filter(|cpu| key(cpu) == *wanted);
+        ordered(own.collect())
+    };
     keys.iter().map(own).collect()
 }
 
@@ -288,7 +307,7 @@ impl Reader<'_> {
             let start = self.at;
             let set = match self.take('{') {
                 true => self.set()?,
-                false => BTreeSet::from([self.number(0, CPU_MAX)? as usize]),
+                false => in_order(vec![self.number(0, CPU_MAX)? as usize]),
             };
             if without {
                 sets.retain(|known| *known != set);
@@ -298,7 +317,7 @@ impl Reader<'_> {
                     let moved = set
                         .iter()
                         .map(|&number| number as i64 + step * interval.stride);
-                    sets.push(self.checked(start, moved)?);
+                    sets.push(in_order(self.checked(start, moved)?));
                 }
             }
             if !self.take(',') {
@@ -313,17 +332,17 @@ impl Reader<'_> {
 
     /// Reads the numbers up to the closing brace.
     fn set(&mut self) -> Result<BTreeSet<usize>, ListError> {
-        let mut set = BTreeSet::new();
+        let mut set = Vec::new();
         loop {
             let without = self.take('!');
             let start = self.at;
             let number = self.number(0, CPU_MAX)?;
             if without {
-                set.remove(&(number as usize));
+                set.retain(|known| *known != number as usize);
             } else {
                 let interval = self.interval()?;
                 let moved = (0..interval.count).map(|step| number + step * interval.stride);
-                set.extend(self.checked(start, moved)?);
+                set.append(&mut self.checked(start, moved)?);
             }
             if !self.take(',') {
                 break;
@@ -334,7 +353,7 @@ impl Reader<'_> {
         }
         match set.is_empty() {
             true => Err(self.fault("at least one number is to be left in a place")),
-            false => Ok(set),
+            false => Ok(in_order(set)),
         }
     }
 
@@ -343,14 +362,14 @@ impl Reader<'_> {
         &mut self,
         start: usize,
         numbers: impl Iterator<Item = i64>,
-    ) -> Result<BTreeSet<usize>, ListError> {
-        let mut set = BTreeSet::new();
+    ) -> Result<Vec<usize>, ListError> {
+        let mut checked = Vec::new();
         for number in numbers {
             self.numbers += 1;
             let expected = match number {
                 _ if self.numbers > NUMBERS_MAX => format!("at most {NUMBERS_MAX} numbers in all"),
                 0..=CPU_MAX => {
-                    set.insert(number as usize);
+                    checked.push(number as usize);
                     continue;
                 }
                 _ => format!("reaches {number}, numbers are from 0 to {CPU_MAX}"),
@@ -358,7 +377,7 @@ impl Reader<'_> {
             self.at = start;
             return Err(self.fault(expected));
         }
-        Ok(set)
+        Ok(checked)
     }
 
     fn interval(&mut self) -> Result<Interval, ListError> {

@@ -23,11 +23,12 @@ mod list;
 mod share;
 
 pub(crate) use claim::Claim;
+pub(crate) use list::ordered;
 pub use list::{ListError, Part, PlaceList};
 pub use share::{divided, in_order};
 
+use crate::order::distinct;
 use crate::{Error, Result, environment, messages};
-use std::collections::BTreeSet;
 use std::sync::Once;
 use tautline_node::Machine;
 use tautline_node::machine::Cpu;
@@ -174,7 +175,7 @@ impl Pinning {
             Bind::Primary => places.into_iter().take(1).collect(),
             Bind::Close | Bind::Spread => places,
         };
-        let distinct = places.iter().flatten().collect::<BTreeSet<_>>().len();
+        let distinct = distinct(&places.concat()).len();
         Self {
             processors: distinct.min(machine.cpus().len()),
             places,
@@ -269,12 +270,11 @@ impl Pinning {
     /// assert_eq!(line, "5 workers take turns on 4 CPUs (of 0-3)");
     /// ```
     pub fn surprise(&self, workers: usize, pinned: bool) -> Option<String> {
-        let used: BTreeSet<usize> = match pinned {
-            true => self.cpus(workers).into_iter().collect(),
-            false => self.places.iter().flatten().copied().collect(),
-        };
-        let listed: Vec<usize> = used.iter().copied().collect();
-        let list = ranges(&listed);
+        let used = distinct(&match pinned {
+            true => self.cpus(workers),
+            false => self.places.concat(),
+        });
+        let list = ranges(&used);
         if workers > self.processors {
             let processors = self.processors;
             let plural = if processors == 1 { "" } else { "s" };
@@ -282,9 +282,13 @@ impl Pinning {
                 "{workers} workers take turns on {processors} CPU{plural} (of {list})"
             ));
         }
-        let here = self.allowed.iter().filter(|cpu| used.contains(&cpu.id));
-        let cores: BTreeSet<usize> = here.map(|cpu| cpu.core).collect();
-        let alone = cores.len() == 1 && workers > 1 && self.online > used.len();
+        let is_used = |cpu: &&Cpu| used.binary_search(&cpu.id).is_ok();
+        let mut cores = self.allowed.iter().filter(is_used).map(|cpu| cpu.core);
+        let first = cores.next();
+        let alone = first.is_some()
+            && cores.all(|core| Some(core) == first)
+            && workers > 1
+            && self.online > used.len();
         alone.then(|| {
             let online = self.online;
             format!(

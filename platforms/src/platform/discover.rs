@@ -7,7 +7,7 @@
 #![forbid(unsafe_code)]
 
 use super::Platform;
-use std::collections::BTreeSet;
+use crate::order::distinct;
 use tautline_core::hierarchy::{DEPTH_MAX, Kind, Spec};
 use tautline_node::Machine;
 use tautline_node::machine::Cpu;
@@ -33,25 +33,33 @@ impl Part {
 }
 
 /// A set of processors, and all parts that have exactly these.
+#[derive(Clone)]
 struct Set {
     part: Part,
     label: String,
     bytes: u64,
-    cpus: BTreeSet<usize>,
+    /// In order, each once.
+    cpus: Vec<usize>,
+}
+
+impl Set {
+    fn has(&self, cpu: &usize) -> bool {
+        self.cpus.binary_search(cpu).is_ok()
+    }
 }
 
 /// Returns the tree over the processors `used`, which are some of the allowed ones.
 pub(super) fn platform(machine: &Machine, used: &[usize]) -> Platform {
-    let used: BTreeSet<usize> = used.iter().copied().collect();
+    let used = distinct(used);
     let mut tree: Vec<(Set, Vec<usize>)> = Vec::new();
     for set in sets(machine, &used) {
         insert(&mut tree, set);
     }
     for &cpu in &used {
-        let at = innermost(&tree, |set| set.cpus.contains(&cpu)).0;
+        let at = innermost(&tree, |set| set.has(&cpu)).0;
         // Contradictory tables: a processor without a part of its own beside those with one.
         if !tree[at].1.is_empty() {
-            let cpus = BTreeSet::from([cpu]);
+            let cpus = vec![cpu];
             let label = format!("CPU {cpu}");
             let (part, bytes) = (Part::Core, 0);
             insert(
@@ -78,40 +86,35 @@ pub(super) fn platform(machine: &Machine, used: &[usize]) -> Platform {
 }
 
 /// Returns all sets, the largest first; among equals the outer part first.
-fn sets(machine: &Machine, used: &BTreeSet<usize>) -> Vec<Set> {
-    let set = |part, label: String, bytes, cpus: &mut dyn Iterator<Item = usize>| Set {
-        part,
-        label,
-        bytes,
-        cpus: cpus.filter(|cpu| used.contains(cpu)).collect(),
+fn sets(machine: &Machine, used: &[usize]) -> Vec<Set> {
+    let is_used = |cpu: &usize| used.binary_search(cpu).is_ok();
+    let set = |part, label: String, bytes, cpus: &[usize]| {
+        let cpus: Vec<usize> = cpus.iter().copied().filter(is_used).collect();
+        Set {
+            part,
+            label,
+            bytes,
+            cpus: distinct(&cpus),
+        }
     };
     let all = machine.allowed();
     let memory = machine.nodes().iter().map(|node| node.bytes).sum();
-    let root = set(
-        Part::Memory,
-        String::new(),
-        memory,
-        &mut used.iter().copied(),
-    );
+    let root = set(Part::Memory, String::new(), memory, used);
     let mut sets = vec![root];
     let mut grouped = |part, name: &str, key: &dyn Fn(&Cpu) -> Option<usize>| {
-        let numbers: BTreeSet<usize> = all.iter().filter_map(key).collect();
-        for number in numbers {
+        let numbers: Vec<usize> = all.iter().filter_map(key).collect();
+        for number in distinct(&numbers) {
             let own = all.iter().filter(|cpu| key(cpu) == Some(number));
+            let own: Vec<usize> = own.map(|cpu| cpu.id).collect();
             let label = format!("{name} {number}");
-            sets.push(set(part, label, 0, &mut own.map(|cpu| cpu.id)));
+            sets.push(set(part, label, 0, &own));
         }
     };
     grouped(Part::Socket, "socket", &|cpu| cpu.package);
     grouped(Part::Core, "core", &|cpu| Some(cpu.core));
     for node in machine.nodes() {
         let label = format!("node {}", node.id);
-        sets.push(set(
-            Part::Memory,
-            label,
-            node.bytes,
-            &mut node.cpus.iter().copied(),
-        ));
+        sets.push(set(Part::Memory, label, node.bytes, &node.cpus));
     }
     for cache in machine
         .caches()
@@ -120,23 +123,20 @@ fn sets(machine: &Machine, used: &BTreeSet<usize>) -> Vec<Set> {
         .filter(|cache| cache.kind != "Instruction")
     {
         let label = format!("L{}", cache.level);
-        sets.push(set(
-            Part::Cache,
-            label,
-            cache.bytes,
-            &mut cache.cpus.iter().copied(),
-        ));
+        sets.push(set(Part::Cache, label, cache.bytes, &cache.cpus));
     }
     sets.retain(|set| !set.cpus.is_empty());
-    // The root stays in front: the sort is stable, and none is larger.
+    // The root stays in front: none is larger.
     let outer = |part| match part {
         Part::Socket => 0,
         Part::Memory => 1,
         Part::Cache => 2,
         Part::Core => 3,
     };
-    sets[1..].sort_by_key(|set| (std::cmp::Reverse(set.cpus.len()), outer(set.part)));
-    sets
+    let key = |(at, set): (usize, &Set)| (used.len() - set.cpus.len(), outer(set.part), at);
+    let mut order: Vec<(usize, usize, usize)> = sets.iter().enumerate().map(key).collect();
+    order[1..].sort_unstable();
+    order.into_iter().map(|(.., at)| sets[at].clone()).collect()
 }
 
 /// Inserts a set; all previous ones are as large or larger.
@@ -145,8 +145,8 @@ fn insert(tree: &mut Vec<(Set, Vec<usize>)>, set: Set) {
         tree.push((set, Vec::new()));
         return;
     }
-    let (at, level) = innermost(tree, |known| set.cpus.is_subset(&known.cpus));
-    let crossed = |&child: &usize| !set.cpus.is_disjoint(&tree[child].0.cpus);
+    let (at, level) = innermost(tree, |known| set.cpus.iter().all(|cpu| known.has(cpu)));
+    let crossed = |&child: &usize| set.cpus.iter().any(|cpu| tree[child].0.has(cpu));
     if tree[at].0.cpus == set.cpus {
         merge(&mut tree[at].0, set);
         return;
@@ -155,8 +155,11 @@ fn insert(tree: &mut Vec<(Set, Vec<usize>)>, set: Set) {
     if level + 2 >= DEPTH_MAX || tree[at].1.iter().any(crossed) {
         return;
     }
+    // Left to right by their first processors.
     let new = tree.len();
-    tree[at].1.push(new);
+    let before = |&child: &usize| tree[child].0.cpus.first() < set.cpus.first();
+    let left = tree[at].1.partition_point(before);
+    tree[at].1.insert(left, new);
     tree.push((set, Vec::new()));
 }
 
@@ -184,19 +187,17 @@ fn merge(into: &mut Set, set: Set) {
     }
 }
 
-/// Adds the place and all below it, left to right by their first processors; workers are numbered in this order.
+/// Adds the place and all below it, left to right; workers are numbered in this order.
 fn spec(tree: &[(Set, Vec<usize>)], at: usize, cpus: &mut Vec<usize>) -> Spec {
     let (set, below) = &tree[at];
     let spec = Spec::new(set.part.kind())
         .label(set.label.as_str())
         .bytes(set.bytes);
-    let mut below = below.clone();
-    below.sort_by_key(|&child| tree[child].0.cpus.first().copied());
     if below.is_empty() {
         cpus.extend(&set.cpus);
         return spec.workers(set.cpus.len() as u32);
     }
-    below.into_iter().fold(spec, |spec, child| {
+    below.iter().fold(spec, |spec, &child| {
         spec.child(self::spec(tree, child, cpus))
     })
 }
