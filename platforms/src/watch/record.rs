@@ -2,7 +2,8 @@
 
 use super::files::{Files, Recorder};
 use super::observe::Observe;
-use super::times::{TICKS_PER_SECOND, TimeTable, WorkerTimes};
+use super::times::{TimeTable, WorkerTimes};
+use crate::order::insert;
 use crate::plan::Plan;
 use crate::{Result, messages};
 use std::sync::Arc;
@@ -143,26 +144,23 @@ impl Record {
     /// Returns the time of each worker until now.
     pub(super) fn times(&self) -> TimeTable {
         let times = self.accounts.times(self.now(), &SpinThenYield::default());
-        let seats = (0..).map(WorkerId).zip(times);
-        self.table(seats)
+        let mut table = TimeTable::empty();
+        for (seat, times) in (0..).zip(times) {
+            self.add(WorkerId(seat), times, &mut table);
+        }
+        table
     }
 
-    fn table(&self, seats: impl Iterator<Item = (WorkerId, Times)>) -> TimeTable {
-        let ran = seats.filter(|(_, times)| times.total() > 0);
-        let mut workers: Vec<_> = ran
-            .map(|(seat, times)| {
-                let (place, worker) = self.seats.worker(seat);
-                WorkerTimes {
-                    place,
-                    worker,
-                    times,
-                }
-            })
-            .collect();
-        workers.sort_unstable_by_key(|w| (w.place.0, w.worker.0));
-        TimeTable {
-            workers,
-            ticks_per_second: TICKS_PER_SECOND,
+    /// Adds the time of a worker to the table, if it has run.
+    fn add(&self, seat: WorkerId, times: Times, table: &mut TimeTable) {
+        if times.total() > 0 {
+            let (place, worker) = self.seats.worker(seat);
+            let of_worker = WorkerTimes {
+                place,
+                worker,
+                times,
+            };
+            insert(&mut table.workers, of_worker, |w| (w.place, w.worker));
         }
     }
 
@@ -170,16 +168,17 @@ impl Record {
     fn write(&mut self) {
         let now = self.now();
         let closed = self.accounts.close(now, &SpinThenYield::default());
-        let table = self.table(closed.iter().map(|&(seat, times, _)| (seat, times)));
+        let (mut table, mut ran) = (TimeTable::empty(), Vec::with_capacity(closed.len()));
+        for (seat, times, seen) in &closed {
+            self.add(*seat, *times, &mut table);
+            if times.total() > 0 {
+                let worker = self.seats.worker(*seat);
+                insert(&mut ran, (worker, &seen.recorder), |ran| ran.0);
+            }
+        }
         if self.is_printed {
             messages::send(table.to_string().trim_end());
         }
-        let mut ran: Vec<_> = closed
-            .iter()
-            .filter(|(_, times, _)| times.total() > 0)
-            .map(|(seat, _, seen)| (self.seats.worker(*seat), &seen.recorder))
-            .collect();
-        ran.sort_unstable_by_key(|((place, worker), _)| (place.0, worker.0));
         self.files.write(now, self.places, &ran, &table);
     }
 }

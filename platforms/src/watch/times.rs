@@ -36,6 +36,13 @@ pub struct TimeTable {
 }
 
 impl TimeTable {
+    pub(super) fn empty() -> Self {
+        Self {
+            workers: Vec::new(),
+            ticks_per_second: TICKS_PER_SECOND,
+        }
+    }
+
     /// Returns the time of all workers together.
     ///
     /// ```
