@@ -31,8 +31,8 @@ pub enum Wait {
 
 /// An event that a worker can wait for.
 pub(super) trait Awaited {
-    /// What the worker waits for, as it is reported.
-    const AWAITS: Awaits;
+    /// Returns what the worker waits for, as it is reported.
+    fn awaits(&self) -> Awaits;
 
     /// Returns whether the event has happened. Acquire.
     fn is_done(&self) -> bool;
@@ -43,7 +43,9 @@ pub(super) trait Awaited {
 }
 
 impl Awaited for Counter {
-    const AWAITS: Awaits = Awaits::Scope;
+    fn awaits(&self) -> Awaits {
+        Awaits::Scope
+    }
 
     fn is_done(&self) -> bool {
         self.is_done()

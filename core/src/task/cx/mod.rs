@@ -340,13 +340,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
             let base = worker.own().bottom();
             // Caught, since other tasks run during the wait, and must not be unwound.
             let outcome = port.catch(|| body(&mut Cx::new(worker, scope)));
-            // Tasks access the scope, and what they borrow, until they have ended.
-            no_unwind(|| {
-                if outcome.is_err() {
-                    scope.abort_by_body();
-                }
-                close(worker, scope, base);
-            });
+            close(worker, scope, base, outcome.is_err());
             outcome
         };
         let outcome = if worker.is_below_floor(core::ptr::from_ref(scope).addr()) {
@@ -427,9 +421,21 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     }
 }
 
+/// Waits until all tasks of the scope have ended, which are cancelled if its body panicked.
+#[inline]
+fn close<P: Host>(worker: &Worker<P>, scope: &TaskScope<P>, base: Index, has_panicked: bool) {
+    // Tasks access the scope, and what they borrow, until they have ended.
+    no_unwind(|| {
+        if has_panicked {
+            scope.abort_by_body();
+        }
+        await_tasks(worker, scope, base);
+    });
+}
+
 /// Waits until all tasks of the scope have ended.
 #[inline]
-fn close<P: Host>(worker: &Worker<P>, scope: &TaskScope<P>, base: Index) {
+fn await_tasks<P: Host>(worker: &Worker<P>, scope: &TaskScope<P>, base: Index) {
     let help = Help::of(scope, base);
     // While no other worker has a task of it, the scope costs its owner no atomic access. Bound tasks precede own ones.
     let is_flat = worker.pool().is_flat();

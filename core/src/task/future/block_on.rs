@@ -188,7 +188,9 @@ impl<P: Host> Drop for Asked<'_, P> {
 }
 
 impl<P: Host> Awaited for Asked<'_, P> {
-    const AWAITS: Awaits = Awaits::Future;
+    fn awaits(&self) -> Awaits {
+        Awaits::Future
+    }
 
     fn is_done(&self) -> bool {
         let asking = self.pool.stalls.asking();

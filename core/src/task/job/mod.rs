@@ -146,7 +146,9 @@ impl<P: Host> Header<P> {
 }
 
 impl<P: Host> Awaited for Header<P> {
-    const AWAITS: Awaits = Awaits::Fork;
+    fn awaits(&self) -> Awaits {
+        Awaits::Fork
+    }
 
     fn is_done(&self) -> bool {
         // ORDERING: Acquire, pairs with AcqRel in end (K1).

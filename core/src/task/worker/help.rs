@@ -32,11 +32,11 @@ impl<'x, P: Host> Help<'x, P> {
 
 impl<P: Host> Worker<P> {
     /// Waits for an event, and runs tasks meanwhile.
-    pub(in crate::task) fn wait<A: Awaited>(&self, awaited: &A, help: Help<'_, P>) {
-        let wait = || self.awaiting(A::AWAITS, || self.wait_for(awaited, &help));
+    pub(in crate::task) fn wait(&self, awaited: &impl Awaited, help: Help<'_, P>) {
+        let wait = || self.awaiting(awaited.awaits(), || self.wait_for(awaited, &help));
         no_unwind(|| self.in_wait(help.scope, wait));
         // A blocking wait for a future ends for each question, too, and reports its end itself.
-        if A::AWAITS != Awaits::Future && self.pool().stalls.asking() != 0 {
+        if awaited.awaits() != Awaits::Future && self.pool().stalls.asking() != 0 {
             self.pool().wait_ended(self.id);
         }
     }
@@ -49,9 +49,9 @@ impl<P: Host> Worker<P> {
         }
         // Deep in the stack, own tasks first: other tasks could wait in turn, and help again.
         while !awaited.is_done() && self.help_own(help) {}
-        let help_all = || self.help_all(awaited);
+        let mut help_all = || self.help_all(awaited);
         let may_extend = inside.is_none() && self.stack.may_extend();
-        if !may_extend || self.stack.extend(self.pool().port(), help_all).is_err() {
+        if !may_extend || !self.stack.extend(self.pool().port(), &mut help_all) {
             self.wait_without_helping(awaited, help, inside);
         }
     }
@@ -139,7 +139,7 @@ impl<P: Host> Worker<P> {
     /// no other worker can run them.
     fn wait_without_helping(
         &self,
-        awaited: &impl Awaited,
+        awaited: &dyn Awaited,
         help: &Help<'_, P>,
         scope: Option<&TaskScope<P>>,
     ) {

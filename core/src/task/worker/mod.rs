@@ -170,10 +170,10 @@ impl<P: Host> Worker<P> {
     /// If no memory is left for it.
     #[cold]
     pub(super) fn on_more_stack<R>(&self, body: impl FnOnce() -> R) -> R {
-        let Ok(result) = self.stack.extend(self.pool().port(), body) else {
-            panic!("the stack is used up, and there is no memory for more of it");
-        };
-        result
+        let (mut body, mut result) = (Some(body), None);
+        let mut once = || result = body.take().map(|body| body());
+        self.stack.extend(self.pool().port(), &mut once);
+        result.expect("the stack is used up, and there is no memory for more of it")
     }
 
     /// Returns the wait mode that a nested `run` on this worker inherits.

@@ -65,31 +65,24 @@ impl Stack {
         self.pieces.get() < MAX_PIECES
     }
 
-    /// Calls `body` on a further piece of stack.
-    ///
-    /// # Errors
-    /// If no memory is left for one: returns `body`.
-    pub(super) fn extend<R, B: FnOnce() -> R>(&self, port: &impl Host, body: B) -> Result<R, B> {
+    /// Calls `body`, once, on a further piece of stack. Returns false, without the call, if no memory is left for one.
+    pub(super) fn extend(&self, port: &impl Host, body: &mut dyn FnMut()) -> bool {
         let _back = Restore {
             stack: self,
             floor: self.floor.get(),
             deep: self.deep.get(),
             pieces: self.pieces.get(),
         };
-        let (mut body, mut result) = (Some(body), None);
+        let mut is_called = false;
         port.on_more_stack(&mut || {
-            let Some(body) = body.take() else { return };
+            is_called = true;
             self.measure(port);
             self.pieces.set(self.pieces.get() + 1);
             if self.pieces.get() > MAX_PIECES {
                 self.deep.set(usize::MAX);
             }
-            result = Some(body());
+            body();
         });
-        match (result, body) {
-            (Some(result), _) => Ok(result),
-            (None, Some(body)) => Err(body),
-            (None, None) => unreachable!("a body that does not return unwinds"),
-        }
+        is_called
     }
 }
