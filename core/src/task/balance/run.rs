@@ -10,8 +10,10 @@ use crate::id::{PlaceId, WorkerId};
 use crate::port::{Clock, Host};
 use crate::sync::Lock;
 use crate::task::{Cancelled, Cx};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::future::poll_fn;
+use core::future::{Future, poll_fn};
+use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
 
@@ -45,10 +47,10 @@ pub(super) fn run_workers<'p, B: Bag, P: Host, O: Observer, X: Elsewhere<B>>(
     };
     cx.scope(|cx| {
         for _ in seats {
-            cx.spawn_async(|task| Member::new(&crew, task));
+            cx.spawn_async(|task| boxed(Member::new(&crew, task)));
         }
         if let Some(mut beside) = beside {
-            cx.spawn_async(|task| poll_fn(move |cx| beside(task.cancelled(), cx)));
+            cx.spawn_async(|task| boxed(poll_fn(move |cx| beside(task.cancelled(), cx))));
         }
     });
     if let Some(reason) = cx.cancelled() {
@@ -62,6 +64,13 @@ pub(super) fn run_workers<'p, B: Bag, P: Host, O: Observer, X: Elsewhere<B>>(
     );
     Ok(accounts.into_iter().map(|(_, account)| account).collect())
 }
+
+/// Hides the type of a future, so that a program does not compile a task for each type of bag. A poll takes long.
+fn boxed<'f>(future: impl Future<Output = ()> + Send + 'f) -> Boxed<'f> {
+    Box::pin(future)
+}
+
+type Boxed<'f> = Pin<Box<dyn Future<Output = ()> + Send + 'f>>;
 
 /// Returns the tick at which a computation that began at tick `began` has run for `after`.
 pub(super) fn deadline(began: u64, after: Duration, clock: &impl Clock) -> u64 {
