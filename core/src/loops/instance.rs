@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::plan::{BLOCK_NS, Plan, grain, regrown};
 use super::settings::{Report, Settings};
-use crate::port::{Clock, Host};
+use crate::port::{Clock, Host, Relax};
 use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Lock, Ordering};
 use crate::taper::{Claim, CostFunction, Estimate, SAMPLES_MIN, Samples, Site, Summary, Trail};
 use crate::task::Cx;
@@ -47,39 +47,27 @@ where
     let tried = site.as_deref().map_or(1, |site| site.tried.max(1) as usize);
     // What took less than a block is not shared: that would take longer.
     let parts = if tried < len { parts } else { 1 };
-    let instance = Instance {
+    let course = Course {
         trail: around.enter(id),
         tried: tried.min(len),
         is_explained: settings.report.is_some(),
-        ..Instance::new(len, parts, settings, site.as_deref(), body)
+        ..Course::new(len, parts, settings, site.as_deref())
     };
+    let instance = Instance { body, course };
     let part = instance.run(cx, parts);
-    let outcome = instance.into_outcome();
-    if let Some(site) = &mut site {
-        site.tried = match outcome.block {
-            0 => outcome.progress.tried as u64,
-            block => block as u64,
-        };
-    }
-    if let Some(site) = &mut site
-        && outcome.is_measured
-    {
-        let Site { cost, samples, .. } = &mut **site;
-        let mut samples = samples.lock(cx.pool().port());
-        if samples.summary().count() > 0 {
-            cost.learn(&samples, outcome.block as u64);
-            *samples = Samples::default();
-        }
-    }
-    if let Some(report) = settings.report {
-        report.set(Some(outcome.report(settings, site.as_deref())));
-    }
+    let outcome = instance.course.into_outcome();
+    outcome.keep(settings, site.as_deref_mut(), cx.pool().port());
     part
 }
 
-/// A loop that runs, as all its workers share it.
+/// A loop that runs.
 struct Instance<'l, B> {
     body: &'l B,
+    course: Course<'l>,
+}
+
+/// What the workers of a loop share besides its body. Apart from it, so that programs do not compile this for each loop.
+struct Course<'l> {
     claim: Claim,
     plan: Plan<'l>,
     len: usize,
@@ -121,6 +109,28 @@ struct Outcome {
 }
 
 impl Outcome {
+    /// Keeps the times for the next execution, and reports them.
+    fn keep(&self, settings: &Settings<'_>, mut site: Option<&mut Site>, relax: &impl Relax) {
+        if let Some(site) = &mut site {
+            site.tried = match self.block {
+                0 => self.progress.tried as u64,
+                block => block as u64,
+            };
+        }
+        if let Some(Site { cost, samples, .. }) = &mut site
+            && self.is_measured
+        {
+            let mut samples = samples.lock(relax);
+            if samples.summary().count() > 0 {
+                cost.learn(&samples, self.block as u64);
+                *samples = Samples::default();
+            }
+        }
+        if let Some(report) = settings.report {
+            report.set(Some(self.report(settings, site.as_deref())));
+        }
+    }
+
     fn report(&self, settings: &Settings<'_>, site: Option<&Site>) -> Report {
         let cost = site.map(|site| &site.cost);
         Report {
@@ -138,46 +148,14 @@ impl Outcome {
     }
 }
 
-impl<'l, B> Instance<'l, B> {
-    fn new(
-        len: usize,
-        parts: usize,
-        settings: &Settings<'_>,
-        site: Option<&'l Site>,
-        body: &'l B,
-    ) -> Self {
-        let cost = site.map(|site| &site.cost);
-        let plan = Plan::new(settings.schedule, len, parts, cost);
-        let is_measured =
-            |site: &&Site| site.runs <= MEASURED || site.runs.is_multiple_of(INTERVAL);
-        let measured = site.filter(is_measured);
-        let block = match (cost, measured) {
-            (None, _) => 0,
-            (Some(cost), None) => cost.block() as usize,
-            (Some(cost), Some(_)) => regrown(cost, len),
-        };
-        Self {
-            body,
-            claim: Claim::new(0..len),
-            site: measured,
-            plan,
-            len,
-            trail: Trail::NONE,
-            is_explained: false,
-            tried: 1,
-            block: AtomicUsize::new(block),
-            progress: CachePadded::new(Lock::new(Progress::default())),
-            is_stopped: AtomicBool::new(false),
-        }
-    }
-
+impl<B> Instance<'_, B> {
     /// Runs `parts` parts of the loop, all but one of which other workers may steal. Returns what they have accumulated.
     fn run<'s, 'e, P: Host>(&self, cx: &mut Cx<'s, 'e, P>, parts: usize) -> B::Part
     where
         B: Body<'s, 'e, P>,
     {
         match parts {
-            1 => cx.in_loops(self.trail, |cx| self.part(cx)),
+            1 => cx.in_loops(self.course.trail, |cx| self.part(cx)),
             _ => {
                 let stolen = parts / 2;
                 let (kept, stolen) =
@@ -192,16 +170,16 @@ impl<'l, B> Instance<'l, B> {
     where
         B: Body<'s, 'e, P>,
     {
-        let stop = Stop(&self.is_stopped);
+        let stop = Stop(&self.course.is_stopped);
         let mut part = self.body.begin();
         let (mut estimate, mut count, mut chunks) = (Estimate::START, 0, 0);
         let mut own = Summary::default();
         let mut pace = Pace {
-            tried: self.tried,
+            tried: self.course.tried,
             ..Pace::START
         };
-        while let Some(chunk) = self.take(estimate, &pace) {
-            let mut timing = self.is_timed(count, chunks).then(Timing::default);
+        while let Some(chunk) = self.course.take(estimate, &pace) {
+            let mut timing = self.course.is_timed(count, chunks).then(Timing::default);
             chunks += 1;
             if !self.chunk(chunk, cx, &mut part, &mut pace, timing.as_mut()) {
                 break;
@@ -209,16 +187,16 @@ impl<'l, B> Instance<'l, B> {
             own.merge(&timing.unwrap_or_default().blocks);
             // A few more blocks change little of what many have shown, and the lock is that of all workers.
             if own.count() > count / SAMPLES {
-                let mut progress = self.progress.lock(cx.pool().port());
+                let mut progress = self.course.progress.lock(cx.pool().port());
                 progress.blocks.merge(&mem::take(&mut own));
                 count = progress.blocks.count();
-                if self.plan.needs_estimate() {
+                if self.course.plan.needs_estimate() {
                     estimate = progress.blocks.estimate();
                 }
             }
         }
         if chunks > 0 {
-            let mut progress = self.progress.lock(cx.pool().port());
+            let mut progress = self.course.progress.lock(cx.pool().port());
             progress.blocks.merge(&own);
             progress.chunks += chunks;
             progress.tried = progress.tried.max(pace.tried);
@@ -240,13 +218,13 @@ impl<'l, B> Instance<'l, B> {
     where
         B: Body<'s, 'e, P>,
     {
-        let mut known = self.block();
+        let mut known = self.course.block();
         let mut block = if known > 0 { known } else { pace.tried };
         let mut at = chunk.start;
         pace.from = at;
         while at < chunk.end {
             // ORDERING: Relaxed: a hint; the join of the parts publishes what they have done.
-            if self.is_stopped.load(Ordering::Relaxed) || cx.cancelled().is_some() {
+            if self.course.is_stopped.load(Ordering::Relaxed) || cx.cancelled().is_some() {
                 return false;
             }
             let blocks = match timing.as_deref_mut() {
@@ -261,12 +239,14 @@ impl<'l, B> Instance<'l, B> {
             at = chunk.end.min(at.saturating_add(most));
             if self.body.run(cx, part, from..at).is_break() {
                 // ORDERING: Relaxed: a hint; the join of the parts publishes what they have done.
-                self.is_stopped.store(true, Ordering::Relaxed);
+                self.course.is_stopped.store(true, Ordering::Relaxed);
                 return false;
             }
             match timing.as_deref_mut() {
                 Some(timing) => {
-                    known = self.time(from..at, known, pace, timing, cx.pool().port());
+                    known = self
+                        .course
+                        .time(from..at, known, pace, timing, cx.pool().port());
                     block = if known > 0 { known } else { pace.tried };
                 }
                 // So a poll costs little, and what runs after a stop takes no longer than what ran before it.
@@ -275,6 +255,33 @@ impl<'l, B> Instance<'l, B> {
             }
         }
         true
+    }
+}
+
+impl<'l> Course<'l> {
+    fn new(len: usize, parts: usize, settings: &Settings<'_>, site: Option<&'l Site>) -> Self {
+        let cost = site.map(|site| &site.cost);
+        let plan = Plan::new(settings.schedule, len, parts, cost);
+        let is_measured =
+            |site: &&Site| site.runs <= MEASURED || site.runs.is_multiple_of(INTERVAL);
+        let measured = site.filter(is_measured);
+        let block = match (cost, measured) {
+            (None, _) => 0,
+            (Some(cost), None) => cost.block() as usize,
+            (Some(cost), Some(_)) => regrown(cost, len),
+        };
+        Self {
+            claim: Claim::new(0..len),
+            site: measured,
+            plan,
+            len,
+            trail: Trail::NONE,
+            is_explained: false,
+            tried: 1,
+            block: AtomicUsize::new(block),
+            progress: CachePadded::new(Lock::new(Progress::default())),
+            is_stopped: AtomicBool::new(false),
+        }
     }
 
     /// Takes the time of what has just run, if it was a whole block that is timed, or a chunk of less than a block. Returns the
@@ -352,6 +359,7 @@ impl<'l, B> Instance<'l, B> {
 
     /// Returns whether the next chunk of a part is timed, if `count` blocks were timed by all parts and the part has run
     /// `chunks`.
+    #[inline]
     fn is_timed(&self, count: u64, chunks: usize) -> bool {
         if self.site.is_some() {
             return true;
@@ -383,6 +391,7 @@ impl<'l, B> Instance<'l, B> {
     }
 
     /// Returns the iterations of a block, 0 if that is not known.
+    #[inline]
     fn block(&self) -> usize {
         // ORDERING: Relaxed: the number publishes nothing else.
         self.block.load(Ordering::Relaxed)

@@ -375,10 +375,16 @@ impl<B: Bag> Team<B> {
                 random,
             },
         );
-        let place = protocol.place();
-        if was_quiet && place.phase() == Phase::Quiet {
+        if was_quiet && protocol.place().phase() == Phase::Quiet {
             tally.unasked += tally.begun() - begun;
         }
+        self.publish(protocol);
+        result
+    }
+
+    /// Writes the hints that are read without the protocol's lock, which the caller holds.
+    fn publish(&self, protocol: &Protocol) {
+        let place = protocol.place();
         let is_stealing = matches!(place.phase(), Phase::Stealing { .. });
         set(&self.thieves, place.thieves().len() > 0);
         set(&self.stealing, is_stealing);
@@ -389,7 +395,6 @@ impl<B: Bag> Team<B> {
             // ORDERING: Relaxed, as for the load.
             self.announced.store(announced, Ordering::Relaxed);
         }
-        result
     }
 
     /// Returns the statistics of the place, and all remaining bags, empty or not.

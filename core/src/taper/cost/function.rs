@@ -32,8 +32,15 @@ const UNITS: u128 = 256;
 const TRUSTED: Q16 = Q16::ratio(1, 2);
 
 /// The samples of one execution, by section.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Samples([Summary; SECTIONS]);
+
+/// No samples.
+impl Default for Samples {
+    fn default() -> Self {
+        Self([Summary::NONE; SECTIONS])
+    }
+}
 
 impl Samples {
     /// Adds the samples of `other`, taken with the same cost function.
@@ -62,7 +69,7 @@ impl Samples {
 /// assert_eq!(cost.work(0..1000), Some(200_000));
 /// assert_eq!(cost.take(0, 500), 666, "a half of the work");
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct CostFunction {
     n: u64,
     len: usize,
@@ -76,6 +83,23 @@ pub struct CostFunction {
     all: Summary,
     residual: Estimate,
     coherence: Coherence,
+}
+
+/// Nothing is known.
+impl Default for CostFunction {
+    fn default() -> Self {
+        Self {
+            n: 0,
+            len: 0,
+            ends: [0; SECTIONS],
+            work: [0; SECTIONS],
+            history: [Summary::NONE; SECTIONS],
+            block: 0,
+            all: Summary::NONE,
+            residual: Estimate::default(),
+            coherence: Coherence::default(),
+        }
+    }
 }
 
 impl CostFunction {
@@ -121,7 +145,7 @@ impl CostFunction {
     pub fn learn(&mut self, samples: &Samples, block: u64) {
         if self.block != block {
             // Times of blocks of another size do not compare.
-            self.history = Default::default();
+            self.history = [Summary::NONE; SECTIONS];
             self.block = block;
         }
         let mut coherence = Coherence::default();
