@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::ops::Deref;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
-use std::thread;
 use std::time::{Duration, Instant};
 use tautline_core::finish::Reason;
 use tautline_core::task::CancelToken;
+use tautline_node::pool::Thread;
 
 /// A [`CancelToken`] that is cancelled after a time, as [`Reason::Deadline`].
 ///
@@ -111,8 +111,7 @@ impl Timer {
     fn add(&'static self, due: Instant, token: CancelToken) -> Key {
         let mut state = self.state();
         if !state.is_started {
-            let thread = thread::Builder::new().name("tautline-timer".into());
-            if let Err(refused) = thread.spawn(|| self.serve()) {
+            if let Err(refused) = Thread::default().spawn("timer", || self.serve()) {
                 drop(state);
                 panic!("cannot start the thread for deadlines: {refused}");
             }

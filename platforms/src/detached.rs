@@ -287,7 +287,6 @@ impl Outer {
         let (queue, token) = (Arc::clone(&self.queue), self.token.clone());
         let settings = engine.plan.thread.clone();
         let engine = Arc::clone(engine);
-        let named = settings.builder("spawn");
         let serve_all = move || {
             while !queue.is_closed() {
                 // The end of a standstill panics here, or the destructor of a task that did not begin; later tasks are served.
@@ -299,7 +298,8 @@ impl Outer {
                 });
             }
         };
-        match named.spawn(move || settings.hooked(serve_all)) {
+        let hooks = settings.clone();
+        match settings.spawn("spawn", move || hooks.hooked(serve_all)) {
             Ok(started) => *thread = Some(started),
             Err(refused) => {
                 drop(thread);
@@ -329,18 +329,21 @@ fn may_join(engine: &Engine, thread: &JoinHandle<()>) -> bool {
     !engine.is_worker() && thread.thread().id() != thread::current().id()
 }
 
-/// Spawns the tasks of a queue, until it is closed.
-async fn serve<'s>(task: TaskCx<'s>, queue: Arc<Queue>) {
-    let next = |cx: &mut Context<'_>| {
-        let polled = queue.poll(cx.waker());
-        if polled.is_pending() {
-            note(cx.waker(), Stall::OUTSIDE, None);
+/// Spawns the tasks of a queue, until it is closed. The future has the type of a balanced computation's, so that programs find the
+/// task for it compiled.
+fn serve(task: TaskCx<'_>, queue: Arc<Queue>) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+    Box::pin(async move {
+        let next = |cx: &mut Context<'_>| {
+            let polled = queue.poll(cx.waker());
+            if polled.is_pending() {
+                note(cx.waker(), Stall::OUTSIDE, None);
+            }
+            polled
+        };
+        while let Some(job) = poll_fn(next).await {
+            task.spawn(move |cx| job(cx));
         }
-        polled
-    };
-    while let Some(job) = poll_fn(next).await {
-        task.spawn(move |cx| job(cx));
-    }
+    })
 }
 
 /// Tasks on their way into the finish.

@@ -5,8 +5,8 @@
 
 use std::io;
 use std::ops::RangeInclusive;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 use tautline_core::sync::Permit;
@@ -195,33 +195,37 @@ const SOUND_SLEEP: Duration = Duration::from_millis(1);
 /// # Errors
 /// A thread that the system would not start.
 pub fn wakes(times: usize) -> io::Result<Vec<Duration>> {
-    let (parker, woken): (Parker, _) = (Parker::default(), Mutex::new(Vec::with_capacity(times)));
-    thread::scope(|scope| {
-        let sleeper = || {
-            for _ in 0..times {
-                parker.sleep();
-                woken
-                    .lock()
-                    .expect("held only to store")
-                    .push(Instant::now());
+    let parker: Parker = Parker::default();
+    let shared = Arc::new((parker, Mutex::new(Vec::with_capacity(times))));
+    let of_sleeper = Arc::clone(&shared);
+    // The type of what the threads of a pool run, so that their start is compiled once.
+    let sleep: Box<dyn FnOnce() + Send> = Box::new(move || {
+        let (parker, woken) = &*of_sleeper;
+        for _ in 0..times {
+            parker.sleep();
+            woken
+                .lock()
+                .expect("held only to store")
+                .push(Instant::now());
+        }
+    });
+    let sleeper = thread::Builder::new().spawn(sleep)?;
+    let (parker, woken) = &*shared;
+    parker.belongs_to(sleeper.thread().clone());
+    let mut latencies = Vec::with_capacity(times);
+    for round in 0..times {
+        // A sleep, since the system reports no event once a parked thread's processor is idle.
+        thread::sleep(SOUND_SLEEP);
+        let called = Instant::now();
+        parker.unpark();
+        let at = loop {
+            match woken.lock().expect("held only to store").get(round) {
+                Some(&at) => break at,
+                None => thread::yield_now(),
             }
         };
-        let sleeper = thread::Builder::new().spawn_scoped(scope, sleeper)?;
-        parker.belongs_to(sleeper.thread().clone());
-        let mut latencies = Vec::with_capacity(times);
-        for round in 0..times {
-            // A sleep, since the system reports no event once a parked thread's processor is idle.
-            thread::sleep(SOUND_SLEEP);
-            let called = Instant::now();
-            parker.unpark();
-            let at = loop {
-                match woken.lock().expect("held only to store").get(round) {
-                    Some(&at) => break at,
-                    None => thread::yield_now(),
-                }
-            };
-            latencies.push(at.saturating_duration_since(called));
-        }
-        Ok(latencies)
-    })
+        latencies.push(at.saturating_duration_since(called));
+    }
+    sleeper.join().expect("it only sleeps");
+    Ok(latencies)
 }

@@ -13,6 +13,9 @@ use tautline_core::task::{Cx, Outside, Pool};
 /// The number of unused pools that are kept for later callers, about 150 KiB each.
 const KEPT: usize = 16;
 
+/// What a caller runs.
+pub(super) type Body<'b, 'e> = &'b mut dyn for<'s> FnMut(&mut Cx<'s, 'e, Node>);
+
 /// The pools of callers without a seat.
 pub(super) struct Annexes {
     outside: Outside,
@@ -33,28 +36,18 @@ impl Annexes {
         }
     }
 
-    /// Runs `body` inside the running task of the calling thread, if that task runs in one of these pools; else returns it.
-    pub(super) fn run_inside<'e, R, B>(&self, body: B) -> Result<R, B>
-    where
-        B: for<'s> FnOnce(&mut Cx<'s, 'e, Node>) -> R,
-    {
+    /// Runs `body` inside the running task of the calling thread, and returns true, if that task runs in one of these pools.
+    pub(super) fn run_inside(&self, body: Body<'_, '_>) -> bool {
         if !is_worker() {
-            return Err(body);
+            return false;
         }
         let here = |pool: &&Arc<Pool<Node>>| pool.port().current().is_some();
         let pool = self.pools().used.iter().find(here).cloned();
-        match pool {
-            Some(pool) => pool.run_inside(body),
-            None => Err(body),
-        }
+        pool.is_some_and(|pool| pool.run_inside(body).is_ok())
     }
 
     /// Runs `body` and its tasks on the calling thread, with the settings of `main`.
-    pub(super) fn run<'e, R>(
-        &self,
-        main: &Pool<Node>,
-        body: impl for<'s> FnOnce(&mut Cx<'s, 'e, Node>) -> R,
-    ) -> R {
+    pub(super) fn run(&self, main: &Pool<Node>, body: Body<'_, '_>) {
         let pool = self.take().unwrap_or_else(|| self.build(main));
         self.pools().used.push(Arc::clone(&pool));
         let taken = Taken {

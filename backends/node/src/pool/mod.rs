@@ -13,7 +13,7 @@ pub use thread::{Hook, Thread};
 
 use crate::fence;
 use crate::machine::pin;
-use annex::Annexes;
+use annex::{Annexes, Body};
 use gate::Gate;
 use std::fmt;
 use std::hint::black_box;
@@ -286,20 +286,19 @@ impl Threads {
         // The caller has the first processor.
         let cpu = (!cpus.is_empty()).then(|| cpus[(extra + 1) % cpus.len()]);
         let (pool, gate) = (Arc::clone(&self.pool), Arc::clone(gate));
-        let thread = self.thread.clone();
-        let named = thread.builder(extra + 1);
+        let settings = self.thread.clone();
         let body = move || {
             if !gate.pass(extra) {
                 return;
             }
             drop(gate);
             cpu.into_iter().for_each(|cpu| _ = pin(cpu));
-            thread.hooked(|| {
+            settings.hooked(|| {
                 let attended = pool.with_seat(worker, |seat| seat.attend());
                 attended.expect("one thread a seat");
             });
         };
-        named.spawn(body)
+        self.thread.spawn(extra + 1, body)
     }
 
     /// Runs `body` as a task on the calling thread, which is a worker meanwhile, and returns when it and all tasks
@@ -311,25 +310,23 @@ impl Threads {
     /// # Panics
     /// With the first panic of `body` or of a task.
     pub fn run<'e, R>(&self, body: impl for<'s> FnOnce(&mut Cx<'s, 'e, Node>) -> R) -> R {
-        let body = match self.pool.run_inside(body) {
-            Ok(result) => return result,
-            Err(body) => body,
-        };
-        let body = match self.annexes.run_inside(body) {
-            Ok(result) => return result,
-            Err(body) => body,
-        };
-        let mut body = Some(body);
+        let (mut body, mut result) = (Some(body), None);
+        self.run_once(&mut |cx| result = body.take().map(|body| body(cx)));
+        result.expect("the body is called once")
+    }
+
+    /// As [`run`](Self::run), for bodies of any type, so that programs do not compile it for each.
+    fn run_once<'e>(&self, body: Body<'_, 'e>) {
+        if self.pool.run_inside(&mut *body).is_ok() || self.annexes.run_inside(&mut *body) {
+            return;
+        }
         for seat in (0..self.callers).map(|seat| WorkerId(seat as u32)) {
-            let run = self.pool.with_seat(seat, |seat| {
-                seat.run(body.take().expect("one seat is taken"))
-            });
-            if let Some(result) = run {
-                return result;
+            let run = self.pool.with_seat(seat, |seat| seat.run(&mut *body));
+            if run.is_some() {
+                return;
             }
         }
-        let body = body.expect("no seat was free");
-        self.annexes.run(&self.pool, body)
+        self.annexes.run(&self.pool, body);
     }
 
     fn started(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {

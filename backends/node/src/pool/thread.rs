@@ -1,9 +1,10 @@
 //! How the threads of a pool are started.
 
 use std::fmt::{self, Display};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread::Builder;
+use std::thread::{Builder, JoinHandle};
 
 /// What the threads that a pool starts have in common.
 #[derive(Clone, Debug)]
@@ -30,10 +31,19 @@ impl Default for Thread {
 }
 
 impl Thread {
-    /// Returns what starts a thread whose name ends with `last`.
-    pub fn builder(&self, last: impl Display) -> Builder {
+    /// Starts a thread whose name ends with `last`.
+    ///
+    /// # Errors
+    /// The system refuses it.
+    pub fn spawn(
+        &self,
+        last: impl Display,
+        work: impl FnOnce() + Send + 'static,
+    ) -> io::Result<JoinHandle<()>> {
         let named = Builder::new().name(format!("{}-{last}", self.name));
-        named.stack_size(self.stack_bytes)
+        // One type, so that the start of a thread is compiled once.
+        let work: Box<dyn FnOnce() + Send> = Box::new(work);
+        named.stack_size(self.stack_bytes).spawn(work)
     }
 
     /// Calls `work`, which runs tasks, between the two hooks.
