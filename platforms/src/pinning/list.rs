@@ -285,7 +285,7 @@ impl Reader<'_> {
         let name = rest[..end].to_ascii_lowercase();
         let known = Part::ALL.iter().find(|(known, _)| *known == name);
         let Some(&(_, part)) = known else {
-            let names = Part::ALL.map(|(name, _)| name).join(", ");
+            let names = Part::ALL.map(|(name, _)| name.to_owned()).join(", ");
             return Err(self.fault(format!("{names}, or sets such as {{0,1}},{{2,3}}")));
         };
         self.at += end;
