@@ -18,7 +18,6 @@
 
 use crate::order::{distinct, insert};
 use crate::pinning::{ordered, ranges};
-use std::iter;
 use tautline_core::glb::Config;
 use tautline_core::lifeline::Crew;
 use tautline_node::Machine;
@@ -68,13 +67,17 @@ impl Division {
         let row = Row::of(machine);
         let all = row.cpus.len();
         let least = all.div_ceil(Crew::MAX).max(1);
-        let up_to = |times: usize| (least..=least * times).flat_map(|places| cuts(all, places));
-        let follows = |sizes: &Vec<usize>, parts: &[usize]| row.crossing(sizes, parts).is_empty();
-        let nodes = |sizes: &Vec<usize>| follows(sizes, &row.nodes);
-        let sizes = up_to(MORE_FOR_CACHES)
-            .find(|sizes| nodes(sizes) && follows(sizes, &row.caches))
-            .or_else(|| up_to(MORE_FOR_NODES).find(nodes))
-            .or_else(|| up_to(1).next());
+        let first = |times: usize, fits: &dyn Fn(&[usize]) -> bool| {
+            let mut places = least..=least * times;
+            places.find_map(|places| cuts(all, places).into_iter().find(|sizes| fits(sizes)))
+        };
+        let follows = |sizes: &[usize], parts: &[usize]| row.crossing(sizes, parts).is_empty();
+        let nodes = |sizes: &[usize]| follows(sizes, &row.nodes);
+        let sizes = first(MORE_FOR_CACHES, &|sizes| {
+            nodes(sizes) && follows(sizes, &row.caches)
+        });
+        let sizes = sizes.or_else(|| first(MORE_FOR_NODES, &nodes));
+        let sizes = sizes.or_else(|| first(1, &|_| true));
         row.cut(sizes.expect("there is a number of places"))
     }
 
@@ -222,15 +225,12 @@ impl Row {
 }
 
 /// The sizes of this number of places, which differ by one at most: the larger ones first, or last.
-fn cuts(all: usize, places: usize) -> impl Iterator<Item = Vec<usize>> {
+fn cuts(all: usize, places: usize) -> [Vec<usize>; 2] {
     let larger = all % places;
-    let sizes = move |is_larger: fn(usize, usize, usize) -> bool| {
-        let size = |place| all / places + usize::from(is_larger(place, places, larger));
-        (0..places).map(size).collect::<Vec<_>>()
-    };
-    let first = sizes(|place, _, larger| place < larger);
-    let last = sizes(|place, places, larger| place >= places - larger);
-    iter::once(first).chain((larger > 0).then_some(last))
+    [0, places - larger].map(|begin| {
+        let size = |place| all / places + usize::from((begin..begin + larger).contains(&place));
+        (0..places).map(size).collect()
+    })
 }
 
 /// The processors behind each cache of the last level, from the third on.

@@ -267,11 +267,10 @@ impl Reader<'_> {
             at: self.text[..self.at].chars().count() + 1,
             found: match rest.is_empty() {
                 true => "the end".to_owned(),
-                false => rest[..end]
-                    .chars()
-                    .take(40)
-                    .flat_map(char::escape_debug)
-                    .collect(),
+                false => {
+                    let few: String = rest[..end].chars().take(40).collect();
+                    few.escape_debug().to_string()
+                }
             },
             expected: expected.into(),
         }
@@ -314,10 +313,10 @@ impl Reader<'_> {
             } else {
                 let interval = self.interval()?;
                 for step in 0..interval.count {
-                    let moved = set
+                    let mut moved = set
                         .iter()
                         .map(|&number| number as i64 + step * interval.stride);
-                    sets.push(in_order(self.checked(start, moved)?));
+                    sets.push(in_order(self.checked(start, &mut moved)?));
                 }
             }
             if !self.take(',') {
@@ -341,8 +340,8 @@ impl Reader<'_> {
                 set.retain(|known| *known != number as usize);
             } else {
                 let interval = self.interval()?;
-                let moved = (0..interval.count).map(|step| number + step * interval.stride);
-                set.append(&mut self.checked(start, moved)?);
+                let mut moved = (0..interval.count).map(|step| number + step * interval.stride);
+                set.append(&mut self.checked(start, &mut moved)?);
             }
             if !self.take(',') {
                 break;
@@ -361,7 +360,7 @@ impl Reader<'_> {
     fn checked(
         &mut self,
         start: usize,
-        numbers: impl Iterator<Item = i64>,
+        numbers: &mut dyn Iterator<Item = i64>,
     ) -> Result<Vec<usize>, ListError> {
         let mut checked = Vec::new();
         for number in numbers {
