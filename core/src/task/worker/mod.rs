@@ -173,7 +173,10 @@ impl<P: Host> Worker<P> {
         let (mut body, mut result) = (Some(body), None);
         let mut once = || result = body.take().map(|body| body());
         self.stack.extend(self.pool().port(), &mut once);
-        result.expect("the stack is used up, and there is no memory for more of it")
+        let Some(result) = result else {
+            panic!("the stack is used up, and there is no memory for more of it");
+        };
+        result
     }
 
     /// Returns the wait mode that a nested `run` on this worker inherits.
