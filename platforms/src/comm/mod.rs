@@ -19,7 +19,7 @@
 //!
 //! let sums = world::loopback(2, |world| {
 //!     let (comm, rt) = (world.comm(), Runtime::builder().workers(1).pinned(false).build()?);
-//!     let (here, other) = (world.rank(), tautline::Rank(1 - world.rank().0));
+//!     let (here, other) = (world.rank(), world::Rank(1 - world.rank().0));
 //!     let received = comm.irecv::<Vec<u64>>(None, other, Tag(7));
 //!     let mut sum = 0;
 //!     rt.run(|cx| {
