@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use tautline_core::comm::{Limits, Mail, Messenger, News, Packet, Tasks, Worker};
-use tautline_core::port::{Bell, Link};
+use tautline_core::port::Link;
 use tautline_core::wire::{self, Cause, Channel, Exchange, Garbled, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
 
@@ -22,7 +22,8 @@ pub(crate) struct Endpoint {
 /// What has arrived, put by turns of the exchange.
 struct Inbox {
     state: Mutex<Arrived>,
-    bell: Arc<dyn Bell>,
+    /// Called for what has arrived.
+    notify: Box<dyn Fn() + Send + Sync>,
 }
 
 #[derive(Default)]
@@ -39,7 +40,7 @@ impl Inbox {
 
     fn put(&self, news: News) {
         self.state().news.push_back(news);
-        self.bell.ring();
+        (self.notify)();
     }
 }
 
@@ -66,7 +67,7 @@ impl Receiver for Arrivals {
 
     fn fail(&self, error: &wire::Error) {
         self.0.state().failed.get_or_insert_with(|| error.clone());
-        self.0.bell.ring();
+        (self.0.notify)();
     }
 
     fn lost(&self, error: &wire::Error) -> bool {
@@ -108,15 +109,15 @@ impl Mail for Post {
 }
 
 impl Endpoint {
-    /// Opens the next channel, for the call at `site`. What arrives, and what is submitted, rings `bell`.
+    /// Opens the next channel, for the call at `site`. Calls `notify` for what arrives.
     pub(super) fn open<L: Link>(
         exchange: &Exchange<L>,
-        bell: &Arc<dyn Bell>,
         site: &Location<'_>,
+        notify: impl Fn() + Send + Sync + 'static,
     ) -> Self {
         let inbox = Arc::new(Inbox {
             state: Mutex::default(),
-            bell: Arc::clone(bell),
+            notify: Box::new(notify),
         });
         let arrivals = Arrivals(Arc::clone(&inbox));
         let channel = Arc::new(exchange.open_at(site, "communicator", 1, arrivals));
@@ -126,7 +127,7 @@ impl Endpoint {
             channel: Arc::clone(&channel),
             inbox: Arc::clone(&inbox),
         };
-        let worker = Worker::new(Messenger::new(post, Limits::default()), Arc::clone(bell));
+        let worker = Worker::new(Messenger::new(post, Limits::default()), Arc::new(|| ()));
         Self {
             tasks: worker.tasks().clone(),
             worker: Mutex::new(Some(worker)),
@@ -147,23 +148,23 @@ impl Endpoint {
         }
     }
 
-    /// Does what there is to do, unless another thread does. Returns whether there was anything.
-    pub(crate) fn step(&self) -> bool {
+    /// Does what there is to do, and returns whether there was anything; `None` if another thread does.
+    pub(crate) fn step(&self) -> Option<bool> {
         let mut worker = match self.worker.try_lock() {
             Ok(worker) => worker,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return false,
+            Err(TryLockError::WouldBlock) => return None,
         };
         let Some(running) = &mut *worker else {
-            return false;
+            return Some(false);
         };
         let moved = running.step();
         if self.inbox.state().failed.is_some() {
             // Its tasks end with that error.
             *worker = None;
-            return true;
+            return Some(true);
         }
-        moved
+        Some(moved)
     }
 
     /// Notifies the other ranks that this one sends nothing any more.

@@ -122,7 +122,14 @@ impl Comm {
     }
 
     fn open(shared: &Arc<Shared>, site: &Location<'_>) -> Self {
-        let endpoint = Arc::new(Endpoint::open(&shared.exchange, &shared.bell, site));
+        let notified = Arc::downgrade(shared);
+        // Turns of a balanced computation receive, too, and let no communication worker step.
+        let notify = move || {
+            if let Some(shared) = notified.upgrade() {
+                shared.notify();
+            }
+        };
+        let endpoint = Arc::new(Endpoint::open(&shared.exchange, site, notify));
         shared.add_endpoint(Arc::clone(&endpoint));
         Self {
             shared: Arc::clone(shared),

@@ -143,7 +143,7 @@ impl<T> Request<T> {
             endpoint: Arc::clone(endpoint),
         };
         let ticket = endpoint.tasks().submit(operation, Arc::new(task));
-        shared.drive_alone();
+        shared.start(endpoint);
         Self {
             cell,
             shared: Arc::clone(shared),
@@ -170,7 +170,7 @@ impl<T> Request<T> {
             endpoint
                 .tasks()
                 .submit(Operation::Cancel(*ticket), Arc::new(ignored));
-            self.shared.drive_alone();
+            self.shared.start(endpoint);
         }
     }
 
@@ -261,7 +261,6 @@ fn drive(shared: &Shared, is_over: impl Fn() -> bool) {
     if is_over() {
         return;
     }
-    let _attendance = shared.exchange.attend();
     let mut since = Instant::now();
     let mut polls = 0u32;
     while !is_over() {
@@ -271,7 +270,7 @@ fn drive(shared: &Shared, is_over: impl Fn() -> bool) {
         }
         polls += 1;
         if polls % POLLS == 0 && since.elapsed() > POLLING {
-            return;
+            return shared.hand_over();
         }
         hint::spin_loop();
     }

@@ -35,9 +35,9 @@ use crate::comm::Endpoint;
 use crate::environment;
 use crate::watch::{DUMP_VARIABLE, Printer};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
+use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 use tautline_core::port::{Alone, Spin};
@@ -49,6 +49,9 @@ pub use waiting::Waiting;
 /// The longest time between two looks, in nanoseconds: whether a computation without work at this rank was stopped from outside. What a
 /// link brings ends a wait at once.
 const LOOK_NS: u64 = 50_000_000;
+
+/// For how long the thread of the world leaves its work to other threads before it looks whether they still do it.
+const TAKE_OVER: Duration = Duration::from_micros(200);
 
 /// The longest time without progress while a rank sends what waits when its program ends.
 const GOODBYE: Duration = Duration::from_secs(10);
@@ -78,13 +81,18 @@ type AnyLink = Box<dyn Link + Send>;
 /// What a world shares with its thread.
 pub(crate) struct Shared {
     pub(crate) exchange: Exchange<AnyLink>,
-    /// What threads of this rank wait for that communicate.
-    pub(crate) bell: Arc<dyn Bell>,
+    /// What the thread of the world waits for.
+    bell: Arc<dyn Bell>,
     /// The most bytes of a message.
     pub(crate) body: usize,
     /// Whether a thread communicates while no other does.
     is_driven: bool,
-    endpoints: Mutex<Vec<Arc<Endpoint>>>,
+    endpoints: RwLock<Vec<Arc<Endpoint>>>,
+    /// Counts what other threads than that of the world do instead of it.
+    looks: AtomicUsize,
+    /// Whether the thread of the world leaves it to them.
+    is_left: AtomicBool,
+    carrier: OnceLock<Thread>,
     ends: AtomicBool,
     /// Whether the program has panicked; set before `ends`.
     panicked: AtomicBool,
@@ -98,7 +106,10 @@ impl Shared {
             bell: link.bell(),
             body: limits.body,
             is_driven,
-            endpoints: Mutex::default(),
+            endpoints: RwLock::default(),
+            looks: AtomicUsize::new(0),
+            is_left: AtomicBool::new(false),
+            carrier: OnceLock::new(),
             exchange: Exchange::within(limits, link, Spin),
             ends: AtomicBool::new(false),
             panicked: AtomicBool::new(false),
@@ -109,25 +120,30 @@ impl Shared {
 
     /// Enters the communication worker of a communicator.
     pub(crate) fn add_endpoint(&self, endpoint: Arc<Endpoint>) {
-        self.endpoints().push(endpoint);
+        let endpoints = self.endpoints.write();
+        // It is consistent between any two statements that change it.
+        let mut endpoints = endpoints.unwrap_or_else(PoisonError::into_inner);
+        endpoints.push(endpoint);
     }
 
-    fn endpoints(&self) -> MutexGuard<'_, Vec<Arc<Endpoint>>> {
-        // It is consistent between any two statements that change it.
-        self.endpoints
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn endpoints(&self) -> RwLockReadGuard<'_, Vec<Arc<Endpoint>>> {
+        let endpoints = self.endpoints.read();
+        endpoints.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets all communication workers do what there is to do. Returns whether there was anything.
     fn step(&self) -> bool {
-        let endpoints = self.endpoints().clone();
-        let steps = endpoints.iter().filter(|endpoint| endpoint.step());
+        let endpoints = self.endpoints();
+        let steps = endpoints
+            .iter()
+            .filter(|endpoint| endpoint.step() == Some(true));
         steps.count() > 0
     }
 
     /// Receives, lets communication workers do what there is to do, and sends. Returns whether anything moved.
     pub(crate) fn turn(&self) -> bool {
+        // ORDERING: Relaxed: a hint for the thread of the world.
+        self.looks.fetch_add(1, Ordering::Relaxed);
         let mut moved = self.exchange.turn() == Ok(true);
         if self.step() {
             // Its errors reach those that wait.
@@ -135,6 +151,35 @@ impl Shared {
             moved = true;
         }
         moved
+    }
+
+    /// Lets the communication worker of `endpoint` start what was submitted; if another thread holds it, makes sure that one looks
+    /// again.
+    pub(crate) fn start(&self, endpoint: &Endpoint) {
+        match endpoint.step() {
+            Some(true) => _ = self.exchange.turn(),
+            Some(false) => {}
+            None => self.notify(),
+        }
+        self.drive_alone();
+    }
+
+    /// Makes the thread of the world look, soon if other threads do its work.
+    pub(crate) fn notify(&self) {
+        // ORDERING: SeqCst, pairs with the fence of carry: it observes what was submitted or has arrived, or this thread observes
+        // that it waits for the bell; no mutant: loom builds core alone.
+        fence(Ordering::SeqCst);
+        // ORDERING: Relaxed: the fence above orders it.
+        if !self.is_left.load(Ordering::Relaxed) {
+            self.bell.ring();
+        }
+    }
+
+    /// Makes the thread of the world take over from the calling thread.
+    pub(crate) fn hand_over(&self) {
+        if let Some(carrier) = self.carrier.get() {
+            carrier.unpark();
+        }
     }
 
     /// Does all that there is to do, if no thread will: at the only rank.
@@ -429,7 +474,7 @@ impl Drop for World {
             // A panic of that thread was reported by its hook; a second one here would abort the process.
             let _ = thread.join();
         }
-        for endpoint in std::mem::take(&mut *self.shared.endpoints()) {
+        for endpoint in &*self.shared.endpoints() {
             endpoint.close();
         }
     }
@@ -444,21 +489,39 @@ fn carry(shared: &Shared) {
         patience,
         ..
     } = shared;
+    _ = shared.carrier.set(thread::current());
+    let mut seen = 0;
     // ORDERING: Acquire, pairs with Release in drop; no mutant: as there.
     while !ends.load(Ordering::Acquire) {
-        if exchange.wait(LOOK_NS).is_err() {
-            // It has reached the receivers of all channels; those opened from now on get it at the next look.
-            thread::park_timeout(Duration::from_nanos(LOOK_NS));
-        }
-        while shared.step() {
-            // Its errors reach those that wait.
-            _ = exchange.turn();
+        // ORDERING: Relaxed: a hint that other threads communicate.
+        let looks = shared.looks.load(Ordering::Relaxed);
+        if looks != seen {
+            seen = looks;
+            // ORDERING: Relaxed: false meanwhile at worst, and the bell is rung in vain.
+            shared.is_left.store(true, Ordering::Relaxed);
+            thread::park_timeout(TAKE_OVER);
+        } else {
+            if shared.is_left.swap(false, Ordering::Relaxed) {
+                // ORDERING: SeqCst, pairs with the fence of notify: what was submitted before is found below, or the bell is rung.
+                fence(Ordering::SeqCst);
+                while shared.step() {
+                    _ = exchange.turn();
+                }
+            }
+            if exchange.wait(LOOK_NS).is_err() {
+                // It has reached the receivers of all channels; those opened from now on get it at the next look.
+                thread::park_timeout(Duration::from_nanos(LOOK_NS));
+            }
+            while shared.step() {
+                // Its errors reach those that wait.
+                _ = exchange.turn();
+            }
         }
         exchange.nudge();
         patience.look(exchange);
     }
     while shared.turn() {}
-    for endpoint in shared.endpoints().iter() {
+    for endpoint in &*shared.endpoints() {
         endpoint.leave(exchange.here(), exchange.ranks());
     }
     // ORDERING: Relaxed: the Acquire above makes the store visible.
