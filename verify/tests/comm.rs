@@ -198,7 +198,7 @@ fn comm_prescribed() {
 /// V9: a slot is used again only after the completion of its task.
 #[test]
 fn comm_reuse() {
-    Model::new("comm_reuse").floor(7).check(|| {
+    Model::new("comm_reuse").floor(10).check(|| {
         let mut scene = Scene::new();
         let completed = Arc::new(Passed::default());
         let theirs = Arc::clone(&completed);
