@@ -269,10 +269,13 @@ fn drive(shared: &Shared, is_over: impl Fn() -> bool) {
             continue;
         }
         polls += 1;
-        if polls % POLLS == 0 && since.elapsed() > POLLING {
+        if polls % POLLS != 0 {
+            hint::spin_loop();
+        } else if since.elapsed() < POLLING {
+            thread::yield_now();
+        } else {
             return shared.hand_over();
         }
-        hint::spin_loop();
     }
 }
 
