@@ -33,7 +33,7 @@ fn json(args: &str) -> Value {
 #[test]
 fn results_are_exact_whatever_the_shape() {
     let ranked = |args: &str, ranks: u64| json(&format!("{args} --ranks {ranks}"));
-    results_are_exact(|args| json(args), ranked);
+    results_are_exact(json, ranked);
 }
 
 /// Each of them would do all the work.

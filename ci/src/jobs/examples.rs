@@ -1,5 +1,6 @@
 //! The programs a user would write, the README's first.
 
+use super::cargo::WORKSPACE;
 use super::{Verdict, judge};
 use crate::shell::{cargo, run as attached, target_dir};
 use crate::tree::Tree;
@@ -20,7 +21,7 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let files = files(tree);
     if !files.is_empty() {
         // With assertions, and with the features of the tests, which have built most of it.
-        attached(&mut cargo(tree, ["build", "--workspace", "--examples"]))?;
+        attached(cargo(tree, ["build", "--examples"]).args(WORKSPACE))?;
     }
     let folder = target_dir(tree).join("debug/examples");
     for (file, name) in &files {

@@ -9,8 +9,6 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const MANIFEST: &str = "backends/mpi/Cargo.toml";
-
 /// A library: its name, its compiler, and its launcher.
 struct Library {
     name: &'static str,
@@ -61,16 +59,14 @@ pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
             configure(&mut command, tree, library);
             command
         };
-        let lints =
-            format!("clippy --locked --manifest-path {MANIFEST} --all-targets -- -D warnings");
-        run(&mut built(&lints))?;
-        test(&mut built(&format!(
-            "test --locked --manifest-path {MANIFEST}"
-        )))?;
+        run(&mut built(
+            "clippy --locked -p tautline-mpi --all-targets -- -D warnings",
+        ))?;
+        test(&mut built("test --locked -p tautline-mpi"))?;
         let applications = "test --locked -p tautline-cli --features mpi --test mpi";
         test(&mut built(applications)).with_context(|| format!("with {}", library.name))?;
     }
-    let words = format!("doc --locked --no-deps --manifest-path {MANIFEST}");
+    let words = "doc --locked --no-deps -p tautline-mpi";
     let mut command = cargo(tree, words.split(' '));
     configure(&mut command, tree, &LIBRARIES[0]);
     run(command.env("RUSTDOCFLAGS", "-Dwarnings"))?;

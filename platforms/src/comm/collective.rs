@@ -5,7 +5,7 @@ use super::{Comm, Error, Received, Request};
 use crate::runtime::Hold;
 use crate::world::Shared;
 use crate::world::collective::{GAP, LATENCY};
-use crate::world::home::{AtHome, FromHome};
+use crate::world::home::{AtHome, FromHome, FromHomeToAll};
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use tautline_core::collective::{
@@ -39,26 +39,8 @@ impl Comm {
     where
         T: Portable + Clone + Sync + 'static,
     {
-        let own = (self.rank() == Rank(0)).then_some(value);
-        let first = CombineForAll::by(|first: Option<T>, second| first.or(second));
-        let request = self.begin(
-            "broadcast",
-            Location::caller(),
-            hold.into(),
-            |rank, ranks| {
-                let mut wave = Wave::new(branch(rank, ranks), first);
-                let mut own = Some(own);
-                move |event: Option<(Rank, Message<Option<T>, Option<T>>)>,
-                      mut out: &mut dyn FnMut(Rank, _)| {
-                    let output = match event {
-                        None => own.take().and_then(|own| wave.begin(own, &mut out)),
-                        Some((from, message)) => wave.on(from, message, &mut out)?,
-                    };
-                    Ok(output.map(|value| value.expect("rank 0 has a value")))
-                }
-            },
-        );
-        request
+        let operation = FromHomeToAll::of(value);
+        self.wave("broadcast", Location::caller(), hold.into(), operation, ())
     }
 
     /// Starts an operation that brings to each rank the value that rank 0 has for it.

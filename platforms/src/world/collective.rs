@@ -1,7 +1,7 @@
 //! Operations that all ranks make together.
 
 use super::World;
-use super::home::{AtHome, FromHome};
+use super::home::{AtHome, FromHome, FromHomeToAll};
 use crate::Result;
 use crate::error::Error;
 use std::panic::Location;
@@ -54,10 +54,8 @@ impl World {
     /// ```
     #[track_caller]
     pub fn broadcast<T: Portable + Clone + 'static>(&self, value: T) -> Result<T> {
-        let first = CombineForAll::by(|first: Option<T>, second| first.or(second));
-        let own = self.is_home().then_some(value);
-        let value = self.wave("broadcast", Location::caller(), first, own)?;
-        Ok(value.expect("rank 0 has a value"))
+        let operation = FromHomeToAll::of(value);
+        self.wave("broadcast", Location::caller(), operation, ())
     }
 
     /// Returns the value that rank 0 has for this rank: one for each, by rank. The `values` of the other ranks are dropped.

@@ -75,3 +75,37 @@ impl<T> Operation for FromHome<T> {
         Deal::default().spread(values, sizes)
     }
 }
+
+/// A value of rank 0, which it sends to all when all ranks have made the call.
+pub(crate) struct FromHomeToAll<T> {
+    value: Option<T>,
+}
+
+impl<T> FromHomeToAll<T> {
+    /// Creates the operation with this value, which counts at rank 0.
+    pub(crate) fn of(value: T) -> Self {
+        Self { value: Some(value) }
+    }
+}
+
+impl<T: Clone> Operation for FromHomeToAll<T> {
+    type Own = ();
+    type Up = ();
+    type Down = T;
+    type Output = T;
+
+    fn combine(&mut self, (): (), _: Vec<()>) {}
+
+    fn turn(&mut self, (): ()) -> T {
+        self.value.take().expect("it turns once")
+    }
+
+    fn spread(
+        &mut self,
+        value: T,
+        sizes: impl ExactSizeIterator<Item = usize>,
+    ) -> Option<(T, Vec<T>)> {
+        let all = vec![value.clone(); sizes.len()];
+        Some((value, all))
+    }
+}

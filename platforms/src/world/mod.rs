@@ -497,12 +497,14 @@ fn carry(shared: &Shared) {
         let looks = shared.looks.load(Ordering::Relaxed);
         if looks != seen {
             seen = looks;
-            // ORDERING: Relaxed: false meanwhile at worst, and the bell is rung in vain.
+            // ORDERING: Relaxed: false meanwhile at worst, and a ring is spurious.
             shared.is_left.store(true, Ordering::Relaxed);
             thread::park_timeout(TAKE_OVER);
         } else {
+            // ORDERING: Relaxed: the fence below orders it.
             if shared.is_left.swap(false, Ordering::Relaxed) {
-                // ORDERING: SeqCst, pairs with the fence of notify: what was submitted before is found below, or the bell is rung.
+                // ORDERING: SeqCst, pairs with the fence of notify: what was submitted before is found below, or the bell is rung;
+                // no mutant: loom builds core alone.
                 fence(Ordering::SeqCst);
                 while shared.step() {
                     _ = exchange.turn();

@@ -1,7 +1,7 @@
 //! Messages and operations of two ranks, beside the same ones by plain calls of MPI in the same run.
 //!
 //! ```sh
-//! cargo build --release --example messages
+//! cargo build --release -p tautline-bench --features mpi --example messages
 //! mpirun -n 2 target/release/examples/messages              # one thread a rank
 //! mpirun -n 2 target/release/examples/messages --threads 4  # plain calls with MPI_THREAD_MULTIPLE
 //! ```
