@@ -360,6 +360,20 @@ fn operations_end_with_the_world() {
         world.comm().irecv::<u8>(None, None, None)
     };
     assert_eq!(pending.wait(), Err(Error::Closed));
+    // Rank 1 never comes to the first barrier; the second one begins after the end.
+    let barriers =
+        two(|world, comm, _| world.is_home().then(|| (comm.clone(), comm.barrier(None))));
+    for (comm, barrier) in barriers.into_iter().flatten() {
+        let error = barrier.wait().unwrap_err();
+        assert!(matches!(error, Error::Wire(_)), "{error}");
+        let error = comm.barrier(None).wait().unwrap_err();
+        assert!(matches!(error, Error::Wire(_)), "{error}");
+        let sent = comm.send(&1u8, Rank(1), TAG);
+        assert!(
+            matches!(sent, Err(Error::Wire(_) | Error::Closed)),
+            "{sent:?}"
+        );
+    }
     let lost = two(|world, comm, other| {
         if !world.is_home() {
             return None;

@@ -212,7 +212,7 @@ impl<T> Request<T> {
                 // The communication worker is about to release it.
                 Err(shared) => cell = shared,
             }
-            hint::spin_loop();
+            thread::yield_now();
         }
     }
 }

@@ -36,7 +36,7 @@ use crate::environment;
 use crate::watch::{DUMP_VARIABLE, Printer};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
@@ -87,7 +87,8 @@ pub(crate) struct Shared {
     pub(crate) body: usize,
     /// Whether a thread communicates while no other does.
     is_driven: bool,
-    endpoints: RwLock<Vec<Arc<Endpoint>>>,
+    /// Shared, so that none is locked while a communication worker completes what a task waits for.
+    endpoints: RwLock<Arc<[Arc<Endpoint>]>>,
     /// Counts what other threads than that of the world do instead of it.
     looks: AtomicUsize,
     /// Whether the thread of the world leaves it to them.
@@ -106,7 +107,7 @@ impl Shared {
             bell: link.bell(),
             body: limits.body,
             is_driven,
-            endpoints: RwLock::default(),
+            endpoints: RwLock::new(Arc::default()),
             looks: AtomicUsize::new(0),
             is_left: AtomicBool::new(false),
             carrier: OnceLock::new(),
@@ -123,12 +124,13 @@ impl Shared {
         let endpoints = self.endpoints.write();
         // It is consistent between any two statements that change it.
         let mut endpoints = endpoints.unwrap_or_else(PoisonError::into_inner);
-        endpoints.push(endpoint);
+        let all = endpoints.iter().cloned().chain([endpoint]);
+        *endpoints = all.collect();
     }
 
-    fn endpoints(&self) -> RwLockReadGuard<'_, Vec<Arc<Endpoint>>> {
+    fn endpoints(&self) -> Arc<[Arc<Endpoint>]> {
         let endpoints = self.endpoints.read();
-        endpoints.unwrap_or_else(PoisonError::into_inner)
+        endpoints.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Lets all communication workers do what there is to do. Returns whether there was anything.
@@ -474,9 +476,19 @@ impl Drop for World {
             // A panic of that thread was reported by its hook; a second one here would abort the process.
             let _ = thread.join();
         }
-        for endpoint in &*self.shared.endpoints() {
+        for endpoint in self.shared.endpoints().iter() {
             endpoint.close();
         }
+        // Ends what is left: operations of all ranks that have not come.
+        let here = self.rank();
+        self.exchange().fail(&Error {
+            here,
+            peer: here,
+            channel: None,
+            cause: Cause::Lost {
+                doing: "waiting, as its world was dropped",
+            },
+        });
     }
 }
 
@@ -523,7 +535,7 @@ fn carry(shared: &Shared) {
         patience.look(exchange);
     }
     while shared.turn() {}
-    for endpoint in &*shared.endpoints() {
+    for endpoint in shared.endpoints().iter() {
         endpoint.leave(exchange.here(), exchange.ranks());
     }
     // ORDERING: Relaxed: the Acquire above makes the store visible.
