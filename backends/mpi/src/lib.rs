@@ -22,7 +22,7 @@
 //!
 //! # Threads
 //! Calls of MPI are made by one thread at a time, whichever holds the link. The library must therefore grant at least
-//! `MPI_THREAD_SERIALIZED`; one that does not is refused. At most one link exists at a time, with a communicator of its own.
+//! `MPI_THREAD_SERIALIZED`; one that does not is refused. At most one link exists at a time in a process, with a communicator of its own.
 
 mod calls;
 mod error;

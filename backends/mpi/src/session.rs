@@ -4,17 +4,27 @@ use crate::calls::Comm;
 use crate::error::Error;
 use crate::link::MpiLink;
 use crate::nap::Nap;
-use crate::shared::Shared;
+use crate::shared::{Shared, State};
 use crate::wire::Wire;
 use mpi::Threading;
 use mpi::environment::{self, Universe};
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tautline_core::Rank;
 use tautline_core::port::{Bell, Link, Lost};
 
 /// The time that a process waits for, in nanoseconds, each time it looks whether the other ranks have ended.
 const LOOK_NS: u64 = 50_000_000;
+
+/// Whether there is a session.
+static OPEN: AtomicBool = AtomicBool::new(false);
+
+/// Permits another session.
+fn release() {
+    // ORDERING: Release, pairs with Acquire in start; no mutant: as there.
+    OPEN.store(false, Ordering::Release);
+}
 
 /// The MPI library of this process, from its start on. Dropping it waits until all ranks that had links have dropped them, and ends
 /// the library, unless the program had started it itself.
@@ -45,6 +55,11 @@ impl Session {
         if environment::is_finalized() {
             return Err(Error::Ended);
         }
+        // ORDERING: Acquire, pairs with Release in release: the calls of the last session come before those of this one; no mutant:
+        // loom builds core alone.
+        if OPEN.swap(true, Ordering::Acquire) {
+            return Err(Error::Connected);
+        }
         let started = environment::initialize_with_threading(Threading::Serialized);
         let (universe, granted) = match started {
             Some((universe, granted)) => (Some(universe), granted),
@@ -58,6 +73,7 @@ impl Session {
                 return Ok(Self { universe, shared });
             }
         };
+        release();
         Err(Error::Threads { granted })
     }
 
@@ -85,11 +101,12 @@ impl Session {
     /// # Errors
     /// If this process has a link, or the program has fewer ranks.
     pub fn connect(&self, ranks: u32) -> Result<MpiLink, Error> {
-        if self.shared.state().links > 0 {
+        let mut state = self.shared.state();
+        if state.links > 0 {
             return Err(Error::Connected);
         }
-        // SAFETY: there is no other link, and `state` has counted this one before another thread can look.
-        unsafe { self.connect_beside(ranks) }
+        // SAFETY: there is no other link, and none is made while `state` is locked.
+        unsafe { self.connect_to(ranks, &mut state) }
     }
 
     /// As [`connect`](Self::connect), also while this process has other links.
@@ -100,12 +117,19 @@ impl Session {
     /// # Safety
     /// Links of this process, and this method, are used by one thread at a time, which includes that they are dropped.
     pub unsafe fn connect_beside(&self, ranks: u32) -> Result<MpiLink, Error> {
+        // SAFETY: the caller's.
+        unsafe { self.connect_to(ranks, &mut self.shared.state()) }
+    }
+
+    /// # Safety
+    /// As [`connect_beside`](Self::connect_beside).
+    unsafe fn connect_to(&self, ranks: u32, state: &mut State) -> Result<MpiLink, Error> {
         let all = self.ranks()?;
         if !(1..=all).contains(&ranks) {
             return Err(Error::Ranks { ranks, all });
         }
         let wire = Wire::new(Comm::of_first(ranks)?)?;
-        self.shared.state().links += 1;
+        state.links += 1;
         Ok(MpiLink::new(wire, Arc::clone(&self.shared)))
     }
 
@@ -136,25 +160,27 @@ impl Drop for Session {
     fn drop(&mut self) {
         let mut state = self.shared.state();
         let mut wires = std::mem::take(&mut state.left);
+        if state.links > 0 {
+            // The library is in use for as long as the process lives.
+            std::mem::forget(self.universe.take());
+            return;
+        }
         drop(state);
         // A rank that has failed waits for none: it ends without ending the library, so that the launcher ends the others.
-        let mut is_orderly = true;
-        while let Some(nap) = waits_for(&wires) {
+        let is_orderly = |wires: &[Wire]| !wires.iter().any(Wire::is_broken);
+        while let Some(nap) = waits_for(&wires).filter(|_| is_orderly(&wires)) {
             for wire in &mut wires {
                 _ = wire.poll(&mut |_, _| ());
             }
-            is_orderly = !wires.iter().any(Wire::is_broken);
-            if !is_orderly {
-                break;
-            }
             nap.wait(LOOK_NS);
         }
-        for wire in wires {
-            is_orderly &= is_orderly && wire.end().is_ok();
-        }
-        if !is_orderly {
+        let ended = is_orderly(&wires) && wires.into_iter().all(|wire| wire.end().is_ok());
+        if !ended {
             std::mem::forget(self.universe.take());
         }
+        // Ends the library before another session may look for it.
+        drop(self.universe.take());
+        release();
     }
 }
 

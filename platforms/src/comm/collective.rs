@@ -238,6 +238,8 @@ impl Comm {
             .exchange
             .open_at(site, kind, 1, Steps(Arc::clone(&running)));
         running.start(channel);
+        // Sends, and ends the operation if the channels have ended: its errors reach the request.
+        _ = shared.exchange.turn();
         shared.drive_alone();
         Request::of(shared, cell)
     }

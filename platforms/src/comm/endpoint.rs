@@ -4,17 +4,22 @@ use super::Error;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use tautline_core::comm::{Limits, Mail, Messenger, News, Packet, Tasks, Worker};
 use tautline_core::port::Link;
 use tautline_core::wire::{self, Cause, Channel, Exchange, Garbled, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
 
+/// A communication worker, while its channel lives.
+type Running = Option<Worker<Messenger<Post>>>;
+
 /// A communication worker and its tasks.
 pub(crate) struct Endpoint {
     tasks: Tasks,
-    /// `None` once the channels have ended.
-    worker: Mutex<Option<Worker<Messenger<Post>>>>,
+    worker: Mutex<Running>,
+    /// Whether a thread has found the worker locked.
+    is_missed: AtomicBool,
     channel: Arc<Channel<Frame>>,
     inbox: Arc<Inbox>,
 }
@@ -131,6 +136,7 @@ impl Endpoint {
         Self {
             tasks: worker.tasks().clone(),
             worker: Mutex::new(Some(worker)),
+            is_missed: AtomicBool::new(false),
             channel,
             inbox,
         }
@@ -148,23 +154,55 @@ impl Endpoint {
         }
     }
 
-    /// Does what there is to do, and returns whether there was anything; `None` if another thread does.
-    pub(crate) fn step(&self) -> Option<bool> {
-        let mut worker = match self.worker.try_lock() {
-            Ok(worker) => worker,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        let Some(running) = &mut *worker else {
-            return Some(false);
+    /// Does what there is to do, unless another thread does, which then does what has come since, too. Returns whether there was anything.
+    pub(crate) fn step(&self) -> bool {
+        let mut moved = false;
+        loop {
+            let Some(mut worker) = self.try_lock().or_else(|| self.try_again()) else {
+                return moved;
+            };
+            // ORDERING: Relaxed: a thread that misses the lock from here on sets it again.
+            self.is_missed.store(false, Ordering::Relaxed);
+            moved |= self.step_of(&mut worker);
+            drop(worker);
+            // ORDERING: SeqCst, pairs with the fence of try_again: that thread gets the lock, or it is observed; no mutant: loom builds
+            // core alone.
+            fence(Ordering::SeqCst);
+            // ORDERING: Relaxed: the fence above orders it.
+            if !self.is_missed.load(Ordering::Relaxed) {
+                return moved;
+            }
+        }
+    }
+
+    fn try_lock(&self) -> Option<MutexGuard<'_, Running>> {
+        match self.worker.try_lock() {
+            Ok(worker) => Some(worker),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Makes the thread that holds the lock look once more, or takes the lock.
+    fn try_again(&self) -> Option<MutexGuard<'_, Running>> {
+        // ORDERING: Relaxed: the fence below orders it.
+        self.is_missed.store(true, Ordering::Relaxed);
+        // ORDERING: SeqCst, pairs with the fence of step; no mutant: as there.
+        fence(Ordering::SeqCst);
+        self.try_lock()
+    }
+
+    fn step_of(&self, worker: &mut Running) -> bool {
+        let Some(running) = worker else {
+            return false;
         };
         let moved = running.step();
         if self.inbox.state().failed.is_some() {
             // Its tasks end with that error.
             *worker = None;
-            return Some(true);
+            return true;
         }
-        Some(moved)
+        moved
     }
 
     /// Notifies the other ranks that this one sends nothing any more.

@@ -32,6 +32,8 @@ pub enum Error {
         /// What is wrong.
         error: Garbled,
     },
+    /// The program's code that decodes the message panicked.
+    Panicked,
     /// All channels between the ranks have ended.
     Wire(wire::Error),
     /// A rank has sent a message that does not belong to the operation of all ranks.
@@ -61,6 +63,7 @@ impl fmt::Display for Error {
             Self::Garbled { source, tag, error } => {
                 write!(f, "a message of {source} with {tag}: {error}")
             }
+            Self::Panicked => f.write_str("decoding the message panicked"),
             Self::Wire(error) => error.fmt(f),
             Self::Stray(stray) => stray.fmt(f),
         }

@@ -37,6 +37,9 @@
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!
+//! Where nothing else can run, a task that waits for a message is not told from one that waits for ever, and is
+//! [reported](crate::watch::Stalled) after a while. A scope that holds a receive is waited for without that.
+//!
 //! # Order
 //! Messages of one communicator from a rank to another are received in the order in which they were sent, and receives take
 //! them in the order in which they were posted (MPI 4.1, 3.5). Values are encoded when they are sent, so a buffer may be changed at once;
@@ -72,7 +75,8 @@ const COMM: CommId = CommId(0);
 /// A communicator: what is sent by it is received by it alone. Made by [`World::comm`], by all ranks in the same order.
 ///
 /// Dropped, its sends still leave as long as the world exists; receives that no message has ended stay pending, and end with
-/// [`Error::Closed`] with the world.
+/// [`Error::Closed`] with the world. A clone or a request that outlives the world keeps its link, so that over MPI the library does not
+/// end, and the launcher takes the job for failed.
 #[derive(Clone)]
 pub struct Comm {
     shared: Arc<Shared>,
@@ -92,7 +96,8 @@ impl World {
     /// use tautline::comm::Tag;
     /// use tautline::world::World;
     ///
-    /// let comm = World::alone().comm();
+    /// let world = World::alone();
+    /// let comm = world.comm();
     /// let received = comm.irecv::<String>(None, None, None);
     /// comm.send(&"hello".to_string(), comm.rank(), Tag(1))?;
     /// assert_eq!(received.wait()?.value, "hello");

@@ -6,6 +6,7 @@ use crate::world::Shared;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::hint;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
@@ -83,7 +84,9 @@ struct Task<T> {
 
 impl<T: Send + Sync> Complete for Task<T> {
     fn complete(self: Arc<Self>, outcome: Outcome) {
-        self.completion.put(self.ended(outcome));
+        // The hook has reported the panic; the communication worker continues.
+        let ended = catch_unwind(AssertUnwindSafe(|| self.ended(outcome)));
+        self.completion.put(ended.unwrap_or(Err(Error::Panicked)));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The ranks of a program: what a computation over several memories runs on. Feature `serde`.
 //!
 //! Every rank runs the same program, and makes the same calls over the world in the same order. Ranks are processes of one machine
-//! ([`World::join`], feature `process`) or threads of one process ([`loopback`]); each has its own workers, and only encoded values pass
+//! ([`World::join`], feature `process`) or of several (feature `mpi`), or threads of one process ([`loopback`]); each has its own workers, and only encoded values pass
 //! between them.
 //!
 //! [`Glb::across`](crate::glb::Glb::across) balances work over the ranks. Operations combine values of all ranks:
@@ -13,8 +13,8 @@
 //! | another one at each rank | [`scan`](World::scan) | [`all_to_all`](World::all_to_all) | [`scatter`](World::scatter) |
 //!
 //! [`barrier`](World::barrier) has no value. None of them determines that no message is under way, as the core's
-//! [`Quiesce`](tautline_core::collective::Quiesce) does: a program sends no messages of its own over a world, and each call that
-//! does ends when its messages have been processed.
+//! [`Quiesce`](tautline_core::collective::Quiesce) does: what a program sends of its own, over a [communicator](crate::comm), it counts
+//! itself, and each other call ends when its messages have been processed.
 #![forbid(unsafe_code)]
 
 mod clocks;
@@ -50,6 +50,9 @@ pub use waiting::Waiting;
 /// link brings ends a wait at once.
 const LOOK_NS: u64 = 50_000_000;
 
+/// Bytes of a message of a communicator beside its body, at most.
+const FRAME: usize = 64;
+
 /// For how long the thread of the world leaves its work to other threads before it looks whether they still do it.
 const TAKE_OVER: Duration = Duration::from_micros(200);
 
@@ -59,7 +62,7 @@ const GOODBYE: Duration = Duration::from_secs(10);
 /// The ranks of a program, seen from one of them.
 ///
 /// Workers send and receive while they compute, a thread of the world while none does. That one sleeps unless there is something to
-/// do, but polls about 20 times a second.
+/// do, but polls about 20 times a second, over MPI about a thousand times.
 ///
 /// ```
 /// use tautline::world;
@@ -93,6 +96,8 @@ pub(crate) struct Shared {
     looks: AtomicUsize,
     /// Whether the thread of the world leaves it to them.
     is_left: AtomicBool,
+    /// Whether it is to do it again, at once.
+    is_handed_over: AtomicBool,
     carrier: OnceLock<Thread>,
     ends: AtomicBool,
     /// Whether the program has panicked; set before `ends`.
@@ -105,11 +110,12 @@ impl Shared {
     fn new(limits: Limits, link: AnyLink, is_driven: bool) -> Arc<Self> {
         Arc::new(Self {
             bell: link.bell(),
-            body: limits.body,
+            body: limits.body.saturating_sub(FRAME),
             is_driven,
             endpoints: RwLock::new(Arc::default()),
             looks: AtomicUsize::new(0),
             is_left: AtomicBool::new(false),
+            is_handed_over: AtomicBool::new(false),
             carrier: OnceLock::new(),
             exchange: Exchange::within(limits, link, Spin),
             ends: AtomicBool::new(false),
@@ -136,9 +142,7 @@ impl Shared {
     /// Lets all communication workers do what there is to do. Returns whether there was anything.
     fn step(&self) -> bool {
         let endpoints = self.endpoints();
-        let steps = endpoints
-            .iter()
-            .filter(|endpoint| endpoint.step() == Some(true));
+        let steps = endpoints.iter().filter(|endpoint| endpoint.step());
         steps.count() > 0
     }
 
@@ -155,13 +159,13 @@ impl Shared {
         moved
     }
 
-    /// Lets the communication worker of `endpoint` start what was submitted; if another thread holds it, makes sure that one looks
-    /// again.
+    /// Lets the communication worker of `endpoint` start what was submitted.
     pub(crate) fn start(&self, endpoint: &Endpoint) {
-        match endpoint.step() {
-            Some(true) => _ = self.exchange.turn(),
-            Some(false) => {}
-            None => self.notify(),
+        if endpoint.step() {
+            // If the channels have ended, the next step ends what was submitted.
+            if self.exchange.turn().is_err() {
+                endpoint.step();
+            }
         }
         self.drive_alone();
     }
@@ -179,6 +183,8 @@ impl Shared {
 
     /// Makes the thread of the world take over from the calling thread.
     pub(crate) fn hand_over(&self) {
+        // ORDERING: Release, pairs with Acquire in carry; no mutant: loom builds core alone. Behind it, the thread of the world is woken.
+        self.is_handed_over.store(true, Ordering::Release);
         if let Some(carrier) = self.carrier.get() {
             carrier.unpark();
         }
@@ -507,34 +513,22 @@ fn carry(shared: &Shared) {
     while !ends.load(Ordering::Acquire) {
         // ORDERING: Relaxed: a hint that other threads communicate.
         let looks = shared.looks.load(Ordering::Relaxed);
-        if looks != seen {
-            seen = looks;
+        // ORDERING: Acquire, pairs with Release in hand_over; no mutant: as there.
+        let is_handed_over = shared.is_handed_over.swap(false, Ordering::Acquire);
+        let is_left = looks != seen && !is_handed_over;
+        seen = looks;
+        if is_left {
             // ORDERING: Relaxed: false meanwhile at worst, and a ring is spurious.
             shared.is_left.store(true, Ordering::Relaxed);
             thread::park_timeout(TAKE_OVER);
         } else {
-            // ORDERING: Relaxed: the fence below orders it.
-            if shared.is_left.swap(false, Ordering::Relaxed) {
-                // ORDERING: SeqCst, pairs with the fence of notify: what was submitted before is found below, or the bell is rung;
-                // no mutant: loom builds core alone.
-                fence(Ordering::SeqCst);
-                while shared.step() {
-                    _ = exchange.turn();
-                }
-            }
-            if exchange.wait(LOOK_NS).is_err() {
-                // It has reached the receivers of all channels; those opened from now on get it at the next look.
-                thread::park_timeout(Duration::from_nanos(LOOK_NS));
-            }
-            while shared.step() {
-                // Its errors reach those that wait.
-                _ = exchange.turn();
-            }
+            look(shared);
         }
         exchange.nudge();
         patience.look(exchange);
     }
-    while shared.turn() {}
+    let since = Instant::now();
+    while shared.turn() && since.elapsed() < GOODBYE {}
     for endpoint in shared.endpoints().iter() {
         endpoint.leave(exchange.here(), exchange.ranks());
     }
@@ -549,6 +543,28 @@ fn carry(shared: &Shared) {
             Ok(true) => since = Instant::now(),
             _ => thread::yield_now(),
         }
+    }
+}
+
+/// Waits, as the thread of the world, and does what there is to do.
+fn look(shared: &Shared) {
+    // ORDERING: Relaxed: the fence below orders it.
+    if shared.is_left.swap(false, Ordering::Relaxed) {
+        // ORDERING: SeqCst, pairs with the fence of notify: what was submitted before is found below, or the bell is rung;
+        // no mutant: loom builds core alone.
+        fence(Ordering::SeqCst);
+        while shared.step() {
+            _ = shared.exchange.turn();
+        }
+    }
+    let waited = shared.exchange.wait(LOOK_NS);
+    while shared.step() {
+        // Its errors reach those that wait.
+        _ = shared.exchange.turn();
+    }
+    if waited.is_err() {
+        // It has reached the receivers of all channels; those opened from now on get it at the next look.
+        thread::park_timeout(Duration::from_nanos(LOOK_NS));
     }
 }
 

@@ -44,7 +44,7 @@ fn part(sites: &[Site], rank: usize) -> Option<Vec<usize>> {
     let own = &sites[rank];
     let alike = sites.iter().filter(|site| *site == own).count();
     let before = sites[..rank].iter().filter(|site| *site == own).count();
-    (alike > 1).then(|| divided(&own.cpus, alike).swap_remove(before))
+    (alike > 1 && !own.cpus.is_empty()).then(|| divided(&own.cpus, alike).swap_remove(before))
 }
 
 #[cfg(test)]
