@@ -179,7 +179,8 @@ mod tests {
     fn without_words_all_default_jobs_run() {
         let asked = names(&[]).unwrap();
         let on_demand = [
-            "api-list", "asan", "native", "mutants", "package", "soak", "systems", "tsan", "deep",
+            "api-list", "asan", "deep", "mpi", "mutants", "native", "package", "soak", "systems",
+            "tsan",
         ];
         assert_eq!(asked.len(), JOBS.len() - on_demand.len());
         assert!(asked.iter().all(|(name, _)| !on_demand.contains(name)));
