@@ -133,7 +133,7 @@ impl Comm {
         })
     }
 
-    /// Starts to receive at most `length` bytes, from any rank if `from` is none.
+    /// Starts to receive into `bytes`, from any rank if `from` is `None`.
     pub(crate) fn receive(
         &self,
         from: Option<u32>,

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tautline_core::port::Bell;
 
-/// The longest nap: at 1000 polls a second an idle rank takes less than a hundredth of a processor.
+/// The longest nap: an idle rank polls 1000 times a second.
 const LONGEST: Duration = Duration::from_millis(1);
 /// The shortest nap: the system takes about as long to wake a thread.
 const SHORTEST: Duration = Duration::from_micros(40);

@@ -248,7 +248,7 @@ pub fn wait_all<T: Send + Sync>(
 /// whose last one takes its place.
 ///
 /// # Panics
-/// If there is none.
+/// If `requests` is empty.
 pub fn wait_any<T: Send + Sync>(requests: &mut Vec<Request<T>>) -> (usize, Ended<T>) {
     let first = requests.first().expect("no request to wait for");
     let is_over = || requests.iter().any(|request| request.cell.is_full());
