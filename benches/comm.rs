@@ -5,8 +5,8 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, 
 use std::sync::Arc;
 use tautline_core::Rank;
 use tautline_core::comm::{
-    Bounds, Carrier, CommId, Complete, Done, End, Envelope, Incoming, Matching, Operation, Outcome,
-    Pattern, Tag, Ticket, Worker,
+    Body, Bounds, Carrier, CommId, Complete, Done, End, Envelope, Incoming, Matching, Operation,
+    Outcome, Pattern, Tag, Ticket, Worker,
 };
 
 const WORLD: CommId = CommId(0);
@@ -22,11 +22,11 @@ impl Carrier for Instant {
         }
     }
 
-    fn send(&mut self, _: Ticket, _: CommId, _: Rank, _: Tag, _: Vec<u8>) -> Option<Outcome> {
+    fn send(&mut self, _: Ticket, _: CommId, _: Rank, _: Tag, _: Body) -> Option<Outcome> {
         Some(Ok(Done::default()))
     }
 
-    fn receive(&mut self, _: Ticket, _: Pattern, _: usize) -> Option<Outcome> {
+    fn receive(&mut self, _: Ticket, _: Pattern, _: usize, _: Body) -> Option<Outcome> {
         Some(Ok(Done::default()))
     }
 
@@ -58,7 +58,7 @@ fn task(c: &mut Criterion) {
                         comm: WORLD,
                         to: Rank(1),
                         tag: Tag(tag),
-                        body: Vec::new(),
+                        body: Body::default(),
                     };
                     tasks.submit(operation, Arc::clone(&done));
                 }

@@ -55,14 +55,14 @@ impl Carrier for Scripted {
         }
     }
 
-    fn send(&mut self, t: Ticket, _: CommId, _: Rank, tag: Tag, _: Vec<u8>) -> Option<Outcome> {
+    fn send(&mut self, t: Ticket, _: CommId, _: Rank, tag: Tag, _: Body) -> Option<Outcome> {
         self.enter();
         self.watch(t);
         self.sent.lock().unwrap().push(tag.0);
         Some(Ok(Done::default()))
     }
 
-    fn receive(&mut self, ticket: Ticket, _: Pattern, _: usize) -> Option<Outcome> {
+    fn receive(&mut self, ticket: Ticket, _: Pattern, _: usize, _: Body) -> Option<Outcome> {
         self.enter();
         self.watch(ticket);
         self.posted.push_back(ticket);
@@ -105,7 +105,7 @@ fn send(tag: u32) -> Operation {
         comm: WORLD,
         to: Rank(1),
         tag: Tag(tag),
-        body: vec![1, 2, 3],
+        body: vec![1, 2, 3].into(),
     }
 }
 
@@ -113,6 +113,7 @@ fn receive() -> Operation {
     Operation::Receive {
         pattern: Pattern::any(WORLD),
         limit: 10,
+        into: Body::default(),
     }
 }
 
@@ -307,7 +308,7 @@ fn ranks_and_tags_out_of_range_are_errors() {
         comm: WORLD,
         to: Rank(4),
         tag: Tag(0),
-        body: Vec::new(),
+        body: Body::default(),
     };
     let pattern = Pattern {
         source: Some(Rank(7)),

@@ -37,13 +37,13 @@ impl Carrier for Shared {
         }
     }
 
-    fn send(&mut self, _: Ticket, _: CommId, _: Rank, tag: Tag, body: Vec<u8>) -> Option<Outcome> {
+    fn send(&mut self, _: Ticket, _: CommId, _: Rank, tag: Tag, body: Body) -> Option<Outcome> {
         assert_eq!(body, [tag.0 as u8], "the body that was submitted");
         self.0.lock().unwrap().sent.push(tag.0);
         Some(Ok(Done::default()))
     }
 
-    fn receive(&mut self, _: Ticket, _: Pattern, _: usize) -> Option<Outcome> {
+    fn receive(&mut self, _: Ticket, _: Pattern, _: usize, _: Body) -> Option<Outcome> {
         None
     }
 
@@ -133,7 +133,11 @@ impl Submitter {
 
     fn receive(&self) -> Ticket {
         let pattern = Pattern::any(WORLD);
-        self.submit(Operation::Receive { pattern, limit: 0 })
+        self.submit(Operation::Receive {
+            pattern,
+            limit: 0,
+            into: Body::default(),
+        })
     }
 }
 
@@ -142,7 +146,7 @@ fn send(tag: u32) -> Operation {
         comm: WORLD,
         to: Rank(0),
         tag: Tag(tag),
-        body: vec![tag as u8],
+        body: vec![tag as u8].into(),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::error::Failed;
 use mpi::ffi::{self, MPI_Comm, MPI_Request, MPI_Status};
 use std::ffi::{c_char, c_int};
 use std::mem::MaybeUninit;
+use tautline_core::comm::Body;
 
 /// Room for the text of an error: more than any library needs (MPI_MAX_ERROR_STRING is at most 512 in all known ones).
 const TEXT_BYTES: usize = 1024;
@@ -104,7 +105,7 @@ impl Comm {
         &self,
         to: u32,
         tag: c_int,
-        bytes: Vec<u8>,
+        bytes: Body,
         until_received: bool,
     ) -> Result<Transfer> {
         let count = length(bytes.len());
@@ -133,19 +134,21 @@ impl Comm {
         })
     }
 
-    /// Starts to receive into `bytes`, from any rank if `from` is `None`.
+    /// Starts to receive into `bytes`, at most `most` of them, from any rank if `from` is `None`.
     pub(crate) fn receive(
         &self,
         from: Option<u32>,
         tag: c_int,
-        mut bytes: Vec<u8>,
+        mut bytes: Body,
+        most: usize,
     ) -> Result<Transfer> {
-        let count = length(bytes.len());
+        assert!(most <= bytes.len(), "MPI would write beyond the memory");
+        let count = length(most);
         let mut request = MaybeUninit::<MPI_Request>::uninit();
         // SAFETY: as in send; until the transfer is complete nothing reads or writes the bytes.
         let request = unsafe {
             let from = from.map_or(ffi::RSMPI_ANY_SOURCE, |from| from as c_int);
-            let (start, at) = (bytes.as_mut_ptr().cast(), request.as_mut_ptr());
+            let (start, at) = (bytes.bytes_mut().as_mut_ptr().cast(), request.as_mut_ptr());
             let code = ffi::MPI_Irecv(start, count, byte(), from, tag, self.handle, at);
             checked("MPI_Irecv", code)?;
             request.assume_init()
@@ -179,7 +182,7 @@ fn byte() -> ffi::MPI_Datatype {
 pub(crate) struct Transfer {
     /// `None` once it is complete.
     request: Option<MPI_Request>,
-    bytes: Vec<u8>,
+    bytes: Body,
 }
 
 /// What was received.
@@ -223,8 +226,8 @@ impl Transfer {
         &self.bytes
     }
 
-    /// Returns the buffer of a complete transfer.
-    pub(crate) fn into_bytes(mut self) -> Vec<u8> {
+    /// Returns the memory of a complete transfer.
+    pub(crate) fn into_body(mut self) -> Body {
         debug_assert!(self.request.is_none(), "MPI may access them");
         std::mem::take(&mut self.bytes)
     }

@@ -26,6 +26,7 @@
 
 mod calls;
 mod error;
+mod letters;
 mod link;
 mod nap;
 mod session;

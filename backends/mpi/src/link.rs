@@ -1,17 +1,22 @@
 //! The link of this process.
 #![forbid(unsafe_code)]
 
+use crate::letters::Office;
+use crate::nap::Nap;
 use crate::shared::Shared;
 use crate::wire::Wire;
 use std::fmt;
 use std::sync::Arc;
 use tautline_core::Rank;
+use tautline_core::comm::Letters;
 use tautline_core::port::{Bell, Link, Lost};
 
 /// The link of this process to the others. A parcel has at most 1 GiB; sending a longer one panics.
 pub struct MpiLink {
-    /// `None` while it is dropped.
-    wire: Option<Wire>,
+    here: Rank,
+    ranks: u32,
+    nap: Arc<Nap>,
+    office: Arc<Office>,
     shared: Arc<Shared>,
 }
 
@@ -29,39 +34,39 @@ impl fmt::Debug for MpiLink {
 impl MpiLink {
     pub(crate) fn new(wire: Wire, shared: Arc<Shared>) -> Self {
         Self {
-            wire: Some(wire),
+            here: wire.here(),
+            ranks: wire.ranks(),
+            nap: Arc::clone(wire.nap()),
+            office: Arc::new(Office::new(wire)),
             shared,
         }
     }
 
-    fn wire(&self) -> &Wire {
-        self.wire.as_ref().expect("until it is dropped")
-    }
-
-    fn wire_mut(&mut self) -> &mut Wire {
-        self.wire.as_mut().expect("until it is dropped")
+    /// Returns the way of the packets of communicators.
+    pub fn letters(&self) -> Arc<dyn Letters> {
+        self.office.clone()
     }
 }
 
 impl Link for MpiLink {
     fn here(&self) -> Rank {
-        self.wire().here()
+        self.here
     }
 
     fn ranks(&self) -> u32 {
-        self.wire().ranks()
+        self.ranks
     }
 
     fn bell(&self) -> Arc<dyn Bell> {
-        self.wire().nap().clone()
+        self.nap.clone()
     }
 
     fn send(&mut self, to: Rank, parcel: &[u8]) {
-        self.wire_mut().send(to, parcel);
+        self.office.with(|wire| wire.send(to, parcel));
     }
 
     fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
-        self.wire_mut().poll(take)
+        self.office.with(|wire| wire.poll(take))
     }
 
     /// Its bell is a nap, whose end may find something.
@@ -70,14 +75,15 @@ impl Link for MpiLink {
     }
 
     fn unsent(&self, to: Rank) -> usize {
-        self.wire().unsent(to)
+        self.office.with(|wire| wire.unsent(to))
     }
 }
 
 impl Drop for MpiLink {
     fn drop(&mut self) {
-        let mut wire = self.wire.take().expect("dropped once");
-        wire.leave();
-        self.shared.leave(wire);
+        if let Some(mut wire) = self.office.close() {
+            wire.leave();
+            self.shared.leave(wire);
+        }
     }
 }

@@ -12,6 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tautline_core::Rank;
+use tautline_core::comm::Letters;
 use tautline_core::port::{Bell, Link, Lost};
 
 /// The time that a process waits for, in nanoseconds, each time it looks whether the other ranks have ended.
@@ -196,6 +197,13 @@ pub struct Joined {
     // Dropped first.
     link: MpiLink,
     _session: Session,
+}
+
+impl Joined {
+    /// Returns the way of the packets of communicators.
+    pub fn letters(&self) -> Arc<dyn Letters> {
+        self.link.letters()
+    }
 }
 
 impl Link for Joined {

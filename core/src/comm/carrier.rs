@@ -1,10 +1,10 @@
 //! What moves the messages of communication tasks.
 
+use super::body::Body;
 use super::message::{CommId, Pattern, Tag};
 use super::operation::Outcome;
 use super::slot::Ticket;
 use crate::id::Rank;
-use alloc::vec::Vec;
 
 /// The ranks and tags of a carrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +36,17 @@ pub trait Carrier {
         comm: CommId,
         to: Rank,
         tag: Tag,
-        body: Vec<u8>,
+        body: Body,
     ) -> Option<Outcome>;
 
-    /// Posts a receive of at most `limit` bytes.
-    fn receive(&mut self, ticket: Ticket, pattern: Pattern, limit: usize) -> Option<Outcome>;
+    /// Posts a receive of at most `limit` bytes, into the given memory if it is a vector.
+    fn receive(
+        &mut self,
+        ticket: Ticket,
+        pattern: Pattern,
+        limit: usize,
+        into: Body,
+    ) -> Option<Outcome>;
 
     /// Posts a probe.
     fn probe(&mut self, ticket: Ticket, pattern: Pattern) -> Option<Outcome>;

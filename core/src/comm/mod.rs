@@ -6,7 +6,8 @@
 //! | [`Worker`] | driver | starts tasks in order and completes them, step by step |
 //! | [`Carrier`] | port | moves messages: a [`Messenger`], or a library that has requests |
 //! | [`Matching`] | protocol | which receive takes which message |
-//! | [`Messenger`] | protocol | the carrier over a channel of the program ([`Mail`]) |
+//! | [`Messenger`] | protocol | the carrier over a channel of the program, or what its link has beside ([`Mail`]) |
+//! | [`Letters`] | port | what carries packets beside the parcels of a link |
 //!
 //! # Algorithm
 //! The communication worker of Chatterjee 2013 (section 4.3, HC-COMM): the only thread of a rank that communicates; every call of
@@ -20,8 +21,10 @@
 //! then the slot is available.
 #![deny(unsafe_code)]
 
+mod body;
 mod carrier;
 mod error;
+mod letters;
 mod matching;
 mod message;
 mod operation;
@@ -33,8 +36,10 @@ mod slot;
 mod tasks;
 mod worker;
 
+pub use body::Body;
 pub use carrier::{Bounds, Carrier};
 pub use error::Error;
+pub use letters::{Letters, Recipient};
 pub use matching::{End, Incoming, Limits, Mail, Matching, Messenger, News, Packet};
 pub use message::{CommId, Envelope, Pattern, Tag};
 pub use operation::{Complete, Done, Operation, Outcome, Status};

@@ -1,11 +1,11 @@
 //! What a task may request of the communication worker, and what becomes of it.
 
+use super::body::Body;
 use super::error::Error;
 use super::message::{CommId, Envelope, Pattern, Tag};
 use super::slot::Ticket;
 use crate::id::Rank;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 /// An operation that a communication task performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Operation {
         /// The tag.
         tag: Tag,
         /// The message.
-        body: Vec<u8>,
+        body: Body,
     },
     /// Receives the first message that the pattern accepts and no earlier receive takes.
     Receive {
@@ -27,6 +27,9 @@ pub enum Operation {
         pattern: Pattern,
         /// The greatest length of its body. A longer one is lost, and the receive ends with [`Error::Truncated`].
         limit: usize,
+        /// Memory for it, if made of a [vector](Body::of), which has at least `limit` bytes: the message is in its first ones, and it is
+        /// the body of the outcome. It is dropped if the receive ends without a message.
+        into: Body,
     },
     /// Waits until there is a message for a receive of this pattern, without taking it.
     Probe {
@@ -79,8 +82,8 @@ impl Status {
 pub struct Done {
     /// What is known of it.
     pub status: Status,
-    /// The message of a receive; else empty.
-    pub body: Vec<u8>,
+    /// The message of a receive; the vector of a send that has left, if it was made of one; else empty.
+    pub body: Body,
 }
 
 /// The end of an operation.

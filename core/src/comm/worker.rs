@@ -67,10 +67,10 @@ use core::{fmt, mem};
 /// let received = Arc::new(Mutex::new(None));
 /// let put = Arc::clone(&received);
 /// tasks.submit(
-///     Operation::Receive { pattern: Pattern::any(world), limit: 100 },
+///     Operation::Receive { pattern: Pattern::any(world), limit: 100, into: Body::default() },
 ///     Arc::new(move |outcome| *put.lock().unwrap() = Some(outcome)),
 /// );
-/// let body = b"hello".to_vec();
+/// let body = b"hello".to_vec().into();
 /// let send = Operation::Send { comm: world, to: Rank(0), tag: Tag(7), body };
 /// tasks.submit(send, Arc::new(|outcome: Outcome| assert!(outcome.is_ok())));
 ///
@@ -160,7 +160,11 @@ impl<C: Carrier> Worker<C> {
                 tag,
                 body,
             } => carrier.send(ticket, comm, to, tag, body),
-            Operation::Receive { pattern, limit } => carrier.receive(ticket, pattern, limit),
+            Operation::Receive {
+                pattern,
+                limit,
+                into,
+            } => carrier.receive(ticket, pattern, limit, into),
             Operation::Probe { pattern } => carrier.probe(ticket, pattern),
             Operation::Cancel(other) => {
                 // A ticket is returned by a submission, so its task was started before: it is active, or over.

@@ -30,7 +30,7 @@ impl Net {
         let all = self.0.borrow();
         let of = |news: &News| match news {
             News::Packet(_, packet) => packet.clone(),
-            News::Lost(..) => panic!("a loss"),
+            other => panic!("{other:?}"),
         };
         all[to][from].iter().map(of).collect()
     }
@@ -113,13 +113,21 @@ impl Ranks {
             comm: WORLD,
             to: Rank(to as u32),
             tag: Tag(tag),
-            body: body.to_vec(),
+            body: body.to_vec().into(),
         };
         self.submit(from, operation).1
     }
 
     pub(crate) fn receive(&self, here: usize, pattern: Pattern, limit: usize) -> (Ticket, Ended) {
-        self.submit(here, Operation::Receive { pattern, limit })
+        let into = Body::default();
+        self.submit(
+            here,
+            Operation::Receive {
+                pattern,
+                limit,
+                into,
+            },
+        )
     }
 
     pub(crate) fn settle(&mut self) {
@@ -135,7 +143,7 @@ pub(crate) fn outcome(ended: &Ended) -> Option<Outcome> {
     ended.lock().unwrap().clone()
 }
 
-fn body(ended: &Ended) -> Vec<u8> {
+fn body(ended: &Ended) -> Body {
     let outcome = outcome(ended).expect("it has ended");
     outcome.expect("without an error").body
 }

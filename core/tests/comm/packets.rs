@@ -80,7 +80,7 @@ fn unexpected_packets_end_the_communication_with_their_rank() {
     };
     let body = |bytes| Packet::Body {
         offer: 0,
-        body: vec![0; bytes],
+        body: vec![0; bytes].into(),
     };
     let room = |bytes| Packet::Room { bytes };
     for (number, packet) in [claim(1), body(9), room(85), room(u64::MAX), claim(0)]
@@ -102,7 +102,7 @@ fn unexpected_packets_end_the_communication_with_their_rank() {
         let message = Packet::Message {
             comm: CommId(0),
             tag: Tag(0),
-            body: vec![1],
+            body: vec![1].into(),
         };
         ranks.net.put(1, 0, News::Packet(Rank(1), message));
         ranks.workers[0].step();

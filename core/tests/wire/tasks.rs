@@ -4,7 +4,8 @@ use crate::net::{Net, Wire};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use tautline_core::comm::{
-    CommId, Error, Limits, Mail, Messenger, News, Operation, Outcome, Packet, Pattern, Tag, Worker,
+    Body, CommId, Error, Limits, Mail, Messenger, News, Operation, Outcome, Packet, Pattern, Tag,
+    Worker,
 };
 use tautline_core::wire::{self, Channel, Exchange, Garbled, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
@@ -115,7 +116,7 @@ fn tasks_over_a_channel() {
                 comm,
                 to: Rank(to),
                 tag: Tag(1),
-                body: vec![from as u8; 300],
+                body: vec![from as u8; 300].into(),
             };
             let pattern = Pattern {
                 source: Some(Rank(from)),
@@ -124,6 +125,7 @@ fn tasks_over_a_channel() {
             let receive = Operation::Receive {
                 pattern,
                 limit: 300,
+                into: Body::default(),
             };
             let sent = submit(&workers[from as usize], send);
             pairs.push((from, sent, submit(&workers[to as usize], receive)));
@@ -147,7 +149,11 @@ fn tasks_end_with_a_lost_rank() {
             source: Some(Rank(source)),
             ..Pattern::any(comm)
         };
-        Operation::Receive { pattern, limit: 9 }
+        Operation::Receive {
+            pattern,
+            limit: 9,
+            into: Body::default(),
+        }
     };
     let [of_lost, of_other] = [2, 1].map(|source| submit(&workers[0], receive(source)));
     // A process that is killed sends nothing any more.
@@ -156,7 +162,7 @@ fn tasks_end_with_a_lost_rank() {
         comm,
         to: Rank(0),
         tag: Tag(1),
-        body: vec![5],
+        body: vec![5].into(),
     };
     submit(&workers[1], send);
     settle(&exchanges[..2], &mut workers[..2]);

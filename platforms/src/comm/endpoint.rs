@@ -1,12 +1,15 @@
 //! The communication worker of a communicator, and what it has to do.
 
 use super::Error;
+use crate::world::Attention;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use tautline_core::comm::{Limits, Mail, Messenger, News, Packet, Tasks, Worker};
+use tautline_core::comm::{
+    Body, Letters, Limits, Mail, Messenger, News, Packet, Recipient, Tasks, Worker,
+};
 use tautline_core::port::Link;
 use tautline_core::wire::{self, Cause, Channel, Exchange, Garbled, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
@@ -21,14 +24,17 @@ pub(crate) struct Endpoint {
     /// Whether a thread has found the worker locked.
     is_missed: AtomicBool,
     channel: Arc<Channel<Frame>>,
+    letters: Option<Arc<dyn Letters>>,
     inbox: Arc<Inbox>,
 }
 
 /// What has arrived, put by turns of the exchange.
 struct Inbox {
     state: Mutex<Arrived>,
-    /// Called for what has arrived.
-    notify: Box<dyn Fn() + Send + Sync>,
+    /// Whether there is news, or the channel has failed; written under the lock.
+    is_full: AtomicBool,
+    /// Turns of a balanced computation receive, too, and let no communication worker step.
+    attention: Arc<Attention>,
 }
 
 #[derive(Default)]
@@ -44,8 +50,21 @@ impl Inbox {
     }
 
     fn put(&self, news: News) {
-        self.state().news.push_back(news);
-        (self.notify)();
+        let mut state = self.state();
+        state.news.push_back(news);
+        self.set_full(true);
+        drop(state);
+        self.attention.notify();
+    }
+
+    fn set_full(&self, is_full: bool) {
+        // ORDERING: Release, pairs with Acquire in is_full: the lock carries the news; no mutant: loom builds core alone.
+        self.is_full.store(is_full, Ordering::Release);
+    }
+
+    fn is_full(&self) -> bool {
+        // ORDERING: Acquire, pairs with Release in set_full; no mutant: as there.
+        self.is_full.load(Ordering::Acquire)
     }
 }
 
@@ -71,8 +90,11 @@ impl Receiver for Arrivals {
     }
 
     fn fail(&self, error: &wire::Error) {
-        self.0.state().failed.get_or_insert_with(|| error.clone());
-        (self.0.notify)();
+        let mut state = self.0.state();
+        state.failed.get_or_insert_with(|| error.clone());
+        self.0.set_full(true);
+        drop(state);
+        self.0.attention.notify();
     }
 
     fn lost(&self, error: &wire::Error) -> bool {
@@ -85,11 +107,19 @@ impl Receiver for Arrivals {
     }
 }
 
-/// The channel, as the messenger uses it.
+impl Recipient for Inbox {
+    fn take(&self, news: News) {
+        self.put(news);
+    }
+}
+
+/// The channel, as the messenger uses it, or the letters of the link.
 struct Post {
     here: Rank,
     ranks: u32,
     channel: Arc<Channel<Frame>>,
+    /// Under the number of the channel.
+    letters: Option<Arc<dyn Letters>>,
     inbox: Arc<Inbox>,
 }
 
@@ -103,33 +133,66 @@ impl Mail for Post {
     }
 
     fn send(&mut self, to: Rank, packet: Packet) {
+        if let Some(letters) = &self.letters {
+            return letters.send(self.channel.ordinal(), to, packet);
+        }
         let place = |rank: Rank| PlaceId(rank.0);
         let frame = Frame::Packet(packet);
         self.channel.send(place(self.here), place(to), frame);
     }
 
+    fn send_body(&mut self, to: Rank, offer: u64, body: Body) -> Option<Body> {
+        if let Some(letters) = &self.letters {
+            return letters.send_body(self.channel.ordinal(), to, offer, body);
+        }
+        let copy = body.clone();
+        self.send(to, Packet::Body { offer, body: copy });
+        Some(body)
+    }
+
+    fn provide(&mut self, from: Rank, offer: u64, memory: Body, bytes: usize) -> Option<Body> {
+        match &self.letters {
+            Some(letters) => letters.provide(self.channel.ordinal(), (from, offer), memory, bytes),
+            None => Some(memory),
+        }
+    }
+
     fn poll(&mut self) -> Option<News> {
-        self.inbox.state().news.pop_front()
+        if !self.inbox.is_full() {
+            return None;
+        }
+        let mut state = self.inbox.state();
+        let news = state.news.pop_front();
+        if state.news.is_empty() && state.failed.is_none() {
+            self.inbox.set_full(false);
+        }
+        news
     }
 }
 
 impl Endpoint {
-    /// Opens the next channel, for the call at `site`. Calls `notify` for what arrives.
+    /// Opens the next channel, for the call at `site`; its packets are `letters`, if the link has such. Notifies `attention` of what arrives.
     pub(super) fn open<L: Link>(
         exchange: &Exchange<L>,
+        letters: Option<Arc<dyn Letters>>,
         site: &Location<'_>,
-        notify: impl Fn() + Send + Sync + 'static,
+        attention: Arc<Attention>,
     ) -> Self {
         let inbox = Arc::new(Inbox {
             state: Mutex::default(),
-            notify: Box::new(notify),
+            is_full: AtomicBool::new(false),
+            attention,
         });
         let arrivals = Arrivals(Arc::clone(&inbox));
         let channel = Arc::new(exchange.open_at(site, "communicator", 1, arrivals));
+        if let Some(letters) = &letters {
+            letters.open(channel.ordinal(), inbox.clone());
+        }
         let post = Post {
             here: exchange.here(),
             ranks: exchange.ranks(),
             channel: Arc::clone(&channel),
+            letters: letters.clone(),
             inbox: Arc::clone(&inbox),
         };
         let worker = Worker::new(Messenger::new(post, Limits::default()), Arc::new(|| ()));
@@ -138,6 +201,7 @@ impl Endpoint {
             worker: Mutex::new(Some(worker)),
             is_missed: AtomicBool::new(false),
             channel,
+            letters,
             inbox,
         }
     }
@@ -197,7 +261,7 @@ impl Endpoint {
             return false;
         };
         let moved = running.step();
-        if self.inbox.state().failed.is_some() {
+        if self.inbox.is_full() && self.inbox.state().failed.is_some() {
             // Its tasks end with that error.
             *worker = None;
             return true;
@@ -216,5 +280,8 @@ impl Endpoint {
     pub(crate) fn close(&self) {
         let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
         *worker = None;
+        if let Some(letters) = &self.letters {
+            letters.close(self.channel.ordinal());
+        }
     }
 }

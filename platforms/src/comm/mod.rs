@@ -66,8 +66,8 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 use tautline_core::Rank;
-use tautline_core::comm::{CommId, Operation, Pattern};
-use tautline_core::wire::{Portable, pack_within};
+use tautline_core::comm::{Body, CommId, Operation, Pattern};
+use tautline_core::wire::{Plain, Portable, pack_within};
 
 /// The only communicator of a channel.
 const COMM: CommId = CommId(0);
@@ -127,14 +127,12 @@ impl Comm {
     }
 
     fn open(shared: &Arc<Shared>, site: &Location<'_>) -> Self {
-        let notified = Arc::downgrade(shared);
-        // Turns of a balanced computation receive, too, and let no communication worker step.
-        let notify = move || {
-            if let Some(shared) = notified.upgrade() {
-                shared.notify();
-            }
-        };
-        let endpoint = Arc::new(Endpoint::open(&shared.exchange, site, notify));
+        let endpoint = Arc::new(Endpoint::open(
+            &shared.exchange,
+            shared.letters.clone(),
+            site,
+            Arc::clone(&shared.attention),
+        ));
         shared.add_endpoint(Arc::clone(&endpoint));
         Self {
             shared: Arc::clone(shared),
@@ -160,9 +158,43 @@ impl Comm {
             comm: COMM,
             to,
             tag,
-            body,
+            body: body.into(),
         };
-        self.submit(hold.into(), operation, |_| Ok(()))
+        self.submit(hold.into(), operation, |_, _| Ok(()))
+    }
+
+    /// Starts to send the elements of a vector of plain data, which is moved and not encoded; the request returns it when the message has
+    /// left. To be received by [`irecv_vec`](Self::irecv_vec).
+    ///
+    /// ```
+    /// use tautline::comm::Tag;
+    /// use tautline::world;
+    ///
+    /// let received = world::loopback(2, |world| {
+    ///     let (comm, other) = (world.comm(), world::Rank(1 - world.rank().0));
+    ///     let received = comm.irecv_vec(None, vec![0.0f64; 1000], other, Tag(1));
+    ///     let sent = comm.isend_vec(None, vec![1.5f64; 900], other, Tag(1));
+    ///     let (again, received) = (sent.wait()?.value, received.wait()?.value); // for the next messages
+    ///     Ok((again.len(), received.len()))
+    /// });
+    /// let received: Result<Vec<_>, tautline::comm::Error> = received.into_iter().collect();
+    /// assert_eq!(received?, [(900, 900); 2]);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    pub fn isend_vec<T: Plain + Send + Sync + 'static>(
+        &self,
+        hold: impl Into<Option<Hold>>,
+        elements: Vec<T>,
+        to: Rank,
+        tag: Tag,
+    ) -> Request<Vec<T>> {
+        let operation = Operation::Send {
+            comm: COMM,
+            to,
+            tag,
+            body: Body::of(elements),
+        };
+        self.submit(hold.into(), operation, request::elements)
     }
 
     /// Sends `value`, and returns when it has left. In a task, use [`isend`](Self::isend).
@@ -197,10 +229,29 @@ impl Comm {
         let operation = Operation::Receive {
             pattern: pattern(source.into(), tag.into()),
             limit: bytes,
+            into: Body::default(),
         };
-        self.submit(hold.into(), operation, |body| {
-            tautline_core::wire::unpack(body)
+        self.submit(hold.into(), operation, |body, _| {
+            tautline_core::wire::unpack(&body)
         })
+    }
+
+    /// Starts to receive a vector that was sent by [`isend_vec`](Self::isend_vec) into `elements`, whose length is the most that is
+    /// accepted; the request returns it with what was received alone. If it fails, the vector is dropped.
+    pub fn irecv_vec<T: Plain + Send + Sync + 'static>(
+        &self,
+        hold: impl Into<Option<Hold>>,
+        elements: Vec<T>,
+        source: impl Into<Option<Rank>>,
+        tag: impl Into<Option<Tag>>,
+    ) -> Request<Vec<T>> {
+        let into = Body::of(elements);
+        let operation = Operation::Receive {
+            pattern: pattern(source.into(), tag.into()),
+            limit: into.len(),
+            into,
+        };
+        self.submit(hold.into(), operation, request::elements)
     }
 
     /// Receives a message, as [`irecv`](Self::irecv), and returns when it has arrived. In a task, use `irecv`.
@@ -225,12 +276,12 @@ impl Comm {
         let operation = Operation::Probe {
             pattern: pattern(source.into(), tag.into()),
         };
-        self.submit(hold.into(), operation, |_| Ok(()))
+        self.submit(hold.into(), operation, |_, _| Ok(()))
     }
 
     /// Ends the use of the communicator at this rank: operations that have not ended, and all later ones, end with [`Error::Freed`].
     pub fn free(&self) {
-        let freed = self.submit(None, Operation::Free(COMM), |_| Ok(()));
+        let freed = self.submit(None, Operation::Free(COMM), |_, _| Ok(()));
         drop(freed);
     }
 

@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
-use tautline_core::comm::{Complete, Operation, Outcome, Status, Ticket};
+use tautline_core::comm::{Body, Complete, Operation, Outcome, Status, Ticket};
 use tautline_core::flow;
-use tautline_core::wire::Garbled;
+use tautline_core::wire::{Garbled, Why};
 
 /// How long a thread polls by itself before it sleeps, and the thread of the world polls.
 const POLLING: Duration = Duration::from_micros(50);
@@ -22,8 +22,28 @@ const POLLING: Duration = Duration::from_micros(50);
 /// Polls between two looks at the clock.
 const POLLS: u32 = 16;
 
-/// What decodes the body of a message.
-pub(super) type Decode<T> = fn(&[u8]) -> Result<T, Garbled>;
+/// What decodes the body of a message of as many bytes.
+pub(super) type Decode<T> = fn(Body, usize) -> Result<T, Garbled>;
+
+/// Returns the vector of which a body was made, with the elements of the message alone.
+pub(super) fn elements<T: 'static>(body: Body, bytes: usize) -> Result<Vec<T>, Garbled> {
+    let (count, rest) = match size_of::<T>() {
+        0 => (0, bytes),
+        size => (bytes / size, bytes % size),
+    };
+    let garbled = |why| Garbled {
+        expected: std::any::type_name::<Vec<T>>(),
+        bytes,
+        why,
+    };
+    if rest > 0 {
+        return Err(garbled(Why::Left(rest)));
+    }
+    let elements = body.into_vec::<T>();
+    let mut elements = elements.ok_or_else(|| garbled(Why::Wrong))?;
+    elements.truncate(count);
+    Ok(elements)
+}
 
 /// What an operation has brought.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +120,7 @@ impl<T> Task<T> {
         if status.is_cancelled {
             return Err(Error::Cancelled);
         }
-        let value = (self.decode)(&done.body).map_err(|error| Error::Garbled {
+        let value = (self.decode)(done.body, status.bytes).map_err(|error| Error::Garbled {
             source: status.source.expect("only messages are decoded"),
             tag: status.tag.unwrap_or_default(),
             error,
@@ -187,7 +207,9 @@ impl<T> Request<T> {
         T: Send + Sync,
     {
         drive(&self.shared, || self.cell.is_full());
-        block_on(self.cell.wait());
+        if !self.cell.is_full() {
+            block_on(self.cell.wait());
+        }
         self.into_ended()
     }
 

@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 use std::{env, fmt, fs};
+use tautline_core::comm::Letters;
 use tautline_process::{RANK_VARIABLE, RANKS_VARIABLE, SEGMENT_VARIABLE};
 
 /// The beginning of the names of variables that all ranks should have alike.
@@ -42,11 +44,11 @@ impl World {
     /// second call; if the process was launched, a thread that the system refuses, and other systems than Linux. Ranks of MPI without
     /// the feature `mpi`, a library that is not the launcher's, and one that does not let threads take turns.
     pub fn join() -> Result<Self> {
-        let Some(link) = link()?.filter(|link| link.ranks() > 1) else {
+        let Some((link, letters)) = link()?.filter(|(link, _)| link.ranks() > 1) else {
             return Ok(Self::alone());
         };
         let refused = |source| Error::Threads { threads: 1, source };
-        let world = Self::start(Limits::default(), link).map_err(refused)?;
+        let world = Self::start(Limits::default(), link, letters).map_err(refused)?;
         let here = Greeting::own().map_err(Error::invalid)?;
         let home = world.broadcast(here.clone())?;
         world.compare(&here, &home)?;
@@ -82,10 +84,13 @@ impl World {
     }
 }
 
+/// A link, and the way that it has beside for packets of communicators.
+type Ways = (AnyLink, Option<Arc<dyn Letters>>);
+
 /// Returns the link of this process to those with which it was launched, if it was.
-fn link() -> Result<Option<AnyLink>> {
+fn link() -> Result<Option<Ways>> {
     if let Some(link) = tautline_process::join()? {
-        return Ok(Some(link));
+        return Ok(Some((link, None)));
     }
     let launched = launched()?.filter(|launched| launched.ranks > 1);
     launched.map(over_mpi).transpose()
@@ -93,14 +98,16 @@ fn link() -> Result<Option<AnyLink>> {
 
 /// Connects this process to the ranks that a launcher of MPI has started with it.
 #[cfg(feature = "mpi")]
-fn over_mpi(launched: Launched) -> Result<AnyLink> {
+fn over_mpi(launched: Launched) -> Result<Ways> {
     let link = tautline_mpi::Session::join((launched.rank, launched.ranks));
-    Ok(Box::new(link.map_err(Error::invalid)?))
+    let link = link.map_err(Error::invalid)?;
+    let letters = link.letters();
+    Ok((Box::new(link), Some(letters)))
 }
 
 /// Refuses to be one rank of several: each would do all the work.
 #[cfg(not(feature = "mpi"))]
-fn over_mpi(launched: Launched) -> Result<AnyLink> {
+fn over_mpi(launched: Launched) -> Result<Ways> {
     let Launched {
         variable,
         rank,

@@ -17,6 +17,7 @@
 //! itself, and each other call ends when its messages have been processed.
 #![forbid(unsafe_code)]
 
+mod attention;
 mod clocks;
 pub(crate) mod collective;
 pub(crate) mod home;
@@ -34,12 +35,14 @@ pub use tautline_core::wire::{Bulk, Cause, Limits, Portable};
 use crate::comm::Endpoint;
 use crate::environment;
 use crate::watch::{DUMP_VARIABLE, Printer};
+pub(crate) use attention::Attention;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
+use tautline_core::comm::Letters;
 use tautline_core::port::{Alone, Spin};
 use tautline_core::wire::{Error, Exchange};
 use tautline_node::Loopback;
@@ -84,8 +87,9 @@ type AnyLink = Box<dyn Link + Send>;
 /// What a world shares with its thread.
 pub(crate) struct Shared {
     pub(crate) exchange: Exchange<AnyLink>,
-    /// What the thread of the world waits for.
-    bell: Arc<dyn Bell>,
+    /// The way of packets of communicators, if the link has one beside its parcels.
+    pub(crate) letters: Option<Arc<dyn Letters>>,
+    pub(crate) attention: Arc<Attention>,
     /// The most bytes of a message.
     pub(crate) body: usize,
     /// Whether a thread communicates while no other does.
@@ -94,8 +98,6 @@ pub(crate) struct Shared {
     endpoints: RwLock<Arc<[Arc<Endpoint>]>>,
     /// Counts what other threads than that of the world do instead of it.
     looks: AtomicUsize,
-    /// Whether the thread of the world leaves it to them.
-    is_left: AtomicBool,
     /// Whether it is to do it again, at once.
     is_handed_over: AtomicBool,
     carrier: OnceLock<Thread>,
@@ -107,14 +109,19 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    fn new(limits: Limits, link: AnyLink, is_driven: bool) -> Arc<Self> {
+    fn new(
+        limits: Limits,
+        link: AnyLink,
+        letters: Option<Arc<dyn Letters>>,
+        is_driven: bool,
+    ) -> Arc<Self> {
         Arc::new(Self {
-            bell: link.bell(),
+            letters,
+            attention: Arc::new(Attention::new(link.bell())),
             body: limits.body.saturating_sub(FRAME),
             is_driven,
             endpoints: RwLock::new(Arc::default()),
             looks: AtomicUsize::new(0),
-            is_left: AtomicBool::new(false),
             is_handed_over: AtomicBool::new(false),
             carrier: OnceLock::new(),
             exchange: Exchange::within(limits, link, Spin),
@@ -141,44 +148,51 @@ impl Shared {
 
     /// Lets all communication workers do what there is to do. Returns whether there was anything.
     fn step(&self) -> bool {
+        if !self.attention.take_due() {
+            return false;
+        }
         let endpoints = self.endpoints();
         let steps = endpoints.iter().filter(|endpoint| endpoint.step());
-        steps.count() > 0
+        let moved = steps.count() > 0;
+        if moved {
+            // There may be more.
+            self.attention.set_due();
+        }
+        moved
     }
 
     /// Receives, lets communication workers do what there is to do, and sends. Returns whether anything moved.
     pub(crate) fn turn(&self) -> bool {
-        // ORDERING: Relaxed: a hint for the thread of the world.
-        self.looks.fetch_add(1, Ordering::Relaxed);
+        // ORDERING: Relaxed: a hint for the thread of the world: an increment that is lost is one of several threads that look.
+        let looks = self.looks.load(Ordering::Relaxed);
+        // ORDERING: Relaxed: as above.
+        self.looks.store(looks.wrapping_add(1), Ordering::Relaxed);
         let mut moved = self.exchange.turn() == Ok(true);
         if self.step() {
-            // Its errors reach those that wait.
-            _ = self.exchange.turn();
+            self.send_packets();
             moved = true;
         }
         moved
     }
 
+    /// Sends what communication workers have put into channels.
+    fn send_packets(&self) {
+        if self.letters.is_none() {
+            // Its errors reach those that wait.
+            _ = self.exchange.turn();
+        }
+    }
+
     /// Lets the communication worker of `endpoint` start what was submitted.
     pub(crate) fn start(&self, endpoint: &Endpoint) {
         if endpoint.step() {
+            self.attention.set_due();
             // If the channels have ended, the next step ends what was submitted.
-            if self.exchange.turn().is_err() {
+            if self.letters.is_none() && self.exchange.turn().is_err() {
                 endpoint.step();
             }
         }
         self.drive_alone();
-    }
-
-    /// Makes the thread of the world look, soon if other threads do its work.
-    pub(crate) fn notify(&self) {
-        // ORDERING: SeqCst, pairs with the fence of carry: it observes what was submitted or has arrived, or this thread observes
-        // that it waits for the bell; no mutant: loom builds core alone.
-        fence(Ordering::SeqCst);
-        // ORDERING: Relaxed: the fence above orders it.
-        if !self.is_left.load(Ordering::Relaxed) {
-            self.bell.ring();
-        }
     }
 
     /// Makes the thread of the world take over from the calling thread.
@@ -301,7 +315,7 @@ impl World {
     /// ```
     pub fn alone() -> Self {
         Self {
-            shared: Shared::new(Limits::default(), Box::new(Alone), false),
+            shared: Shared::new(Limits::default(), Box::new(Alone), None, false),
             thread: None,
             _printer: None,
         }
@@ -320,11 +334,11 @@ impl World {
     /// # Panics
     /// As [`of`](Self::of).
     pub fn within(limits: Limits, link: impl Link + Send + 'static) -> Self {
-        Self::start(limits, Box::new(link)).expect("a thread for the link")
+        Self::start(limits, Box::new(link), None).expect("a thread for the link")
     }
 
-    fn start(limits: Limits, link: AnyLink) -> io::Result<Self> {
-        let shared = Shared::new(limits, link, true);
+    fn start(limits: Limits, link: AnyLink, letters: Option<Arc<dyn Letters>>) -> io::Result<Self> {
+        let shared = Shared::new(limits, link, letters, true);
         let (carried, described) = (Arc::clone(&shared), Arc::clone(&shared));
         let here = shared.exchange.here();
         let named = thread::Builder::new().name(format!("tautline-link-{}", here.0));
@@ -518,8 +532,7 @@ fn carry(shared: &Shared) {
         let is_left = looks != seen && !is_handed_over;
         seen = looks;
         if is_left {
-            // ORDERING: Relaxed: false meanwhile at worst, and a ring is spurious.
-            shared.is_left.store(true, Ordering::Relaxed);
+            shared.attention.leave();
             thread::park_timeout(TAKE_OVER);
         } else {
             look(shared);
@@ -548,19 +561,15 @@ fn carry(shared: &Shared) {
 
 /// Waits, as the thread of the world, and does what there is to do.
 fn look(shared: &Shared) {
-    // ORDERING: Relaxed: the fence below orders it.
-    if shared.is_left.swap(false, Ordering::Relaxed) {
-        // ORDERING: SeqCst, pairs with the fence of notify: what was submitted before is found below, or the bell is rung;
-        // no mutant: loom builds core alone.
-        fence(Ordering::SeqCst);
+    if shared.attention.takes_over() {
+        shared.attention.set_due();
         while shared.step() {
-            _ = shared.exchange.turn();
+            shared.send_packets();
         }
     }
     let waited = shared.exchange.wait(LOOK_NS);
     while shared.step() {
-        // Its errors reach those that wait.
-        _ = shared.exchange.turn();
+        shared.send_packets();
     }
     if waited.is_err() {
         // It has reached the receivers of all channels; those opened from now on get it at the next look.

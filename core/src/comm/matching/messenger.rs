@@ -9,6 +9,7 @@
 
 use super::packet::{Mail, News, Packet};
 use super::{End, Incoming, Matching};
+use crate::comm::body::Body;
 use crate::comm::carrier::{Bounds, Carrier};
 use crate::comm::error::Error;
 use crate::comm::message::{CommId, Envelope, Pattern, Tag};
@@ -21,6 +22,8 @@ use core::{fmt, mem};
 
 /// Bytes that a message takes apart from its body.
 const ENVELOPE: usize = 64;
+/// Bytes up to which a vector is copied, so that its sender has it back at once.
+const COPIED: usize = 4096;
 /// Packets that one call takes at most, so that tasks are started between them.
 const PACKETS: usize = 64;
 /// The greatest tag: that of a C `int`, as MPI's.
@@ -41,8 +44,8 @@ impl Default for Limits {
 }
 
 /// Where the body of a message is.
-enum Body {
-    Here(Vec<u8>),
+enum Place {
+    Here(Body),
     /// At the sender, under the number of an offer.
     Offered(u64),
 }
@@ -52,7 +55,15 @@ struct Offer {
     ticket: Ticket,
     to: Rank,
     envelope: Envelope,
-    body: Vec<u8>,
+    body: Body,
+}
+
+/// A receive whose message was claimed.
+struct Claimed {
+    ticket: Ticket,
+    envelope: Envelope,
+    /// Memory of the receive that the mail does not use.
+    into: Option<Body>,
 }
 
 /// What is known of another rank.
@@ -69,13 +80,17 @@ struct Peer {
 pub struct Messenger<M> {
     mail: M,
     limits: Limits,
-    matching: Matching<Ticket, Body>,
+    matching: Matching<Ticket, Place>,
     peers: Vec<Peer>,
     /// What this rank has offered, by number.
     offers: BTreeMap<u64, Offer>,
     next_offer: u64,
     /// Receives whose message was claimed, by its sender and number.
-    claimed: BTreeMap<(Rank, u64), (Ticket, Envelope)>,
+    claimed: BTreeMap<(Rank, u64), Claimed>,
+    /// Sends whose claimed body the mail has not sent yet, by number.
+    leaving: BTreeMap<u64, (Ticket, Envelope, Rank)>,
+    /// Memory of the receives that wait for their message, which have brought some.
+    rooms: Vec<(Ticket, Body)>,
     /// Operations that have ended, to be reported.
     ended: VecDeque<(Ticket, Outcome)>,
 }
@@ -103,6 +118,8 @@ impl<M: Mail> Messenger<M> {
             offers: BTreeMap::new(),
             next_offer: 0,
             claimed: BTreeMap::new(),
+            leaving: BTreeMap::new(),
+            rooms: Vec::new(),
             ended: VecDeque::new(),
         }
     }
@@ -110,7 +127,7 @@ impl<M: Mail> Messenger<M> {
     /// Lets the matching take a step, and does what follows from the receives and probes that it ends.
     fn step<T>(
         &mut self,
-        step: impl FnOnce(&mut Matching<Ticket, Body>, &mut dyn FnMut(Ticket, End<Body>)) -> T,
+        step: impl FnOnce(&mut Matching<Ticket, Place>, &mut dyn FnMut(Ticket, End<Place>)) -> T,
     ) -> T {
         let mut ends = Vec::new();
         let result = step(&mut self.matching, &mut |ticket, end| {
@@ -122,19 +139,25 @@ impl<M: Mail> Messenger<M> {
         result
     }
 
-    fn end(&mut self, ticket: Ticket, end: End<Body>) {
+    fn end(&mut self, ticket: Ticket, end: End<Place>) {
+        let into = self.room_of(ticket);
         let outcome = match end {
             End::Received(Incoming { envelope, body }) => match body {
-                Body::Here(body) => {
+                Place::Here(body) => {
                     self.return_room(&envelope);
-                    let status = Status::of(&envelope);
-                    Ok(Done { status, body })
+                    received(&envelope, body, into)
                 }
-                Body::Offered(offer) => {
-                    self.claim(envelope.source, offer, true);
-                    let before = self
-                        .claimed
-                        .insert((envelope.source, offer), (ticket, envelope));
+                Place::Offered(offer) => {
+                    let from = envelope.source;
+                    let provide = |into| self.mail.provide(from, offer, into, envelope.bytes);
+                    let into = into.and_then(provide);
+                    self.claim(from, offer, true);
+                    let claimed = Claimed {
+                        ticket,
+                        envelope,
+                        into,
+                    };
+                    let before = self.claimed.insert((from, offer), claimed);
                     debug_assert!(before.is_none(), "an offer is matched once");
                     return;
                 }
@@ -151,13 +174,10 @@ impl<M: Mail> Messenger<M> {
                     limit,
                 })
             }
-            End::Probed(envelope) => Ok(Done {
-                status: Status::of(&envelope),
-                body: Vec::new(),
-            }),
+            End::Probed(envelope) => Ok(done(&envelope, Body::default())),
             End::Cancelled => Ok(Done {
                 status: Status::CANCELLED,
-                body: Vec::new(),
+                body: Body::default(),
             }),
             End::Lost(rank) => Err(self.lost(rank)),
             End::Freed(comm) => Err(Error::Freed { comm }),
@@ -174,10 +194,10 @@ impl<M: Mail> Messenger<M> {
     }
 
     /// Drops a message that no receive takes.
-    fn discard(&mut self, message: Incoming<Body>) {
+    fn discard(&mut self, message: Incoming<Place>) {
         match message.body {
-            Body::Here(_) => self.return_room(&message.envelope),
-            Body::Offered(offer) => self.claim(message.envelope.source, offer, false),
+            Place::Here(_) => self.return_room(&message.envelope),
+            Place::Offered(offer) => self.claim(message.envelope.source, offer, false),
         }
     }
 
@@ -200,7 +220,7 @@ impl<M: Mail> Messenger<M> {
         match packet {
             Packet::Message { comm, tag, body } => {
                 let bytes = body.len();
-                self.arrive(from, (comm, tag, bytes), Body::Here(body));
+                self.arrive(from, (comm, tag, bytes), Place::Here(body));
                 true
             }
             Packet::Offer {
@@ -210,21 +230,26 @@ impl<M: Mail> Messenger<M> {
                 offer,
             } => {
                 let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-                self.arrive(from, (comm, tag, bytes), Body::Offered(offer));
+                self.arrive(from, (comm, tag, bytes), Place::Offered(offer));
                 true
             }
             Packet::Claim { offer, is_wanted } => self.claimed(from, offer, is_wanted),
             Packet::Body { offer, body } => {
-                let Some((ticket, envelope)) = self.claimed.remove(&(from, offer)) else {
+                let Some(claimed) = self.claimed.remove(&(from, offer)) else {
                     return false;
                 };
-                let is_whole = body.len() == envelope.bytes;
-                let status = Status::of(&envelope);
+                let bytes = claimed.envelope.bytes;
+                // The body is in the memory of the receive, which may be longer, or as long as the message.
+                let is_whole = match claimed.into.is_none() && body.is_vector() {
+                    true => body.len() >= bytes,
+                    false => body.len() == bytes,
+                };
                 if is_whole {
-                    self.ended.push_back((ticket, Ok(Done { status, body })));
+                    let outcome = received(&claimed.envelope, body, claimed.into);
+                    self.ended.push_back((claimed.ticket, outcome));
                 } else {
                     // The receive ends with the loss of the sender.
-                    self.claimed.insert((from, offer), (ticket, envelope));
+                    self.claimed.insert((from, offer), claimed);
                 }
                 is_whole
             }
@@ -238,7 +263,7 @@ impl<M: Mail> Messenger<M> {
         }
     }
 
-    fn arrive(&mut self, source: Rank, (comm, tag, bytes): (CommId, Tag, usize), body: Body) {
+    fn arrive(&mut self, source: Rank, (comm, tag, bytes): (CommId, Tag, usize), body: Place) {
         let envelope = Envelope {
             comm,
             source,
@@ -261,16 +286,45 @@ impl<M: Mail> Messenger<M> {
             self.offers.insert(number, offer);
             return false;
         }
-        if is_wanted {
-            let body = offer.body;
-            let offer = number;
-            self.mail.send(from, Packet::Body { offer, body });
-        }
-        let status = Status::of(&offer.envelope);
-        let body = Vec::new();
-        self.ended
-            .push_back((offer.ticket, Ok(Done { status, body })));
+        let Offer {
+            ticket,
+            envelope,
+            body,
+            ..
+        } = offer;
+        let back = match body.is_vector() {
+            true if is_wanted => match self.mail.send_body(from, number, body) {
+                Some(body) => body,
+                None => {
+                    self.leaving.insert(number, (ticket, envelope, from));
+                    return true;
+                }
+            },
+            true => body,
+            false => {
+                if is_wanted {
+                    let offer = number;
+                    self.mail.send(from, Packet::Body { offer, body });
+                }
+                Body::default()
+            }
+        };
+        self.ended.push_back((ticket, Ok(done(&envelope, back))));
         true
+    }
+
+    /// The body of an offer has left, and is the sender's again.
+    fn sent(&mut self, offer: u64, body: Body) {
+        // Unknown if its receiver was lost meanwhile.
+        if let Some((ticket, envelope, _)) = self.leaving.remove(&offer) {
+            self.ended.push_back((ticket, Ok(done(&envelope, body))));
+        }
+    }
+
+    /// Takes the memory that a receive has brought, if it has.
+    fn room_of(&mut self, ticket: Ticket) -> Option<Body> {
+        let at = self.rooms.iter().position(|(of, _)| *of == ticket)?;
+        Some(self.rooms.swap_remove(at).1)
     }
 
     /// Ends what depends on a lost rank.
@@ -281,7 +335,7 @@ impl<M: Mail> Messenger<M> {
         }
         peer.lost = Some(doing);
         let error = self.lost(rank);
-        let is_here = |body: &Body| matches!(body, Body::Here(_));
+        let is_here = |body: &Place| matches!(body, Place::Here(_));
         self.step(|matching, mut ended| matching.lose(rank, is_here, &mut ended));
         let ended = &mut self.ended;
         self.offers.retain(|_, offer| {
@@ -290,11 +344,17 @@ impl<M: Mail> Messenger<M> {
             }
             offer.to != rank
         });
-        self.claimed.retain(|(from, _), (ticket, _)| {
+        self.claimed.retain(|(from, _), claimed| {
             if *from == rank {
-                ended.push_back((*ticket, Err(error)));
+                ended.push_back((claimed.ticket, Err(error)));
             }
             *from != rank
+        });
+        self.leaving.retain(|_, (ticket, _, to)| {
+            if *to == rank {
+                ended.push_back((*ticket, Err(error)));
+            }
+            *to != rank
         });
     }
 
@@ -302,6 +362,26 @@ impl<M: Mail> Messenger<M> {
     fn at_once(&mut self, ticket: Ticket) -> Option<Outcome> {
         let last = self.ended.back()?;
         (last.0 == ticket).then(|| self.ended.pop_back().expect("looked at above").1)
+    }
+}
+
+/// Returns the end of a receive: the body is put into the memory that the receive has brought, if it is elsewhere.
+fn received(envelope: &Envelope, body: Body, into: Option<Body>) -> Outcome {
+    let body = match into {
+        None => body,
+        Some(mut into) => {
+            into.bytes_mut()[..body.len()].copy_from_slice(&body);
+            into
+        }
+    };
+    Ok(done(envelope, body))
+}
+
+/// Returns the end of an operation on a message.
+fn done(envelope: &Envelope, body: Body) -> Done {
+    Done {
+        status: Status::of(envelope),
+        body,
     }
 }
 
@@ -324,7 +404,7 @@ impl<M: Mail> Carrier for Messenger<M> {
         comm: CommId,
         to: Rank,
         tag: Tag,
-        body: Vec<u8>,
+        body: Body,
     ) -> Option<Outcome> {
         if self.matching.is_freed(comm) {
             return Some(Err(Error::Freed { comm }));
@@ -341,14 +421,15 @@ impl<M: Mail> Carrier for Messenger<M> {
             return Some(Err(self.lost(to)));
         }
         let sent = peer.sent.saturating_add(cost(bytes));
-        if sent <= self.limits.eager {
+        let is_copied = !body.is_vector() || bytes <= COPIED;
+        if is_copied && sent <= self.limits.eager {
             peer.sent = sent;
+            let (body, back) = match body.is_vector() {
+                true => (body.clone(), body),
+                false => (body, Body::default()),
+            };
             self.mail.send(to, Packet::Message { comm, tag, body });
-            let status = Status::of(&envelope);
-            return Some(Ok(Done {
-                status,
-                body: Vec::new(),
-            }));
+            return Some(Ok(done(&envelope, back)));
         }
         let offer = self.next_offer;
         self.next_offer += 1;
@@ -372,7 +453,21 @@ impl<M: Mail> Carrier for Messenger<M> {
         None
     }
 
-    fn receive(&mut self, ticket: Ticket, pattern: Pattern, limit: usize) -> Option<Outcome> {
+    fn receive(
+        &mut self,
+        ticket: Ticket,
+        pattern: Pattern,
+        limit: usize,
+        into: Body,
+    ) -> Option<Outcome> {
+        let limit = match into.is_vector() {
+            true => {
+                let room = into.len();
+                self.rooms.push((ticket, into));
+                limit.min(room)
+            }
+            false => limit,
+        };
         self.step(|matching, mut ended| matching.receive(ticket, pattern, limit, &mut ended));
         self.at_once(ticket)
     }
@@ -403,6 +498,7 @@ impl<M: Mail> Carrier for Messenger<M> {
             moved = true;
             match news {
                 News::Lost(rank, doing) => self.lose(rank, doing),
+                News::Sent { offer, body, .. } => self.sent(offer, body),
                 // What a rank sends after an unexpected packet is not taken.
                 News::Packet(from, _) if self.peers[from.index()].lost.is_some() => {}
                 News::Packet(from, packet) => {

@@ -1,8 +1,8 @@
 //! What the messengers of two ranks send each other.
 
+use crate::comm::body::Body;
 use crate::comm::message::{CommId, Tag};
 use crate::id::Rank;
-use alloc::vec::Vec;
 
 /// A packet from the messenger of one rank to that of another, or to itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Packet {
         tag: Tag,
         /// The body.
         #[cfg_attr(feature = "wire", serde(with = "bytes"))]
-        body: Vec<u8>,
+        body: Body,
     },
     /// A message whose body the sender keeps until it is claimed.
     Offer {
@@ -42,7 +42,7 @@ pub enum Packet {
         offer: u64,
         /// The body.
         #[cfg_attr(feature = "wire", serde(with = "bytes"))]
-        body: Vec<u8>,
+        body: Body,
     },
     /// The receiver has room again.
     Room {
@@ -56,6 +56,15 @@ pub enum Packet {
 pub enum News {
     /// A packet from this rank.
     Packet(Rank, Packet),
+    /// The body of an offer has left, for which [`Mail::send_body`] has kept it.
+    Sent {
+        /// The receiver.
+        to: Rank,
+        /// The number of the offer.
+        offer: u64,
+        /// The body.
+        body: Body,
+    },
     /// The loss of this rank, and when it was noticed, as in "while sending to it". No packet of it follows.
     Lost(Rank, &'static str),
 }
@@ -74,6 +83,25 @@ pub trait Mail {
     /// Sends a packet to any rank, this one included. Packets for a lost rank are dropped.
     fn send(&mut self, to: Rank, packet: Packet);
 
+    /// Sends the body of an offer that was claimed, made of a vector. Returns it unless it is needed until it has left, which is
+    /// [reported](News::Sent) then.
+    ///
+    /// Provided: copies it.
+    fn send_body(&mut self, to: Rank, offer: u64, body: Body) -> Option<Body> {
+        let copy = body.clone();
+        self.send(to, Packet::Body { offer, body: copy });
+        Some(body)
+    }
+
+    /// Provides the memory for the body, of `bytes` bytes, of an offer that will be claimed next: a vector that is as long at least.
+    /// Returns it if bodies have other memory.
+    ///
+    /// Provided: returns it.
+    fn provide(&mut self, from: Rank, offer: u64, memory: Body, bytes: usize) -> Option<Body> {
+        _ = (from, offer, bytes);
+        Some(memory)
+    }
+
     /// Takes what has arrived next.
     fn poll(&mut self) -> Option<News>;
 }
@@ -81,6 +109,7 @@ pub trait Mail {
 /// Bodies are encoded as one string of bytes, not as a sequence of numbers.
 #[cfg(feature = "wire")]
 mod bytes {
+    use crate::comm::body::Body;
     use alloc::vec::Vec;
     use core::fmt;
     use serde::{Deserializer, Serializer, de};
@@ -91,13 +120,14 @@ mod bytes {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<Vec<u8>, D::Error> {
-        deserializer.deserialize_byte_buf(Body)
+    ) -> Result<Body, D::Error> {
+        let bytes = deserializer.deserialize_byte_buf(Bytes)?;
+        Ok(bytes.into())
     }
 
-    struct Body;
+    struct Bytes;
 
-    impl de::Visitor<'_> for Body {
+    impl de::Visitor<'_> for Bytes {
         type Value = Vec<u8>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

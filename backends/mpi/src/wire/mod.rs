@@ -1,12 +1,19 @@
 //! Parcels as messages of MPI.
 
+mod buffers;
+mod head;
+
 use crate::calls::{Comm, Transfer};
 use crate::error::Failed;
+use crate::letters::{Content, Letter, Provided};
 use crate::nap::Nap;
+use buffers::Buffers;
+use head::{HEAD, Head};
 use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::sync::Arc;
 use tautline_core::Rank;
+use tautline_core::comm::{Body, News};
 use tautline_core::port::Lost;
 
 /// Bytes from which on a parcel is announced, and sent as a message of its own.
@@ -18,10 +25,6 @@ pub const UNACKNOWLEDGED: usize = 1 << 16;
 
 /// Short messages that one poll takes: others want their turn, too.
 const BUDGET: usize = 256;
-/// Bytes of buffers that are kept for further long parcels.
-const KEPT: usize = 4 << 20;
-/// Short buffers that are kept.
-const KEPT_SHORT: usize = 64;
 /// Bytes of the longest parcel.
 const LONGEST: usize = 1 << 30;
 
@@ -33,6 +36,8 @@ const LONG_TAG: c_int = 1;
 const PARCEL: u8 = 0;
 const ANNOUNCED: u8 = 1;
 const LEFT: u8 = 2;
+const LETTER: u8 = 3;
+const LONG_LETTER: u8 = 4;
 
 /// The messages of one rank. It is made of calls of MPI, one thread at a time.
 #[derive(Debug)]
@@ -48,6 +53,9 @@ pub(crate) struct Wire {
     busy: Vec<Rank>,
     /// Ranks whose loss was not reported yet.
     losses: VecDeque<Rank>,
+    /// What has arrived for communicators, by their numbers; and the bodies that have left.
+    arrived: Vec<(u32, News)>,
+    provided: Arc<Provided>,
     buffers: Buffers,
     nap: Arc<Nap>,
 }
@@ -62,6 +70,8 @@ struct Send {
     transfer: Transfer,
     /// Bytes that are unsent until it is complete: its own, and those that MPI has accepted before.
     bytes: usize,
+    /// Where its body is returned to: the number of a communicator, and of an offer.
+    back: Option<(u32, u64)>,
 }
 
 #[derive(Debug, Default)]
@@ -78,6 +88,8 @@ struct Peer {
 enum Arrival {
     Short(Vec<u8>),
     Long(Transfer, usize),
+    Letter(Head, Body),
+    LongLetter(Transfer, usize, Head),
     Left,
 }
 
@@ -91,54 +103,9 @@ enum State {
     Broken(&'static str),
 }
 
-/// Buffers that are used again.
-#[derive(Debug, Default)]
-struct Buffers {
-    short: Vec<Vec<u8>>,
-    long: Vec<Vec<u8>>,
-    long_bytes: usize,
-}
-
-impl Buffers {
-    /// Returns an empty buffer.
-    fn take(&mut self, length: usize) -> Vec<u8> {
-        let mut buffer = match length <= SHORT {
-            true => self.short.pop(),
-            false => self.pop_long(),
-        }
-        .unwrap_or_else(|| Vec::with_capacity(length.max(SHORT)));
-        buffer.clear();
-        buffer
-    }
-
-    /// Returns a buffer of `length` bytes, whatever they are.
-    fn room(&mut self, length: usize) -> Vec<u8> {
-        let mut buffer = self.pop_long().unwrap_or_default();
-        buffer.resize(length, 0);
-        buffer
-    }
-
-    fn pop_long(&mut self) -> Option<Vec<u8>> {
-        let buffer = self.long.pop()?;
-        self.long_bytes -= buffer.capacity();
-        Some(buffer)
-    }
-
-    fn give(&mut self, buffer: Vec<u8>) {
-        if buffer.capacity() <= SHORT {
-            if self.short.len() < KEPT_SHORT {
-                self.short.push(buffer);
-            }
-        } else if self.long_bytes + buffer.capacity() <= KEPT {
-            self.long_bytes += buffer.capacity();
-            self.long.push(buffer);
-        }
-    }
-}
-
 impl Wire {
     pub(crate) fn new(comm: Comm) -> Result<Self, Failed> {
-        let slot = |_| comm.receive(None, SHORT_TAG, vec![0; SHORT]);
+        let slot = |_| comm.receive(None, SHORT_TAG, vec![0; SHORT].into(), SHORT);
         let slots = (0..SLOTS).map(slot).collect::<Result<_, _>>()?;
         let peers = (0..comm.ranks).map(|_| Peer::default()).collect();
         Ok(Self {
@@ -149,6 +116,8 @@ impl Wire {
             peers,
             busy: Vec::new(),
             losses: VecDeque::new(),
+            arrived: Vec::new(),
+            provided: Arc::default(),
             buffers: Buffers::default(),
             nap: Arc::new(Nap::new()),
         })
@@ -161,6 +130,15 @@ impl Wire {
     /// Returns what threads wait for that wait for a message.
     pub(crate) fn nap(&self) -> &Arc<Nap> {
         &self.nap
+    }
+
+    pub(crate) fn provided(&self) -> &Arc<Provided> {
+        &self.provided
+    }
+
+    /// Returns what has arrived for communicators.
+    pub(crate) fn take_arrived(&mut self) -> Vec<(u32, News)> {
+        std::mem::take(&mut self.arrived)
     }
 
     pub(crate) fn ranks(&self) -> u32 {
@@ -191,19 +169,61 @@ impl Wire {
             let mut bytes = self.buffers.take(parcel.len() + 1);
             bytes.extend_from_slice(parcel);
             bytes.push(PARCEL);
-            self.start(to, SHORT_TAG, bytes);
+            self.start(to, SHORT_TAG, bytes.into(), None);
         } else {
             let mut bytes = self.buffers.take(SHORT);
             bytes.extend_from_slice(&(parcel.len() as u64).to_le_bytes());
             bytes.push(ANNOUNCED);
-            self.start(to, SHORT_TAG, bytes);
+            self.start(to, SHORT_TAG, bytes.into(), None);
             let mut bytes = self.buffers.take(parcel.len());
             bytes.extend_from_slice(parcel);
-            self.start(to, LONG_TAG, bytes);
+            self.start(to, LONG_TAG, bytes.into(), None);
         }
     }
 
-    fn start(&mut self, to: Rank, tag: c_int, bytes: Vec<u8>) {
+    /// Sends a letter, or drops it if its receiver is lost.
+    pub(crate) fn send_letter(&mut self, letter: Letter) {
+        let Letter {
+            number,
+            to,
+            content,
+        } = letter;
+        if self.peers[to.index()].state != State::Present {
+            return;
+        }
+        let ((head, body), back) = match content {
+            Content::Packet(packet) => (Head::of(number, packet), None),
+            Content::Body(offer, body) => {
+                ((Head::of_body(number, offer), body), Some((number, offer)))
+            }
+        };
+        let mut bytes = self.buffers.take(SHORT);
+        if body.len() + HEAD < SHORT {
+            bytes.extend_from_slice(&body);
+            bytes.extend_from_slice(&head.to_bytes());
+            bytes.push(LETTER);
+            self.start(to, SHORT_TAG, bytes.into(), None);
+            self.end_send(to, body, back);
+        } else {
+            bytes.extend_from_slice(&(body.len() as u64).to_le_bytes());
+            bytes.extend_from_slice(&head.to_bytes());
+            bytes.push(LONG_LETTER);
+            self.start(to, SHORT_TAG, bytes.into(), None);
+            self.start(to, LONG_TAG, body, back);
+        }
+    }
+
+    /// Returns the memory of what was sent.
+    fn end_send(&mut self, to: Rank, body: Body, back: Option<(u32, u64)>) {
+        match back {
+            Some((number, offer)) => {
+                self.arrived.push((number, News::Sent { to, offer, body }));
+            }
+            None => self.buffers.give(body),
+        }
+    }
+
+    fn start(&mut self, to: Rank, tag: c_int, bytes: Body, back: Option<(u32, u64)>) {
         let peer = &mut self.peers[to.index()];
         peer.accepted += bytes.len();
         let is_synchronous = peer.accepted >= UNACKNOWLEDGED;
@@ -216,13 +236,14 @@ impl Wire {
         let sent = comm.send(to.0, tag, bytes, is_synchronous);
         let sent = sent.and_then(|mut transfer| Ok((transfer.test()?.is_some(), transfer)));
         match sent {
-            Ok((true, transfer)) => self.buffers.give(transfer.into_bytes()),
+            Ok((true, transfer)) => self.end_send(to, transfer.into_body(), back),
             Ok((false, transfer)) => {
                 peer.unsent += counted;
                 self.sends.push(Send {
                     to,
                     transfer,
                     bytes: counted,
+                    back,
                 });
             }
             Err(failed) => self.lose(to, State::Broken(doing("sending to it", &failed))),
@@ -276,7 +297,7 @@ impl Wire {
                     let peer = &mut self.peers[sent.to.index()];
                     // Nothing is unsent for a rank that is lost.
                     peer.unsent = peer.unsent.saturating_sub(sent.bytes);
-                    self.buffers.give(sent.transfer.into_bytes());
+                    self.end_send(sent.to, sent.transfer.into_body(), sent.back);
                 }
                 Err(failed) => {
                     let sent = self.sends.swap_remove(at);
@@ -305,12 +326,31 @@ impl Wire {
                 take(from, parcel)
             }
             Some((&PARCEL, parcel)) => self.enqueue(from, Arrival::Short(parcel.to_vec())),
-            Some((&ANNOUNCED, length)) => self.announced(from, length),
+            Some((&LETTER, letter)) => match letter.split_last_chunk::<HEAD>() {
+                Some((body, head)) => {
+                    let head = Head::from_bytes(head);
+                    let body = match self.memory(from, &head, body.len()) {
+                        Ok(Some(mut memory)) => {
+                            memory.bytes_mut()[..body.len()].copy_from_slice(body);
+                            memory
+                        }
+                        Ok(None) => body.to_vec().into(),
+                        Err(()) => Body::default(),
+                    };
+                    self.enqueue_letter(from, head, body);
+                }
+                None => self.lose(from, State::Broken("receiving an unknown message")),
+            },
+            Some((&ANNOUNCED, length)) => self.announced(from, length, None),
+            Some((&LONG_LETTER, letter)) => match letter.split_last_chunk::<HEAD>() {
+                Some((length, head)) => self.announced(from, length, Some(Head::from_bytes(head))),
+                None => self.lose(from, State::Broken("receiving an unknown message")),
+            },
             Some((&LEFT, _)) => self.enqueue(from, Arrival::Left),
             _ => self.lose(from, State::Broken("receiving an unknown message")),
         }
         let comm = self.comm.as_ref().expect("until its end");
-        let slot = comm.receive(None, SHORT_TAG, slot.into_bytes())?;
+        let slot = comm.receive(None, SHORT_TAG, slot.into_body(), SHORT)?;
         self.slots.push_back(slot);
         Ok(true)
     }
@@ -323,17 +363,69 @@ impl Wire {
         peer.queue.push_back(arrival);
     }
 
-    /// Starts to receive the long parcel that was announced.
-    fn announced(&mut self, from: Rank, bytes: &[u8]) {
+    /// Returns the memory that was provided for a body.
+    ///
+    /// # Errors
+    /// If it was provided for another length: then the sender is lost.
+    fn memory(&mut self, from: Rank, head: &Head, length: usize) -> Result<Option<Body>, ()> {
+        let provided = head
+            .offer()
+            .and_then(|offer| self.provided.take(head.number, from, offer));
+        match provided {
+            None => Ok(None),
+            Some((memory, bytes)) if bytes == length && length <= memory.len() => Ok(Some(memory)),
+            Some(_) => {
+                self.lose(
+                    from,
+                    State::Broken("receiving another length than was offered"),
+                );
+                Err(())
+            }
+        }
+    }
+
+    fn enqueue_letter(&mut self, from: Rank, head: Head, body: Body) {
+        match self.peers[from.index()].queue.is_empty() {
+            true => self.take_letter(from, head, body),
+            false => self.enqueue(from, Arrival::Letter(head, body)),
+        }
+    }
+
+    /// Passes a letter on.
+    fn take_letter(&mut self, from: Rank, head: Head, body: Body) {
+        if self.peers[from.index()].state != State::Present {
+            return;
+        }
+        match head.packet(body) {
+            Some(packet) => self.arrived.push((head.number, News::Packet(from, packet))),
+            None => self.lose(from, State::Broken("receiving an unknown letter")),
+        }
+    }
+
+    /// Starts to receive what was announced: a long parcel, or the body of a letter.
+    fn announced(&mut self, from: Rank, bytes: &[u8], head: Option<Head>) {
         let length = <[u8; 8]>::try_from(bytes).map(u64::from_le_bytes);
         let length = length.ok().and_then(|length| usize::try_from(length).ok());
         let Some(length) = length.filter(|length| (SHORT..=LONGEST).contains(length)) else {
             return self.lose(from, State::Broken("receiving an impossible length"));
         };
-        let room = self.buffers.room(length);
+        let provided = head.map_or(Ok(None), |head| self.memory(from, &head, length));
+        let Ok(provided) = provided else {
+            return;
+        };
+        let room = provided.unwrap_or_else(|| match head {
+            None => self.buffers.room(length).into(),
+            Some(_) => vec![0; length].into(),
+        });
         let comm = self.comm.as_ref().expect("until its end");
-        match comm.receive(Some(from.0), LONG_TAG, room) {
-            Ok(transfer) => self.enqueue(from, Arrival::Long(transfer, length)),
+        match comm.receive(Some(from.0), LONG_TAG, room, length) {
+            Ok(transfer) => self.enqueue(
+                from,
+                match head {
+                    None => Arrival::Long(transfer, length),
+                    Some(head) => Arrival::LongLetter(transfer, length, head),
+                },
+            ),
             Err(failed) => self.lose(from, State::Broken(doing("receiving from it", &failed))),
         }
     }
@@ -359,30 +451,50 @@ impl Wire {
             match arrival {
                 Arrival::Short(bytes) => take(from, &bytes),
                 Arrival::Left => self.lose(from, State::Left),
-                Arrival::Long(mut transfer, length) => match transfer.test() {
-                    Ok(Some(received)) if received.bytes == length => {
-                        take(from, transfer.bytes());
-                        self.buffers.give(transfer.into_bytes());
+                Arrival::Letter(head, body) => self.take_letter(from, head, body),
+                Arrival::Long(mut transfer, length) => {
+                    match self.ended(from, &mut transfer, length) {
+                        Some(false) => {}
+                        Some(true) => {
+                            take(from, transfer.bytes());
+                            self.buffers.give(transfer.into_body());
+                        }
+                        None => {
+                            self.wait_for(from, Arrival::Long(transfer, length));
+                            return moved;
+                        }
                     }
-                    Ok(Some(_)) => {
-                        self.lose(
-                            from,
-                            State::Broken("receiving another length than announced"),
-                        );
+                }
+                Arrival::LongLetter(mut transfer, length, head) => {
+                    match self.ended(from, &mut transfer, length) {
+                        Some(false) => {}
+                        Some(true) => self.take_letter(from, head, transfer.into_body()),
+                        None => {
+                            self.wait_for(from, Arrival::LongLetter(transfer, length, head));
+                            return moved;
+                        }
                     }
-                    Ok(None) => {
-                        let queue = &mut self.peers[from.index()].queue;
-                        queue.push_front(Arrival::Long(transfer, length));
-                        return moved;
-                    }
-                    Err(failed) => {
-                        self.lose(from, State::Broken(doing("receiving from it", &failed)));
-                    }
-                },
+                }
             }
             moved = true;
         }
         moved
+    }
+
+    /// Returns whether a long message has come as announced; `None` while it is under way. If it has not, its sender is lost.
+    fn ended(&mut self, from: Rank, transfer: &mut Transfer, length: usize) -> Option<bool> {
+        let broken = match transfer.test() {
+            Ok(None) => return None,
+            Ok(Some(received)) if received.bytes == length => return Some(true),
+            Ok(Some(_)) => "receiving another length than announced",
+            Err(failed) => doing("receiving from it", &failed),
+        };
+        self.lose(from, State::Broken(broken));
+        Some(false)
+    }
+
+    fn wait_for(&mut self, from: Rank, arrival: Arrival) {
+        self.peers[from.index()].queue.push_front(arrival);
     }
 
     fn others(&self) -> impl Iterator<Item = Rank> + use<> {
@@ -398,6 +510,7 @@ impl Wire {
             peer.state = state;
             peer.unsent = 0;
             peer.queue.clear();
+            self.provided.forget(rank);
             self.losses.push_back(rank);
         }
     }
@@ -414,7 +527,7 @@ impl Wire {
     pub(crate) fn leave(&mut self) {
         for rank in self.others() {
             if !matches!(self.peers[rank.index()].state, State::Broken(_)) {
-                self.start(rank, SHORT_TAG, vec![LEFT]);
+                self.start(rank, SHORT_TAG, vec![LEFT].into(), None);
             }
         }
     }
@@ -478,7 +591,7 @@ mod tests {
             let comm = wire.comm.as_ref().expect("it lives");
             let sent = messages
                 .into_iter()
-                .map(|(tag, bytes)| comm.send(0, tag, bytes, false));
+                .map(|(tag, bytes)| comm.send(0, tag, bytes.into(), false));
             let _sent: Vec<_> = sent.collect::<Result<_, _>>().expect("MPI runs");
             let lost = loop {
                 if let Err(lost) = wire.poll(&mut |_, _| panic!("no parcel")) {

@@ -1,0 +1,229 @@
+//! The packets of communicators, beside the parcels of the link.
+//!
+//! # Words
+//! `is_waiting`: set by a thread that has put a letter into the outbox, cleared by one that holds the wire and takes them.
+#![forbid(unsafe_code)]
+
+use crate::wire::Wire;
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use tautline_core::Rank;
+use tautline_core::comm::{Body, Letters, News, Packet, Recipient};
+
+/// What a link and the letters of its communicators share: the wire, which one thread at a time uses.
+pub(crate) struct Office {
+    here: Rank,
+    /// `None` once the link was dropped.
+    wire: Mutex<Option<Wire>>,
+    outbox: Mutex<VecDeque<Letter>>,
+    is_waiting: AtomicBool,
+    receivers: Mutex<HashMap<u32, Receiver>>,
+    provided: Arc<Provided>,
+}
+
+/// What is sent.
+pub(crate) struct Letter {
+    pub(crate) number: u32,
+    pub(crate) to: Rank,
+    pub(crate) content: Content,
+}
+
+pub(crate) enum Content {
+    Packet(Packet),
+    /// The body of an offer, which its sender wants back.
+    Body(u64, Body),
+}
+
+enum Receiver {
+    /// What has arrived before it was opened here.
+    Early(Vec<News>),
+    Open(Arc<dyn Recipient>),
+}
+
+/// Memory for bodies that were claimed, by the number of the letters, the sender, and the number of its offer; and their lengths.
+#[derive(Default)]
+pub(crate) struct Provided(Mutex<HashMap<(u32, Rank, u64), (Body, usize)>>);
+
+impl fmt::Debug for Provided {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("memory for bodies")
+    }
+}
+
+impl Provided {
+    /// Takes the memory for a body, and its length; `None` if there is none for it.
+    pub(crate) fn take(&self, number: u32, from: Rank, offer: u64) -> Option<(Body, usize)> {
+        locked(&self.0).remove(&(number, from, offer))
+    }
+
+    /// Drops the memory for bodies of a rank that is lost.
+    pub(crate) fn forget(&self, rank: Rank) {
+        locked(&self.0).retain(|(_, from, _), _| *from != rank);
+    }
+}
+
+/// Each state behind these locks is consistent between any two statements that change it.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Office {
+    pub(crate) fn new(wire: Wire) -> Self {
+        Self {
+            here: wire.here(),
+            provided: Arc::clone(wire.provided()),
+            wire: Mutex::new(Some(wire)),
+            outbox: Mutex::default(),
+            is_waiting: AtomicBool::new(false),
+            receivers: Mutex::default(),
+        }
+    }
+
+    /// Lets the link use the wire; then sends what other threads could not meanwhile, and passes on what has arrived.
+    ///
+    /// # Panics
+    /// If the link was dropped.
+    pub(crate) fn with<R>(&self, using: impl FnOnce(&mut Wire) -> R) -> R {
+        let mut guard = locked(&self.wire);
+        let wire = guard.as_mut().expect("until its link is dropped");
+        self.send_waiting(wire);
+        let result = using(wire);
+        let arrived = wire.take_arrived();
+        drop(guard);
+        self.flush();
+        for (number, news) in arrived {
+            self.deliver(number, news);
+        }
+        result
+    }
+
+    /// Takes the wire out, as its link is dropped: what was sent before is sent.
+    pub(crate) fn close(&self) -> Option<Wire> {
+        let mut wire = locked(&self.wire).take();
+        if let Some(wire) = &mut wire {
+            self.send_waiting(wire);
+        }
+        wire
+    }
+
+    fn send_waiting(&self, wire: &mut Wire) {
+        // ORDERING: Relaxed: a hint, which spares the exchange below: who has set it looks, or this thread behind its fence.
+        let is_waiting = self.is_waiting.load(Ordering::Relaxed);
+        // ORDERING: Acquire, pairs with Release in put: the letter is in the outbox; no mutant: loom builds core alone.
+        if is_waiting && self.is_waiting.swap(false, Ordering::Acquire) {
+            let waiting = std::mem::take(&mut *locked(&self.outbox));
+            for letter in waiting {
+                wire.send_letter(letter);
+            }
+        }
+    }
+
+    /// Sends a letter, or leaves it to the thread that uses the wire.
+    fn put(&self, letter: Letter) {
+        match self.wire.try_lock() {
+            Ok(mut wire) => {
+                if let Some(wire) = &mut *wire {
+                    self.send_waiting(wire);
+                    wire.send_letter(letter);
+                }
+            }
+            Err(TryLockError::Poisoned(_)) => return,
+            Err(TryLockError::WouldBlock) => {
+                locked(&self.outbox).push_back(letter);
+                // ORDERING: Release, pairs with Acquire in send_waiting; no mutant: as there.
+                self.is_waiting.store(true, Ordering::Release);
+            }
+        }
+        self.flush();
+    }
+
+    /// Sends what waits, unless another thread uses the wire, which looks when it has released it.
+    fn flush(&self) {
+        loop {
+            // ORDERING: SeqCst, pairs with itself: a thread that has released the wire observes what another one has left to it, or
+            // that one gets the wire; no mutant: loom builds core alone.
+            fence(Ordering::SeqCst);
+            // ORDERING: Relaxed: the fence above orders it.
+            if !self.is_waiting.load(Ordering::Relaxed) {
+                return;
+            }
+            let Ok(mut wire) = self.wire.try_lock() else {
+                return;
+            };
+            match &mut *wire {
+                Some(wire) => self.send_waiting(wire),
+                None => return,
+            }
+        }
+    }
+
+    fn deliver(&self, number: u32, news: News) {
+        let mut receivers = locked(&self.receivers);
+        let receiver = receivers.entry(number);
+        match receiver.or_insert_with(|| Receiver::Early(Vec::new())) {
+            Receiver::Early(early) => early.push(news),
+            Receiver::Open(recipient) => {
+                let recipient = Arc::clone(recipient);
+                drop(receivers);
+                recipient.take(news);
+            }
+        }
+    }
+}
+
+impl Letters for Office {
+    fn open(&self, number: u32, recipient: Arc<dyn Recipient>) {
+        let mut receivers = locked(&self.receivers);
+        let before = receivers.insert(number, Receiver::Open(Arc::clone(&recipient)));
+        // Under the lock, so that what arrives meanwhile is behind it.
+        if let Some(Receiver::Early(early)) = before {
+            early.into_iter().for_each(|news| recipient.take(news));
+        }
+    }
+
+    fn close(&self, number: u32) {
+        let closed = locked(&self.receivers).remove(&number);
+        drop(closed);
+    }
+
+    fn send(&self, number: u32, to: Rank, packet: Packet) {
+        if to == self.here {
+            return self.deliver(number, News::Packet(to, packet));
+        }
+        self.put(Letter {
+            number,
+            to,
+            content: Content::Packet(packet),
+        });
+    }
+
+    fn send_body(&self, number: u32, to: Rank, offer: u64, body: Body) -> Option<Body> {
+        if to == self.here {
+            let copy = body.clone();
+            self.deliver(number, News::Packet(to, Packet::Body { offer, body: copy }));
+            return Some(body);
+        }
+        self.put(Letter {
+            number,
+            to,
+            content: Content::Body(offer, body),
+        });
+        None
+    }
+
+    fn provide(
+        &self,
+        number: u32,
+        (from, offer): (Rank, u64),
+        memory: Body,
+        bytes: usize,
+    ) -> Option<Body> {
+        if from == self.here {
+            return Some(memory);
+        }
+        locked(&self.provided.0).insert((number, from, offer), (memory, bytes));
+        None
+    }
+}

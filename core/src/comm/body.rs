@@ -1,0 +1,141 @@
+//! The memory of a message.
+#![forbid(unsafe_code)]
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::any::Any;
+use core::{fmt, ops};
+
+/// The bytes of a message: an encoding, or a vector of plain data, which is moved through all layers and copied by none that can avoid it.
+///
+/// ```
+/// use tautline_core::comm::Body;
+///
+/// assert_eq!(Body::from(vec![1u8, 2]).len(), 2);
+/// # #[cfg(feature = "wire")] {
+/// let body = Body::of(vec![1.5f64; 3]);
+/// assert_eq!(body.len(), 24);
+/// assert_eq!(body.into_vec::<f64>(), Some(vec![1.5; 3]));
+/// # }
+/// ```
+pub struct Body(Memory);
+
+enum Memory {
+    Bytes(Vec<u8>),
+    #[cfg_attr(
+        not(feature = "wire"),
+        expect(dead_code, reason = "plain data needs it")
+    )]
+    Vector(Box<dyn Vector>),
+}
+
+/// A vector of plain data whose type is forgotten.
+trait Vector: Any + Send + Sync {
+    fn bytes(&self) -> &[u8];
+    fn bytes_mut(&mut self) -> &mut [u8];
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+#[cfg(feature = "wire")]
+impl<T: crate::wire::Plain + Send + Sync + 'static> Vector for Vec<T> {
+    fn bytes(&self) -> &[u8] {
+        zerocopy::IntoBytes::as_bytes(self.as_slice())
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        zerocopy::IntoBytes::as_mut_bytes(self.as_mut_slice())
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+impl Body {
+    /// Returns the memory of a vector, whose bytes are those of the machine.
+    #[cfg(feature = "wire")]
+    pub fn of<T: crate::wire::Plain + Send + Sync + 'static>(vector: Vec<T>) -> Self {
+        Self(Memory::Vector(Box::new(vector)))
+    }
+
+    /// Returns the vector of which the body was made; `None` if it was made of something else.
+    pub fn into_vec<T: 'static>(self) -> Option<Vec<T>> {
+        let any: Box<dyn Any> = match self.0 {
+            Memory::Bytes(bytes) => Box::new(bytes),
+            Memory::Vector(vector) => vector.into_any(),
+        };
+        any.downcast().ok().map(|vector| *vector)
+    }
+
+    /// Returns the bytes: copied, if the body was made of a vector of plain data.
+    pub fn into_bytes(self) -> Vec<u8> {
+        match self.0 {
+            Memory::Bytes(bytes) => bytes,
+            Memory::Vector(vector) => vector.bytes().to_vec(),
+        }
+    }
+
+    /// Whether the body was made of a vector of plain data: memory that its owner wants back.
+    pub fn is_vector(&self) -> bool {
+        matches!(self.0, Memory::Vector(_))
+    }
+
+    /// Returns the bytes, to be written.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        match &mut self.0 {
+            Memory::Bytes(bytes) => bytes,
+            Memory::Vector(vector) => vector.bytes_mut(),
+        }
+    }
+}
+
+impl Default for Body {
+    /// Returns an empty body.
+    fn default() -> Self {
+        Self(Memory::Bytes(Vec::new()))
+    }
+}
+
+impl From<Vec<u8>> for Body {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(Memory::Bytes(bytes))
+    }
+}
+
+impl ops::Deref for Body {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match &self.0 {
+            Memory::Bytes(bytes) => bytes,
+            Memory::Vector(vector) => vector.bytes(),
+        }
+    }
+}
+
+impl Clone for Body {
+    /// Copies the bytes.
+    fn clone(&self) -> Self {
+        Self::from(self.to_vec())
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl<B: AsRef<[u8]> + ?Sized> PartialEq<B> for Body {
+    fn eq(&self, other: &B) -> bool {
+        **self == *other.as_ref()
+    }
+}
+
+impl AsRef<[u8]> for Body {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl Eq for Body {}

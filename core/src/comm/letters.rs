@@ -1,0 +1,34 @@
+//! What carries packets beside the parcels of a link.
+
+use super::body::Body;
+use super::matching::{News, Packet};
+use crate::id::Rank;
+use alloc::sync::Arc;
+
+/// A way for the packets of communicators that a link has beside its parcels: bodies are moved and not copied.
+///
+/// Each communicator has a number of its own, the same at all ranks. As [`Mail`](super::Mail), from one rank to another packets arrive in the
+/// order in which they were sent, and none is lost or doubled while both live; what a rank has sent arrives before its loss is
+/// [reported](crate::port::Link::poll). Any thread may call any method; none blocks.
+pub trait Letters: Send + Sync {
+    /// Lets `recipient` take what arrives for a number, by whichever thread polls the link; first what has arrived before.
+    fn open(&self, number: u32, recipient: Arc<dyn Recipient>);
+
+    /// Ends that. Later packets are dropped.
+    fn close(&self, number: u32);
+
+    /// Sends a packet to any rank, this one included.
+    fn send(&self, number: u32, to: Rank, packet: Packet);
+
+    /// Sends the body of an offer, as [`Mail::send_body`](super::Mail::send_body).
+    fn send_body(&self, number: u32, to: Rank, offer: u64, body: Body) -> Option<Body>;
+
+    /// Takes memory for a body of `bytes` bytes, as [`Mail::provide`](super::Mail::provide), by its sender and the number of its offer.
+    fn provide(&self, number: u32, offer: (Rank, u64), memory: Body, bytes: usize) -> Option<Body>;
+}
+
+/// What takes the packets of a communicator.
+pub trait Recipient: Send + Sync {
+    /// Takes a packet, or learns of a body that has left. Must return soon, and not panic.
+    fn take(&self, news: News);
+}
