@@ -19,7 +19,7 @@ use tautline::world::{Rank, World};
 
 const ROUNDS: usize = 15;
 /// Operations of a round.
-const OPERATIONS: usize = 20000;
+const OPERATIONS: usize = 2000;
 /// Long messages of a round, and their bytes.
 const LONG: usize = 50;
 const LONG_BYTES: usize = 1 << 20;
@@ -112,14 +112,7 @@ fn rows(threads: usize, seconds: &dyn Fn(Row) -> f64) -> Vec<(Row, f64)> {
         ],
         _ => &[Row::RoundTrip, Row::Rate],
     };
-    let only = std::env::var("ROW")
-        .ok()
-        .map(|r| r.parse::<usize>().unwrap());
-    all.iter()
-        .enumerate()
-        .filter(|(at, _)| only.is_none_or(|o| o == *at))
-        .map(|(_, row)| (*row, seconds(*row)))
-        .collect()
+    all.iter().map(|row| (*row, seconds(*row))).collect()
 }
 
 /// The median of the rounds, behind one that is not counted.

@@ -16,11 +16,13 @@ use tautline_core::comm::{Body, Complete, Operation, Outcome, Status, Ticket};
 use tautline_core::flow;
 use tautline_core::wire::{Garbled, Why};
 
-/// How long a thread polls by itself before it sleeps, and the thread of the world polls.
+/// How long a thread polls by itself, while nothing moves, before it sleeps and the thread of the world communicates.
 const POLLING: Duration = Duration::from_micros(50);
+/// The same over a link with letters, MPI's, whose bell cannot wake: the thread of the world would poll as long.
+const POLLING_LETTERS: Duration = Duration::from_micros(320);
 
 /// Polls between two looks at the clock.
-const POLLS: u32 = 16;
+const POLLS: u32 = 64;
 
 /// What decodes the body of a message of as many bytes.
 pub(super) type Decode<T> = fn(Body, usize) -> Result<T, Garbled>;
@@ -286,6 +288,10 @@ fn drive(shared: &Shared, is_over: impl Fn() -> bool) {
     if is_over() {
         return;
     }
+    let polling = match shared.letters {
+        Some(_) => POLLING_LETTERS,
+        None => POLLING,
+    };
     let mut since = Instant::now();
     let mut polls = 0u32;
     while !is_over() {
@@ -296,7 +302,7 @@ fn drive(shared: &Shared, is_over: impl Fn() -> bool) {
         polls += 1;
         if polls % POLLS != 0 {
             hint::spin_loop();
-        } else if since.elapsed() < POLLING {
+        } else if since.elapsed() < polling {
             thread::yield_now();
         } else {
             return shared.hand_over();

@@ -406,7 +406,9 @@ impl Wire {
     fn announced(&mut self, from: Rank, bytes: &[u8], head: Option<Head>) {
         let length = <[u8; 8]>::try_from(bytes).map(u64::from_le_bytes);
         let length = length.ok().and_then(|length| usize::try_from(length).ok());
-        let Some(length) = length.filter(|length| (SHORT..=LONGEST).contains(length)) else {
+        // What is shorter is sent in one message.
+        let least = head.map_or(SHORT, |_| SHORT - HEAD);
+        let Some(length) = length.filter(|length| (least..=LONGEST).contains(length)) else {
             return self.lose(from, State::Broken("receiving an impossible length"));
         };
         let provided = head.map_or(Ok(None), |head| self.memory(from, &head, length));

@@ -1,0 +1,296 @@
+//! Messages as tasks between ranks of MPI, whose packets have a way beside the parcels: the same scenes at 2 ranks, and at as many as the
+//! launcher permits.
+//!
+//! Started by hand, this program starts itself by `$TAUTLINE_MPIRUN`, or else `mpirun --oversubscribe`.
+
+use std::process::{Command, exit};
+use std::{env, thread};
+use tautline::comm::{Comm, Error, Request, Tag, wait_all, wait_any};
+use tautline::prelude::*;
+use tautline::world::{Bulk, Rank, World};
+
+/// Set in the processes that the launcher starts.
+const STARTED: &str = "COMM_MPI_STARTED";
+const TAG: Tag = Tag(7);
+
+/// Around the bounds: of an inline letter, of what is copied, of a rank's room for messages that no receive has taken.
+const LENGTHS: [usize; 12] = [
+    0, 1, 4000, 4062, 4063, 4064, 4065, 4096, 4097, 70_000, 262_145, 3_000_001,
+];
+
+type Scene = fn(&World, &Comm);
+
+const SCENES: [(&str, Scene); 9] = [
+    ("vectors of all lengths", vectors),
+    ("values of all lengths", values),
+    ("order between short and long messages", order),
+    ("receives from any rank", from_any),
+    ("communicators do not mix", apart),
+    ("threads that send at the same time", threads),
+    ("misuse is refused", misuse),
+    ("a scope waits for vectors", in_a_scope),
+    ("operations of all ranks", operations),
+];
+
+fn main() {
+    if env::args().any(|argument| argument == "--list") {
+        return;
+    }
+    if env::var_os(STARTED).is_none() {
+        // MPICH polls without yielding: two ranks on two processors.
+        for ranks in [2, 4] {
+            launch(ranks);
+        }
+        return;
+    }
+    let world = World::join().expect("all ranks join");
+    for (name, scene) in SCENES {
+        let comm = world.comm();
+        scene(&world, &comm);
+        world.barrier().expect(name);
+        if world.is_home() {
+            println!("{name}, {} ranks: ok", world.ranks());
+        }
+    }
+}
+
+fn launch(ranks: u32) {
+    let launcher = env::var("TAUTLINE_MPIRUN");
+    let launcher = launcher.unwrap_or_else(|_| "mpirun --oversubscribe".to_owned());
+    let mut words = launcher.split_whitespace();
+    let ended = Command::new(words.next().expect("a program"))
+        .args(words)
+        .args(["-n", &ranks.to_string()])
+        .arg(env::current_exe().expect("it runs"))
+        .env(STARTED, "1")
+        .status()
+        .expect("the launcher starts");
+    if !ended.success() {
+        exit(ended.code().unwrap_or(1));
+    }
+}
+
+/// The ranks before and behind this one, in a ring.
+fn ring(comm: &Comm) -> (Rank, Rank) {
+    let (here, ranks) = (comm.rank().0, comm.ranks());
+    (Rank((here + ranks - 1) % ranks), Rank((here + 1) % ranks))
+}
+
+fn numbers(rank: Rank, length: usize) -> Vec<u8> {
+    let start = u64::from(rank.0) + length as u64;
+    (start..).take(length).map(|n| (n % 251) as u8).collect()
+}
+
+/// Vectors come whole, into the memory that the receive has brought, before and after it was posted; their senders have them back.
+fn vectors(_: &World, comm: &Comm) {
+    let (before, behind) = ring(comm);
+    for is_early in [true, false] {
+        for length in LENGTHS {
+            let mut sent = None;
+            if !is_early {
+                sent = Some(comm.isend_vec(None, numbers(comm.rank(), length), behind, TAG));
+                comm.barrier(None).wait().expect("all ranks live");
+            }
+            let into = vec![0u8; length + 3];
+            let start = into.as_ptr();
+            let received = comm.irecv_vec(None, into, before, TAG);
+            if is_early {
+                comm.barrier(None).wait().expect("all ranks live");
+                sent = Some(comm.isend_vec(None, numbers(comm.rank(), length), behind, TAG));
+            }
+            let received = received.wait().expect("it was sent").value;
+            assert_eq!(received, numbers(before, length), "{length} bytes");
+            assert_eq!(received.as_ptr(), start, "the memory of the receive");
+            let sent = sent.expect("in one of two ways").wait().expect("received");
+            assert_eq!(sent.value, numbers(comm.rank(), length));
+        }
+    }
+    let doubles = comm.irecv_vec(None, vec![0.0f64; 10_000], before, TAG);
+    let sent = comm.isend_vec(None, vec![1.5f64; 9_999], behind, TAG);
+    assert_eq!(doubles.wait().expect("sent").value, vec![1.5; 9_999]);
+    sent.wait().expect("received");
+}
+
+fn values(_: &World, comm: &Comm) {
+    let (before, behind) = ring(comm);
+    for length in LENGTHS {
+        let received = comm.irecv::<Bulk<u8>>(None, before, TAG);
+        let sent = comm.isend(None, &Bulk(numbers(comm.rank(), length)), behind, TAG);
+        let received = received.wait().expect("sent");
+        assert_eq!(received.value.0, numbers(before, length));
+        assert_eq!(received.status.source, Some(before));
+        sent.wait().expect("received");
+    }
+}
+
+fn order(_: &World, comm: &Comm) {
+    const COUNT: usize = 200;
+    let (before, behind) = ring(comm);
+    let length = |number: usize| LENGTHS[number % 10];
+    let sent: Vec<Request<()>> = (0..COUNT)
+        .map(|number| {
+            let mut body = numbers(comm.rank(), length(number));
+            body.extend_from_slice(&(number as u32).to_le_bytes());
+            comm.isend(None, &Bulk(body), behind, TAG)
+        })
+        .collect();
+    for number in 0..COUNT {
+        let received = comm.recv::<Bulk<u8>>(before, TAG).expect("sent").value.0;
+        let (body, end) = received.split_last_chunk().expect("its number");
+        assert_eq!(u32::from_le_bytes(*end) as usize, number);
+        assert_eq!(body, numbers(before, length(number)));
+    }
+    wait_all(sent).expect("received");
+}
+
+fn from_any(_: &World, comm: &Comm) {
+    let others = || (0..comm.ranks()).map(Rank).filter(|r| *r != comm.rank());
+    for length in [8, 100_000] {
+        let sent: Vec<_> = others()
+            .map(|to| comm.isend_vec(None, vec![comm.rank().0 as u8; length], to, TAG))
+            .collect();
+        let mut pending: Vec<_> = others()
+            .map(|_| comm.irecv_vec(None, vec![0u8; length], None, None))
+            .collect();
+        let mut seen = Vec::new();
+        while !pending.is_empty() {
+            let received = wait_any(&mut pending).1.expect("sent");
+            let source = received.status.source.expect("a message");
+            assert_eq!(received.value, vec![source.0 as u8; length]);
+            seen.push(source);
+        }
+        seen.sort();
+        assert!(seen.into_iter().eq(others()), "one of each rank");
+        wait_all(sent).expect("received");
+        comm.barrier(None).wait().expect("all ranks live");
+    }
+}
+
+fn apart(_: &World, comm: &Comm) {
+    let (before, behind) = ring(comm);
+    let other = comm.dup();
+    let of_other = other.irecv::<u8>(None, before, None);
+    let of_first = comm.irecv::<u8>(None, before, None);
+    let sent = [
+        comm.isend(None, &1u8, behind, TAG),
+        other.isend(None, &2u8, behind, TAG),
+    ];
+    assert_eq!(of_first.wait().expect("sent").value, 1);
+    assert_eq!(of_other.wait().expect("sent").value, 2);
+    wait_all(sent).expect("received");
+}
+
+fn threads(_: &World, comm: &Comm) {
+    const COUNT: u64 = 500;
+    let (before, behind) = ring(comm);
+    thread::scope(|scope| {
+        for thread in 0..4 {
+            scope.spawn(move || {
+                let tag = Tag(thread);
+                let mut memory = vec![0u64; 2000];
+                for number in 0..COUNT {
+                    comm.send(&number, behind, tag).expect("received");
+                    assert_eq!(comm.recv::<u64>(before, tag).expect("sent").value, number);
+                    if number % 50 == 0 {
+                        let sent = comm.isend_vec(None, vec![number; 2000], behind, tag);
+                        let received = comm.irecv_vec(None, memory, before, tag);
+                        memory = received.wait().expect("sent").value;
+                        assert_eq!(memory, vec![number; 2000]);
+                        sent.wait().expect("received");
+                    }
+                }
+            });
+        }
+    });
+}
+
+fn misuse(_: &World, comm: &Comm) {
+    let (before, behind) = ring(comm);
+    let ranks = comm.ranks();
+    let error = comm.send(&1u8, Rank(ranks), TAG).expect_err("no such rank");
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "there is no rank {ranks}: ranks are from 0 to {}",
+            ranks - 1
+        )
+    );
+    let error = comm
+        .send(&1u8, behind, Tag(1 << 31))
+        .expect_err("too great");
+    let text = "tag 2147483648 is out of range: tags are from 0 to 2147483647";
+    assert_eq!(error.to_string(), text);
+    // Too long for the receive, as a letter and as an offer: nothing is written beyond its memory, and later messages come.
+    for length in [100, 5000, 500_000] {
+        let sent = comm.isend_vec(None, vec![7u8; length], behind, TAG);
+        let received = comm.irecv_vec(None, vec![0u8; length - 1], before, TAG);
+        let error = received.wait().expect_err("too long");
+        assert!(matches!(error, Error::Truncated(_)), "{error}");
+        let text = format!(
+            "has {length} bytes, the receive permits at most {}",
+            length - 1
+        );
+        assert!(error.to_string().ends_with(&text), "{error}");
+        sent.wait().expect("it has left, or was not wanted");
+    }
+    let sent = comm.isend_vec(None, vec![1u8; 7], behind, TAG);
+    let received = comm.irecv_vec(None, vec![0u64; 2], before, TAG);
+    let error = received.wait().expect_err("no multiple of 8 bytes");
+    assert!(matches!(error, Error::Garbled { .. }), "{error}");
+    sent.wait().expect("received");
+    let pending = comm.irecv::<u8>(None, before, Tag(9));
+    pending.cancel();
+    assert_eq!(pending.wait().expect_err("cancelled"), Error::Cancelled);
+    // Each rank frees its own end.
+    let freed = comm.dup();
+    let pending = freed.irecv::<u8>(None, before, TAG);
+    freed.free();
+    assert_eq!(pending.wait().expect_err("freed"), Error::Freed);
+    assert_eq!(
+        freed.send(&1u8, behind, TAG).expect_err("freed"),
+        Error::Freed
+    );
+    let received = comm.irecv::<u8>(None, before, TAG);
+    comm.send(&5u8, behind, TAG).expect("received");
+    assert_eq!(received.wait().expect("sent").value, 5);
+}
+
+fn in_a_scope(_: &World, comm: &Comm) {
+    let (before, behind) = ring(comm);
+    let runtime = Runtime::builder().workers(2).pinned(false).build();
+    let mut sum = 0.0;
+    runtime.expect("a runtime").run(|cx| {
+        let received = comm.irecv_vec(None, vec![0.0f64; 50_000], before, TAG);
+        cx.scope(|cx| {
+            comm.isend_vec(cx.hold(), vec![0.5f64; 50_000], behind, TAG);
+            cx.spawn_when(received.cell(), |received, _| {
+                let received = &received.as_ref().expect("sent").value;
+                sum = received.iter().sum();
+            });
+        });
+    });
+    assert_eq!(sum, 25_000.0);
+}
+
+fn operations(_: &World, comm: &Comm) {
+    let (here, ranks) = (comm.rank().0, comm.ranks());
+    let pending: Vec<_> = (0..50u32)
+        .map(|number| comm.all_reduce(None, here + number, |a, b| a + b))
+        .collect();
+    for (number, request) in pending.into_iter().enumerate() {
+        let sum = (0..ranks).map(|rank| rank + number as u32).sum();
+        assert_eq!(request.wait().expect("all ranks live").value, sum);
+    }
+    let gathered = comm.all_gather(None, vec![here; 3000]).wait();
+    let expected: Vec<_> = (0..ranks).map(|rank| vec![rank; 3000]).collect();
+    assert_eq!(gathered.expect("all ranks live").value, expected);
+    let seed = comm.broadcast(None, 41 + here).wait();
+    assert_eq!(seed.expect("all ranks live").value, 41);
+    let all = (0..ranks).map(|to| 100 * here + to).collect();
+    let all = comm
+        .all_to_all(None, all)
+        .wait()
+        .expect("all ranks live")
+        .value;
+    assert!(all.into_iter().eq((0..ranks).map(|from| 100 * from + here)));
+}
