@@ -6,6 +6,9 @@ mod matching;
 mod messenger;
 #[path = "comm/packets.rs"]
 mod packets;
+#[cfg(feature = "wire")]
+#[path = "comm/vectors.rs"]
+mod vectors;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -314,7 +317,12 @@ fn ranks_and_tags_out_of_range_are_errors() {
         source: Some(Rank(7)),
         ..Pattern::any(WORLD)
     };
-    let from = Operation::Receive { pattern, limit: 0 };
+    let into = Body::default();
+    let from = Operation::Receive {
+        pattern,
+        limit: 0,
+        into,
+    };
     let pattern = Pattern {
         tag: Some(Tag(1_000_001)),
         ..Pattern::any(WORLD)

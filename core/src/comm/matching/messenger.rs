@@ -7,6 +7,7 @@
 //! no more than that room for each sender, except for offers, each of which is an outstanding send there; and a message that
 //! waits for its receive never holds up a later one.
 
+use super::offers::{Offer, Offers};
 use super::packet::{Mail, News, Packet};
 use super::{End, Incoming, Matching};
 use crate::comm::body::Body;
@@ -50,14 +51,6 @@ enum Place {
     Offered(u64),
 }
 
-/// A send whose receiver has not claimed the body.
-struct Offer {
-    ticket: Ticket,
-    to: Rank,
-    envelope: Envelope,
-    body: Body,
-}
-
 /// A receive whose message was claimed.
 struct Claimed {
     ticket: Ticket,
@@ -82,13 +75,9 @@ pub struct Messenger<M> {
     limits: Limits,
     matching: Matching<Ticket, Place>,
     peers: Vec<Peer>,
-    /// What this rank has offered, by number.
-    offers: BTreeMap<u64, Offer>,
-    next_offer: u64,
+    offers: Offers,
     /// Receives whose message was claimed, by its sender and number.
     claimed: BTreeMap<(Rank, u64), Claimed>,
-    /// Sends whose claimed body the mail has not sent yet, by number.
-    leaving: BTreeMap<u64, (Ticket, Envelope, Rank)>,
     /// Memory of the receives that wait for their message, which have brought some.
     rooms: Vec<(Ticket, Body)>,
     /// Operations that have ended, to be reported.
@@ -97,7 +86,7 @@ pub struct Messenger<M> {
 
 impl<M> fmt::Debug for Messenger<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (offers, claimed) = (self.offers.len(), self.claimed.len());
+        let (offers, claimed) = (self.offers.waiting(), self.claimed.len());
         write!(
             f,
             "{:?}, {offers} offered, {claimed} claimed",
@@ -115,10 +104,8 @@ impl<M: Mail> Messenger<M> {
             limits,
             matching: Matching::new(),
             peers,
-            offers: BTreeMap::new(),
-            next_offer: 0,
+            offers: Offers::default(),
             claimed: BTreeMap::new(),
-            leaving: BTreeMap::new(),
             rooms: Vec::new(),
             ended: VecDeque::new(),
         }
@@ -279,13 +266,9 @@ impl<M: Mail> Messenger<M> {
 
     /// The receiver of an offer has answered.
     fn claimed(&mut self, from: Rank, number: u64, is_wanted: bool) -> bool {
-        let Some(offer) = self.offers.remove(&number) else {
+        let Some(offer) = self.offers.answered(from, number) else {
             return false;
         };
-        if offer.to != from {
-            self.offers.insert(number, offer);
-            return false;
-        }
         let Offer {
             ticket,
             envelope,
@@ -296,7 +279,7 @@ impl<M: Mail> Messenger<M> {
             true if is_wanted => match self.mail.send_body(from, number, body) {
                 Some(body) => body,
                 None => {
-                    self.leaving.insert(number, (ticket, envelope, from));
+                    self.offers.leaves(number, ticket, from, envelope);
                     return true;
                 }
             },
@@ -316,7 +299,7 @@ impl<M: Mail> Messenger<M> {
     /// The body of an offer has left, and is the sender's again.
     fn sent(&mut self, offer: u64, body: Body) {
         // Unknown if its receiver was lost meanwhile.
-        if let Some((ticket, envelope, _)) = self.leaving.remove(&offer) {
+        if let Some((ticket, envelope)) = self.offers.left(offer) {
             self.ended.push_back((ticket, Ok(done(&envelope, body))));
         }
     }
@@ -338,23 +321,13 @@ impl<M: Mail> Messenger<M> {
         let is_here = |body: &Place| matches!(body, Place::Here(_));
         self.step(|matching, mut ended| matching.lose(rank, is_here, &mut ended));
         let ended = &mut self.ended;
-        self.offers.retain(|_, offer| {
-            if offer.to == rank {
-                ended.push_back((offer.ticket, Err(error)));
-            }
-            offer.to != rank
-        });
+        self.offers
+            .lose(rank, |ticket| ended.push_back((ticket, Err(error))));
         self.claimed.retain(|(from, _), claimed| {
             if *from == rank {
                 ended.push_back((claimed.ticket, Err(error)));
             }
             *from != rank
-        });
-        self.leaving.retain(|_, (ticket, _, to)| {
-            if *to == rank {
-                ended.push_back((*ticket, Err(error)));
-            }
-            *to != rank
         });
     }
 
@@ -431,8 +404,13 @@ impl<M: Mail> Carrier for Messenger<M> {
             self.mail.send(to, Packet::Message { comm, tag, body });
             return Some(Ok(done(&envelope, back)));
         }
-        let offer = self.next_offer;
-        self.next_offer += 1;
+        let kept = Offer {
+            ticket,
+            to,
+            envelope,
+            body,
+        };
+        let offer = self.offers.add(kept);
         let bytes = bytes as u64;
         self.mail.send(
             to,
@@ -443,13 +421,6 @@ impl<M: Mail> Carrier for Messenger<M> {
                 offer,
             },
         );
-        let kept = Offer {
-            ticket,
-            to,
-            envelope,
-            body,
-        };
-        self.offers.insert(offer, kept);
         None
     }
 

@@ -11,6 +11,7 @@
 //! A step takes time in proportion to the length of one list.
 
 mod messenger;
+mod offers;
 mod packet;
 
 pub use messenger::{Limits, Messenger};
