@@ -73,6 +73,7 @@ pub struct Builder {
     pub(crate) observe: Option<Observe>,
     pub(crate) thread: pool::Thread,
     pub(crate) stalled: Option<Stalled>,
+    pub(crate) idle: Option<pool::Idle>,
 }
 
 /// All settings of a runtime, checked; [`Builder::build`] starts it.
@@ -105,6 +106,8 @@ pub struct Plan {
     pub thread: pool::Thread,
     /// What happens if no task can go on.
     pub stalled: Stalled,
+    /// What workers do that have found no task.
+    pub(crate) idle: Option<pool::Idle>,
 }
 
 impl Plan {
@@ -143,6 +146,7 @@ impl Plan {
             watcher: None,
             thread: self.thread.clone(),
             stalls: self.stalled.watch(),
+            idle: self.idle.clone(),
         }
     }
 }
@@ -197,6 +201,7 @@ impl Builder {
             observe: None,
             thread: pool::Thread::default(),
             stalled: None,
+            idle: None,
         }
     }
 
@@ -393,6 +398,7 @@ impl Builder {
             observe: self.observed()?,
             thread: self.checked_thread()?,
             stalled: self.planned_stalled()?,
+            idle: self.idle.clone(),
         })
     }
 

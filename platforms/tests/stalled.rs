@@ -180,6 +180,23 @@ fn run(program: &str) {
                 });
             });
         }),
+        // Another rank sends late, or makes its call late.
+        #[cfg(feature = "serde")]
+        "message" | "barrier" => {
+            use tautline::comm::Tag;
+            let ended = tautline::world::loopback(2, |world| {
+                let (comm, is_first) = (world.comm(), world.is_home());
+                if !is_first {
+                    thread::sleep(LATE);
+                }
+                runtime().run(|cx| match (program, is_first) {
+                    ("barrier", _) => comm.barrier(None).wait_in(cx).is_ok(),
+                    (_, true) => comm.irecv::<u8>(None, None, None).wait_in(cx).is_ok(),
+                    (_, false) => comm.send(&1u8, tautline::world::Rank(0), Tag(1)).is_ok(),
+                })
+            });
+            assert_eq!(ended, [true; 2]);
+        }
         _ => unreachable!("{program}: no such program"),
     }
 }
@@ -293,8 +310,12 @@ fn holds_are_reported_and_waited_for() {
 /// What may be woken from outside, and what runs, is no standstill, even where that would panic.
 #[test]
 fn a_future_of_another_origin_and_a_long_task_are_left_alone() {
+    let mut programs = vec!["foreign", "caller", "deadline", "busy"];
+    if cfg!(feature = "serde") {
+        programs.extend(["message", "barrier"]);
+    }
     thread::scope(|threads| {
-        for program in ["foreign", "caller", "deadline", "busy"] {
+        for program in programs {
             threads.spawn(move || {
                 let (succeeded, text) = ends(program, "panic");
                 assert!(

@@ -48,6 +48,13 @@ pub trait Park: Unpark {
         0
     }
 
+    /// Called by `worker` between two searches that have found nothing: the port may do other work meanwhile, such as receiving messages,
+    /// which may queue and wake tasks as any thread may. Must return soon, must not panic. Returns whether there was something to do: then
+    /// the worker's patience starts again. Provided: there is nothing.
+    fn idle(&self, _worker: WorkerId) -> bool {
+        false
+    }
+
     /// Returns the ticks of the [`Clock`] for which `worker` should search for work before it
     /// parks: about the cost of a wake-up. Called by the worker itself. Provided: 0.
     fn patience(&self, _worker: WorkerId) -> u64 {
@@ -90,6 +97,11 @@ impl<P: Park + ?Sized> Park for &P {
 
     fn unparks(&self) -> u64 {
         (**self).unparks()
+    }
+
+    #[inline(always)]
+    fn idle(&self, worker: WorkerId) -> bool {
+        (**self).idle(worker)
     }
 
     #[inline(always)]

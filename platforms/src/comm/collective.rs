@@ -3,9 +3,9 @@
 use super::request::{Completion, Ended};
 use super::{Comm, Error, Received, Request};
 use crate::runtime::Hold;
-use crate::world::Shared;
 use crate::world::collective::{GAP, LATENCY};
 use crate::world::home::{AtHome, FromHome, FromHomeToAll};
+use crate::world::{Pending, Shared};
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use tautline_core::collective::{
@@ -228,6 +228,7 @@ impl Comm {
                 cell: Arc::clone(&cell),
                 hold: Mutex::new(hold),
             }),
+            _pending: Pending::new(&self.shared.attention),
         };
         let running = Arc::new(Running {
             here: self.rank(),
@@ -274,6 +275,7 @@ struct State<M: Portable + 'static, T, S> {
     early: Vec<(Rank, M)>,
     /// `None` after the end.
     completion: Option<Completion<T>>,
+    _pending: Pending,
 }
 
 impl<M: Portable + 'static, T, S: Step<M, T>> Running<M, T, S> {

@@ -269,6 +269,15 @@ impl Endpoint {
         moved
     }
 
+    /// Whether an operation has not ended.
+    pub(crate) fn is_awaiting(&self) -> bool {
+        match self.try_lock() {
+            Some(worker) => worker.as_ref().is_some_and(|worker| !worker.is_idle()),
+            // A thread works for it.
+            None => true,
+        }
+    }
+
     /// Notifies the other ranks that this one sends nothing any more.
     pub(crate) fn leave(&self, here: Rank, ranks: u32) {
         for to in (0..ranks).filter(|to| *to != here.0) {

@@ -37,8 +37,7 @@
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!
-//! Where nothing else can run, a task that waits for a message is not told from one that waits for ever, and is
-//! [reported](crate::watch::Stalled) after a while. A scope that holds a receive is waited for without that.
+//! Workers of a runtime that is built with [`world`](crate::plan::Builder::world) communicate while they have no task.
 //!
 //! # Order
 //! Messages of one communicator from a rank to another are received in the order in which they were sent, and receives take
@@ -52,6 +51,7 @@
 mod collective;
 mod endpoint;
 mod error;
+mod idle;
 mod request;
 
 pub(crate) use endpoint::Endpoint;

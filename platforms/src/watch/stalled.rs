@@ -49,6 +49,17 @@ pub enum Stalled {
     Ignore,
 }
 
+/// Whether a message or another rank may still end a wait.
+#[cfg(feature = "serde")]
+fn is_message_awaited() -> bool {
+    crate::world::is_one_awaiting()
+}
+
+#[cfg(not(feature = "serde"))]
+fn is_message_awaited() -> bool {
+    false
+}
+
 impl Stalled {
     /// Returns what the variable of the environment requests.
     pub(crate) fn from_environment() -> Result<Option<Self>> {
@@ -84,7 +95,7 @@ impl Stalled {
             },
             Self::Ignore => return None,
         };
-        let act = move |stall: &Stall| match is_one_pending() {
+        let act = move |stall: &Stall| match is_one_pending() || is_message_awaited() {
             true => Stalling::Awaited,
             // Neither a panic nor another wait ends one for a hold, which may be released later.
             false if stall.has_holds() => {

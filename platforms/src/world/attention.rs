@@ -5,7 +5,7 @@
 //! looks. `is_left`: written by the thread of the world alone.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use tautline_core::port::Bell;
 
 /// Whether communication workers have something to do, and how the thread of the world learns of it.
@@ -15,6 +15,26 @@ pub(crate) struct Attention {
     is_left: AtomicBool,
     /// What the thread of the world waits for.
     bell: Arc<dyn Bell>,
+    /// Operations of all ranks that have not ended.
+    pending: AtomicUsize,
+}
+
+/// An operation of all ranks that has not ended.
+pub(crate) struct Pending(Arc<Attention>);
+
+impl Pending {
+    pub(crate) fn new(attention: &Arc<Attention>) -> Self {
+        // ORDERING: Relaxed: a count for reports.
+        attention.pending.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(attention))
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        // ORDERING: Relaxed: a count for reports.
+        self.0.pending.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Attention {
@@ -23,7 +43,14 @@ impl Attention {
             is_due: AtomicBool::new(false),
             is_left: AtomicBool::new(false),
             bell,
+            pending: AtomicUsize::new(0),
         }
+    }
+
+    /// Whether an operation of all ranks has not ended.
+    pub(super) fn is_pending(&self) -> bool {
+        // ORDERING: Relaxed: a count for reports.
+        self.pending.load(Ordering::Relaxed) > 0
     }
 
     /// Makes the next thread look that communicates.

@@ -64,6 +64,34 @@ impl fmt::Debug for Watcher {
     }
 }
 
+/// What workers do that have found no task.
+#[derive(Clone)]
+pub struct Idle {
+    /// Between two searches; returns whether there was something to do.
+    pub(super) act: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// Before a worker sleeps, which leaves it to others.
+    pub(super) leave: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Idle {
+    /// Calls `act` between two searches, and `leave` before a worker sleeps. Both must return soon, and must not panic.
+    pub fn new(
+        act: impl Fn() -> bool + Send + Sync + 'static,
+        leave: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            act: Arc::new(act),
+            leave: Arc::new(leave),
+        }
+    }
+}
+
+impl fmt::Debug for Idle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Idle")
+    }
+}
+
 /// Receives the waits of a pool in which nothing runs, and after which limits they are checked.
 #[derive(Clone)]
 pub struct StallWatch {
@@ -120,6 +148,8 @@ pub struct Plan {
     pub thread: Thread,
     /// What receives the waits of a pool in which nothing runs.
     pub stalls: Option<StallWatch>,
+    /// What workers do that have found no task.
+    pub idle: Option<Idle>,
 }
 
 impl Plan {
@@ -142,6 +172,7 @@ impl Plan {
             watcher: None,
             thread: Thread::default(),
             stalls: None,
+            idle: None,
         }
     }
 
@@ -191,7 +222,9 @@ impl Threads {
         let stands = |seat: usize| (seat + 1).saturating_sub(callers) as u32 % in_tree;
         let stands: Vec<u32> = (0..plan.seats()).map(stands).collect();
         let node = Node::new(stands.len(), plan.watcher.clone());
-        let node = node.with_stalls(plan.stalls.clone());
+        let node = node
+            .with_stalls(plan.stalls.clone())
+            .with_idle(plan.idle.clone());
         let pool = Pool::on(node, plan.tree.clone(), stands, plan.outside);
         let pool = pool.with_phasers(plan.phasers);
         let pool = pool.with_balancing(plan.balancing);

@@ -1,6 +1,6 @@
 //! The threads of this process as the host of a pool.
 
-use super::{StallWatch, Stalling, Watched, Watcher};
+use super::{Idle, StallWatch, Stalling, Watched, Watcher};
 use crate::fence;
 use crate::park::{self, Parker};
 use std::any::Any;
@@ -31,6 +31,7 @@ pub struct Node {
     origin: Instant,
     watcher: Option<Watcher>,
     stalls: Option<StallWatch>,
+    idle: Option<Idle>,
     /// The limit of a wait of each worker before it is checked, in nanoseconds; 0: it has none.
     limits_ns: Box<[AtomicU64]>,
     /// Whether a standstill was reported, after which none is.
@@ -48,6 +49,7 @@ impl Node {
             origin: Instant::now(),
             watcher,
             stalls: None,
+            idle: None,
             limits_ns: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             has_reported: AtomicBool::new(false),
         }
@@ -57,6 +59,19 @@ impl Node {
     pub(super) fn with_stalls(mut self, stalls: Option<StallWatch>) -> Self {
         self.stalls = stalls;
         self
+    }
+
+    /// Gives workers something to do that have found no task.
+    pub(super) fn with_idle(mut self, idle: Option<Idle>) -> Self {
+        self.idle = idle;
+        self
+    }
+
+    /// Leaves that to others, as a worker sleeps.
+    fn leave(&self) {
+        if let Some(idle) = &self.idle {
+            (idle.leave)();
+        }
     }
 
     /// Limits the waits of a thread that becomes this worker.
@@ -123,6 +138,7 @@ impl Unpark for Node {
 
 impl Park for Node {
     fn park(&self, worker: WorkerId) {
+        self.leave();
         self.parkers[worker.index()].sleep();
     }
 
@@ -133,8 +149,16 @@ impl Park for Node {
                 self.park(worker);
                 false
             }
-            limit => self.parkers[worker.index()].sleep_at_most(Duration::from_nanos(limit)),
+            limit => {
+                self.leave();
+                self.parkers[worker.index()].sleep_at_most(Duration::from_nanos(limit))
+            }
         }
+    }
+
+    #[inline]
+    fn idle(&self, _: WorkerId) -> bool {
+        self.idle.as_ref().is_some_and(|idle| (idle.act)())
     }
 
     fn unparks(&self) -> u64 {

@@ -46,7 +46,7 @@ impl<P: Host> Worker<P> {
         self.enter(State::Stealing);
         let mut elapsed = false;
         let found = 'search: loop {
-            let start = port.now();
+            let mut start = port.now();
             let patience = port.patience(self.id);
             let mut raided = false;
             for turn in 0.. {
@@ -55,6 +55,10 @@ impl<P: Host> Worker<P> {
                 }
                 if let Some(found) = self.find() {
                     break 'search Some(found);
+                }
+                if port.idle(self.id) {
+                    start = port.now();
+                    continue;
                 }
                 // Searching on, it would look busy to workers whose limits elapse at the same time.
                 if elapsed {

@@ -1,0 +1,55 @@
+//! Workers that communicate while they have no task.
+
+use crate::plan::Builder;
+use crate::world::World;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use tautline_node::pool::Idle;
+
+impl Builder {
+    /// Lets workers that have found no task send and receive for `world` before they sleep, so that what a message starts need not wait for
+    /// another thread. The last such call counts.
+    ///
+    /// ```
+    /// use tautline::comm::Tag;
+    /// use tautline::prelude::*;
+    /// use tautline::world::{self, Rank};
+    ///
+    /// let sums = world::loopback(2, |world| {
+    ///     let rt = Runtime::builder().workers(1).pinned(false).world(world).build()?;
+    ///     let (comm, other) = (world.comm(), Rank(1 - world.rank().0));
+    ///     let sum = rt.run(|cx| {
+    ///         let mut sum = 0;
+    ///         for number in 1..=100u64 {
+    ///             comm.isend(None, &number, other, Tag(1));
+    ///             sum += comm.irecv::<u64>(None, other, Tag(1)).wait_in(cx)?.value;
+    ///         }
+    ///         Ok::<_, tautline::comm::Error>(sum)
+    ///     });
+    ///     Ok::<_, tautline::Error>(sum?)
+    /// });
+    /// assert_eq!(sums.into_iter().collect::<Result<Vec<_>, _>>()?, [5050; 2]);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    pub fn world(mut self, world: &World) -> Self {
+        // Neither keeps the link of a world that was dropped.
+        let (turned, left) = (
+            Arc::downgrade(world.shared()),
+            Arc::downgrade(world.shared()),
+        );
+        let act = move || {
+            let Some(shared) = turned.upgrade() else {
+                return false;
+            };
+            // If decoding panics, the channels end, and the receivers learn it.
+            catch_unwind(AssertUnwindSafe(|| shared.turn())).unwrap_or(true)
+        };
+        let leave = move || {
+            if let Some(shared) = left.upgrade() {
+                shared.hand_over();
+            }
+        };
+        self.idle = Some(Idle::new(act, leave));
+        self
+    }
+}
