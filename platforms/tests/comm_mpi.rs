@@ -5,7 +5,9 @@
 
 use std::process::{Command, exit};
 use std::{env, thread};
-use tautline::comm::{Comm, Error, Request, Tag, wait_all, wait_any};
+use tautline::comm::{
+    Comm, Error, Matched, Native, Number, Operator, Request, Tag, wait_all, wait_any,
+};
 use tautline::prelude::*;
 use tautline::world::{Bulk, Rank, World};
 
@@ -20,7 +22,7 @@ const LENGTHS: [usize; 12] = [
 
 type Scene = fn(&World, &Comm);
 
-const SCENES: [(&str, Scene); 9] = [
+const SCENES: [(&str, Scene); 10] = [
     ("vectors of all lengths", vectors),
     ("values of all lengths", values),
     ("order between short and long messages", order),
@@ -29,7 +31,8 @@ const SCENES: [(&str, Scene); 9] = [
     ("threads that send at the same time", threads),
     ("misuse is refused", misuse),
     ("a scope waits for vectors", in_a_scope),
-    ("operations of all ranks", operations),
+    ("operations of all ranks", |_, comm| operations(comm)),
+    ("operations of the library", natives),
 ];
 
 fn main() {
@@ -272,7 +275,7 @@ fn in_a_scope(_: &World, comm: &Comm) {
     assert_eq!(sum, 25_000.0);
 }
 
-fn operations(_: &World, comm: &Comm) {
+fn operations(comm: &Comm) {
     let (here, ranks) = (comm.rank().0, comm.ranks());
     let pending: Vec<_> = (0..50u32)
         .map(|number| comm.all_reduce(None, here + number, |a, b| a + b))
@@ -293,4 +296,98 @@ fn operations(_: &World, comm: &Comm) {
         .expect("all ranks live")
         .value;
     assert!(all.into_iter().eq((0..ranks).map(|from| 100 * from + here)));
+}
+
+/// The library's operations, on all types and with all operators that apply, against those of this library.
+fn natives(_: &World, comm: &Comm) {
+    // SAFETY: all ranks make the calls below in this order, with vectors of the same lengths.
+    let matched = unsafe { Matched::promise() };
+    let native = comm.native(matched).expect("over MPI");
+    let (here, ranks) = (comm.rank().0, comm.ranks());
+    let ended = "all ranks live";
+    native.barrier(None).wait().expect(ended);
+    let value = |rank: u32, length: usize| vec![f64::from(rank) + 0.5; length];
+    for length in [0, 1, 1000, 100_000] {
+        let all: Vec<f64> = (0..ranks).flat_map(|rank| value(rank, length)).collect();
+        let at_root = |vector: &Vec<f64>| match here {
+            0 => vector.clone(),
+            _ => Vec::new(),
+        };
+        let got = native.broadcast(None, value(here, length)).wait();
+        assert_eq!(got.expect(ended).value, value(0, length));
+        let got = native.scatter(None, at_root(&all), length).wait();
+        assert_eq!(got.expect(ended).value, value(here, length));
+        let got = native.gather(None, value(here, length)).wait();
+        assert_eq!(got.expect(ended).value, at_root(&all));
+        let got = native.all_gather(None, value(here, length)).wait();
+        assert_eq!(got.expect(ended).value, all);
+        let parts = (0..ranks).flat_map(|to| value(100 * here + to, length));
+        let got = native.all_to_all(None, parts.collect()).wait();
+        let parts = (0..ranks).flat_map(|from| value(100 * from + here, length));
+        assert!(got.expect(ended).value.into_iter().eq(parts));
+    }
+    macro_rules! numbers {
+        ($($type:ty: $bits:tt),+) => {$(
+            let of = |rank: u32| (0..7).map(|n| ((5 * rank + n) % 4) as $type).collect::<Vec<_>>();
+            combined(&native, comm, of, Operator::Max, |a, b| if a > b { a } else { b });
+            combined(&native, comm, of, Operator::Min, |a, b| if a < b { a } else { b });
+            combined(&native, comm, of, Operator::Sum, |a, b| a + b);
+            combined(&native, comm, of, Operator::Product, |a, b| a * b);
+            numbers!(@$bits of, native, comm, $type);
+        )+};
+        (@true $of:ident, $native:ident, $comm:ident, $type:ty) => {
+            let truth = |is: bool| <$type>::from(is);
+            combined(&$native, $comm, $of, Operator::And, |a, b| truth(a != 0 && b != 0));
+            combined(&$native, $comm, $of, Operator::Or, |a, b| truth(a != 0 || b != 0));
+            combined(&$native, $comm, $of, Operator::Xor, |a, b| truth((a != 0) != (b != 0)));
+            combined(&$native, $comm, $of, Operator::BitAnd, |a, b| a & b);
+            combined(&$native, $comm, $of, Operator::BitOr, |a, b| a | b);
+            combined(&$native, $comm, $of, Operator::BitXor, |a, b| a ^ b);
+        };
+        (@false $of:ident, $native:ident, $comm:ident, $type:ty) => {};
+    }
+    numbers!(
+        i8: true, i16: true, i32: true, i64: true, u8: true, u16: true, u32: true, u64: true,
+        f32: false, f64: false
+    );
+    // Several at the same time, beside messages.
+    let pending: Vec<_> = (0..20u64)
+        .map(|n| native.all_reduce(None, vec![n; 10], Operator::Sum))
+        .collect();
+    operations(comm);
+    for (n, request) in pending.into_iter().enumerate() {
+        let sum = n as u64 * u64::from(ranks);
+        assert_eq!(request.wait().expect(ended).value, [sum; 10]);
+    }
+}
+
+fn combined<T: Number + PartialEq + std::fmt::Debug>(
+    native: &Native,
+    comm: &Comm,
+    of: impl Fn(u32) -> Vec<T>,
+    operator: Operator,
+    combine: impl Fn(T, T) -> T,
+) {
+    let ended = "all ranks live";
+    let (here, ranks) = (comm.rank().0, comm.ranks());
+    let of_first = |count: u32| {
+        let mut all = (0..count).map(&of);
+        let first = all.next().expect("a rank");
+        let combine =
+            |a: Vec<T>, b: Vec<T>| a.into_iter().zip(b).map(|(a, b)| combine(a, b)).collect();
+        all.fold(first, combine)
+    };
+    // Logical operators turn numbers into 0 and 1, a single one not.
+    let is_logical = matches!(operator, Operator::And | Operator::Or | Operator::Xor);
+    let got = native.all_reduce(None, of(here), operator).wait();
+    assert_eq!(got.expect(ended).value, of_first(ranks), "{operator:?}");
+    let got = native.reduce(None, of(here), operator).wait().expect(ended);
+    match here {
+        0 => assert_eq!(got.value, of_first(ranks), "{operator:?}"),
+        _ => assert!(got.value.is_empty()),
+    }
+    let got = native.scan(None, of(here), operator).wait().expect(ended);
+    if here > 0 || !is_logical {
+        assert_eq!(got.value, of_first(here + 1), "{operator:?}");
+    }
 }

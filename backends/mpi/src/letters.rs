@@ -4,13 +4,14 @@
 //! `is_waiting`: set by a thread that has put a letter into the outbox, cleared by one that holds the wire and takes them.
 #![forbid(unsafe_code)]
 
+use crate::native::Native;
 use crate::wire::Wire;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use tautline_core::Rank;
-use tautline_core::comm::{Body, Letters, News, Packet, Recipient};
+use tautline_core::comm::{Body, Collective, Complete, Letters, Matched, News, Packet, Recipient};
 
 /// What a link and the letters of its communicators share: the wire, which one thread at a time uses.
 pub(crate) struct Office {
@@ -34,6 +35,9 @@ pub(crate) enum Content {
     Packet(Packet),
     /// The body of an offer, which its sender wants back.
     Body(u64, Body),
+    /// Prepares operations of all ranks.
+    Collectives,
+    Collective(Native),
 }
 
 enum Receiver {
@@ -90,9 +94,12 @@ impl Office {
         let wire = guard.as_mut().expect("until its link is dropped");
         self.send_waiting(wire);
         let result = using(wire);
-        let arrived = wire.take_arrived();
+        let (arrived, ended) = (wire.take_arrived(), wire.natives().take_ended());
         drop(guard);
         self.flush();
+        for (done, outcome) in ended {
+            done.complete(outcome);
+        }
         for (number, news) in arrived {
             self.deliver(number, news);
         }
@@ -225,5 +232,36 @@ impl Letters for Office {
         }
         locked(&self.provided.0).insert((number, from, offer), (memory, bytes));
         None
+    }
+
+    fn open_collectives(&self, number: u32) {
+        self.put(Letter {
+            number,
+            to: self.here,
+            content: Content::Collectives,
+        });
+    }
+
+    fn collective(
+        &self,
+        matched: Matched,
+        number: u32,
+        collective: Collective,
+        own: Body,
+        into: Body,
+        done: Arc<dyn Complete>,
+    ) {
+        let native = Native {
+            collective,
+            own,
+            into,
+            done,
+            matched,
+        };
+        self.put(Letter {
+            number,
+            to: self.here,
+            content: Content::Collective(native),
+        });
     }
 }

@@ -29,6 +29,7 @@ mod error;
 mod letters;
 mod link;
 mod nap;
+mod native;
 mod session;
 mod shared;
 mod wire;

@@ -2,6 +2,8 @@
 
 use super::body::Body;
 use super::matching::{News, Packet};
+use super::native::{Collective, Matched};
+use super::operation::Complete;
 use crate::id::Rank;
 use alloc::sync::Arc;
 
@@ -25,6 +27,22 @@ pub trait Letters: Send + Sync {
 
     /// Takes memory for a body of `bytes` bytes, as [`Mail::provide`](super::Mail::provide), by its sender and the number of its offer.
     fn provide(&self, number: u32, offer: (Rank, u64), memory: Body, bytes: usize) -> Option<Body>;
+
+    /// Prepares operations of all ranks that the library carries out, for a number. All ranks call it, in the same order for several
+    /// numbers, before [`collective`](Self::collective).
+    fn open_collectives(&self, number: u32);
+
+    /// Starts an operation of all ranks from the memory `own` into `into`, whose lengths are those that the operation needs; `done` is called
+    /// with `into`, or with the loss of any rank.
+    fn collective(
+        &self,
+        matched: Matched,
+        number: u32,
+        collective: Collective,
+        own: Body,
+        into: Body,
+        done: Arc<dyn Complete>,
+    );
 }
 
 /// What takes the packets of a communicator.

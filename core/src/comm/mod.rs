@@ -27,6 +27,8 @@ mod error;
 mod letters;
 mod matching;
 mod message;
+#[allow(unsafe_code, reason = "an unsafe function; nothing unsafe is done")]
+mod native;
 mod operation;
 #[allow(
     unsafe_code,
@@ -42,6 +44,9 @@ pub use error::Error;
 pub use letters::{Letters, Recipient};
 pub use matching::{End, Incoming, Limits, Mail, Matching, Messenger, News, Packet};
 pub use message::{CommId, Envelope, Pattern, Tag};
+#[cfg(feature = "wire")]
+pub use native::Number;
+pub use native::{Collective, Element, Matched, Operator};
 pub use operation::{Complete, Done, Operation, Outcome, Status};
 pub use slot::{State, Ticket};
 pub use tasks::Tasks;

@@ -206,6 +206,11 @@ impl Endpoint {
         }
     }
 
+    /// Returns the number of its letters, the same at all ranks.
+    pub(super) fn number(&self) -> u32 {
+        self.channel.ordinal()
+    }
+
     pub(super) fn tasks(&self) -> &Tasks {
         &self.tasks
     }

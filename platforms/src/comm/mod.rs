@@ -52,12 +52,14 @@ mod collective;
 mod endpoint;
 mod error;
 mod idle;
+mod native;
 mod request;
 
 pub(crate) use endpoint::Endpoint;
 pub use error::Error;
+pub use native::Native;
 pub use request::{Ended, Received, Request, wait_all, wait_any};
-pub use tautline_core::comm::{Limits, Status, Tag};
+pub use tautline_core::comm::{Limits, Matched, Number, Operator, Status, Tag};
 
 use crate::runtime::Hold;
 use crate::world::{Shared, World};

@@ -98,10 +98,10 @@ impl<T> Completion<T> {
 }
 
 /// A [`Completion`] of a communication task.
-struct Task<T> {
-    completion: Completion<T>,
-    decode: Decode<T>,
-    endpoint: Arc<Endpoint>,
+pub(super) struct Task<T> {
+    pub(super) completion: Completion<T>,
+    pub(super) decode: Decode<T>,
+    pub(super) endpoint: Arc<Endpoint>,
 }
 
 impl<T: Send + Sync> Complete for Task<T> {

@@ -7,13 +7,14 @@ use crate::calls::{Comm, Transfer};
 use crate::error::Failed;
 use crate::letters::{Content, Letter, Provided};
 use crate::nap::Nap;
+use crate::native::Natives;
 use buffers::Buffers;
 use head::{HEAD, Head};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::c_int;
 use std::sync::Arc;
 use tautline_core::Rank;
-use tautline_core::comm::{Body, News};
+use tautline_core::comm::{self, Body, News};
 use tautline_core::port::Lost;
 
 /// Bytes from which on a parcel is announced, and sent as a message of its own.
@@ -27,6 +28,11 @@ pub const UNACKNOWLEDGED: usize = 1 << 16;
 const BUDGET: usize = 256;
 /// Bytes of the longest parcel.
 const LONGEST: usize = 1 << 30;
+
+/// Bytes of the count of a rank's operations of one number, in its last message, and how many counts that has at most: those of further
+/// numbers count as 0.
+const COUNT: usize = 12;
+const COUNTS: usize = (SHORT - 1) / COUNT;
 
 /// The tag of short messages, and that of long ones.
 const SHORT_TAG: c_int = 0;
@@ -56,6 +62,7 @@ pub(crate) struct Wire {
     /// What has arrived for communicators, by their numbers; and the bodies that have left.
     arrived: Vec<(u32, News)>,
     provided: Arc<Provided>,
+    natives: Natives,
     buffers: Buffers,
     nap: Arc<Nap>,
 }
@@ -90,7 +97,7 @@ enum Arrival {
     Long(Transfer, usize),
     Letter(Head, Body),
     LongLetter(Transfer, usize, Head),
-    Left,
+    Left(HashMap<u32, u64>),
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -118,6 +125,7 @@ impl Wire {
             losses: VecDeque::new(),
             arrived: Vec::new(),
             provided: Arc::default(),
+            natives: Natives::default(),
             buffers: Buffers::default(),
             nap: Arc::new(Nap::new()),
         })
@@ -192,6 +200,11 @@ impl Wire {
             return;
         }
         let ((head, body), back) = match content {
+            Content::Collectives => return self.open_collectives(number),
+            Content::Collective(native) => {
+                self.natives.add(number, native);
+                return self.poll_natives();
+            }
             Content::Packet(packet) => (Head::of(number, packet), None),
             Content::Body(offer, body) => {
                 ((Head::of_body(number, offer), body), Some((number, offer)))
@@ -211,6 +224,28 @@ impl Wire {
             self.start(to, SHORT_TAG, bytes.into(), None);
             self.start(to, LONG_TAG, body, back);
         }
+    }
+
+    fn open_collectives(&mut self, number: u32) {
+        let comm = self.comm.as_ref().expect("until its end");
+        if let Err(failed) = self.natives.open(number, comm) {
+            self.lose_all(doing("making a communicator", &failed));
+        }
+    }
+
+    fn poll_natives(&mut self) {
+        match self.natives.poll() {
+            Ok(false) => {}
+            Ok(true) => self.nap.moved(),
+            Err(failed) => {
+                self.lose_all(doing("taking part in an operation of all ranks", &failed))
+            }
+        }
+    }
+
+    /// Returns the operations of all ranks that the library carries out.
+    pub(crate) fn natives(&mut self) -> &mut Natives {
+        &mut self.natives
     }
 
     /// Returns the memory of what was sent.
@@ -253,6 +288,7 @@ impl Wire {
     /// Moves what can be moved, as [`Link::poll`](tautline_core::port::Link::poll).
     pub(crate) fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
         self.push();
+        self.poll_natives();
         let mut moved = false;
         for _ in 0..BUDGET {
             match self.next(take) {
@@ -346,7 +382,10 @@ impl Wire {
                 Some((length, head)) => self.announced(from, length, Some(Head::from_bytes(head))),
                 None => self.lose(from, State::Broken("receiving an unknown message")),
             },
-            Some((&LEFT, _)) => self.enqueue(from, Arrival::Left),
+            Some((&LEFT, counts)) => {
+                let counts = counts_of(counts);
+                self.enqueue(from, Arrival::Left(counts));
+            }
             _ => self.lose(from, State::Broken("receiving an unknown message")),
         }
         let comm = self.comm.as_ref().expect("until its end");
@@ -452,7 +491,12 @@ impl Wire {
         while let Some(arrival) = self.peers[from.index()].queue.pop_front() {
             match arrival {
                 Arrival::Short(bytes) => take(from, &bytes),
-                Arrival::Left => self.lose(from, State::Left),
+                Arrival::Left(counts) => {
+                    let doing = "waiting for it in an operation of all ranks, as it has left";
+                    let error = comm::Error::Lost { rank: from, doing };
+                    self.natives.leave(&counts, error);
+                    self.lose(from, State::Left);
+                }
                 Arrival::Letter(head, body) => self.take_letter(from, head, body),
                 Arrival::Long(mut transfer, length) => {
                     match self.ended(from, &mut transfer, length) {
@@ -513,6 +557,9 @@ impl Wire {
             peer.unsent = 0;
             peer.queue.clear();
             self.provided.forget(rank);
+            if let State::Broken(doing) = state {
+                self.natives.lose(comm::Error::Lost { rank, doing });
+            }
             self.losses.push_back(rank);
         }
     }
@@ -527,9 +574,15 @@ impl Wire {
 
     /// Sends the last message to each rank.
     pub(crate) fn leave(&mut self) {
+        let mut left = Vec::new();
+        for (number, started) in self.natives.counts().take(COUNTS) {
+            left.extend_from_slice(&number.to_le_bytes());
+            left.extend_from_slice(&started.to_le_bytes());
+        }
+        left.push(LEFT);
         for rank in self.others() {
             if !matches!(self.peers[rank.index()].state, State::Broken(_)) {
-                self.start(rank, SHORT_TAG, vec![LEFT].into(), None);
+                self.start(rank, SHORT_TAG, left.clone().into(), None);
             }
         }
     }
@@ -551,8 +604,28 @@ impl Wire {
         for slot in std::mem::take(&mut self.slots) {
             slot.cancel()?;
         }
+        if !self.natives.end()? {
+            return Err(Failed {
+                call: "MPI_Comm_idup",
+                text: "not all ranks have made it".to_owned(),
+            });
+        }
         self.comm.take().map_or(Ok(()), Comm::free)
     }
+}
+
+/// Returns how many operations a rank that has left has started, by number.
+fn counts_of(bytes: &[u8]) -> HashMap<u32, u64> {
+    let (counts, _) = bytes.as_chunks::<COUNT>();
+    let count = |bytes: &[u8; COUNT]| {
+        let (number, started) = bytes.split_at(4);
+        let number = u32::from_le_bytes(number.try_into().expect("four bytes"));
+        (
+            number,
+            u64::from_le_bytes(started.try_into().expect("eight bytes")),
+        )
+    };
+    counts.iter().map(count).collect()
 }
 
 /// Returns what a rank was doing, for as long as the process lives: once for each rank that is lost.
@@ -561,52 +634,4 @@ fn doing(what: &str, failed: &Failed) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Session;
-
-    /// A link whose only peer is this rank itself, which sends it messages as no link does.
-    #[test]
-    fn faulty_messages_lose_their_sender() {
-        let _session = Session::start().expect("MPI starts");
-        let announced = |length: u64| {
-            let mut bytes = length.to_le_bytes().to_vec();
-            bytes.push(ANNOUNCED);
-            bytes
-        };
-        let impossible = "receiving an impossible length";
-        for (messages, doing) in [
-            (vec![(SHORT_TAG, vec![])], "receiving an unknown message"),
-            (
-                vec![(SHORT_TAG, vec![1, 2, 3])],
-                "receiving an unknown message",
-            ),
-            (vec![(SHORT_TAG, vec![7, ANNOUNCED])], impossible),
-            (vec![(SHORT_TAG, announced(4095))], impossible),
-            (vec![(SHORT_TAG, announced(u64::MAX))], impossible),
-            (
-                vec![(SHORT_TAG, announced(5000)), (LONG_TAG, vec![0; 4999])],
-                "receiving another length than announced",
-            ),
-        ] {
-            let mut wire = Wire::new(Comm::of_first(1).expect("this rank")).expect("MPI runs");
-            let comm = wire.comm.as_ref().expect("it lives");
-            let sent = messages
-                .into_iter()
-                .map(|(tag, bytes)| comm.send(0, tag, bytes.into(), false));
-            let _sent: Vec<_> = sent.collect::<Result<_, _>>().expect("MPI runs");
-            let lost = loop {
-                if let Err(lost) = wire.poll(&mut |_, _| panic!("no parcel")) {
-                    break lost;
-                }
-            };
-            let expected = Lost {
-                rank: Rank(0),
-                doing,
-                is_gone: false,
-            };
-            assert_eq!(lost, expected);
-            assert!(wire.is_broken());
-        }
-    }
-}
+mod tests;

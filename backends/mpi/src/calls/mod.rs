@@ -2,6 +2,10 @@
 //!
 //! All of them may be called by one thread at a time alone, which [`Session`](crate::Session) ensures.
 
+mod native;
+
+pub(crate) use native::{Duplicate, Running};
+
 use crate::error::Failed;
 use mpi::ffi::{self, MPI_Comm, MPI_Request, MPI_Status};
 use std::ffi::{c_char, c_int};

@@ -1,0 +1,213 @@
+//! The library's own operations of all ranks: those under way, and those that wait for their communicator.
+#![forbid(unsafe_code)]
+
+use crate::calls::{Comm, Duplicate, Running};
+use crate::error::Failed;
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+use tautline_core::comm::{Body, Collective, Complete, Done, Error, Matched, Outcome, Status};
+
+/// An operation of all ranks.
+pub(crate) struct Native {
+    pub(crate) collective: Collective,
+    pub(crate) own: Body,
+    pub(crate) into: Body,
+    pub(crate) done: Arc<dyn Complete>,
+    /// Since this was promised, the library may be trusted with the memory.
+    pub(crate) matched: Matched,
+}
+
+impl fmt::Debug for Native {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.collective.fmt(f)
+    }
+}
+
+/// An operation that has ended.
+pub(crate) type End = (Arc<dyn Complete>, Outcome);
+
+/// The communicator of the operations of one number.
+#[derive(Debug)]
+struct Line {
+    comm: State,
+    waiting: VecDeque<Native>,
+    /// How many were started here.
+    started: u64,
+    /// How many all ranks start, as far as is known: a rank that has left starts no more; and its loss.
+    most: (u64, Error),
+}
+
+impl Line {
+    /// At most `started` operations are started by a rank.
+    fn limit(&mut self, started: u64, error: Error) {
+        if started < self.most.0 {
+            self.most = (started, error);
+        }
+    }
+}
+
+#[derive(Debug)]
+enum State {
+    Coming(Duplicate),
+    Here(Comm),
+}
+
+/// The operations of a process.
+#[derive(Default)]
+pub(crate) struct Natives {
+    lines: HashMap<u32, Line>,
+    running: Vec<Started>,
+    ended: Vec<End>,
+    /// A rank was lost, so that no further communicator is made.
+    lost: Option<Error>,
+}
+
+/// An operation under way: its number, and its position among those of that number.
+struct Started {
+    number: u32,
+    position: u64,
+    running: Running,
+    done: Arc<dyn Complete>,
+}
+
+impl fmt::Debug for Natives {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} operations of all ranks", self.running.len())
+    }
+}
+
+impl Natives {
+    /// Starts to make the communicator for operations of a number, which all ranks do in the same order.
+    pub(crate) fn open(&mut self, number: u32, comm: &Comm) -> Result<(), Failed> {
+        let most = self
+            .lost
+            .map_or((u64::MAX, Error::Closed), |lost| (0, lost));
+        let line = Line {
+            comm: State::Coming(Duplicate::of(comm)?),
+            waiting: VecDeque::new(),
+            started: 0,
+            most,
+        };
+        self.lines.insert(number, line);
+        Ok(())
+    }
+
+    /// Starts an operation once its communicator is there.
+    pub(crate) fn add(&mut self, number: u32, native: Native) {
+        let line = self.lines.get_mut(&number);
+        let error = match line {
+            None => Error::Closed,
+            Some(line) if line.started + line.waiting.len() as u64 >= line.most.0 => line.most.1,
+            Some(line) => return line.waiting.push_back(native),
+        };
+        self.ended.push((native.done, Err(error)));
+    }
+
+    /// Starts what can be started, and looks what has ended. Returns whether something moved.
+    pub(crate) fn poll(&mut self) -> Result<bool, Failed> {
+        let mut moved = false;
+        for (number, line) in &mut self.lines {
+            if let State::Coming(coming) = &mut line.comm {
+                match coming.test()? {
+                    Some(comm) => line.comm = State::Here(comm),
+                    None => continue,
+                }
+            }
+            let State::Here(comm) = &line.comm else {
+                continue;
+            };
+            while let Some(native) = line.waiting.pop_front() {
+                let Native {
+                    collective,
+                    own,
+                    into,
+                    done,
+                    matched,
+                } = native;
+                let running = comm.collective(matched, collective, own, into)?;
+                self.running.push(Started {
+                    number: *number,
+                    position: line.started,
+                    running,
+                    done,
+                });
+                line.started += 1;
+                moved = true;
+            }
+        }
+        let mut at = 0;
+        while at < self.running.len() {
+            match self.running[at].running.test()? {
+                None => at += 1,
+                Some(body) => {
+                    let done = self.running.remove(at).done;
+                    let status = Status {
+                        bytes: body.len(),
+                        ..Status::default()
+                    };
+                    let outcome = Done { status, body };
+                    self.ended.push((done, Ok(outcome)));
+                    moved = true;
+                }
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Returns, for a rank that is left, how many operations of each number this one has started: it starts no more.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.lines
+            .iter()
+            .map(|(number, line)| (*number, line.started))
+    }
+
+    /// A rank starts no more than these; it is the reason for which others end.
+    pub(crate) fn leave(&mut self, counts: &HashMap<u32, u64>, error: Error) {
+        self.lost.get_or_insert(error);
+        for (number, line) in &mut self.lines {
+            line.limit(counts.get(number).copied().unwrap_or(0), error);
+            let kept = line.most.0.saturating_sub(line.started);
+            let kept = usize::try_from(kept).unwrap_or(usize::MAX);
+            if kept < line.waiting.len() {
+                let ended = line.waiting.drain(kept..);
+                self.ended
+                    .extend(ended.map(|native| (native.done, Err(error))));
+            }
+        }
+        let (lines, ended) = (&self.lines, &mut self.ended);
+        self.running.retain(|started| {
+            let most = lines.get(&started.number).map_or(0, |line| line.most.0);
+            let is_kept = started.position < most;
+            if !is_kept {
+                ended.push((Arc::clone(&started.done), Err(error)));
+            }
+            is_kept
+        });
+    }
+
+    /// A rank takes part no more, whatever it has started.
+    pub(crate) fn lose(&mut self, error: Error) {
+        self.leave(&HashMap::new(), error);
+    }
+
+    /// Returns the operations that have ended.
+    pub(crate) fn take_ended(&mut self) -> Vec<End> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// Frees the communicators, once all ranks have left. Returns whether there was none that is still being made.
+    pub(crate) fn end(self) -> Result<bool, Failed> {
+        let mut is_over = self.running.is_empty();
+        let mut lines: Vec<_> = self.lines.into_iter().collect();
+        // In the same order at all ranks.
+        lines.sort_by_key(|(number, _)| *number);
+        for (_, line) in lines {
+            match line.comm {
+                State::Here(comm) => comm.free()?,
+                State::Coming(_) => is_over = false,
+            }
+        }
+        Ok(is_over)
+    }
+}

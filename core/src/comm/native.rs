@@ -1,0 +1,144 @@
+//! Operations of all ranks that the library of a link carries out.
+
+/// The promise that all ranks start the same operations of a number of [`Letters`](super::Letters), in the same order, with vectors of the same types and
+/// lengths.
+#[derive(Clone, Copy, Debug)]
+pub struct Matched(());
+
+impl Matched {
+    /// Makes the promise.
+    ///
+    /// # Safety
+    /// That it is kept: the library writes as much as the other ranks send.
+    pub const unsafe fn promise() -> Self {
+        Self(())
+    }
+}
+
+/// An operation of all ranks on vectors of plain data. Rank 0 is the root of those that have one.
+///
+/// | operation | a rank's own vector | its result |
+/// |---|---|---|
+/// | `Barrier` | | |
+/// | `Broadcast` | rank 0: n elements | n elements |
+/// | `Scatter` | rank 0: n elements for each rank | n elements |
+/// | `Gather` | n elements | rank 0: n elements of each rank |
+/// | `AllGather` | n elements | n elements of each rank |
+/// | `AllToAll` | n elements for each rank | n elements of each rank |
+/// | `Reduce` | n elements | rank 0: n elements |
+/// | `AllReduce` | n elements | n elements |
+/// | `Scan` | n elements | n elements, of the ranks up to this one |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collective {
+    /// Ends when all ranks have started it.
+    Barrier,
+    /// Brings rank 0's vector to all ranks.
+    Broadcast,
+    /// Brings a part of rank 0's vector to each rank.
+    Scatter,
+    /// Brings the vectors of all ranks to rank 0.
+    Gather,
+    /// Brings the vectors of all ranks to all.
+    AllGather,
+    /// Brings a part of each rank's vector to each rank.
+    AllToAll,
+    /// Combines the vectors of all ranks at rank 0, element by element.
+    Reduce(Element, Operator),
+    /// Combines the vectors of all ranks for all.
+    AllReduce(Element, Operator),
+    /// Combines the vectors of the ranks up to each one.
+    Scan(Element, Operator),
+}
+
+macro_rules! elements {
+    ($($(#[$note:meta])* $name:ident: $type:ty),+ $(,)?) => {
+        /// A type of numbers (Chatterjee 2013, Table 4.1).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Element {
+            $($(#[$note])* $name),+
+        }
+
+        impl Element {
+            /// Returns the bytes of a number.
+            pub const fn bytes(self) -> usize {
+                match self {
+                    $(Self::$name => size_of::<$type>()),+
+                }
+            }
+
+            /// Whether its numbers are integers.
+            pub const fn is_integer(self) -> bool {
+                !matches!(self, Self::F32 | Self::F64)
+            }
+        }
+
+        $(
+            #[cfg(feature = "wire")]
+            impl Number for $type {
+                const ELEMENT: Element = Element::$name;
+            }
+        )+
+    };
+}
+
+/// Numbers that are combined by an [`Operator`].
+#[cfg(feature = "wire")]
+pub trait Number: crate::wire::Plain + Copy + Send + Sync + 'static {
+    /// Its type.
+    const ELEMENT: Element;
+}
+
+elements! {
+    /// An integer.
+    I8: i8,
+    /// An integer.
+    I16: i16,
+    /// An integer.
+    I32: i32,
+    /// An integer.
+    I64: i64,
+    /// An integer.
+    U8: u8,
+    /// An integer.
+    U16: u16,
+    /// An integer.
+    U32: u32,
+    /// An integer.
+    U64: u64,
+    /// A floating-point number.
+    F32: f32,
+    /// A floating-point number.
+    F64: f64,
+}
+
+/// How numbers are combined (Chatterjee 2013, Table 6.4, without those on pairs, `MAXLOC` and `MINLOC`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operator {
+    /// The greatest.
+    Max,
+    /// The least.
+    Min,
+    /// The sum.
+    Sum,
+    /// The product.
+    Product,
+    /// Whether all are not 0. Of integers, as the following.
+    And,
+    /// Whether one is not 0.
+    Or,
+    /// Whether an odd number of them is not 0.
+    Xor,
+    /// The bits of all.
+    BitAnd,
+    /// The bits of any.
+    BitOr,
+    /// The bits of an odd number of them.
+    BitXor,
+}
+
+impl Operator {
+    /// Whether numbers of this type can be combined by it.
+    pub const fn applies_to(self, element: Element) -> bool {
+        matches!(self, Self::Max | Self::Min | Self::Sum | Self::Product) || element.is_integer()
+    }
+}
