@@ -39,12 +39,14 @@ fn main() {
     if env::args().any(|argument| argument == "--list") {
         return;
     }
-    if env::var_os(STARTED).is_none() {
-        // MPICH polls without yielding: two ranks on two processors.
-        for ranks in [2, 4] {
-            launch(ranks);
+    match env::var(STARTED).as_deref() {
+        Ok("leaving") => return leaving(),
+        Ok(_) => {}
+        Err(_) => {
+            launch(2, "scenes");
+            launch(4, "scenes");
+            return launch(3, "leaving");
         }
-        return;
     }
     let world = World::join().expect("all ranks join");
     for (name, scene) in SCENES {
@@ -57,7 +59,8 @@ fn main() {
     }
 }
 
-fn launch(ranks: u32) {
+/// Starts this program as ranks that do this.
+fn launch(ranks: u32, what: &str) {
     let launcher = env::var("TAUTLINE_MPIRUN");
     let launcher = launcher.unwrap_or_else(|_| "mpirun --oversubscribe".to_owned());
     let mut words = launcher.split_whitespace();
@@ -65,11 +68,44 @@ fn launch(ranks: u32) {
         .args(words)
         .args(["-n", &ranks.to_string()])
         .arg(env::current_exe().expect("it runs"))
-        .env(STARTED, "1")
+        .env(STARTED, what)
         .status()
         .expect("the launcher starts");
     if !ended.success() {
         exit(ended.code().unwrap_or(1));
+    }
+}
+
+/// The last rank ends while others wait for it: their operations end with its loss, and those between the others continue.
+fn leaving() {
+    let world = World::join().expect("all ranks join");
+    let comm = world.comm();
+    // SAFETY: all ranks start one barrier; further ones are started by ranks that wait for a rank which has left.
+    let matched = unsafe { Matched::promise() };
+    let native = comm.native(matched).expect("over MPI");
+    native.barrier(None).wait().expect("all ranks live");
+    let last = Rank(comm.ranks() - 1);
+    if comm.rank() == last {
+        return;
+    }
+    let other = Rank(1 - comm.rank().0);
+    let of_last = comm.irecv::<u8>(None, last, TAG);
+    let into_vector = comm.irecv_vec(None, vec![0u8; 1_000_000], last, TAG);
+    let barrier = native.barrier(None);
+    let later = |error: Error| {
+        let text = error.to_string();
+        assert!(text.starts_with(&format!("{last} was lost")), "{text}");
+    };
+    later(of_last.wait().expect_err("nothing was sent"));
+    later(into_vector.wait().expect_err("nothing was sent"));
+    later(barrier.wait().expect_err("it has left"));
+    later(native.barrier(None).wait().expect_err("it has left"));
+    let received = comm.irecv_vec(None, vec![0u8; 1_000_000], other, TAG);
+    let sent = comm.isend_vec(None, vec![5u8; 1_000_000], other, TAG);
+    assert_eq!(received.wait().expect("it lives").value, vec![5; 1_000_000]);
+    sent.wait().expect("received");
+    if world.is_home() {
+        println!("a rank that leaves: ok");
     }
 }
 

@@ -63,6 +63,9 @@ pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
             "clippy --locked -p tautline-mpi --all-targets -- -D warnings",
         ))?;
         test(&mut built("test --locked -p tautline-mpi"))?;
+        test(&mut built(
+            "test --locked -p tautline --features mpi --test comm_mpi",
+        ))?;
         let applications = "test --locked -p tautline-cli --features mpi --test mpi";
         test(&mut built(applications)).with_context(|| format!("with {}", library.name))?;
     }
