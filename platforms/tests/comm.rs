@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 use tautline::comm::{Comm, Error, Received, Request, Tag, wait_all, wait_any};
 use tautline::prelude::*;
-use tautline::world::{self, Bulk, Rank, World};
+use tautline::world::{self, Bulk, Progress, Rank, World};
 
 const TAG: Tag = Tag(7);
 
@@ -385,4 +385,32 @@ fn operations_end_with_the_world() {
         matches!(&lost[0], Some(Err(Error::Wire(_) | Error::Lost(_)))),
         "{lost:?}"
     );
+}
+
+/// A rank of which a single thread communicates exchanges the same messages, and may change its mind.
+#[test]
+fn a_dedicated_thread_communicates() {
+    let sums = two(|world, comm, other| {
+        let mut sum = 0;
+        for progress in [
+            Progress::Dedicated,
+            Progress::Cooperative,
+            Progress::Dedicated,
+        ] {
+            world.progress(progress);
+            let rt = Runtime::builder().workers(2).pinned(false).world(world);
+            sum += rt.build().expect("a runtime").run(|cx| {
+                let mut sum = 0;
+                for number in 0..200u64 {
+                    cx.scope(|cx| _ = comm.isend(cx.hold(), &number, other, TAG));
+                    let received = comm.irecv::<u64>(None, other, TAG).wait_in(cx);
+                    sum += received.expect("sent").value;
+                }
+                sum
+            });
+            comm.barrier(None).wait().expect("both live");
+        }
+        sum
+    });
+    assert_eq!(sums, [3 * 19_900; 2]);
 }

@@ -42,7 +42,8 @@ impl Builder {
                 return false;
             };
             // If decoding panics, the channels end, and the receivers learn it.
-            catch_unwind(AssertUnwindSafe(|| shared.turn())).unwrap_or(true)
+            let turn = || !shared.is_dedicated() && shared.turn();
+            catch_unwind(AssertUnwindSafe(turn)).unwrap_or(true)
         };
         let leave = move || {
             if let Some(shared) = left.upgrade() {

@@ -285,7 +285,7 @@ pub fn wait_any<T: Send + Sync>(requests: &mut Vec<Request<T>>) -> (usize, Ended
 
 /// Communicates until `is_over`, or until nothing has moved for a while.
 fn drive(shared: &Shared, is_over: impl Fn() -> bool) {
-    if is_over() {
+    if is_over() || shared.is_dedicated() {
         return;
     }
     let polling = match shared.letters {

@@ -23,10 +23,13 @@ pub(crate) mod collective;
 pub(crate) mod home;
 #[cfg(feature = "process")]
 mod join;
+mod progress;
 #[cfg(feature = "mpi")]
 mod share;
 mod waiting;
 
+pub use progress::Progress;
+use progress::carry;
 pub use tautline_core::Rank;
 pub use tautline_core::port::{Bell, Link, Lost};
 pub use tautline_core::task::{Ended, Left};
@@ -40,7 +43,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::thread::{self, JoinHandle, Thread};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{fmt, io};
 use tautline_core::comm::Letters;
 use tautline_core::port::{Alone, Spin};
@@ -55,12 +58,6 @@ const LOOK_NS: u64 = 50_000_000;
 
 /// Bytes of a message of a communicator beside its body, at most.
 const FRAME: usize = 64;
-
-/// For how long the thread of the world leaves its work to other threads before it looks whether they still do it.
-const TAKE_OVER: Duration = Duration::from_micros(200);
-
-/// The longest time without progress while a rank sends what waits when its program ends.
-const GOODBYE: Duration = Duration::from_secs(10);
 
 /// The ranks of a program, seen from one of them.
 ///
@@ -94,6 +91,8 @@ pub(crate) struct Shared {
     pub(crate) body: usize,
     /// Whether a thread communicates while no other does.
     is_driven: bool,
+    /// Whether no other does.
+    is_dedicated: AtomicBool,
     /// Shared, so that none is locked while a communication worker completes what a task waits for.
     endpoints: RwLock<Arc<[Arc<Endpoint>]>>,
     /// Counts what other threads than that of the world do instead of it.
@@ -120,6 +119,7 @@ impl Shared {
             attention: Arc::new(Attention::new(link.bell())),
             body: limits.body.saturating_sub(FRAME),
             is_driven,
+            is_dedicated: AtomicBool::new(false),
             endpoints: RwLock::new(Arc::default()),
             looks: AtomicUsize::new(0),
             is_handed_over: AtomicBool::new(false),
@@ -191,6 +191,9 @@ impl Shared {
 
     /// Lets the communication worker of `endpoint` start what was submitted.
     pub(crate) fn start(&self, endpoint: &Endpoint) {
+        if self.is_dedicated() {
+            return self.attention.set_due();
+        }
         if endpoint.step() {
             self.attention.set_due();
             // If the channels have ended, the next step ends what was submitted.
@@ -533,90 +536,5 @@ impl Drop for World {
                 doing: "waiting, as its world was dropped",
             },
         });
-    }
-}
-
-/// Sends and receives until the world ends.
-fn carry(shared: &Shared) {
-    let Shared {
-        exchange,
-        ends,
-        panicked,
-        patience,
-        ..
-    } = shared;
-    _ = shared.carrier.set(thread::current());
-    let mut seen = 0;
-    // ORDERING: Acquire, pairs with Release in drop; no mutant: as there.
-    while !ends.load(Ordering::Acquire) {
-        // ORDERING: Relaxed: a hint that other threads communicate.
-        let looks = shared.looks.load(Ordering::Relaxed);
-        // ORDERING: Acquire, pairs with Release in hand_over; no mutant: as there.
-        let is_handed_over = shared.is_handed_over.swap(false, Ordering::Acquire);
-        let is_left = looks != seen && !is_handed_over;
-        seen = looks;
-        if is_left {
-            shared.attention.leave();
-            thread::park_timeout(TAKE_OVER);
-        } else {
-            look(shared);
-        }
-        exchange.nudge();
-        patience.look(exchange);
-    }
-    let since = Instant::now();
-    while shared.turn() && since.elapsed() < GOODBYE {}
-    for endpoint in shared.endpoints().iter() {
-        endpoint.leave(exchange.here(), exchange.ranks());
-    }
-    // ORDERING: Relaxed: the Acquire above makes the store visible.
-    if panicked.load(Ordering::Relaxed) {
-        give_up(exchange);
-    }
-    let mut since = Instant::now();
-    let has_left = || exchange.leave().unwrap_or(true) && exchange.is_sent();
-    while !has_left() && since.elapsed() < GOODBYE {
-        match exchange.turn() {
-            Ok(true) => since = Instant::now(),
-            _ => thread::yield_now(),
-        }
-    }
-}
-
-/// Waits, as the thread of the world, and does what there is to do.
-fn look(shared: &Shared) {
-    if shared.attention.takes_over() {
-        shared.attention.set_due();
-        while shared.step() {
-            shared.send_packets();
-        }
-    }
-    let waited = shared.exchange.wait(LOOK_NS);
-    while shared.step() {
-        shared.send_packets();
-    }
-    if waited.is_err() {
-        // It has reached the receivers of all channels; those opened from now on get it at the next look.
-        thread::park_timeout(Duration::from_nanos(LOOK_NS));
-    }
-}
-
-/// Sends what can be sent without waiting for other ranks, then ends their calls, as the program has panicked here.
-fn give_up(exchange: &Exchange<AnyLink>) {
-    let here = exchange.here();
-    let error = Error {
-        here,
-        peer: here,
-        channel: None,
-        cause: Cause::Panicked,
-    };
-    let since = Instant::now();
-    let mut moved = exchange.turn();
-    while moved == Ok(true) && since.elapsed() < GOODBYE {
-        moved = exchange.turn();
-    }
-    // Channels that have ended before keep their first error.
-    if moved.is_ok() {
-        exchange.fail(&error);
     }
 }

@@ -1,0 +1,163 @@
+//! Which threads communicate.
+#![forbid(unsafe_code)]
+
+use super::{AnyLink, LOOK_NS, Shared, World};
+use std::hint;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+use tautline_core::wire::{Cause, Error, Exchange};
+
+/// For how long the thread of the world leaves its work to other threads before it looks whether they still do it.
+const TAKE_OVER: Duration = Duration::from_micros(200);
+
+/// The longest time without progress while a rank sends what waits when its program ends.
+const GOODBYE: Duration = Duration::from_secs(10);
+
+/// Polls of a dedicated thread between two looks at what else it has to do.
+const POLLS: u32 = 1024;
+
+/// Which threads of a rank send and receive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Progress {
+    /// Threads that wait for a message and idle workers of a runtime [with this world](crate::plan::Builder::world); if there are
+    /// none, the thread of the world, which sleeps while nothing moves.
+    #[default]
+    Cooperative,
+    /// The thread of the world alone, which polls without sleep: for a processor that nothing else uses.
+    Dedicated,
+}
+
+impl World {
+    /// Selects which threads of this rank communicate, from now on. Balanced computations of this rank are not affected: their workers
+    /// communicate while they compute.
+    ///
+    /// ```
+    /// use tautline::comm::Tag;
+    /// use tautline::world::{self, Progress, Rank};
+    ///
+    /// let received = world::loopback(2, |world| {
+    ///     world.progress(Progress::Dedicated);
+    ///     let (comm, other) = (world.comm(), Rank(1 - world.rank().0));
+    ///     comm.send(&world.rank().0, other, Tag(1))?;
+    ///     comm.recv::<u32>(other, Tag(1)).map(|received| received.value)
+    /// });
+    /// assert_eq!(received.into_iter().collect::<Result<Vec<_>, _>>()?, [1, 0]);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    pub fn progress(&self, progress: Progress) {
+        let is_dedicated = progress == Progress::Dedicated && self.thread.is_some();
+        // ORDERING: Relaxed: a setting: threads that miss it communicate meanwhile.
+        self.shared
+            .is_dedicated
+            .store(is_dedicated, Ordering::Relaxed);
+        self.shared.hand_over();
+        self.exchange().wake();
+    }
+}
+
+impl Shared {
+    /// Whether only the thread of the world communicates.
+    pub(crate) fn is_dedicated(&self) -> bool {
+        // ORDERING: Relaxed: as in progress.
+        self.is_dedicated.load(Ordering::Relaxed)
+    }
+
+    /// Communicates for a while, as the dedicated thread.
+    pub(super) fn poll(&self) {
+        for _ in 0..POLLS {
+            if !self.turn() {
+                hint::spin_loop();
+            }
+        }
+        // Other threads may have to run on this processor.
+        thread::yield_now();
+    }
+}
+
+/// Sends and receives until the world ends.
+pub(super) fn carry(shared: &Shared) {
+    let Shared {
+        exchange,
+        ends,
+        panicked,
+        patience,
+        ..
+    } = shared;
+    _ = shared.carrier.set(thread::current());
+    let mut seen = 0;
+    // ORDERING: Acquire, pairs with Release in drop; no mutant: as there.
+    while !ends.load(Ordering::Acquire) {
+        // ORDERING: Relaxed: a hint that other threads communicate.
+        let looks = shared.looks.load(Ordering::Relaxed);
+        // ORDERING: Acquire, pairs with Release in hand_over; no mutant: as there.
+        let is_handed_over = shared.is_handed_over.swap(false, Ordering::Acquire);
+        let is_left = looks != seen && !is_handed_over;
+        seen = looks;
+        if shared.is_dedicated() {
+            shared.poll();
+        } else if is_left {
+            shared.attention.leave();
+            thread::park_timeout(TAKE_OVER);
+        } else {
+            look(shared);
+        }
+        exchange.nudge();
+        patience.look(exchange);
+    }
+    let since = Instant::now();
+    while shared.turn() && since.elapsed() < GOODBYE {}
+    for endpoint in shared.endpoints().iter() {
+        endpoint.leave(exchange.here(), exchange.ranks());
+    }
+    // ORDERING: Relaxed: the Acquire above makes the store visible.
+    if panicked.load(Ordering::Relaxed) {
+        give_up(exchange);
+    }
+    let mut since = Instant::now();
+    let has_left = || exchange.leave().unwrap_or(true) && exchange.is_sent();
+    while !has_left() && since.elapsed() < GOODBYE {
+        match exchange.turn() {
+            Ok(true) => since = Instant::now(),
+            _ => thread::yield_now(),
+        }
+    }
+}
+
+/// Waits, as the thread of the world, and does what there is to do.
+fn look(shared: &Shared) {
+    if shared.attention.takes_over() {
+        shared.attention.set_due();
+        while shared.step() {
+            shared.send_packets();
+        }
+    }
+    let waited = shared.exchange.wait(LOOK_NS);
+    while shared.step() {
+        shared.send_packets();
+    }
+    if waited.is_err() {
+        // It has reached the receivers of all channels; those opened from now on get it at the next look.
+        thread::park_timeout(Duration::from_nanos(LOOK_NS));
+    }
+}
+
+/// Sends what can be sent without waiting for other ranks, then ends their calls, as the program has panicked here.
+fn give_up(exchange: &Exchange<AnyLink>) {
+    let here = exchange.here();
+    let error = Error {
+        here,
+        peer: here,
+        channel: None,
+        cause: Cause::Panicked,
+    };
+    let since = Instant::now();
+    let mut moved = exchange.turn();
+    while moved == Ok(true) && since.elapsed() < GOODBYE {
+        moved = exchange.turn();
+    }
+    // Channels that have ended before keep their first error.
+    if moved.is_ok() {
+        exchange.fail(&error);
+    }
+}
