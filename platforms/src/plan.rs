@@ -106,7 +106,6 @@ pub struct Plan {
     pub thread: pool::Thread,
     /// What happens if no task can go on.
     pub stalled: Stalled,
-    /// What workers do that have found no task.
     pub(crate) idle: Option<pool::Idle>,
 }
 
@@ -397,7 +396,7 @@ impl Builder {
             choices,
             observe: self.observed()?,
             thread: self.checked_thread()?,
-            stalled: self.planned_stalled()?,
+            stalled: Stalled::or_environment(self.stalled, self.environment)?,
             idle: self.idle.clone(),
         })
     }
@@ -501,14 +500,6 @@ impl Builder {
             false => Observe::default(),
         };
         observe.or(environment).check()
-    }
-
-    fn planned_stalled(&self) -> Result<Stalled> {
-        let stalled = match self.stalled {
-            None if self.environment => Stalled::from_environment()?,
-            stalled => stalled,
-        };
-        Ok(stalled.unwrap_or_default())
     }
 
     /// How many places and workers there are, if either was set.

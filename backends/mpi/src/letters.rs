@@ -5,9 +5,8 @@
 #![forbid(unsafe_code)]
 
 use crate::native::Native;
-use crate::wire::Wire;
+use crate::wire::{Content, Letter, Provided, Wire};
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use tautline_core::Rank;
@@ -24,48 +23,10 @@ pub(crate) struct Office {
     provided: Arc<Provided>,
 }
 
-/// What is sent.
-pub(crate) struct Letter {
-    pub(crate) number: u32,
-    pub(crate) to: Rank,
-    pub(crate) content: Content,
-}
-
-pub(crate) enum Content {
-    Packet(Packet),
-    /// The body of an offer, which its sender wants back.
-    Body(u64, Body),
-    /// Prepares operations of all ranks.
-    Collectives,
-    Collective(Native),
-}
-
 enum Receiver {
     /// What has arrived before it was opened here.
     Early(Vec<News>),
     Open(Arc<dyn Recipient>),
-}
-
-/// Memory for bodies that were claimed, by the number of the letters, the sender, and the number of its offer; and their lengths.
-#[derive(Default)]
-pub(crate) struct Provided(Mutex<HashMap<(u32, Rank, u64), (Body, usize)>>);
-
-impl fmt::Debug for Provided {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("memory for bodies")
-    }
-}
-
-impl Provided {
-    /// Takes the memory for a body, and its length; `None` if there is none for it.
-    pub(crate) fn take(&self, number: u32, from: Rank, offer: u64) -> Option<(Body, usize)> {
-        locked(&self.0).remove(&(number, from, offer))
-    }
-
-    /// Drops the memory for bodies of a rank that is lost.
-    pub(crate) fn forget(&self, rank: Rank) {
-        locked(&self.0).retain(|(_, from, _), _| *from != rank);
-    }
 }
 
 /// Each state behind these locks is consistent between any two statements that change it.
@@ -116,7 +77,7 @@ impl Office {
     }
 
     fn send_waiting(&self, wire: &mut Wire) {
-        // ORDERING: Relaxed: a hint, which spares the exchange below: who has set it looks, or this thread behind its fence.
+        // ORDERING: Relaxed: a hint, which spares the exchange below: the thread that has set it looks, or this one behind its fence.
         let is_waiting = self.is_waiting.load(Ordering::Relaxed);
         // ORDERING: Acquire, pairs with Release in put: the letter is in the outbox; no mutant: loom builds core alone.
         if is_waiting && self.is_waiting.swap(false, Ordering::Acquire) {
@@ -230,7 +191,7 @@ impl Letters for Office {
         if from == self.here {
             return Some(memory);
         }
-        locked(&self.provided.0).insert((number, from, offer), (memory, bytes));
+        self.provided.put((number, from, offer), (memory, bytes));
         None
     }
 

@@ -3,13 +3,16 @@
 //! | part | what it does |
 //! |---|---|
 //! | [`Session`] | starts the MPI library of this process, ends it |
-//! | [`MpiLink`] | the link of this process to the others |
+//! | [`MpiLink`] | the link of this process to the others, and the way of [letters](MpiLink::letters) |
 //!
 //! # Algorithm
 //! A parcel shorter than [`SHORT`] is one message. A longer one is announced by such a message, which has its length, and follows as
 //! another one that is received into a buffer of exactly its own, so that the library moves it by whatever its rendezvous is. Each
 //! rank has posted [`SLOTS`] receives for short messages, from any rank: MPI matches them in the order in which they were posted, so
 //! looking at the oldest one is enough.
+//!
+//! A letter is a packet of a communicator: its head and a short body are one message, with the number of the communicator; a long body follows as a message of its own,
+//! out of the sender's memory and into that which the receiver has provided.
 //!
 //! MPI accepts short messages without limit, whether or not their receiver takes them. For each rank, one message in
 //! [`UNACKNOWLEDGED`] bytes is therefore a synchronous send, which is complete once it is received: until then, all bytes before it

@@ -1,7 +1,6 @@
 //! What moves the messages of communication tasks.
 
-use super::body::Body;
-use super::message::{CommId, Pattern, Tag};
+use super::message::{Body, CommId, Pattern, Tag};
 use super::operation::Outcome;
 use super::slot::Ticket;
 use crate::id::Rank;

@@ -21,14 +21,11 @@
 //! then the slot is available.
 #![deny(unsafe_code)]
 
-mod body;
 mod carrier;
 mod error;
 mod letters;
 mod matching;
 mod message;
-#[allow(unsafe_code, reason = "an unsafe function; nothing unsafe is done")]
-mod native;
 mod operation;
 #[allow(
     unsafe_code,
@@ -38,15 +35,13 @@ mod slot;
 mod tasks;
 mod worker;
 
-pub use body::Body;
 pub use carrier::{Bounds, Carrier};
 pub use error::Error;
-pub use letters::{Letters, Recipient};
-pub use matching::{End, Incoming, Limits, Mail, Matching, Messenger, News, Packet};
-pub use message::{CommId, Envelope, Pattern, Tag};
 #[cfg(feature = "wire")]
-pub use native::Number;
-pub use native::{Collective, Element, Matched, Operator};
+pub use letters::Number;
+pub use letters::{Collective, Element, Letters, Matched, Operator, Recipient};
+pub use matching::{End, Incoming, Limits, Mail, Matching, Messenger, News, Packet};
+pub use message::{Body, CommId, Envelope, Pattern, Tag};
 pub use operation::{Complete, Done, Operation, Outcome, Status};
 pub use slot::{State, Ticket};
 pub use tasks::Tasks;

@@ -1,8 +1,7 @@
 //! What a task may request of the communication worker, and what becomes of it.
 
-use super::body::Body;
 use super::error::Error;
-use super::message::{CommId, Envelope, Pattern, Tag};
+use super::message::{Body, CommId, Envelope, Pattern, Tag};
 use super::slot::Ticket;
 use crate::id::Rank;
 use alloc::sync::Arc;

@@ -44,6 +44,8 @@ pub use dump::Dump;
 pub use observe::Observe;
 use record::Record;
 pub(crate) use signal::Printer;
+#[cfg(feature = "serde")]
+pub(crate) use stalled::{Awaiting, add_awaiting};
 pub use stalled::{STALLED_VARIABLE, Stalled};
 pub use tautline_core::task::Inspection;
 pub use tautline_core::watch::{Awaits, Doing, Observer, Passage, Stall, State, Times, Waits};

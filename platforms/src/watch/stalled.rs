@@ -4,6 +4,7 @@ use crate::deadline::is_one_pending;
 use crate::{Error, Result, environment, messages};
 use std::borrow::Cow;
 use std::process;
+use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tautline_core::watch::Stall;
 use tautline_node::pool::{StallWatch, Stalling};
@@ -49,20 +50,43 @@ pub enum Stalled {
     Ignore,
 }
 
-/// Whether a message or another rank may still end a wait.
-#[cfg(feature = "serde")]
-fn is_message_awaited() -> bool {
-    crate::world::is_one_awaiting()
+/// What may end a wait although nothing runs.
+pub(crate) trait Awaiting: Send + Sync {
+    /// Whether it may.
+    fn is_awaiting(&self) -> bool;
 }
 
-#[cfg(not(feature = "serde"))]
-fn is_message_awaited() -> bool {
-    false
+static AWAITING: Mutex<Vec<Weak<dyn Awaiting>>> = Mutex::new(Vec::new());
+
+fn awaiting() -> MutexGuard<'static, Vec<Weak<dyn Awaiting>>> {
+    // It is consistent between any two statements that change it.
+    AWAITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has `source` asked before a standstill is reported.
+#[cfg(feature = "serde")]
+pub(crate) fn add_awaiting(source: Weak<dyn Awaiting>) {
+    let mut all = awaiting();
+    all.retain(|source| source.strong_count() > 0);
+    all.push(source);
+}
+
+/// Whether a message or another rank may still end a wait.
+fn is_one_awaiting() -> bool {
+    let all: Vec<_> = awaiting().iter().filter_map(Weak::upgrade).collect();
+    all.iter().any(|source| source.is_awaiting())
 }
 
 impl Stalled {
-    /// Returns what the variable of the environment requests.
-    pub(crate) fn from_environment() -> Result<Option<Self>> {
+    /// Returns what was set; else what the environment requests, if it applies; else the default.
+    pub(crate) fn or_environment(set: Option<Self>, applies: bool) -> Result<Self> {
+        match set {
+            None if applies => Ok(Self::from_environment()?.unwrap_or_default()),
+            set => Ok(set.unwrap_or_default()),
+        }
+    }
+
+    fn from_environment() -> Result<Option<Self>> {
         let Some(value) = environment::text(STALLED_VARIABLE)? else {
             return Ok(None);
         };
@@ -95,7 +119,7 @@ impl Stalled {
             },
             Self::Ignore => return None,
         };
-        let act = move |stall: &Stall| match is_one_pending() || is_message_awaited() {
+        let act = move |stall: &Stall| match is_one_pending() || is_one_awaiting() {
             true => Stalling::Awaited,
             // Neither a panic nor another wait ends one for a hold, which may be released later.
             false if stall.has_holds() => {

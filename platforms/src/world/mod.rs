@@ -37,11 +37,11 @@ pub use tautline_core::wire::{Bulk, Cause, Limits, Portable};
 
 use crate::comm::Endpoint;
 use crate::environment;
-use crate::watch::{DUMP_VARIABLE, Printer};
+use crate::watch::{Awaiting, DUMP_VARIABLE, Printer, add_awaiting};
 pub(crate) use attention::{Attention, Pending};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::Duration;
 use std::{fmt, io};
@@ -132,12 +132,6 @@ impl Shared {
         })
     }
 
-    /// Whether a message or another rank may end an operation of this one.
-    fn is_awaiting(&self) -> bool {
-        let endpoints = self.endpoints();
-        self.attention.is_pending() || endpoints.iter().any(|endpoint| endpoint.is_awaiting())
-    }
-
     /// Enters the communication worker of a communicator.
     pub(crate) fn add_endpoint(&self, endpoint: Arc<Endpoint>) {
         let endpoints = self.endpoints.write();
@@ -221,18 +215,12 @@ impl Shared {
     }
 }
 
-/// The worlds of this process, for reports.
-static WORLDS: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
-
-fn worlds() -> MutexGuard<'static, Vec<Weak<Shared>>> {
-    // It is consistent between any two statements that change it.
-    WORLDS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Whether a message or another rank may still end an operation of some world of this process.
-pub(crate) fn is_one_awaiting() -> bool {
-    let all: Vec<_> = worlds().iter().filter_map(Weak::upgrade).collect();
-    all.iter().any(|shared| shared.is_awaiting())
+impl Awaiting for Shared {
+    /// Whether a message or another rank may end an operation of this one.
+    fn is_awaiting(&self) -> bool {
+        let endpoints = self.endpoints();
+        self.attention.is_pending() || endpoints.iter().any(|endpoint| endpoint.is_awaiting())
+    }
 }
 
 impl fmt::Debug for World {
@@ -362,10 +350,8 @@ impl World {
 
     fn start(limits: Limits, link: AnyLink, letters: Option<Arc<dyn Letters>>) -> io::Result<Self> {
         let shared = Shared::new(limits, link, letters, true);
-        let mut worlds = worlds();
-        worlds.retain(|world| world.strong_count() > 0);
-        worlds.push(Arc::downgrade(&shared));
-        drop(worlds);
+        let world: Weak<Shared> = Arc::downgrade(&shared);
+        add_awaiting(world);
         let (carried, described) = (Arc::clone(&shared), Arc::clone(&shared));
         let here = shared.exchange.here();
         let named = thread::Builder::new().name(format!("tautline-link-{}", here.0));

@@ -89,9 +89,10 @@ impl Comm {
         let (from, to) = (own.bytes_mut().as_mut_ptr(), into.bytes_mut().as_mut_ptr());
         let (from, to): (*const c_void, *mut c_void) = (from.cast(), to.cast());
         let (comm, at, byte) = (self.handle, request.as_mut_ptr(), byte());
+        let (kind, op, count) = numbers(collective, bytes);
         // SAFETY: a live communicator; `bytes` has checked that the memory is as long as the operation needs with lengths that are the
-        // same at all ranks, as was promised for `Matched`; it stays where it is until the request is complete, and is not used meanwhile; the
-        // request is read only if the call has succeeded.
+        // same at all ranks, as was promised for `Matched`; it stays where it is until the request is complete, and is not used meanwhile;
+        // the request is read only if the call has succeeded.
         let request = unsafe {
             let (call, code) = match collective {
                 Collective::Barrier => ("MPI_Ibarrier", ffi::MPI_Ibarrier(comm, at)),
@@ -114,30 +115,18 @@ impl Comm {
                     "MPI_Ialltoall",
                     ffi::MPI_Ialltoall(from, each, byte, to, each, byte, comm, at),
                 ),
-                Collective::Reduce(element, operator) => {
-                    let (kind, count) = (kind(element), length(bytes / element.bytes()));
-                    let op = op(operator);
-                    (
-                        "MPI_Ireduce",
-                        ffi::MPI_Ireduce(from, to, count, kind, op, 0, comm, at),
-                    )
-                }
-                Collective::AllReduce(element, operator) => {
-                    let (kind, count) = (kind(element), length(bytes / element.bytes()));
-                    let op = op(operator);
-                    (
-                        "MPI_Iallreduce",
-                        ffi::MPI_Iallreduce(from, to, count, kind, op, comm, at),
-                    )
-                }
-                Collective::Scan(element, operator) => {
-                    let (kind, count) = (kind(element), length(bytes / element.bytes()));
-                    let op = op(operator);
-                    (
-                        "MPI_Iscan",
-                        ffi::MPI_Iscan(from, to, count, kind, op, comm, at),
-                    )
-                }
+                Collective::Reduce(..) => (
+                    "MPI_Ireduce",
+                    ffi::MPI_Ireduce(from, to, count, kind, op, 0, comm, at),
+                ),
+                Collective::AllReduce(..) => (
+                    "MPI_Iallreduce",
+                    ffi::MPI_Iallreduce(from, to, count, kind, op, comm, at),
+                ),
+                Collective::Scan(..) => (
+                    "MPI_Iscan",
+                    ffi::MPI_Iscan(from, to, count, kind, op, comm, at),
+                ),
             };
             checked(call, code)?;
             request.assume_init()
@@ -191,6 +180,18 @@ impl Drop for Running {
             mem::forget((mem::take(&mut self.own), mem::take(&mut self.into)));
         }
     }
+}
+
+/// Returns how an operation combines numbers, and their number; anything if it combines none.
+fn numbers(collective: Collective, bytes: usize) -> (MPI_Datatype, MPI_Op, c_int) {
+    let (element, operator) = match collective {
+        Collective::Reduce(element, operator)
+        | Collective::AllReduce(element, operator)
+        | Collective::Scan(element, operator) => (element, operator),
+        _ => (Element::U8, Operator::Max),
+    };
+    let count = length(bytes / element.bytes());
+    (kind(element), op(operator), count)
 }
 
 fn kind(element: Element) -> MPI_Datatype {

@@ -2,10 +2,12 @@
 
 mod buffers;
 mod head;
+mod letter;
+
+pub(crate) use letter::{Content, Letter, Provided};
 
 use crate::calls::{Comm, Transfer};
 use crate::error::Failed;
-use crate::letters::{Content, Letter, Provided};
 use crate::nap::Nap;
 use crate::native::Natives;
 use buffers::Buffers;
@@ -189,65 +191,6 @@ impl Wire {
         }
     }
 
-    /// Sends a letter, or drops it if its receiver is lost.
-    pub(crate) fn send_letter(&mut self, letter: Letter) {
-        let Letter {
-            number,
-            to,
-            content,
-        } = letter;
-        if self.peers[to.index()].state != State::Present {
-            return;
-        }
-        let ((head, body), back) = match content {
-            Content::Collectives => return self.open_collectives(number),
-            Content::Collective(native) => {
-                self.natives.add(number, native);
-                return self.poll_natives();
-            }
-            Content::Packet(packet) => (Head::of(number, packet), None),
-            Content::Body(offer, body) => {
-                ((Head::of_body(number, offer), body), Some((number, offer)))
-            }
-        };
-        let mut bytes = self.buffers.take(SHORT);
-        if body.len() + HEAD < SHORT {
-            bytes.extend_from_slice(&body);
-            bytes.extend_from_slice(&head.to_bytes());
-            bytes.push(LETTER);
-            self.start(to, SHORT_TAG, bytes.into(), None);
-            self.end_send(to, body, back);
-        } else {
-            bytes.extend_from_slice(&(body.len() as u64).to_le_bytes());
-            bytes.extend_from_slice(&head.to_bytes());
-            bytes.push(LONG_LETTER);
-            self.start(to, SHORT_TAG, bytes.into(), None);
-            self.start(to, LONG_TAG, body, back);
-        }
-    }
-
-    fn open_collectives(&mut self, number: u32) {
-        let comm = self.comm.as_ref().expect("until its end");
-        if let Err(failed) = self.natives.open(number, comm) {
-            self.lose_all(doing("making a communicator", &failed));
-        }
-    }
-
-    fn poll_natives(&mut self) {
-        match self.natives.poll() {
-            Ok(false) => {}
-            Ok(true) => self.nap.moved(),
-            Err(failed) => {
-                self.lose_all(doing("taking part in an operation of all ranks", &failed))
-            }
-        }
-    }
-
-    /// Returns the operations of all ranks that the library carries out.
-    pub(crate) fn natives(&mut self) -> &mut Natives {
-        &mut self.natives
-    }
-
     /// Returns the memory of what was sent.
     fn end_send(&mut self, to: Rank, body: Body, back: Option<(u32, u64)>) {
         match back {
@@ -363,18 +306,7 @@ impl Wire {
             }
             Some((&PARCEL, parcel)) => self.enqueue(from, Arrival::Short(parcel.to_vec())),
             Some((&LETTER, letter)) => match letter.split_last_chunk::<HEAD>() {
-                Some((body, head)) => {
-                    let head = Head::from_bytes(head);
-                    let body = match self.memory(from, &head, body.len()) {
-                        Ok(Some(mut memory)) => {
-                            memory.bytes_mut()[..body.len()].copy_from_slice(body);
-                            memory
-                        }
-                        Ok(None) => body.to_vec().into(),
-                        Err(()) => Body::default(),
-                    };
-                    self.enqueue_letter(from, head, body);
-                }
+                Some((body, head)) => self.receive_letter(from, Head::from_bytes(head), body),
                 None => self.lose(from, State::Broken("receiving an unknown message")),
             },
             Some((&ANNOUNCED, length)) => self.announced(from, length, None),
@@ -400,45 +332,6 @@ impl Wire {
             self.busy.push(from);
         }
         peer.queue.push_back(arrival);
-    }
-
-    /// Returns the memory that was provided for a body.
-    ///
-    /// # Errors
-    /// If it was provided for another length: then the sender is lost.
-    fn memory(&mut self, from: Rank, head: &Head, length: usize) -> Result<Option<Body>, ()> {
-        let provided = head
-            .offer()
-            .and_then(|offer| self.provided.take(head.number, from, offer));
-        match provided {
-            None => Ok(None),
-            Some((memory, bytes)) if bytes == length && length <= memory.len() => Ok(Some(memory)),
-            Some(_) => {
-                self.lose(
-                    from,
-                    State::Broken("receiving another length than was offered"),
-                );
-                Err(())
-            }
-        }
-    }
-
-    fn enqueue_letter(&mut self, from: Rank, head: Head, body: Body) {
-        match self.peers[from.index()].queue.is_empty() {
-            true => self.take_letter(from, head, body),
-            false => self.enqueue(from, Arrival::Letter(head, body)),
-        }
-    }
-
-    /// Passes a letter on.
-    fn take_letter(&mut self, from: Rank, head: Head, body: Body) {
-        if self.peers[from.index()].state != State::Present {
-            return;
-        }
-        match head.packet(body) {
-            Some(packet) => self.arrived.push((head.number, News::Packet(from, packet))),
-            None => self.lose(from, State::Broken("receiving an unknown letter")),
-        }
     }
 
     /// Starts to receive what was announced: a long parcel, or the body of a letter.

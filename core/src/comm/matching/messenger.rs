@@ -10,9 +10,9 @@
 use super::offers::{Offer, Offers};
 use super::packet::{Mail, News, Packet};
 use super::{End, Incoming, Matching};
-use crate::comm::body::Body;
 use crate::comm::carrier::{Bounds, Carrier};
 use crate::comm::error::Error;
+use crate::comm::message::Body;
 use crate::comm::message::{CommId, Envelope, Pattern, Tag};
 use crate::comm::operation::{Done, Outcome, Status};
 use crate::comm::slot::Ticket;

@@ -1,6 +1,6 @@
 //! What a rank has offered: the sends whose bodies it keeps.
 
-use crate::comm::body::Body;
+use crate::comm::message::Body;
 use crate::comm::message::Envelope;
 use crate::comm::slot::Ticket;
 use crate::id::Rank;

@@ -1,6 +1,6 @@
 //! What the messengers of two ranks send each other.
 
-use crate::comm::body::Body;
+use crate::comm::message::Body;
 use crate::comm::message::{CommId, Tag};
 use crate::id::Rank;
 
@@ -109,7 +109,7 @@ pub trait Mail {
 /// Bodies are encoded as one string of bytes, not as a sequence of numbers.
 #[cfg(feature = "wire")]
 mod bytes {
-    use crate::comm::body::Body;
+    use crate::comm::message::Body;
     use alloc::vec::Vec;
     use core::fmt;
     use serde::{Deserializer, Serializer, de};

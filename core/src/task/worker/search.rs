@@ -77,16 +77,7 @@ impl<P: Host> Worker<P> {
                 }
                 port.relax(turn);
             }
-            if sleep() {
-                self.rest();
-                elapsed = self.sleep(done);
-                self.check_wait(elapsed);
-                if !elapsed {
-                    self.enter(State::Stealing);
-                }
-            } else {
-                elapsed = false;
-            }
+            elapsed = sleep() && self.sleep(done);
         };
         if idle.found() {
             pool.wake(self.id);
@@ -97,6 +88,16 @@ impl<P: Host> Worker<P> {
 
     /// Parks until another thread offers work or makes it `done`, or until the limit of a wait elapses: then returns true.
     fn sleep(&self, done: &impl Fn() -> bool) -> bool {
+        self.rest();
+        let elapsed = self.doze(done);
+        self.check_wait(elapsed);
+        if !elapsed {
+            self.enter(State::Stealing);
+        }
+        elapsed
+    }
+
+    fn doze(&self, done: &impl Fn() -> bool) -> bool {
         let pool = self.pool();
         pool.idle.announce_sleep(self.id);
         let stay = !done() && !self.has_work();

@@ -1,5 +1,9 @@
 //! What identifies messages.
 
+mod body;
+
+pub use body::Body;
+
 use crate::id::Rank;
 use core::fmt;
 

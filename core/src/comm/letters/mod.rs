@@ -1,8 +1,14 @@
 //! What carries packets beside the parcels of a link.
 
-use super::body::Body;
+#[allow(unsafe_code, reason = "an unsafe function; nothing unsafe is done")]
+mod native;
+
+#[cfg(feature = "wire")]
+pub use native::Number;
+pub use native::{Collective, Element, Matched, Operator};
+
 use super::matching::{News, Packet};
-use super::native::{Collective, Matched};
+use super::message::Body;
 use super::operation::Complete;
 use crate::id::Rank;
 use alloc::sync::Arc;

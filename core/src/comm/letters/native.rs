@@ -83,7 +83,9 @@ macro_rules! elements {
 
 /// Numbers that are combined by an [`Operator`].
 #[cfg(feature = "wire")]
-pub trait Number: crate::wire::Plain + Copy + Send + Sync + 'static {
+pub trait Number:
+    zerocopy::FromBytes + zerocopy::IntoBytes + zerocopy::Immutable + Copy + Send + Sync + 'static
+{
     /// Its type.
     const ELEMENT: Element;
 }

@@ -5,6 +5,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::any::Any;
 use core::{fmt, ops};
+#[cfg(feature = "wire")]
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// The bytes of a message: an encoding, or a vector of plain data, which is moved through all layers and copied by none that can avoid it.
 ///
@@ -37,13 +39,16 @@ trait Vector: Any + Send + Sync {
 }
 
 #[cfg(feature = "wire")]
-impl<T: crate::wire::Plain + Send + Sync + 'static> Vector for Vec<T> {
+impl<T> Vector for Vec<T>
+where
+    T: FromBytes + IntoBytes + Immutable + Send + Sync + 'static,
+{
     fn bytes(&self) -> &[u8] {
-        zerocopy::IntoBytes::as_bytes(self.as_slice())
+        self.as_slice().as_bytes()
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
-        zerocopy::IntoBytes::as_mut_bytes(self.as_mut_slice())
+        self.as_mut_slice().as_mut_bytes()
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
@@ -54,7 +59,10 @@ impl<T: crate::wire::Plain + Send + Sync + 'static> Vector for Vec<T> {
 impl Body {
     /// Returns the memory of a vector, whose bytes are those of the machine.
     #[cfg(feature = "wire")]
-    pub fn of<T: crate::wire::Plain + Send + Sync + 'static>(vector: Vec<T>) -> Self {
+    pub fn of<T>(vector: Vec<T>) -> Self
+    where
+        T: FromBytes + IntoBytes + Immutable + Send + Sync + 'static,
+    {
         Self(Memory::Vector(Box::new(vector)))
     }
 
