@@ -295,17 +295,22 @@ fn drive(shared: &Shared, is_over: impl Fn() -> bool) {
     let mut since = Instant::now();
     let mut polls = 0u32;
     while !is_over() {
-        if shared.turn() {
+        let moved = shared.turn_alone();
+        if moved == Some(true) {
             (since, polls) = (Instant::now(), 0);
             continue;
         }
         polls += 1;
-        if polls % POLLS != 0 {
+        if moved.is_some() && polls % POLLS != 0 {
             hint::spin_loop();
         } else if since.elapsed() < polling {
             thread::yield_now();
         } else {
-            return shared.hand_over();
+            // A thread that still polls hands over itself.
+            if moved.is_some() {
+                shared.hand_over();
+            }
+            return;
         }
     }
 }

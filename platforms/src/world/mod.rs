@@ -99,6 +99,8 @@ pub(crate) struct Shared {
     looks: AtomicUsize,
     /// Whether it is to do it again, at once.
     is_handed_over: AtomicBool,
+    /// Whether a thread that waits takes a turn.
+    is_polled: AtomicBool,
     carrier: OnceLock<Thread>,
     ends: AtomicBool,
     /// Whether the program has panicked; set before `ends`.
@@ -123,6 +125,7 @@ impl Shared {
             endpoints: RwLock::new(Arc::default()),
             looks: AtomicUsize::new(0),
             is_handed_over: AtomicBool::new(false),
+            is_polled: AtomicBool::new(false),
             carrier: OnceLock::new(),
             exchange: Exchange::within(limits, link, Spin),
             ends: AtomicBool::new(false),
@@ -173,6 +176,18 @@ impl Shared {
             moved = true;
         }
         moved
+    }
+
+    /// As [`turn`](Self::turn), unless another thread that waits does it: then returns `None`.
+    pub(crate) fn turn_alone(&self) -> Option<bool> {
+        // ORDERING: Acquire, pairs with Release below; no mutant: it guards nothing but the processor's time.
+        if self.is_polled.swap(true, Ordering::Acquire) {
+            return None;
+        }
+        let moved = self.turn();
+        // ORDERING: Release, pairs with Acquire above.
+        self.is_polled.store(false, Ordering::Release);
+        Some(moved)
     }
 
     /// Sends what communication workers have put into channels.

@@ -131,11 +131,8 @@ impl Comm {
             checked(call, code)?;
             request.assume_init()
         };
-        Ok(Running {
-            request: Some(request),
-            own,
-            into,
-        })
+        let request = Some(request);
+        Ok(Running { request, own, into })
     }
 
     /// Returns the bytes of a rank's part.
