@@ -166,7 +166,6 @@ impl<'s> Stations<'s> {
 }
 
 /// The link of one rank.
-#[expect(clippy::large_enum_variant, reason = "there are few")]
 pub(crate) enum End {
     Here(MpiLink),
     There(Station),
