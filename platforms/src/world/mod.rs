@@ -46,9 +46,9 @@ use std::thread::{self, JoinHandle, Thread};
 use std::time::Duration;
 use std::{fmt, io};
 use tautline_core::comm::Letters;
-use tautline_core::port::{Alone, Spin};
+use tautline_core::port::Alone;
 use tautline_core::wire::{Error, Exchange};
-use tautline_node::Loopback;
+use tautline_node::{Loopback, SpinThenYield};
 use waiting::Patience;
 pub use waiting::Waiting;
 
@@ -127,7 +127,7 @@ impl Shared {
             is_handed_over: AtomicBool::new(false),
             is_polled: AtomicBool::new(false),
             carrier: OnceLock::new(),
-            exchange: Exchange::within(limits, link, Spin),
+            exchange: Exchange::within(limits, link, SpinThenYield::default()),
             ends: AtomicBool::new(false),
             panicked: AtomicBool::new(false),
             tolerates_losses: AtomicBool::new(false),
