@@ -1,11 +1,13 @@
 //! Applications as ranks that a launcher of MPI starts: `$TAUTLINE_MPIRUN`, or else `mpirun --oversubscribe`. Feature `mpi`.
 #![cfg(target_os = "linux")]
 
+mod chunks;
 mod exact;
 mod launched;
 mod scratch;
 mod started;
 
+use chunks::Setting;
 use exact::results_are_exact;
 use launched::{Launched, signal, text};
 use serde_json::Value;
@@ -57,6 +59,27 @@ fn results_over_mpi_are_exact_whatever_the_shape() {
         |args| json(tautline(args), args),
         |args, ranks| json(mpirun(ranks, args), args),
     );
+}
+
+/// Chatterjee, acceptance fact 25, over MPI: every combination of ranks, workers, chunk and interval.
+#[test]
+fn every_chunk_and_interval() {
+    for setting in chunks::all() {
+        let Setting {
+            tree,
+            workers,
+            chunk,
+            interval,
+            ..
+        } = setting;
+        let args =
+            format!("uts {tree} --workers {workers} --steal {chunk} --grain {interval} --quiet");
+        let mut command = mpirun(setting.ranks.into(), &args);
+        // Where ranks share processors, each poll of Open MPI would yield one: that of every few nodes.
+        command.env("OMPI_MCA_mpi_yield_when_idle", "0");
+        let found = json(command, &args);
+        assert_eq!(found["nodes"], setting.nodes, "{setting:?}");
+    }
 }
 
 /// The launcher ends the others, which it leaves no time to notice.

@@ -1,5 +1,8 @@
 //! Balanced computations over ranks: exact results whatever the shape, over a link that delays parcels at random.
 
+mod chunks;
+
+use chunks::Setting;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -237,6 +240,41 @@ fn sums() {
             }
         }
     }
+}
+
+/// Counts the tree of `setting` over links that hold parcels back.
+fn counts_exactly(setting: &Setting) {
+    let params = uts::named::find(setting.tree).unwrap().params;
+    let tree = || Tree::new(params).unwrap();
+    let runs = delayed(setting.ranks, 25, |world| {
+        let glb = glb(1, setting.workers).steal(Steal::Count(setting.chunk));
+        let glb = glb.grain(setting.interval).across(world);
+        glb.run(Uts::root(&tree()), |_| tree(), Counts::default())
+    });
+    for run in runs {
+        let run = run.unwrap();
+        assert!(run.complete, "{setting:?}");
+        assert_eq!(run.output.nodes, setting.nodes, "{setting:?}");
+    }
+}
+
+/// Chatterjee, acceptance fact 25, over ranks whose messages are late: each tree, number of ranks and of workers once; each chunk
+/// with each interval.
+#[test]
+fn chunks_and_intervals() {
+    let all = chunks::all();
+    let pairs = 9;
+    let shapes = all.chunks(pairs).enumerate();
+    shapes.for_each(|(shape, settings)| counts_exactly(&settings[shape % pairs]));
+}
+
+/// Chatterjee, acceptance fact 25, to the letter: every combination, with each tree.
+#[test]
+#[ignore = "cargo ci deep: 0.6 thousand million nodes, with --release"]
+fn every_chunk_and_interval() {
+    let all = chunks::all();
+    assert_eq!(all.len(), 2 * 4 * 2 * 3 * 3);
+    all.iter().for_each(counts_exactly);
 }
 
 /// Saraswat, acceptance fact 4, over ranks whose messages are late: lifelines alone, the ring, one place.

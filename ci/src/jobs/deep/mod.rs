@@ -93,6 +93,12 @@ const STEPS: &[Step] = &[
         "counts",
         "every_combination",
     ),
+    tests(
+        "chunked",
+        "tautline-cli",
+        "ranks",
+        "every_chunk_and_interval",
+    ),
     tests("lifelines", "tautline-core", "lifeline", "every_radix"),
     tests(
         "chunks",
