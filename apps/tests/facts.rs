@@ -56,3 +56,25 @@ fn efficiency_is_printed() {
     );
     assert!(run["sequential_tree"].is_string(), "{run}");
 }
+
+/// Chatterjee, acceptance fact 27: the account of each place. *Work* is `computing`; *overhead*, for others, `distributing` and
+/// `probing`; *search* `stealing`; *fails* are the requests without loot, of which each search has one, the last.
+#[test]
+fn a_search_is_accounted_for() {
+    let run = json("uts T3 --places 2 --workers 1 -w 2 --baseline none --json --quiet");
+    let places = run["per_place"].as_array().expect("a list");
+    for place in places {
+        let time = |state: &str| number(&place["time"][state]);
+        let (work, search) = (time("computing"), time("stealing"));
+        let overhead = time("distributing") + time("probing");
+        assert!(work > 0.0 && overhead > 0.0 && search > 0.0, "{place}");
+        let steals = |way: &str, what: &str| place[way][what].as_u64().expect("a number");
+        let fails = ["random", "lifeline"]
+            .map(|way| steals(way, "asked").checked_sub(steals(way, "answered")));
+        // Before the end a place has tried twice at random without success.
+        assert!(fails[0] >= Some(2), "{place}");
+        // Of the others a request along a lifeline is recorded before the start, and not counted.
+        let is_home = place["place"] == 0;
+        assert!(!is_home || fails[1].is_some(), "{place}");
+    }
+}

@@ -233,7 +233,7 @@ fn watched(trees: &[&str], check: impl Fn(&Seen)) {
     assert!(loot > 0, "no lifeline has brought work");
 }
 
-/// Saraswat, acceptance facts 1, 3 and 4, over ranks: the published count at every setting, lifelines alone and the ring
+/// Saraswat, acceptance facts 1, 3 and 4, and Chatterjee, acceptance fact 27, over ranks: the published count at every setting, lifelines alone and the ring
 /// included; one request is outstanding along a lifeline, and one of a place at all; a place has one activity at most.
 #[test]
 fn one_request_is_outstanding_along_a_lifeline() {

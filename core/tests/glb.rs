@@ -4,6 +4,8 @@
 
 #[path = "glb/driver.rs"]
 mod driver;
+#[path = "glb/late.rs"]
+mod late;
 #[path = "glb/refused.rs"]
 mod refused;
 #[path = "glb/world.rs"]

@@ -50,6 +50,8 @@ pub enum Flaw {
     Repeated,
     /// Tasks were lost or done twice.
     Count,
+    /// A place has a request without an answer too many.
+    Requests,
     /// A lifeline's flag and the request it stands for disagree, or there are two requests.
     Lifeline,
     /// A quiet place that no work can reach while there is work.

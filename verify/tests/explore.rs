@@ -8,6 +8,8 @@
 //! | Finnerty, acceptance fact 6: a place with work sends no request | every state of every configuration |
 //! | Finnerty, acceptance fact 9: at most one request a lifeline, no thief twice | every state of every configuration |
 //! | Lucco, acceptance fact 42: a position begins after those that it waits for | `dispatcher` |
+//! | Chatterjee, acceptance fact 27: a place has one request without an answer at most, random or along a lifeline | every state of every configuration |
+//! | Chatterjee, acceptance fact 28: the end is not found while a message is under way, however late, and always in the end | every state of every configuration; `reports_without_numbers_end_too_early`, `uncounted_spawns_end_too_early` see an early one |
 //! | Finnerty, acceptance fact 11: loot restarts a quiet place, the end comes once and last | every state of every configuration |
 //!
 //! Each `EXPLORE` line has a floor: an exploration that shrinks below it has lost what it looked at.

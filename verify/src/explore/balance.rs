@@ -8,6 +8,8 @@ use tautline_core::PlaceId;
 use tautline_core::glb::{Message, Protocol, Share, Steal};
 use tautline_core::lifeline::{Graph, Phase};
 
+const PLACES_MAX: usize = u32::BITS as usize;
+
 /// What goes wrong on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -129,7 +131,10 @@ impl Balance {
     /// # Panics
     /// More than 32 places.
     pub fn new(places: u32, graph: Graph, random_steals: usize, steal: Steal, tree: Tree) -> Self {
-        assert!(places <= 32, "places are bits of a word here");
+        assert!(
+            places as usize <= PLACES_MAX,
+            "places are bits of a word here"
+        );
         Self {
             places,
             graph,
@@ -368,6 +373,21 @@ impl Balance {
         (state[GREEDY] > 0 || self.views(state).any(idle_work)).then_some(Flaw::Activity)
     }
 
+    /// Of the requests of a place, random and along lifelines, one at most has no answer, and only while the place waits for it.
+    fn judge_requests(&self, state: &[u32]) -> Option<Flaw> {
+        let mut unanswered = [0; PLACES_MAX];
+        for mail in self.mails(state) {
+            match mail.message {
+                Message::Request { .. } => unanswered[mail.from.index()] += 1,
+                Message::Answer(_) => unanswered[mail.to.index()] += 1,
+                _ => {}
+            }
+        }
+        let mut places = self.views(state).zip(unanswered);
+        let is_flawed = places.any(|(view, requests)| requests > u32::from(view.waits));
+        is_flawed.then_some(Flaw::Requests)
+    }
+
     /// A lifeline's flag is set while exactly one request along it is under way, recorded, or about
     /// to be met by loot that is under way; a quiet place has asked along all of its own.
     fn judge_lifelines(&self, state: &[u32]) -> Option<Flaw> {
@@ -496,6 +516,7 @@ impl System for Balance {
             return end;
         }
         self.judge_work(state)
+            .or_else(|| self.judge_requests(state))
             .or_else(|| self.judge_lifelines(state))
             .or_else(|| self.judge_paths(state))
     }
