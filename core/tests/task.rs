@@ -34,6 +34,9 @@ mod handles;
 mod holds;
 #[path = "task/layouts.rs"]
 mod layouts;
+#[cfg(feature = "wire")]
+#[path = "task/lending.rs"]
+mod lending;
 #[path = "task/phased.rs"]
 mod phased;
 #[path = "task/tokens.rs"]

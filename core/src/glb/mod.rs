@@ -29,5 +29,7 @@ pub use config::{Config, Control, Fairness, Grain, Steal};
 pub use protocol::{Actions, Message, Protocol};
 pub use run::{Collected, Gathered, PlaceRun, Run, WorkerRun, collect, gather};
 pub use stats::{Loot, Steals, Tally};
+#[cfg(feature = "wire")]
+pub(crate) use team::Lender;
 pub use team::Team;
 pub use worker::{Account, Pile, Step, Worker};

@@ -106,6 +106,11 @@ impl<M: Portable + 'static> Channel<M> {
         self.end.push(from, to, message, limit).map_or(Ok(()), Err)
     }
 
+    /// Returns another handle for messages of this end.
+    pub(crate) fn sender(&self) -> Sender<M> {
+        Sender(self.end.clone())
+    }
+
     /// Returns the number of messages that wait to be encoded.
     pub fn waiting(&self) -> usize {
         self.end.queues().waiting
@@ -121,6 +126,17 @@ impl<M: Portable + 'static> Drop for Channel<M> {
     fn drop(&mut self) {
         self.end.queues().is_closed = true;
         self.end.hub.announce();
+    }
+}
+
+/// Sends messages of a channel as long as its [`Channel`] lives; later ones leave if others do, too.
+pub(crate) struct Sender<M>(Arc<End<M>>);
+
+impl<M: Portable + 'static> Sender<M> {
+    /// As [`Channel::send`].
+    pub(crate) fn send(&self, from: PlaceId, to: PlaceId, message: M) {
+        let sent = self.0.push(from, to, message, usize::MAX);
+        debug_assert!(sent.is_none(), "there is no limit");
     }
 }
 

@@ -185,10 +185,18 @@ impl<L: Link> Exchange<L> {
         self.post.lock(&self.hub.relax()).tolerate_losses();
     }
 
-    /// Lets the receivers of all channels look whether something has happened at this rank that no message reports; to be called now and then.
+    /// Lets the receivers of all channels look whether something has happened at this rank that no message reports, or whether the
+    /// tasks of this rank leave messages unserved; to be called now and then. Sends what the receivers have sent.
     pub fn nudge(&self) {
-        if let Some(post) = self.post.try_lock() {
-            post.nudge();
+        let Some(post) = self.post.try_lock() else {
+            return;
+        };
+        post.nudge();
+        let is_sent = post.seen() == self.hub.news();
+        drop(post);
+        if !is_sent {
+            // Its errors reach the receivers.
+            let _ = self.turn();
         }
     }
 

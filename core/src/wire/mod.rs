@@ -54,6 +54,7 @@ mod limits;
 mod post;
 mod terms;
 
+pub(crate) use channel::Sender;
 pub use channel::{Channel, Receiver, Traffic};
 pub use codec::{Bulk, Garbled, Plain, Portable, Unencodable, Why, pack, pack_within, unpack};
 pub use error::{Cause, Error, Name};

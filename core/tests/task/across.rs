@@ -56,10 +56,10 @@ impl Bag for Slow {
 }
 
 /// The parcels for each of two ranks.
-type Mail = Arc<[Mutex<VecDeque<Vec<u8>>>; 2]>;
+pub(crate) type Mail = Arc<[Mutex<VecDeque<Vec<u8>>>; 2]>;
 
 /// One of two ranks.
-struct Wire(usize, Mail);
+pub(crate) struct Wire(pub usize, pub Mail);
 
 impl Link for Wire {
     fn here(&self) -> Rank {

@@ -50,10 +50,10 @@ impl<B: Bag, P: Port<Message<B>>, O: Observer> Actions<B> for EventActions<'_, B
     }
 
     fn steal(&mut self) -> Option<B> {
-        let lent = if self.team.inter.is_empty() {
+        let lent = if self.team.lender.inter.is_empty() {
             None
         } else {
-            self.team.inter.take(|_| None, self.port)
+            self.team.lender.inter.take(|_| None, self.port)
         };
         lent.or_else(|| self.split_own(self.team.config.steal.into()))
     }
@@ -66,10 +66,10 @@ impl<B: Bag, P: Port<Message<B>>, O: Observer> Actions<B> for EventActions<'_, B
                 None
             }
         };
-        let lent = if self.team.inter.is_empty() {
+        let lent = if self.team.lender.inter.is_empty() {
             None
         } else {
-            self.team.inter.take(portion, self.port)
+            self.team.lender.inter.take(portion, self.port)
         };
         lent.or_else(|| self.split_own(Share::Ration(thieves)))
     }

@@ -1,9 +1,8 @@
 //! The state that the workers of one place share.
 //!
 //! # Words
-//! The words of [`lifeline`](crate::lifeline), the inbox, and hints that are read without a lock
-//! once per turn: `thieves`, `stealing` and `announced`, written under the protocol's lock;
-//! `grain`, written under the tuner's.
+//! The words of [`lifeline`](crate::lifeline) and of the part that serves other places (`lender`), and a hint that is read
+//! without a lock once per turn: `grain`, written under the tuner's.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -26,15 +25,18 @@
 //! The protocol's, the tuner's, a reserve's (model `tuned_loot`).
 
 mod actions;
+mod lender;
+#[cfg(feature = "wire")]
+mod serve;
 
-use crate::deque::Inbox;
 use crate::glb::{Bag, Config, Fairness, Grain, Message, Meter, Observer, Protocol, Tally};
 use crate::grain::{Gauge, Log, Sample, Tuner};
 use crate::id::{PlaceId, WorkerId};
 use crate::lifeline::{Crew, Gate, Key, Phase, Reserve};
-use crate::port::Port;
+use crate::port::{Port, Spin};
 use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Lock, Ordering};
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
+pub(crate) use lender::Lender;
 
 /// A message and its sender.
 pub(super) type Envelope<B> = (PlaceId, Message<B>);
@@ -45,14 +47,9 @@ pub struct Team<B: Bag> {
     pub(super) shared: B::Shared,
     pub(super) crew: Crew,
     pub(super) intra: Reserve<B>,
-    pub(super) inter: Reserve<B>,
-    pub(super) inbox: Inbox<Envelope<B>>,
+    pub(super) lender: Arc<Lender<B>>,
     pub(super) gate: Gate,
     pub(super) slots: Box<[CachePadded<Slot<B>>]>,
-    protocol: CachePadded<Lock<ProtocolState>>,
-    thieves: AtomicBool,
-    stealing: AtomicBool,
-    announced: AtomicUsize,
     grain: AtomicUsize,
     tuned: Option<CachePadded<Lock<Tuned>>>,
 }
@@ -62,8 +59,6 @@ pub struct Team<B: Bag> {
 struct Tuned {
     tuner: Tuner,
     gauge: Gauge,
-    /// Requests from other places so far.
-    requests: u64,
     /// Whether the place has been without work since the last verdict.
     rested: bool,
 }
@@ -112,32 +107,21 @@ impl<B: Bag> Team<B> {
             })
         };
         let protocol = Protocol::new(here, config.places, config.lifelines, config.random_steals);
-        let thieves = protocol.place().thieves().len() > 0;
         let random = mix(config.seed.wrapping_add(u64::from(here.0))) | 1;
         Self {
             config: *config,
             shared,
             crew: Crew::new(crew),
             intra: Reserve::new(),
-            inter: Reserve::new(),
-            inbox: Inbox::new(),
+            lender: Arc::new(Lender::new(protocol, random)),
             gate: Gate::new(),
             slots: (0..crew).map(slot).collect(),
-            protocol: CachePadded::new(Lock::new(ProtocolState {
-                protocol,
-                tally: Tally::default(),
-                random,
-            })),
-            thieves: AtomicBool::new(thieves),
-            stealing: AtomicBool::new(false),
-            announced: AtomicUsize::new(usize::MAX),
             grain: AtomicUsize::new(config.grain.initial()),
             tuned: match config.grain {
                 Grain::Fixed(_) => None,
                 Grain::Tuned(tuning) => Some(CachePadded::new(Lock::new(Tuned {
                     tuner: Tuner::new(tuning, 0),
                     gauge: Gauge::default(),
-                    requests: 0,
                     rested: true,
                 }))),
             },
@@ -155,9 +139,15 @@ impl<B: Bag> Team<B> {
         self.crew_changed(port);
     }
 
+    /// Returns the part that serves other places.
+    #[cfg(feature = "wire")]
+    pub(crate) fn lender(&self) -> &Arc<Lender<B>> {
+        &self.lender
+    }
+
     /// Delivers a message to this place. Called by the transport, on any thread.
     pub fn deliver(&self, from: PlaceId, message: Message<B>, port: &impl Port<Message<B>>) {
-        self.inbox.push((from, message), port);
+        self.lender.inbox.push((from, message), port);
         self.wake_server(port);
     }
 
@@ -219,7 +209,7 @@ impl<B: Bag> Team<B> {
             fed: traffic.fed,
             split: traffic.split,
             emptied: traffic.emptied,
-            requests: tuned.requests,
+            requests: self.lender.requests(),
             utilization,
             sample,
         };
@@ -237,8 +227,8 @@ impl<B: Bag> Team<B> {
     pub(super) fn is_news(&self, bound: Key, port: &impl Port<Message<B>>) -> bool {
         match bound {
             // ORDERING: Relaxed, a hint: callers that act on it acquire the protocol's lock.
-            Key::Word(bound) => bound < self.announced.load(Ordering::Relaxed),
-            Key::Wide(bound) => bound < self.protocol.lock(port).protocol.announced(),
+            Key::Word(bound) => bound < self.lender.announced.load(Ordering::Relaxed),
+            Key::Wide(bound) => bound < self.lender.protocol.lock(port).protocol.announced(),
         }
     }
 
@@ -260,13 +250,13 @@ impl<B: Bag> Team<B> {
     #[inline]
     pub(super) fn has_thieves(&self) -> bool {
         // ORDERING: Relaxed, a hint: callers that act on it acquire the protocol's lock.
-        self.thieves.load(Ordering::Relaxed)
+        self.lender.thieves.load(Ordering::Relaxed)
     }
 
     /// Whether the place was searching for work recently; a hint.
     pub(super) fn is_stealing(&self) -> bool {
         // ORDERING: Relaxed: for the times only.
-        self.stealing.load(Ordering::Relaxed)
+        self.lender.stealing.load(Ordering::Relaxed)
     }
 
     /// Whether the workers set work aside for other places. A single worker that serves messages
@@ -290,8 +280,8 @@ impl<B: Bag> Team<B> {
         port: &impl Port<Message<B>>,
     ) {
         let (from, message) = envelope;
-        if let (Message::Request { .. }, Some(tuned)) = (&message, &self.tuned) {
-            tuned.lock(port).requests += 1;
+        if let Message::Request { .. } = message {
+            self.lender.count_request();
         }
         let served = self.with_protocol(own, me, meter, port, |protocol, out| {
             out.tally.on_receive(&message);
@@ -328,7 +318,7 @@ impl<B: Bag> Team<B> {
             if !self.crew.is_dry() {
                 return false;
             }
-            if !self.intra.is_empty() || !self.inter.is_empty() {
+            if !self.intra.is_empty() || !self.lender.inter.is_empty() {
                 let claimed = self.crew.claim(me);
                 debug_assert_eq!(
                     claimed,
@@ -354,7 +344,7 @@ impl<B: Bag> Team<B> {
         port: &P,
         act: impl FnOnce(&mut Protocol, &mut EventActions<'_, B, P, O>) -> R,
     ) -> R {
-        let mut state = self.protocol.lock(port);
+        let mut state = self.lender.protocol.lock(port);
         let ProtocolState {
             protocol,
             tally,
@@ -378,59 +368,37 @@ impl<B: Bag> Team<B> {
         if was_quiet && protocol.place().phase() == Phase::Quiet {
             tally.unasked += tally.begun() - begun;
         }
-        self.publish(protocol);
+        self.lender.publish(protocol);
         result
-    }
-
-    /// Writes the hints that are read without the protocol's lock, which the caller holds.
-    fn publish(&self, protocol: &Protocol) {
-        let place = protocol.place();
-        let is_stealing = matches!(place.phase(), Phase::Stealing { .. });
-        set(&self.thieves, place.thieves().len() > 0);
-        set(&self.stealing, is_stealing);
-        // For bounds that fit into a word; others are compared with the protocol's.
-        let announced = usize::try_from(protocol.announced()).unwrap_or(usize::MAX);
-        // ORDERING: Relaxed both ways, a hint written under the protocol's lock (see set).
-        if self.announced.load(Ordering::Relaxed) != announced {
-            // ORDERING: Relaxed, as for the load.
-            self.announced.store(announced, Ordering::Relaxed);
-        }
     }
 
     /// Returns the statistics of the place, and all remaining bags, empty or not.
     pub fn into_parts(self) -> (Tally, Vec<B>) {
         let grain = self.grain();
-        let in_flight =
-            self.inbox
-                .into_inner()
-                .into_iter()
-                .filter_map(|(_, message)| match message {
-                    Message::Loot(loot) => Some(loot),
-                    Message::Answer(loot) => loot,
-                    Message::Request { .. } | Message::Report(_) | Message::Bound(_) => None,
-                });
+        let Lender {
+            inter,
+            inbox,
+            protocol,
+            ..
+        } = &*self.lender;
+        let arrived = core::iter::from_fn(|| inbox.pop(&Spin));
+        let in_flight = arrived.filter_map(|(_, message)| match message {
+            Message::Loot(loot) => Some(loot),
+            Message::Answer(loot) => loot,
+            Message::Request { .. } | Message::Report(_) | Message::Bound(_) => None,
+        });
         let slots = self
             .slots
             .into_vec()
             .into_iter()
             .filter_map(|slot| slot.into_inner().bag.into_inner());
         let (intra, reserve) = self.intra.into_inner();
-        let (inter, _) = self.inter.into_inner();
+        let inter = inter.take(|_| None, &Spin);
         let bags = slots.chain(intra).chain(inter).chain(in_flight).collect();
-        let mut tally = CachePadded::into_inner(self.protocol).into_inner().tally;
+        let mut tally = protocol.lock(&Spin).tally;
         tally.grain = grain;
         tally.reserve = reserve;
         (tally, bags)
-    }
-}
-
-/// Writes a hint, under the protocol's lock, if it changes: every worker reads that line in every
-/// turn.
-fn set(hint: &AtomicBool, value: bool) {
-    // ORDERING: Relaxed both ways: callers that act on the hint acquire the lock.
-    if hint.load(Ordering::Relaxed) != value {
-        // ORDERING: Relaxed, as for the load.
-        hint.store(value, Ordering::Relaxed);
     }
 }
 

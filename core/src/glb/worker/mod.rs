@@ -181,7 +181,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     }
 
     fn start(&mut self) -> Step {
-        if !self.team.inbox.is_empty() {
+        if !self.team.lender.inbox.is_empty() {
             // This worker may have been woken for that message: pass the wake-up on.
             self.team.wake_server(&self.port);
         }
@@ -242,7 +242,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
 
     #[inline]
     fn feed_inter(&mut self) -> Step {
-        if self.team.lends() && self.team.inter.is_empty() && self.is_splittable() {
+        if self.team.lends() && self.team.lender.inter.is_empty() && self.is_splittable() {
             return self.divide(Pile::Inter, self.team.config.steal.into());
         }
         self.answer()
@@ -277,7 +277,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     #[inline]
     fn answer(&mut self) -> Step {
         let team = self.team;
-        if team.has_thieves() && (self.is_splittable() || !team.inter.is_empty()) {
+        if team.has_thieves() && (self.is_splittable() || !team.lender.inter.is_empty()) {
             self.enter(State::Distributing);
             if let Some(bag) = &mut self.bag {
                 team.surplus(bag, self.me, &mut self.meter, &self.port);
@@ -315,7 +315,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     /// Serves messages, or lets them be served, while this worker has work.
     #[inline]
     fn let_serve(&mut self) -> Step {
-        if !self.team.inbox.is_empty() {
+        if !self.team.lender.inbox.is_empty() {
             match self.team.config.fairness {
                 Fairness::Inline => {
                     let mut own = self.bag.take();
@@ -338,10 +338,10 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
 
     /// Serves one message, if there is one.
     fn serve(&mut self, own: Option<&mut B>) -> bool {
-        if self.team.inbox.is_empty() {
+        if self.team.lender.inbox.is_empty() {
             return false;
         }
-        let envelope = self.team.inbox.pop(&self.port);
+        let envelope = self.team.lender.inbox.pop(&self.port);
         // After the pop, so that loot is received later than it was sent.
         self.enter(State::Probing);
         let served = envelope.is_some();
@@ -407,7 +407,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
         if let Some(bound) = self.news() {
             return self.announce_bound(bound, Next::Turn);
         }
-        let Team { intra, inter, .. } = self.team;
+        let (intra, inter) = (&self.team.intra, &self.team.lender.inter);
         self.next = if !intra.is_empty() {
             Next::Take(Pile::Intra)
         } else if !inter.is_empty() {
@@ -427,7 +427,9 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
                 put(&mut self.bag, work);
                 Next::Turn
             }
-            None if pile == Pile::Intra && !self.team.inter.is_empty() => Next::Take(Pile::Inter),
+            None if pile == Pile::Intra && !self.team.lender.inter.is_empty() => {
+                Next::Take(Pile::Inter)
+            }
             None => Next::Leave,
         };
         Step::Took(pile)
@@ -471,7 +473,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     fn reserve(&self, pile: Pile) -> &'a Reserve<B> {
         match pile {
             Pile::Intra => &self.team.intra,
-            Pile::Inter => &self.team.inter,
+            Pile::Inter => &self.team.lender.inter,
         }
     }
 

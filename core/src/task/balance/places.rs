@@ -1,10 +1,14 @@
 //! The places of one balanced computation, in the memory that the workers of a pool share.
 
+#[cfg(feature = "wire")]
+use crate::glb::Lender;
 use crate::glb::{Bag, Config, Message, Team};
 use crate::id::{PlaceId, WorkerId};
 use crate::port::{Clock, Host, Relax, Transport, Unpark, Unwind};
 use crate::sync::{AtomicBool, Lock, Ordering};
 use alloc::boxed::Box;
+#[cfg(feature = "wire")]
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
@@ -150,6 +154,12 @@ impl<'p, B: Bag, P: Host, X: Elsewhere<B>> Places<'p, B, P, X> {
             });
         }
         has_news
+    }
+
+    /// Returns what other processes reach of the places here.
+    #[cfg(feature = "wire")]
+    pub(super) fn lenders(&self) -> impl Iterator<Item = Arc<Lender<B>>> {
+        self.teams.iter().map(|team| Arc::clone(team.lender()))
     }
 
     pub(super) fn elsewhere(&self) -> &X {

@@ -1,10 +1,13 @@
 //! What has arrived for the places of this rank.
 
+use super::lending::Lending;
 use super::message::RankMessage;
+use crate::collective::Counts;
 use crate::deque::Inbox;
+use crate::glb::{Bag, Message};
 use crate::id::{PlaceId, Rank};
 use crate::port::Spin;
-use crate::sync::Lock;
+use crate::sync::{AtomicUsize, Lock, Ordering};
 use crate::wire::{Error, Garbled, Portable, Receiver, unpack};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -14,9 +17,13 @@ use core::task::Waker;
 pub(super) type Arrived<B> = (PlaceId, PlaceId, RankMessage<B>);
 
 /// Filled by the thread that uses the link, emptied by the tasks of the computation.
-#[derive(Debug)]
-pub(super) struct Mailbox<B> {
+pub(super) struct Mailbox<B: Bag + Portable + 'static> {
     arrived: Inbox<Arrived<B>>,
+    /// Messages between places that were sent to other ranks, and those processed of other ranks.
+    sent: AtomicUsize,
+    processed: AtomicUsize,
+    /// Serves requests that wait here, while there are workers.
+    lending: Lock<Option<Lending<B>>>,
     failure: Lock<Option<Error>>,
     /// The losses of other ranks than the first, in order.
     losses: Lock<Vec<Error>>,
@@ -40,10 +47,13 @@ impl Reader {
     }
 }
 
-impl<B> Default for Mailbox<B> {
+impl<B: Bag + Portable + 'static> Default for Mailbox<B> {
     fn default() -> Self {
         Self {
             arrived: Inbox::new(),
+            sent: AtomicUsize::new(0),
+            processed: AtomicUsize::new(0),
+            lending: Lock::new(None),
             failure: Lock::new(None),
             losses: Lock::new(Vec::new()),
             reader: Lock::new(Reader::default()),
@@ -51,7 +61,72 @@ impl<B> Default for Mailbox<B> {
     }
 }
 
-impl<B> Mailbox<B> {
+impl<B: Bag + Portable + 'static> Mailbox<B> {
+    /// Counts a message between places as sent.
+    pub(super) fn count_sent(&self) {
+        // ORDERING: Relaxed: the end of the workers' scope, and the lock of `lending`, order it before the count is read.
+        self.sent.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a message between places as processed.
+    pub(super) fn count_processed(&self) {
+        // ORDERING: Relaxed: as above.
+        self.processed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the numbers of messages between places that were sent and processed. Final for those sent once the workers have
+    /// ended and nothing is lent.
+    pub(super) fn counts(&self) -> Counts {
+        Counts {
+            // ORDERING: Relaxed: as above.
+            sent: self.sent.load(Ordering::Relaxed) as u64,
+            processed: self.processed() as u64,
+        }
+    }
+
+    fn processed(&self) -> usize {
+        // ORDERING: Relaxed: as above.
+        self.processed.load(Ordering::Relaxed)
+    }
+
+    /// From now on requests that no worker serves are served by `lending`.
+    pub(super) fn lend(&self, lending: Lending<B>) {
+        *self.lending.lock(&Spin) = Some(lending);
+    }
+
+    /// Ends that.
+    pub(super) fn stop_lending(&self) {
+        let lending = self.lending.lock(&Spin).take();
+        drop(lending);
+    }
+
+    /// Serves the requests that wait since the last call, if no worker has processed anything since.
+    fn serve_overdue(&self) {
+        let mut lending = self.lending.lock(&Spin);
+        let Some(lending) = &mut *lending else {
+            return;
+        };
+        let is_waiting = !self.is_empty() || lending.has_mail();
+        if !lending.is_overdue(is_waiting.then(|| self.processed())) {
+            return;
+        }
+        let is_request = |(_, _, message): &Arrived<B>| {
+            matches!(message, RankMessage::Places(Message::Request { .. }))
+        };
+        let mut refused = Vec::new();
+        while let Some((from, to, message)) = self.arrived.pop_newest(&Spin, is_request) {
+            if let RankMessage::Places(Message::Request { lifeline }) = message {
+                match lending.serve(from, to, lifeline, || self.count_sent()) {
+                    Ok(()) => self.count_processed(),
+                    Err(_) => refused.push((from, to, message)),
+                }
+            }
+        }
+        lending.serve_delivered(|| self.count_sent());
+        // A worker refuses it.
+        refused.into_iter().for_each(|request| self.push(request));
+    }
+
     /// Registers how to wake the task that empties it, before that task looks. Both this and `wake` take the lock: either the
     /// task observes what the wake-up is for, or it is woken.
     pub(super) fn register(&self, waker: &Waker) {
@@ -111,9 +186,9 @@ impl<B> Mailbox<B> {
 }
 
 /// The end of a mailbox that the exchange fills.
-pub(super) struct Slot<B>(pub(super) Arc<Mailbox<B>>);
+pub(super) struct Slot<B: Bag + Portable + 'static>(pub(super) Arc<Mailbox<B>>);
 
-impl<B: Portable> Receiver for Slot<B> {
+impl<B: Bag + Portable + 'static> Receiver for Slot<B> {
     fn take(&self, from: PlaceId, to: PlaceId, body: &[u8]) -> Result<(), Garbled> {
         let message = unpack(body)?;
         self.0.push((from, to, message));
@@ -121,6 +196,7 @@ impl<B: Portable> Receiver for Slot<B> {
     }
 
     fn nudge(&self) {
+        self.0.serve_overdue();
         self.0.wake();
     }
 
@@ -137,29 +213,5 @@ impl<B: Portable> Receiver for Slot<B> {
         self.0.losses.lock(&Spin).push(error.clone());
         self.0.wake();
         true
-    }
-}
-
-/// The ranks of a computation as places: of each rank, its first one.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ranks {
-    pub(super) here: Rank,
-    pub(super) ranks: u32,
-    /// Places of each rank.
-    pub(super) places: u32,
-}
-
-impl Ranks {
-    pub(super) fn of(self, place: PlaceId) -> Rank {
-        Rank(place.0 / self.places)
-    }
-
-    pub(super) fn first(self, rank: Rank) -> PlaceId {
-        PlaceId(rank.0 * self.places)
-    }
-
-    pub(super) fn others(self) -> impl Iterator<Item = Rank> {
-        let here = self.here;
-        (0..self.ranks).map(Rank).filter(move |rank| *rank != here)
     }
 }

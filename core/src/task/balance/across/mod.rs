@@ -3,15 +3,19 @@
 //! | part | what it does |
 //! |---|---|
 //! | `message` | what ranks send to each other |
+//! | `lending` | requests of other ranks while all workers are in long tasks |
 //! | `mailbox` | what has arrived, from the thread that uses the link to the tasks of the computation |
 //! | `peers` | the places of other ranks, while workers run |
+//! | `ranks` | ranks as places |
 //! | `closing` | from the end of the workers to the result |
 //! | `salvage` | the results of the ranks that are left after a loss |
 
 mod closing;
+mod lending;
 mod mailbox;
 mod message;
 mod peers;
+mod ranks;
 mod salvage;
 
 use super::places::Places;
@@ -32,10 +36,11 @@ use core::future::poll_fn;
 use core::panic::Location;
 use core::task::{Context, Poll};
 use core::time::Duration;
-use mailbox::{Mailbox, Ranks, Slot};
+use mailbox::{Mailbox, Slot};
 use message::RankMessage;
 pub use message::{InClosing, Left, Part};
 use peers::{Peers, Trouble};
+use ranks::Ranks;
 
 /// What a message takes until it arrives, and how often a rank can send one, in about the same unit: only the ratio matters.
 const LATENCY: u64 = 10;
@@ -167,7 +172,7 @@ impl<P: Host> Cx<'_, '_, P> {
         }
         let seat = |(place, worker): (PlaceId, _)| (PlaceId(first + place.0), worker);
         let seats: Vec<_> = config.seats().map(seat).collect();
-        let (control, peers) = (balance.control, places.elsewhere());
+        let (control, peers) = (balance.control, places.elsewhere().lend(places.lenders()));
         let beside =
             Some(|cancelled, cx: &Context<'_>| peers.poll(&places, control, due, cancelled, cx));
         let workers = || run_workers(self, &mut balance, &B::process, &places, &seats, beside);
@@ -230,7 +235,7 @@ impl<P: Host> Cx<'_, '_, P> {
                     }
                     None if is_due => {
                         is_due = false;
-                        Ok(closing.count(peers.counts(), &mut out))
+                        Ok(closing.count(peers.mailbox().counts(), &mut out))
                     }
                     None => {
                         let cancelled = task.cancelled();
@@ -267,7 +272,7 @@ fn of_end<B: Bag + Portable + 'static, L: Link>(
     match message {
         RankMessage::Closing(message) => return Some(message),
         RankMessage::Places(message) => {
-            peers.count_processed();
+            peers.mailbox().count_processed();
             loot(message).into_iter().for_each(|bag| closing.add(bag));
         }
         RankMessage::Abandoned(why) => peers.note_abandoned(peers.ranks.of(from), why),

@@ -6,14 +6,16 @@
 //! by a panic or a cancelled scope, notifies all others, which then end with an error.
 
 use super::Ended;
-use super::mailbox::{Arrived, Mailbox, Ranks};
+use super::lending::Lending;
+use super::mailbox::{Arrived, Mailbox};
 use super::message::{Ending, Left, RankMessage};
-use crate::collective::{Branch, Counts, Stray};
+use super::ranks::Ranks;
+use crate::collective::{Branch, Stray};
 use crate::finish::Reason;
-use crate::glb::{Bag, Control, Message};
+use crate::glb::{Bag, Control, Lender, Message};
 use crate::id::{PlaceId, Rank};
 use crate::port::{Host, Link, Spin, Unwind};
-use crate::sync::{AtomicUsize, Lock, Ordering};
+use crate::sync::Lock;
 use crate::task::Cancelled;
 use crate::task::balance::places::{Elsewhere, Places};
 use crate::wire::{Attendance, Channel, Error, Exchange, Portable};
@@ -44,9 +46,6 @@ pub(super) struct Peers<'x, B: Bag + Portable + 'static, L: Link> {
     pub(super) branch: Branch,
     channel: Channel<RankMessage<B>>,
     mailbox: Arc<Mailbox<B>>,
-    /// Messages between places that were sent to other ranks, and those processed of other ranks.
-    sent: AtomicUsize,
-    processed: AtomicUsize,
     state: Lock<State<B>>,
     /// Whether this rank has its result.
     has_ended: bool,
@@ -75,8 +74,6 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
             branch,
             channel,
             mailbox,
-            sent: AtomicUsize::new(0),
-            processed: AtomicUsize::new(0),
             state: Lock::new(State {
                 has_reported: false,
                 ending: None,
@@ -108,21 +105,12 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
         &self.mailbox
     }
 
-    /// Returns the numbers of messages between places that were sent and processed. Final for those sent once the workers have
-    /// ended.
-    pub(super) fn counts(&self) -> Counts {
-        Counts {
-            // ORDERING: Relaxed: the end of the workers' scope orders them before.
-            sent: self.sent.load(Ordering::Relaxed) as u64,
-            // ORDERING: Relaxed: as above.
-            processed: self.processed.load(Ordering::Relaxed) as u64,
-        }
-    }
-
-    /// Counts a message between places as processed.
-    pub(super) fn count_processed(&self) {
-        // ORDERING: Relaxed: the end of the workers' scope orders it before the count is read.
-        self.processed.fetch_add(1, Ordering::Relaxed);
+    /// Lets requests that the workers leave waiting be served at the places of this rank.
+    pub(super) fn lend(&self, lenders: impl IntoIterator<Item = Arc<Lender<B>>>) -> &Self {
+        let sender = self.channel.sender();
+        let lending = Lending::new(self.ranks, lenders, sender);
+        self.mailbox.lend(lending);
+        self
     }
 
     pub(super) fn ending(&self) -> Option<Ending> {
@@ -159,6 +147,8 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
         port: &P,
         ended: Result<Result<T, Cancelled>, P::Payload>,
     ) -> Result<T, Ended> {
+        // What is counted as sent is final from here on.
+        self.mailbox.stop_lending();
         self.unwound(port, ended).map_err(|cancelled| {
             self.leaves(Left::Cancelled(cancelled.reason));
             Ended::Cancelled(cancelled)
@@ -286,8 +276,7 @@ impl<B: Bag + Portable + 'static, L: Link + Send> Elsewhere<B> for Peers<'_, B, 
         Self: 'a;
 
     fn send(&self, from: PlaceId, to: PlaceId, message: Message<B>) {
-        // ORDERING: Relaxed: as for the count of those processed.
-        self.sent.fetch_add(1, Ordering::Relaxed);
+        self.mailbox.count_sent();
         self.channel.send(from, to, RankMessage::Places(message));
     }
 
@@ -311,7 +300,7 @@ impl<B: Bag + Portable + 'static, L: Link + Send> Elsewhere<B> for Peers<'_, B, 
         while let Some((from, to, message)) = self.mailbox.pop() {
             match message {
                 RankMessage::Places(message) => {
-                    self.count_processed();
+                    self.mailbox.count_processed();
                     deliver(from, to, message);
                     continue;
                 }
@@ -350,12 +339,12 @@ impl<B: Bag + Portable + 'static, L: Link + Send> Elsewhere<B> for Peers<'_, B, 
 }
 
 /// That a worker looks for messages of other ranks while it computes.
-pub(super) struct Attending<'a, B, L: Link> {
+pub(super) struct Attending<'a, B: Bag + Portable + 'static, L: Link> {
     mailbox: &'a Mailbox<B>,
     _attendance: Attendance<'a, L>,
 }
 
-impl<B, L: Link> Drop for Attending<'_, B, L> {
+impl<B: Bag + Portable + 'static, L: Link> Drop for Attending<'_, B, L> {
     fn drop(&mut self) {
         self.mailbox.retire();
     }
@@ -364,6 +353,7 @@ impl<B, L: Link> Drop for Attending<'_, B, L> {
 impl<B: Bag + Portable + 'static, L: Link> Drop for Peers<'_, B, L> {
     /// Notifies the other ranks if this one leaves without a result, unless they know why.
     fn drop(&mut self) {
+        self.mailbox.stop_lending();
         let why = match self.trouble() {
             Some(Trouble::Abandoned(rank, why)) if rank == self.ranks.here => why,
             Some(Trouble::Abandoned(..) | Trouble::Wire(_)) => return,
