@@ -1,4 +1,4 @@
-//! The applications of the command `tautline`: bags of work with published or independently computed results.
+//! The applications of the command `tautline`: bags of work, and tasks with messages, with published or independently computed results.
 //!
 //! They are examples of the [balancer](tautline::glb) and measure it; programs depend on the crate [`tautline`], and on this one only for a
 //! command line: [`program`] gives them the options and results of the command.
@@ -9,6 +9,8 @@
 //! | [`nqueens`], [`pentomino`] | count the solutions of puzzles by [backtracking](tautline::backtrack) |
 //! | [`tsp`] | searches a shortest tour, with a bound that all workers share |
 //! | [`bc`] | computes the betweenness centrality of a graph |
+//! | [`stencil`] | computes heat on a plate, by tasks and messages of ranks |
+//! | [`smith_waterman`] | aligns two sequences, by tiles that wait for each other |
 //! | [`synthetic`], [`recorded`] | trees of tasks with given costs: drawn at random, recorded from a program |
 //! | [`iterations`] | loops with given times, and the policies that divide them |
 //! | [`mod@bench`] | measures barriers |
@@ -23,6 +25,8 @@ pub mod pentomino;
 pub mod program;
 mod random;
 pub mod recorded;
+pub mod smith_waterman;
+pub mod stencil;
 pub mod synthetic;
 pub mod tsp;
 pub mod uts;

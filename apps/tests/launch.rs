@@ -20,7 +20,7 @@ fn run(args: &str) -> Output {
 
 /// Runs an application, which must succeed and print one object.
 fn json(args: &str) -> Value {
-    let output = run(&format!("{args} --json --baseline none"));
+    let output = run(&format!("{args} --json"));
     let errors = text(&output.stderr);
     assert!(
         output.status.success() && errors.is_empty(),
@@ -106,7 +106,7 @@ fn files_are_written_once() {
         path(&trace),
         path(&tour)
     );
-    let found = json(&format!("tsp --cities 9 --ranks 3 {files}"));
+    let found = json(&format!("tsp --cities 9 --ranks 3 --baseline none {files}"));
     assert_eq!(found["complete"], true);
     assert!(life.text().ends_with("</html>\n"), "the picture is whole");
     serde_json::from_str::<Value>(&trace.text()).expect("the trace is whole");
@@ -131,7 +131,7 @@ fn other_ranks_have_no_files() {
 
 #[test]
 fn a_deadline_ends_all_ranks_with_an_exact_partial_result() {
-    let found = json("uts T1WL --ranks 3 --deadline 0.2");
+    let found = json("uts T1WL --ranks 3 --deadline 0.2 --baseline none");
     assert_eq!(
         (&found["complete"], &found["stopped"]),
         (&false.into(), &"deadline".into())

@@ -35,6 +35,8 @@ fn every_key_is_documented() {
         "tsp --cities 12 --workers 1",
         "bc --scale 5 --workers 1",
         "synthetic --workers 1",
+        "stencil --width 9 --height 9 --steps 3 --workers 1",
+        "sw --length 99 --workers 1 --check",
         "simulate uts D6 --places 4",
         "simulate bc --scale 5 --places 4",
         "simulate uts D6 --places 4 --vary",

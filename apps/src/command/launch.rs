@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 use tautline::Machine;
 use tautline::pinning::{Bind, Pinning, PlaceList, divided, in_order};
+use tautline::world::World;
 use tautline_process::{Error, Launch as Launcher};
 
 const EXAMPLES: &str = "\
@@ -61,6 +62,23 @@ impl Launch {
 /// Parses a number of ranks.
 pub(crate) fn ranks(text: &str) -> Result<u32, String> {
     within(text, 1..=RANKS_MAX).map(|ranks| ranks as u32)
+}
+
+/// Whether this process is to launch the `ranks` that an option requests: it is the only one of `world`.
+///
+/// # Errors
+/// Another number of ranks than were launched.
+pub(crate) fn is_launcher(ranks: Option<u32>, world: &World) -> Result<bool, Failure> {
+    match (ranks, world.ranks()) {
+        (Some(ranks), 1) if ranks > 1 => Ok(true),
+        (Some(ranks), launched) if ranks != launched => {
+            let here = world.rank();
+            Err(Failure::Usage(format!(
+                "--ranks {ranks}: this is {here} of {launched} that were launched"
+            )))
+        }
+        _ => Ok(false),
+    }
 }
 
 /// Launches this command, with its arguments, as several ranks, whose workers are to be pinned to their parts of `list`.

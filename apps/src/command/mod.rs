@@ -15,6 +15,7 @@ mod nqueens;
 mod pentomino;
 mod recorded;
 mod simulate;
+mod spmd;
 mod synthetic;
 mod topo;
 mod tsp;
@@ -38,6 +39,7 @@ EXAMPLES:
   tautline uts --life story.html     and draw where the time went
   tautline uts T1WL --deadline 10    as much of a huge one as ten seconds allow
   tautline uts --ranks 2             by two processes
+  tautline stencil --ranks 2         rows of a plate that two processes send each other
   tautline launch -n 4 -- PROGRAM    four processes of a program of one's own
   tautline simulate uts              1024 places in virtual time, on this one machine
   tautline topo                      what the runtime sees of this machine
@@ -95,6 +97,9 @@ struct Cli {
 enum Command {
     #[command(flatten)]
     Application(Chosen<Threads>),
+    Stencil(spmd::Stencil),
+    #[command(visible_alias = "sw")]
+    SmithWaterman(spmd::SmithWaterman),
     Simulate(Box<simulate::Simulate>),
     Topo(topo::Topo),
     Bench(bench::Bench),
@@ -117,6 +122,8 @@ pub(crate) fn main() -> ExitCode {
     }
     let outcome = match cli.command {
         Command::Application(application) => application.run(),
+        Command::Stencil(stencil) => stencil.run(),
+        Command::SmithWaterman(alignment) => alignment.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Topo(topo) => topo.run(),
         Command::Bench(bench) => bench.run(),

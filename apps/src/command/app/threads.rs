@@ -167,18 +167,12 @@ impl Way for Threads {
                 "--require-steals: needs --ranks of 2 or more".to_owned(),
             ));
         }
-        match (self.ranks, world.ranks()) {
-            (Some(ranks), 1) if ranks > 1 => {
+        match launch::is_launcher(self.ranks, &world)? {
+            true => {
                 self.check_alone(request)?;
-                launch::again(ranks, self.run.listed())
+                launch::again(self.ranks.unwrap_or(1), self.run.listed())
             }
-            (Some(ranks), launched) if ranks != launched => {
-                let here = world.rank();
-                Err(Failure::Usage(format!(
-                    "--ranks {ranks}: this is {here} of {launched} that were launched"
-                )))
-            }
-            _ => self.run_in(world, request),
+            false => self.run_in(world, request),
         }
     }
 }

@@ -1,0 +1,226 @@
+//! Programs whose ranks exchange messages while tasks compute: `tautline stencil`, `tautline smith-waterman`.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | [`Problem`] | what such a program implements |
+//! | [`OnRanks`] | the options of the run, on one rank or on several |
+
+mod alignment;
+mod stencil;
+
+pub(super) use alignment::SmithWaterman;
+pub(super) use stencil::Stencil;
+
+use super::balancer::{self, whole};
+use super::{Failure, Outcome, deliver, launch, number, show};
+use clap::Args;
+use std::process;
+use std::time::Instant;
+use tautline::Runtime;
+use tautline::comm::{self, Comm};
+use tautline::glb::{Config, Glb};
+use tautline::pinning::PlaceList;
+use tautline::runtime::Builder;
+use tautline::spelling::truth;
+use tautline::world::World;
+use tautline_cli::program::{Answer, Findings, interrupts};
+
+const PLACES_MAX: u64 = <Glb>::THREADS_MAX as u64;
+const WORKERS_MAX: u64 = 64;
+
+/// What the ranks compute together.
+trait Problem {
+    /// The result. It is the same on every number of ranks and workers.
+    type Solution: PartialEq;
+
+    /// The name on the command line.
+    const NAME: &'static str;
+
+    /// Returns the rows at the head of the table.
+    fn facts(&self) -> Vec<(&'static str, String)>;
+
+    /// Returns the number of cells that are computed.
+    fn cells(&self) -> u64;
+
+    /// Computes it as a rank of `comm`, and returns the result at rank 0.
+    ///
+    /// # Errors
+    /// That of a message.
+    fn across(&self, comm: &Comm, runtime: &Runtime)
+    -> Result<Option<Self::Solution>, comm::Error>;
+
+    /// Computes it on this thread, for comparison.
+    fn sequential(&self) -> Self::Solution;
+
+    /// Returns the result for display, without a verdict.
+    fn findings(&self, solution: &Self::Solution) -> Findings;
+}
+
+/// How the ranks compute, and what is printed.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Runtime")]
+#[group(skip)]
+struct OnRanks {
+    /// Processes of this machine that compute together, each with the places and workers of the other options
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = launch::ranks, allow_negative_numbers = true)]
+    ranks: Option<u32>,
+    /// Places: shares of the processors of a rank; tasks run on the workers of all [default: as few as the workers need]
+    #[arg(long, value_name = "P", env = "TAUTLINE_PLACES")]
+    #[arg(value_parser = whole::<u32, PLACES_MAX>(), allow_negative_numbers = true, hide_env_values = true)]
+    places: Option<u32>,
+    /// Workers of a place, 1 to 64 [default: the allowed processors, divided among the places]
+    #[arg(long, value_name = "W", env = "TAUTLINE_WORKERS")]
+    #[arg(value_parser = whole::<usize, WORKERS_MAX>(), allow_negative_numbers = true, hide_env_values = true)]
+    workers: Option<usize>,
+    /// Processors to pin the workers to, a list as in OMP_PLACES: cores, sockets(1), {0:4},{8:4}
+    #[arg(long, value_name = "LIST", env = "TAUTLINE_PIN")]
+    #[arg(value_parser = balancer::list, allow_hyphen_values = true, hide_env_values = true)]
+    pin: Option<PlaceList>,
+    /// Let the system move workers between processors
+    #[arg(long, env = "TAUTLINE_NO_PIN", hide_env_values = true, value_parser = truth)]
+    no_pin: bool,
+    /// Compare the result with that of a sequential program, which rank 0 runs afterwards
+    #[arg(long, help_heading = "Output")]
+    check: bool,
+    /// One JSON object instead of a table
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+impl OnRanks {
+    /// Computes the problem that `make` returns, as a rank or by ranks that this process launches; rank 0 reports the result.
+    fn run<P: Problem>(&self, make: impl FnOnce() -> Result<P, Failure>) -> Outcome {
+        let world = World::join()?;
+        let is_launcher = launch::is_launcher(self.ranks, &world)?;
+        // What is refused is refused once, before anything starts.
+        let (problem, builder) = (make()?, self.builder()?);
+        match is_launcher {
+            true => {
+                builder.plan()?;
+                launch::again(self.ranks.unwrap_or(1), self.pin.as_ref())
+            }
+            false => self.run_in(world, &problem, &builder),
+        }
+    }
+
+    fn builder(&self) -> Result<Builder, Failure> {
+        let mut builder = Builder::new();
+        if let Some(list) = &self.pin {
+            builder = balancer::pinned_to(list, builder)?;
+        }
+        if self.no_pin {
+            builder = builder.pinned(false);
+        }
+        if let Some(places) = self.places {
+            builder = builder.places(places);
+        }
+        if let Some(workers) = self.workers {
+            builder = builder.workers(workers);
+        }
+        Ok(builder)
+    }
+
+    fn run_in<P: Problem>(&self, world: World, problem: &P, builder: &Builder) -> Outcome {
+        let runtime = builder.build()?;
+        // There is no partial result to print.
+        interrupts::on_first(|| process::exit(130))?;
+        let (comm, ranks) = (world.comm(), world.ranks());
+        let started = comm.barrier(None).wait();
+        started.map_err(failure(&world))?;
+        let began = Instant::now();
+        let computed = problem.across(&comm, &runtime).map_err(failure(&world))?;
+        let seconds = began.elapsed().as_secs_f64();
+        drop((comm, world));
+        let Some(solution) = computed else {
+            return Ok(());
+        };
+        let shape = runtime.plan().balancing;
+        drop(runtime);
+        let mut findings = problem.findings(&solution);
+        if self.check {
+            findings.verdict = Some(compared(problem, &solution, &findings));
+        }
+        let answer = Answer {
+            application: P::NAME,
+            unit: "cells",
+            facts: problem.facts(),
+            findings,
+            pictures: Vec::new(),
+            tasks: problem.cells(),
+            work: problem.cells(),
+            stopped: None,
+            complete: true,
+            unverified: "not compared, --check does",
+        };
+        deliver(&match self.json {
+            true => json(&answer, ranks, &shape, seconds),
+            false => table(&answer, ranks, &shape, seconds),
+        })?;
+        answer.outcome()
+    }
+}
+
+/// Returns the table of a finished run.
+fn table(answer: &Answer, ranks: u32, shape: &Config, seconds: f64) -> String {
+    let mut rows = answer.facts.clone();
+    if ranks > 1 {
+        let ranks = format!("{ranks} processes, with these places each");
+        rows.push(("ranks", ranks));
+    }
+    rows.push(("places x workers", balancer::crews(shape)));
+    rows.extend(answer.rows());
+    rows.push(("seconds", number::seconds(seconds)));
+    rows.push(("rate", answer.spell(answer.rates(seconds))));
+    show::table(&rows)
+}
+
+/// Returns the JSON object of a finished run.
+fn json(answer: &Answer, ranks: u32, shape: &Config, seconds: f64) -> String {
+    let mut object = answer.json(answer.rates(seconds));
+    // How many there are depends on the number of ranks.
+    object.remove("tasks");
+    object.remove("tasks_per_s");
+    for (key, value) in [
+        ("cells", answer.work.into()),
+        ("seconds", seconds.into()),
+        ("ranks", ranks.into()),
+        ("places", shape.places.into()),
+        ("workers", shape.workers.into()),
+        ("smaller_places", shape.smaller.into()),
+    ] {
+        object.insert(key.to_owned(), value);
+    }
+    show::document(object)
+}
+
+/// Compares a result with that of the sequential program.
+fn compared<P: Problem>(
+    problem: &P,
+    solution: &P::Solution,
+    findings: &Findings,
+) -> Result<(), String> {
+    let expected = problem.sequential();
+    if expected == *solution {
+        return Ok(());
+    }
+    let line = |findings: &Findings| {
+        let rows = findings.rows.iter();
+        let rows = rows.map(|(name, value)| format!("{name} {value}"));
+        rows.collect::<Vec<_>>().join(", ")
+    };
+    let (found, expected) = (line(findings), line(&problem.findings(&expected)));
+    Err(format!(
+        "{}: {found}; the sequential program has {expected}",
+        P::NAME
+    ))
+}
+
+/// Returns the failure of a rank whose message has failed.
+fn failure(world: &World) -> impl Fn(comm::Error) -> Failure {
+    let here = world.rank();
+    move |error| match error {
+        comm::Error::Wire(_) => Failure::Ranks(error.to_string()),
+        _ => Failure::Ranks(format!("{here}: {error}")),
+    }
+}
