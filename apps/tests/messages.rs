@@ -13,6 +13,7 @@ use std::fs;
 use std::process::Output;
 use tautline::comm;
 use tautline::prelude::*;
+use tautline::watch::Stalled;
 use tautline::world::{self, World};
 use tautline_cli::smith_waterman::{self, Best, Distribution, Scores, Tiles};
 use tautline_cli::stencil::{self, Heat, Plate};
@@ -20,15 +21,19 @@ use tautline_cli::stencil::{self, Heat, Plate};
 /// Ranks, and workers of each.
 const SHAPES: [(u32, usize); 7] = [(1, 1), (1, 3), (2, 1), (2, 2), (3, 1), (4, 2), (7, 1)];
 
+fn runtime(workers: usize) -> Runtime {
+    let builder = Runtime::builder().workers(workers).pinned(false);
+    // A rank that waits for another one is no mistake.
+    let built = builder.stalled(Stalled::Ignore).build();
+    built.expect("a runtime")
+}
+
 /// Runs `program` as each of `ranks` ranks, with that many workers, and returns the result of rank 0.
 fn home<T: Send>(
     (ranks, workers): (u32, usize),
     program: impl Fn(&World, &Runtime) -> Result<Option<T>, comm::Error> + Sync,
 ) -> T {
-    let results = world::loopback(ranks, |world| {
-        let runtime = Runtime::builder().workers(workers).pinned(false).build();
-        program(world, &runtime.expect("a runtime"))
-    });
+    let results = world::loopback(ranks, |world| program(world, &runtime(workers)));
     let mut results = results
         .into_iter()
         .map(|result| result.expect("no rank is lost"));
@@ -119,42 +124,51 @@ fn of_equal_alignments_the_first_one_is_found() {
     }
 }
 
-/// A rank that leaves before it has sent anything ends the others with an error; none waits for ever.
+/// Runs `program` as several ranks of which one leaves before it has sent anything: the others end with an error, as each ends
+/// when another one has.
+fn without_one(program: impl Fn(&World, &Runtime) -> Option<comm::Error> + Sync) {
+    for ranks in [2, 3, 4] {
+        for leaves in 0..ranks {
+            let left = world::loopback(ranks, |world| {
+                let runtime = runtime(1);
+                let stays = world.rank().0 != leaves;
+                stays.then(|| program(world, &runtime)).flatten()
+            });
+            for (rank, error) in (0..).zip(left) {
+                let is_error = error.is_some();
+                assert_eq!(
+                    is_error,
+                    rank != leaves,
+                    "{rank} without {leaves}: {error:?}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
-fn a_rank_that_leaves_ends_the_others() {
+fn a_rank_that_leaves_a_plate_ends_the_others() {
     let plate = Plate {
         width: 8,
         height: 40,
         steps: 1_000_000,
         seed: 1,
     };
+    without_one(|world, runtime| stencil::across(&plate, 3, &world.comm(), runtime).err());
+}
+
+#[test]
+fn a_rank_that_leaves_an_alignment_ends_the_others() {
     let (first, second) = smith_waterman::draw(400, 400, 1);
-    let tiles = Tiles {
-        first: &first,
-        second: &second,
-        scores: Scores::default(),
-        side: 20,
-        distribution: Distribution::Cyclic,
-    };
-    for ranks in [2, 3, 4] {
-        for leaves in 0..ranks {
-            let left = world::loopback(ranks, |world| {
-                let comm = world.comm();
-                let runtime = Runtime::builder().workers(1).pinned(false).build();
-                let runtime = runtime.expect("a runtime");
-                if world.rank().0 == leaves {
-                    return [None, None];
-                }
-                let plate = stencil::across(&plate, 3, &comm, &runtime);
-                let aligned = smith_waterman::across(&tiles, &comm, &runtime);
-                [plate.err(), aligned.err()]
-            });
-            for (rank, errors) in (0..).zip(left) {
-                let failed = errors.iter().flatten().count();
-                let expected = if rank == leaves { 0 } else { 2 };
-                assert_eq!(failed, expected, "{rank} without {leaves}: {errors:?}");
-            }
-        }
+    for distribution in [Distribution::Blocks, Distribution::Cyclic] {
+        let tiles = Tiles {
+            first: &first,
+            second: &second,
+            scores: Scores::default(),
+            side: 20,
+            distribution,
+        };
+        without_one(|world, runtime| smith_waterman::across(&tiles, &world.comm(), runtime).err());
     }
 }
 
@@ -257,23 +271,33 @@ fn a_table_has_the_verdict() {
     }
 }
 
-/// The others name a rank that was lost, and end.
+/// Ranks that receive from one that is lost name it; the launcher ends those that do not.
 #[test]
 fn a_killed_rank_ends_the_launch() {
-    for program in [
-        "stencil --steps 1000000000",
-        "sw --length 1000000 --tile 4096",
+    const STENCIL: &str = "stencil --steps 1000000000";
+    const ALIGNMENT: &str = "sw --length 300000 --tile 1024";
+    for (program, killed, receiver) in [
+        (STENCIL, 0, 1),
+        (STENCIL, 1, 2),
+        (STENCIL, 2, 1),
+        (ALIGNMENT, 0, 1),
+        (ALIGNMENT, 1, 2),
     ] {
-        for killed in 0..3 {
-            let launched = Launched::start(&format!("{program} --ranks 3 --workers 1"));
-            let ranks = launched.computes(3);
-            signal("-KILL", &ranks[killed]);
-            let output = launched.end();
-            let errors = text(&output.stderr);
-            assert_eq!(output.status.code(), Some(137), "{program}: {errors}");
-            let line = format!("rank {killed}: ended by signal 9 (SIGKILL)");
-            assert!(errors.contains(&line), "{program}: {errors}");
-            assert!(output.stdout.is_empty(), "{program}");
+        let launched = Launched::start(&format!("{program} --ranks 3 --workers 1"));
+        let ranks = launched.computes(3);
+        signal("-KILL", &ranks[killed]);
+        let output = launched.end();
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(137), "{program}: {errors}");
+        assert!(output.stdout.is_empty(), "{program}");
+        assert_eq!(errors.lines().count(), 3, "{program}: {errors}");
+        for line in [
+            format!("rank {killed}: ended by signal 9 (SIGKILL)"),
+            format!("rank {receiver}: tautline: rank {receiver}: "),
+        ] {
+            let mut lines = errors.lines();
+            let is_there = lines.any(|found| found.starts_with(&line));
+            assert!(is_there, "{program}, {line}: {errors}");
         }
     }
 }

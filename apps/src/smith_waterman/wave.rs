@@ -223,9 +223,13 @@ impl<'a> Wave<'a> {
         left: Result<&[i32], &Error>,
         cx: &mut Cx<'s, '_>,
     ) {
-        let (above, left) = match (above, left) {
-            (Ok(above), Ok(left)) => (above, left),
-            (Err(error), _) | (_, Err(error)) => return self.fail(at, error),
+        // Tiles whose edges are there are not computed either: this rank has nothing to find any more.
+        let failed = self.error();
+        let (above, left) = match (above, left, &failed) {
+            (Ok(above), Ok(left), None) => (above, left),
+            (Err(error), _, _) | (_, Err(error), _) | (_, _, Some(error)) => {
+                return self.fail(at, error);
+            }
         };
         let Tiles { scores, side, .. } = *self.tiles;
         let column = self.columns[at.column];
@@ -269,6 +273,12 @@ impl<'a> Wave<'a> {
         if let Ok(best) = &mut *best {
             *best = best.or(found);
         }
+    }
+
+    /// Returns the first error.
+    fn error(&self) -> Option<Error> {
+        let best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
+        best.as_ref().err().cloned()
     }
 
     fn failed(&self, error: &Error) {

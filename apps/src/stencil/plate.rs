@@ -61,10 +61,14 @@ pub(super) fn relax(above: &[f64], own: &[f64], below: &[f64], out: &mut [f64]) 
         return;
     }
     out[last] = mean(last, at(last - 1), 0.0);
-    let outer = above[1..].iter().zip(&below[1..]);
-    let inner = own.windows(3).zip(outer);
-    for (out, (own, (above, below))) in out[1..].iter_mut().zip(inner) {
-        *out = ((above + below) + (own[0] + own[2])) * 0.25;
+    // Slices of one length, so that no access is checked and several columns are computed at once.
+    let (left, right) = (&own[..last - 1], &own[2..]);
+    let (above, below) = (&above[1..last], &below[1..last]);
+    let rows = above.iter().zip(below);
+    let columns = left.iter().zip(right);
+    let out = out[1..last].iter_mut();
+    for ((out, (above, below)), (left, right)) in out.zip(rows).zip(columns) {
+        *out = ((above + below) + (left + right)) * 0.25;
     }
 }
 

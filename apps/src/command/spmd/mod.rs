@@ -22,6 +22,7 @@ use tautline::glb::{Config, Glb};
 use tautline::pinning::PlaceList;
 use tautline::runtime::Builder;
 use tautline::spelling::truth;
+use tautline::watch::Stalled;
 use tautline::world::World;
 use tautline_cli::program::{Answer, Findings, interrupts};
 
@@ -100,7 +101,7 @@ impl OnRanks {
                 builder.plan()?;
                 launch::again(self.ranks.unwrap_or(1), self.pin.as_ref())
             }
-            false => self.run_in(world, &problem, &builder),
+            false => self.run_in(world, &problem, builder),
         }
     }
 
@@ -121,7 +122,12 @@ impl OnRanks {
         Ok(builder)
     }
 
-    fn run_in<P: Problem>(&self, world: World, problem: &P, builder: &Builder) -> Outcome {
+    fn run_in<P: Problem>(&self, world: World, problem: &P, builder: Builder) -> Outcome {
+        let builder = match world.ranks() {
+            1 => builder,
+            // A rank all of whose tasks wait for another rank is no mistake.
+            _ => builder.stalled(Stalled::Ignore),
+        };
         let runtime = builder.build()?;
         // There is no partial result to print.
         interrupts::on_first(|| process::exit(130))?;
