@@ -193,12 +193,15 @@ mod tests {
             steps: 0,
             seed: 1,
         };
-        let cells = plate.first(0..8);
+        let mut cells = plate.first(0..8);
+        assert_eq!(plate.first(3..8), cells[15..]);
+        // The greatest is in the first part.
+        cells[2] = 1.5;
         let mut part = Part::of(0, &cells[..15], 5);
         part.append(Part::of(3, &cells[15..], 5));
         assert_eq!(part, Part::of(0, &cells, 5));
         // Rows in another place are another plate.
         assert_ne!(Part::of(1, &cells, 5).heat().checksum, part.heat().checksum);
-        assert_eq!(plate.first(3..8), cells[15..]);
+        assert_eq!(part.heat().max, 1.5);
     }
 }
