@@ -64,6 +64,12 @@ impl Tiles<'_> {
         part(self.second, column, self.side)
     }
 
+    /// Returns the tag of the edge to the left of a tile. Each has its own: a tile may send its right column before the tile above has
+    /// sent that of its own.
+    fn tag(&self, row: usize, column: usize) -> Tag {
+        Tag((row * self.columns() + column) as u32)
+    }
+
     fn owner(&self, column: usize, comm: &Comm) -> Rank {
         let ranks = comm.ranks() as usize;
         self.distribution.owner(column, self.columns(), ranks)
@@ -147,11 +153,11 @@ impl<'a> Wave<'a> {
             .collect();
         let above = (0..(rows + 1) * own.len()).map(|_| Ddf::new()).collect();
         let mut left = Vec::with_capacity(rows * own.len());
-        for _ in 0..rows {
-            // The rows of a column come in their order, which is that of these receives.
+        for row in 0..rows {
             left.extend(own.iter().map(|&column| match column.checked_sub(1) {
                 Some(before) if owner(before) != comm.rank() => {
-                    Left::Elsewhere(comm.irecv(cx.hold(), owner(before), Tag(column as u32)))
+                    let tag = tiles.tag(row, column);
+                    Left::Elsewhere(comm.irecv(cx.hold(), owner(before), tag))
                 }
                 _ => Left::Here(Ddf::new()),
             }));
@@ -237,20 +243,19 @@ impl<'a> Wave<'a> {
         let mut row = above.take();
         let (right, found) = tile(first, second, scores, &mut row, left);
         self.found(found.moved(at.row * side, column * side));
-        // Before the right column: the tile that becomes ready last is the next one of this worker, and other ranks wait for
-        // right columns.
-        self.put_above(at.below(), Edge::of(row));
         let next = column + 1;
         if next == self.tiles.columns() {
-            return;
+            return self.put_above(at.below(), Edge::of(row));
         }
         let owner = self.tiles.owner(next, self.comm);
         if owner == self.comm.rank() {
+            // The tile that becomes ready last is the next one of this worker, and other ranks wait for right columns.
+            self.put_above(at.below(), Edge::of(row));
             return self.put_left(at.right(), Edge::of(right));
         }
-        let sent = self
-            .comm
-            .isend(cx.hold(), &Bulk(right), owner, Tag(next as u32));
+        let tag = self.tiles.tag(at.row, next);
+        let sent = self.comm.isend(cx.hold(), &Bulk(right), owner, tag);
+        self.put_above(at.below(), Edge::of(row));
         cx.spawn_async(|_| async {
             if let Err(error) = sent.await {
                 self.failed(&error);
