@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tautline::Runtime;
 use tautline::comm::{Comm, Error, Request, Tag};
 use tautline::runtime::{Ddf, TaskCx};
-use tautline::world::{Bulk, Rank};
+use tautline::world::Rank;
 
 /// What rows are sent with that travel to lower rows, and to higher ones.
 const DOWN: Tag = Tag(0);
@@ -37,6 +37,8 @@ enum Side<'a> {
         rank: Rank,
         ours: Tag,
         theirs: Tag,
+        /// The memory of the rows that were sent.
+        memory: Vec<f64>,
     },
 }
 
@@ -45,8 +47,8 @@ enum Coming {
     Here(Row),
     InCell(Cell),
     Message {
-        sent: Request<()>,
-        received: Request<Bulk<f64>>,
+        sent: Request<Vec<f64>>,
+        received: Request<Vec<f64>>,
     },
 }
 
@@ -70,11 +72,18 @@ impl Side<'_> {
                 rank,
                 ours,
                 theirs,
-            } => Coming::Message {
-                // The receive first: the message finds it posted. Held, as the other rank may take its time.
-                received: comm.irecv(task.hold(), *rank, *theirs),
-                sent: comm.isend(task.hold(), &Bulk(own.to_vec()), *rank, *ours),
-            },
+                memory,
+            } => {
+                let mut row = mem::take(memory);
+                row.clear();
+                row.extend_from_slice(own);
+                let into = vec![0.0; own.len()];
+                Coming::Message {
+                    // The receive first: the message finds it posted. Held, as the other rank may take its time.
+                    received: comm.irecv_vec(task.hold(), into, *rank, *theirs),
+                    sent: comm.isend_vec(task.hold(), row, *rank, *ours),
+                }
+            }
         }
     }
 
@@ -90,8 +99,11 @@ impl Side<'_> {
                 Ok(Arc::clone(&border.row))
             }
             Coming::Message { sent, received } => {
-                let row = received.await?.value.0;
-                sent.await?;
+                let row = received.await?.value;
+                let sent = sent.await?.value;
+                if let Side::Rank { memory, .. } = self {
+                    *memory = sent;
+                }
                 Ok(Arc::new(row))
             }
         }
@@ -251,6 +263,7 @@ fn own_rows(plate: &Plate, band: usize, comm: &Comm, runtime: &Runtime) -> Resul
         rank: Rank(rank as u32),
         ours,
         theirs,
+        memory: Vec::new(),
     };
     let above = match rank {
         0 => Side::Edge(Arc::new(plate.above())),

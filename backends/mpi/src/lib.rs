@@ -21,7 +21,7 @@
 //! A rank that ends its link sends a last message to each other one, which is how those observe its loss. A rank that ends
 //! without it, killed or by `exit`, is noticed by the launcher, which ends the job.
 //!
-//! MPI has no wait that sleeps. A link that waits naps, each time for an eighth of the time since anything has moved, at most 1 ms.
+//! MPI has no wait that sleeps. A link that waits naps, each time for an eighth of the time since anything has moved, at most 4 ms.
 //!
 //! # Threads
 //! Calls of MPI are made by one thread at a time, whichever holds the link. The library must therefore grant at least

@@ -11,8 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tautline_core::port::Bell;
 
-/// The longest nap: an idle rank polls 1000 times a second.
-const LONGEST: Duration = Duration::from_millis(1);
+/// The longest nap: an idle rank polls 250 times a second, which takes less than a hundredth of a processor.
+const LONGEST: Duration = Duration::from_millis(4);
 /// The shortest nap: the system takes about as long to wake a thread.
 const SHORTEST: Duration = Duration::from_micros(40);
 /// A nap takes this part of the time since anything has moved, which a message that arrives meanwhile is late by at most.

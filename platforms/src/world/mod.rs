@@ -62,7 +62,7 @@ const FRAME: usize = 64;
 /// The ranks of a program, seen from one of them.
 ///
 /// Workers send and receive while they compute, a thread of the world while none does. That one sleeps unless there is something to
-/// do, but polls about 20 times a second, over MPI about a thousand times.
+/// do, but polls about 20 times a second, over MPI about 250 times.
 ///
 /// ```
 /// use tautline::world;

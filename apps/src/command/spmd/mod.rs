@@ -22,7 +22,6 @@ use tautline::glb::{Config, Glb};
 use tautline::pinning::PlaceList;
 use tautline::runtime::Builder;
 use tautline::spelling::truth;
-use tautline::watch::Stalled;
 use tautline::world::World;
 use tautline_cli::program::{Answer, Findings, interrupts};
 
@@ -123,12 +122,7 @@ impl OnRanks {
     }
 
     fn run_in<P: Problem>(&self, world: World, problem: &P, builder: Builder) -> Outcome {
-        let builder = match world.ranks() {
-            1 => builder,
-            // A rank all of whose tasks wait for another rank is no mistake.
-            _ => builder.stalled(Stalled::Ignore),
-        };
-        let runtime = builder.build()?;
+        let runtime = builder.world(&world).build()?;
         // There is no partial result to print.
         interrupts::on_first(|| process::exit(130))?;
         let (comm, ranks) = (world.comm(), world.ranks());
