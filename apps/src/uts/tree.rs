@@ -73,6 +73,21 @@ impl Node {
     }
 }
 
+/// For programs that send nodes: five words of state, two of padding, and the depth.
+impl From<Node> for [u32; 8] {
+    fn from(node: Node) -> Self {
+        let ([a, b, c, d, e], [f, g]) = (node.state, node.padding);
+        [a, b, c, d, e, f, g, node.depth]
+    }
+}
+
+/// The inverse; the padding is zero whatever the sixth and seventh words are.
+impl From<[u32; 8]> for Node {
+    fn from([a, b, c, d, e, _, _, depth]: [u32; 8]) -> Self {
+        Self::new([a, b, c, d, e], depth)
+    }
+}
+
 impl Tree {
     /// Prepares the tree of these parameters.
     ///
@@ -127,8 +142,7 @@ impl Tree {
     /// Returns child `index` of `node`, from 0.
     #[inline]
     pub fn child(&self, node: &Node, index: u32) -> Node {
-        let ([a, b, c, d, e], [f, g]) = (node.state, node.padding);
-        let mut block = Block::of(&[a, b, c, d, e, f, g, node.depth]);
+        let mut block = Block::of(&<[u32; 8]>::from(*node));
         block.start_at(index);
         if self.params.granularity > 1 {
             block.repeat(index, self.params.granularity - 1);
