@@ -179,9 +179,9 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// That of this repository.
-    pub(crate) fn of(table: &'static str) -> Self {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("figures");
+    /// The figures of a table in this folder.
+    pub(crate) fn of(table: &'static str, folder: &Path) -> Self {
+        let folder = folder.to_owned();
         Self { folder, table }
     }
 

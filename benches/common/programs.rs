@@ -1,6 +1,7 @@
 //! Programs of peers, as benches/peers.sh lists them.
 
 use std::path::Path;
+use std::process::Command;
 
 /// A program of a peer.
 pub(crate) struct Program {
@@ -34,4 +35,25 @@ pub(crate) fn listed(file: &Path) -> Result<Vec<Program>, String> {
         })
     };
     lines.map(program).collect()
+}
+
+impl Program {
+    /// Runs it without further words; returns the figure that it prints.
+    ///
+    /// # Errors
+    /// It cannot be run, or prints no figure: in words.
+    #[allow(
+        dead_code,
+        reason = "tables with sizes call their programs with words of their own"
+    )]
+    pub(crate) fn figure(&self) -> Result<f64, String> {
+        let mut words = self.path.split(' ');
+        let output = Command::new(words.next().unwrap_or_default())
+            .args(words)
+            .output();
+        let output = output.map_err(|error| format!("{}: {error}", self.path))?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let figure = text.trim().parse();
+        figure.map_err(|_| format!("{}: {text:?}, not a number", self.path))
+    }
 }

@@ -144,16 +144,7 @@ fn peers_of(options: &Options, row: &str, unit: &str, rounds: usize) {
     let peers = peers.unwrap_or(Ok(Vec::new()));
     let peers = peers.unwrap_or_else(|complaint| panic!("{complaint}"));
     for peer in peers.iter().filter(|peer| peer.row == row) {
-        let mut words = peer.path.split(' ');
-        let program = words.next().expect("a program");
-        let words: Vec<_> = words.collect();
-        let figure = |_| {
-            let output = Command::new(program).args(&words).output();
-            let output = output.unwrap_or_else(|error| panic!("{}: {error}", peer.path));
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            let figure = text.trim().parse::<f64>();
-            figure.unwrap_or_else(|_| panic!("{}: {text:?}, not a number", peer.path))
-        };
+        let figure = |_| peer.figure().unwrap_or_else(|why| panic!("{why}"));
         let mut figures: Vec<f64> = (0..rounds).map(figure).collect();
         figures.sort_by(f64::total_cmp);
         let (contender, median) = (&peer.contender, figures[rounds / 2]);

@@ -1,4 +1,4 @@
-//! Messages and operations of two ranks, beside the same ones by plain calls of MPI in the same run.
+//! Messages and operations of two ranks, beside the same ones by plain calls of MPI in the same processes.
 //!
 //! ```sh
 //! cargo build --release -p tautline-bench --features mpi --example messages
@@ -6,16 +6,18 @@
 //! mpirun -n 2 target/release/examples/messages --threads 4  # plain calls with MPI_THREAD_MULTIPLE
 //! ```
 //!
-//! Rounds of both alternate; each row has the medians of [`ROUNDS`].
+//! Rank 0 prints the library, then one row a line: its name, the figure of plain MPI and that of `comm`, with tabs
+//! between; each is the median of [`ROUNDS`].
 
+mod ours;
 mod plain;
 
+use clap::Parser;
 use mpi::Threading;
+use ours::Ours;
 use plain::Plain;
 use std::time::Instant;
-
-use tautline::comm::{Comm, Tag};
-use tautline::world::{Rank, World};
+use tautline::world::World;
 
 const ROUNDS: usize = 15;
 /// Operations of a round.
@@ -24,16 +26,16 @@ const OPERATIONS: usize = 2000;
 const LONG: usize = 50;
 const LONG_BYTES: usize = 1 << 20;
 
+#[derive(Parser)]
+#[command(about = "Messages and operations of two ranks, beside plain calls of MPI")]
+struct Options {
+    /// Threads of each rank that send and receive.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    threads: u32,
+}
+
 fn main() -> tautline::Result<()> {
-    let mut arguments = std::env::args().skip(1);
-    let threads = match (arguments.next().as_deref(), arguments.next()) {
-        (None, _) => 1,
-        (Some("--threads"), Some(threads)) => threads.parse().expect("a number of threads"),
-        (Some(other), _) => {
-            eprintln!("messages: {other}: only --threads N is allowed");
-            std::process::exit(2);
-        }
-    };
+    let threads = Options::parse().threads as usize;
     let level = match threads {
         1 => Threading::Serialized,
         _ => Threading::Multiple,
@@ -42,29 +44,25 @@ fn main() -> tautline::Result<()> {
     let (universe, granted) = mpi::initialize_with_threading(level).expect("MPI starts once");
     assert!(granted >= level, "the library grants {granted:?}");
     let plain = Plain::new();
-    assert_eq!(plain.ranks(), 2, "start it with two ranks: mpirun -n 2");
+    let ranks = plain.ranks();
+    if ranks != 2 {
+        eprintln!("messages: {ranks} ranks: start it with two, as in mpirun -n 2");
+        std::process::exit(2);
+    }
     let library = mpi::environment::library_version().unwrap_or_default();
     let before = rows(threads, &|row| measured(|| plain.run(row, threads)));
     let world = World::join()?;
-    let comm = world.comm();
-    let ours = rows(threads, &|row| {
-        measured(|| run(&world, &comm, row, threads))
-    });
+    let ours = Ours::new(&world);
+    let after = rows(threads, &|row| measured(|| ours.run(row, threads)));
     if world.is_home() {
-        println!("{}", library.lines().next().unwrap_or_default());
-        println!("{threads} threads a rank; medians of {ROUNDS} rounds\n");
-        println!("{:<34} {:>10} {:>10} {:>7}", "", "MPI", "comm", "ratio");
-        for ((row, mpi), (_, comm)) in before.iter().zip(&ours) {
-            let (mpi, comm) = (row.shown(*mpi), row.shown(*comm));
-            println!(
-                "{:<34} {mpi:>10.3} {comm:>10.3} {:>7.2}",
-                row.name(),
-                comm / mpi
-            );
+        println!("library\t{}", library.lines().next().unwrap_or_default());
+        for ((row, plain), (_, ours)) in before.iter().zip(&after) {
+            let [plain, ours] = [plain, ours].map(|seconds| row.shown(*seconds));
+            println!("{}\t{plain:.4}\t{ours:.4}", row.name());
         }
     }
     world.barrier()?;
-    drop((comm, world));
+    drop((ours, world));
     drop(universe);
     Ok(())
 }
@@ -126,63 +124,6 @@ fn measured(round: impl Fn()) -> f64 {
     let mut all: Vec<_> = (0..ROUNDS).map(seconds).collect();
     all.sort_by(f64::total_cmp);
     all[ROUNDS / 2]
-}
-
-/// A round by communication tasks.
-fn run(world: &World, comm: &Comm, row: Row, threads: usize) {
-    let (is_home, other) = (world.is_home(), Rank(1 - world.rank().0));
-    let done = "both ranks live";
-    match row {
-        Row::Barrier => (0..OPERATIONS).for_each(|_| drop(comm.barrier(None).wait().expect(done))),
-        Row::AllReduce => (0..OPERATIONS as u64).for_each(|number| {
-            let sum = comm.all_reduce(None, number, |a, b| a + b).wait();
-            assert_eq!(sum.expect(done).value, 2 * number);
-        }),
-        Row::RoundTrip => each(threads, &|thread| {
-            let tag = Tag(thread as u32);
-            for number in 0..(OPERATIONS / threads) as u64 {
-                if is_home {
-                    comm.send(&number, other, tag).expect(done);
-                    assert_eq!(comm.recv::<u64>(other, tag).expect(done).value, number);
-                } else {
-                    let received = comm.recv::<u64>(other, tag).expect(done).value;
-                    comm.send(&received, other, tag).expect(done);
-                }
-            }
-        }),
-        Row::Rate => each(threads, &|thread| {
-            let tag = Tag(thread as u32);
-            let count = (OPERATIONS / threads) as u64;
-            if is_home {
-                (0..count).for_each(|number| drop(comm.isend(None, &number, other, tag)));
-                assert_eq!(comm.recv::<u64>(other, tag).expect(done).value, count);
-            } else {
-                let all: Vec<_> = (0..count)
-                    .map(|_| comm.irecv::<u64>(None, other, tag))
-                    .collect();
-                tautline::comm::wait_all(all).expect(done);
-                comm.send(&count, other, tag).expect(done);
-            }
-        }),
-        Row::Bandwidth => {
-            // The same memory each time, as with plain calls.
-            let mut bytes = vec![1u8; LONG_BYTES];
-            if is_home {
-                for _ in 0..LONG {
-                    let sent = comm.isend_vec(None, bytes, other, Tag(0)).wait();
-                    bytes = sent.expect(done).value;
-                }
-                comm.recv::<u8>(other, Tag(0)).expect(done);
-            } else {
-                for _ in 0..LONG {
-                    let received = comm.irecv_vec(None, bytes, other, Tag(0)).wait();
-                    bytes = received.expect(done).value;
-                    assert_eq!(bytes.len(), LONG_BYTES);
-                }
-                comm.send(&1u8, other, Tag(0)).expect(done);
-            }
-        }
-    }
 }
 
 /// Runs `body` on as many threads, the calling one among them.

@@ -1,0 +1,123 @@
+//! Ranks over MPI beside plain calls of MPI: one command, the whole of benches/CLUSTERS.md.
+//!
+//! `benches/clusters.sh` builds this program and those that it launches with each MPI library, and runs it. It
+//! launches everything in turn, round by round, and takes medians; a ratio is the median of those of the
+//! rounds. The ranks of a launch get processors of their own, whose number is that of the processors found.
+//! `--write` stores the figures as those of this machine and renders the table of all machines.
+//!
+//! `--programs` is a folder with one folder for each library, which holds the programs `messages`, `searches`,
+//! `overlap`, `waits` and `tautline`, and the script `launch`: called with a number of ranks, a program and its
+//! arguments, it starts the ranks.
+
+mod launch;
+mod render;
+mod rows;
+mod samples;
+
+#[path = "../../common/args.rs"]
+mod args;
+#[allow(dead_code, reason = "other tables use all of it")]
+#[path = "../../common/figures.rs"]
+mod figures;
+#[allow(dead_code, reason = "other tables use all of it")]
+#[path = "../../common/machine.rs"]
+mod machine;
+#[path = "../../common/programs.rs"]
+mod programs;
+
+use args::exit;
+use clap::Parser;
+use launch::Library;
+use rows::Job;
+use samples::Samples;
+use std::path::PathBuf;
+
+/// The name of the stored table.
+const TABLE: &str = "clusters";
+
+#[derive(Parser)]
+#[command(about = "Ranks over MPI, beside plain calls of MPI")]
+struct Options {
+    /// Small trees, short waits and one round: check that everything runs.
+    #[arg(long)]
+    quick: bool,
+    /// How often each is measured.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// The folder with a folder of programs for each MPI library.
+    #[arg(long, default_value = ".")]
+    programs: PathBuf,
+    /// Jobs whose name begins with this: messages, overlap, waits, T1L, T3L.
+    #[arg(long, default_value = "")]
+    only: String,
+    /// Programs of peers, as benches/peers.sh lists them.
+    #[arg(long)]
+    peers: Option<PathBuf>,
+    #[command(flatten)]
+    stored: args::Stored,
+    /// In a launched rank: the processors of each rank, as in 0,1/2,3; runs the program on those of its own.
+    #[arg(long, hide = true, requires = "program")]
+    at: Option<String>,
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    program: Vec<String>,
+}
+
+fn main() {
+    let options = Options::parse();
+    if let Some(at) = &options.at {
+        exit(&launch::confined(at, &options.program));
+    }
+    if let Some(word) = options.program.first() {
+        exit(&format!("{word}: clusters takes options only, see --help"));
+    }
+    if !options.stored.measures(options.quick, render::document) {
+        return;
+    }
+    let libraries = launch::libraries(&options.programs).unwrap_or_else(|why| exit(&why));
+    let peers = options.peers.as_ref().map(|file| programs::listed(file));
+    let peers = peers
+        .unwrap_or(Ok(Vec::new()))
+        .unwrap_or_else(|why| exit(&why));
+    let jobs: Vec<Job> = rows::jobs(options.quick)
+        .into_iter()
+        .filter(|job| job.name.starts_with(&options.only))
+        .collect();
+    let mut all: Vec<(Library, Samples)> = libraries
+        .into_iter()
+        .map(|library| (library, Samples::default()))
+        .collect();
+    let rounds = if options.quick { 1 } else { options.rounds };
+    let mut failures = 0;
+    for round in 1..=rounds {
+        for (library, samples) in &mut all {
+            for job in &jobs {
+                if let Err(why) = job.run(library, &peers, samples) {
+                    eprintln!("{}/{}: {why}", library.name, job.row());
+                    failures += 1;
+                }
+            }
+        }
+        eprintln!("round {round} of {rounds} done");
+    }
+    for (library, samples) in &all {
+        let conditions = format!(
+            "{}; {}; median of {rounds}{}",
+            samples.library(),
+            machine::conditions(),
+            built()
+        );
+        options.stored.report(
+            &conditions,
+            samples.records(&library.name),
+            render::document,
+        );
+    }
+    if failures > 0 {
+        exit(&format!("{failures} launches failed"));
+    }
+}
+
+/// What a program that was carried to another machine was built from.
+fn built() -> String {
+    option_env!("CLUSTERS_BUILT").map_or(String::new(), |built| format!("; built from {built}"))
+}

@@ -1,0 +1,157 @@
+//! The table in Markdown.
+
+use crate::figures::{Figures, Record, digits};
+use crate::rows::{EFFICIENCY, PUBLISHED, bound};
+use std::fmt::Write;
+
+const HEAD: &str = "# Messages, operations and searches over MPI
+
+```sh
+benches/clusters.sh OUT --write
+```
+
+builds with each MPI library that is installed, launches everything in turn, replaces what `benches/figures/MACHINE/clusters.tsv` holds on
+the machine that it runs on, and renders this file from the figures of all machines. Medians; a difference or a ratio is the median of
+those of the rounds, each of which has both figures taken right after each other. Each rank has processors of its own: half of them, in a
+search one for each worker.
+";
+
+/// The whole of benches/CLUSTERS.md.
+pub(crate) fn document(machines: &[&Figures], notes: &str) -> String {
+    let mut out = HEAD.to_owned();
+    for figures in machines {
+        _ = write!(out, "\n## {}\n\n", figures.machine);
+        for conditions in figures.runs.values() {
+            _ = writeln!(out, "- {conditions}");
+        }
+        pairs(&mut out, figures);
+        searches(&mut out, figures);
+    }
+    if !notes.is_empty() {
+        _ = write!(out, "\n{notes}");
+    }
+    out
+}
+
+/// What was measured on which machine, with which library, and when.
+fn source(figures: &Figures, record: &Record) -> String {
+    let conditions = figures.runs.get(&record.run).map_or("", |text| text);
+    let mut parts = conditions.split("; ");
+    let (library, date) = (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    );
+    let date = date.split(',').next().unwrap_or_default();
+    let machine = figures.machine.split(',').next().unwrap_or_default();
+    format!("{machine} | {library} | {date}")
+}
+
+fn verdict(holds: Option<bool>) -> &'static str {
+    match holds {
+        Some(true) => "yes",
+        Some(false) => "**NO**",
+        None => "",
+    }
+}
+
+/// Rows with a figure of plain MPI.
+fn pairs(out: &mut String, figures: &Figures) {
+    _ = writeln!(
+        out,
+        "\n| what | ranks x threads | MPI | Tautline | judged by | bound | met | machine | library | date |"
+    );
+    _ = writeln!(out, "|---|---|---|---|---|---|---|---|---|---|");
+    for plain in figures
+        .records
+        .iter()
+        .filter(|record| record.contender == "MPI")
+    {
+        let Some(ours) = figures.find(&plain.row, "Tautline") else {
+            continue;
+        };
+        let mut parts = plain.row.splitn(3, '/');
+        let (_, place, what) = (
+            parts.next(),
+            parts.next().unwrap_or_default(),
+            parts.next().unwrap_or_default(),
+        );
+        let threads = place
+            .split('x')
+            .nth(1)
+            .and_then(|threads| threads.parse().ok())
+            .unwrap_or(1);
+        let bound = bound(what, threads);
+        let judged = ours.beside.unwrap_or(f64::NAN);
+        let [mpi, own] = [plain, ours].map(|record| digits(record.median().unwrap_or(f64::NAN), 3));
+        let (limit, met) = (bound.text(), verdict(bound.holds(judged)));
+        let (judged, source) = (digits(judged, 3), source(figures, ours));
+        _ = writeln!(
+            out,
+            "| {what} | {place} | {mpi} | {own} | {judged} | {limit} | {met} | {source} |"
+        );
+    }
+}
+
+/// Rows of one tree.
+fn searches(out: &mut String, figures: &Figures) {
+    _ = writeln!(
+        out,
+        "\n| tree | ranks x workers | program | million nodes/s | by processors x sequential | failed steals | overhead | search | bound | met | machine | library | date |"
+    );
+    _ = writeln!(out, "|---|---|---|---|---|---|---|---|---|---|---|---|---|");
+    let mut rows: Vec<&str> = Vec::new();
+    for record in figures
+        .records
+        .iter()
+        .filter(|record| record.contender == "sequential")
+    {
+        if !rows.contains(&&*record.row) {
+            rows.push(&record.row);
+        }
+    }
+    for row in rows {
+        let mut parts = row.splitn(3, '/');
+        let (_, place, tree) = (
+            parts.next(),
+            parts.next().unwrap_or_default(),
+            parts.next().unwrap_or_default(),
+        );
+        let ours = figures.find(row, "Tautline").and_then(Record::median);
+        for record in figures.of(row) {
+            let contender = &record.contender;
+            let rate = record.median().unwrap_or(f64::NAN);
+            let detail = |what: &str, times: f64, unit: &str| {
+                let row = format!("{row}/{what}");
+                let detail = figures.find(&row, contender).and_then(Record::median);
+                detail.map_or(String::new(), |value| {
+                    format!("{}{unit}", digits(times * value, 3))
+                })
+            };
+            let (limit, holds) = match &**contender {
+                "Tautline" => (
+                    format!("{EFFICIENCY} of processors x sequential"),
+                    record.beside.map(|share| share >= EFFICIENCY),
+                ),
+                name if name.contains("UTS") => (
+                    format!("Tautline at {PUBLISHED} times"),
+                    ours.map(|ours| ours >= PUBLISHED * rate),
+                ),
+                _ => (String::new(), None),
+            };
+            let share = record
+                .beside
+                .map_or(String::new(), |share| format!("{share:.3}"));
+            let rate = digits(rate / 1e6, 3);
+            let [failed, overhead, search] = [
+                detail("failed", 1.0, ""),
+                detail("overhead", 100.0, " %"),
+                detail("search", 100.0, " %"),
+            ];
+            let (met, source) = (verdict(holds), source(figures, record));
+            _ = writeln!(
+                out,
+                "| {tree} | {place} | {contender} | {rate} | {share} | {failed} | {overhead} | {search} | {limit} | {met} | {source} |"
+            );
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The figures of all rounds.
+
+use crate::figures::{Record, Value};
+use crate::rows::Bound;
+
+/// One contender of one row, in the order of the table.
+struct Sample {
+    row: String,
+    contender: String,
+    figures: Vec<f64>,
+    /// By the figure that it is judged by, a round.
+    judged: Vec<f64>,
+}
+
+/// The figures of one library.
+#[derive(Default)]
+pub(crate) struct Samples {
+    all: Vec<Sample>,
+    library: String,
+}
+
+impl Samples {
+    /// The library, as it calls itself.
+    pub(crate) fn library(&self) -> &str {
+        &self.library
+    }
+
+    /// Stores how the library calls itself: its name and version.
+    pub(crate) fn set_library(&mut self, name: &str) {
+        let end = name.find([',', '\t', ';']).unwrap_or(name.len());
+        name[..end].trim().clone_into(&mut self.library);
+    }
+
+    /// Adds a figure of this round.
+    pub(crate) fn add(&mut self, row: &str, contender: &str, figure: f64, judged: Option<f64>) {
+        let is_it = |known: &Sample| known.row == row && known.contender == contender;
+        let at = self.all.iter().position(is_it).unwrap_or_else(|| {
+            self.all.push(Sample {
+                row: row.into(),
+                contender: contender.into(),
+                figures: Vec::new(),
+                judged: Vec::new(),
+            });
+            self.all.len() - 1
+        });
+        self.all[at].figures.push(figure);
+        self.all[at].judged.extend(judged);
+    }
+
+    /// Adds ours and plain MPI's figure of this round.
+    pub(crate) fn add_pair(&mut self, row: &str, [plain, ours]: [f64; 2], bound: Bound) {
+        self.add(row, "MPI", plain, None);
+        self.add(row, "Tautline", ours, Some(bound.judged(plain, ours)));
+    }
+
+    /// The records of the table, whose rows begin with the name of the library's folder.
+    pub(crate) fn records(&self, library: &str) -> Vec<Record> {
+        let record = |sample: &Sample| {
+            let figures = sorted(&sample.figures);
+            let middle = figures[figures.len() / 2];
+            let judged = sorted(&sample.judged);
+            Record {
+                row: format!("{library}/{}", sample.row),
+                contender: sample.contender.clone(),
+                value: Value::Spread([figures[0], middle, figures[figures.len() - 1]]),
+                counted: Some([figures.len(); 2]),
+                beside: judged.get(judged.len() / 2).copied(),
+                run: 0,
+            }
+        };
+        self.all.iter().map(record).collect()
+    }
+}
+
+fn sorted(figures: &[f64]) -> Vec<f64> {
+    let mut figures = figures.to_vec();
+    figures.sort_by(f64::total_cmp);
+    figures
+}

@@ -1,0 +1,85 @@
+//! The same rounds by communication tasks.
+
+use crate::{LONG, LONG_BYTES, OPERATIONS, Row, each};
+use tautline::comm::{Comm, Tag, wait_all};
+use tautline::world::{Rank, World};
+
+const DONE: &str = "both ranks live";
+
+pub(crate) struct Ours {
+    comm: Comm,
+    is_home: bool,
+    other: Rank,
+}
+
+impl Ours {
+    pub(crate) fn new(world: &World) -> Self {
+        Self {
+            comm: world.comm(),
+            is_home: world.is_home(),
+            other: Rank(1 - world.rank().0),
+        }
+    }
+
+    /// A round.
+    pub(crate) fn run(&self, row: Row, threads: usize) {
+        match row {
+            Row::Barrier => {
+                (0..OPERATIONS).for_each(|_| drop(self.comm.barrier(None).wait().expect(DONE)))
+            }
+            Row::AllReduce => (0..OPERATIONS as u64).for_each(|number| {
+                let sum = self.comm.all_reduce(None, number, |a, b| a + b).wait();
+                assert_eq!(sum.expect(DONE).value, 2 * number);
+            }),
+            Row::RoundTrip => each(threads, &|thread| self.ping_pong(thread, threads)),
+            Row::Rate => each(threads, &|thread| self.one_way(thread, threads)),
+            Row::Bandwidth => self.long(),
+        }
+    }
+
+    fn ping_pong(&self, thread: usize, threads: usize) {
+        let (comm, other, tag) = (&self.comm, self.other, Tag(thread as u32));
+        for number in 0..(OPERATIONS / threads) as u64 {
+            if self.is_home {
+                comm.send(&number, other, tag).expect(DONE);
+                assert_eq!(comm.recv::<u64>(other, tag).expect(DONE).value, number);
+            } else {
+                let received = comm.recv::<u64>(other, tag).expect(DONE).value;
+                comm.send(&received, other, tag).expect(DONE);
+            }
+        }
+    }
+
+    fn one_way(&self, thread: usize, threads: usize) {
+        let (comm, other, tag) = (&self.comm, self.other, Tag(thread as u32));
+        let count = (OPERATIONS / threads) as u64;
+        if self.is_home {
+            (0..count).for_each(|number| drop(comm.isend(None, &number, other, tag)));
+            assert_eq!(comm.recv::<u64>(other, tag).expect(DONE).value, count);
+        } else {
+            let all = (0..count).map(|_| comm.irecv::<u64>(None, other, tag));
+            wait_all(all.collect::<Vec<_>>()).expect(DONE);
+            comm.send(&count, other, tag).expect(DONE);
+        }
+    }
+
+    fn long(&self) {
+        let (comm, other) = (&self.comm, self.other);
+        // The same memory each time, as with plain calls.
+        let mut bytes = vec![1u8; LONG_BYTES];
+        if self.is_home {
+            for _ in 0..LONG {
+                let sent = comm.isend_vec(None, bytes, other, Tag(0)).wait();
+                bytes = sent.expect(DONE).value;
+            }
+            comm.recv::<u8>(other, Tag(0)).expect(DONE);
+        } else {
+            for _ in 0..LONG {
+                let received = comm.irecv_vec(None, bytes, other, Tag(0)).wait();
+                bytes = received.expect(DONE).value;
+                assert_eq!(bytes.len(), LONG_BYTES);
+            }
+            comm.send(&1u8, other, Tag(0)).expect(DONE);
+        }
+    }
+}
