@@ -85,6 +85,8 @@ export OPAL_PREFIX="$here/mpi" OPAL_LIBDIR="$here/mpi/lib" OPAL_PKGLIBDIR="$here
 export OPAL_PKGDATADIR="$here/mpi/share/openmpi"
 # Open MPI starts nothing as root, which a container often is, without these.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# Its help files are not carried.
+export PMIX_MCA_pcompress_base_silence_warning=1
 # Ranks are put on their processors by what they start; with more ranks than slots they would yield when idle.
 exec timeout 600 orterun -n "$ranks" --host "localhost:$(nproc)" --oversubscribe --bind-to none \
     --mca plm isolated --mca btl self,vader --mca pml ob1 "$@"

@@ -9,6 +9,7 @@
 //! `overlap`, `waits` and `tautline`, and the script `launch`: called with a number of ranks, a program and its
 //! arguments, it starts the ranks.
 
+mod bounds;
 mod launch;
 mod render;
 mod rows;

@@ -1,7 +1,7 @@
 //! The table in Markdown.
 
+use crate::bounds::{EFFICIENCY, PUBLISHED, bound};
 use crate::figures::{Figures, Record, digits};
-use crate::rows::{EFFICIENCY, PUBLISHED, bound};
 use std::fmt::Write;
 
 const HEAD: &str = "# Messages, operations and searches over MPI
@@ -99,16 +99,12 @@ fn searches(out: &mut String, figures: &Figures) {
         "\n| tree | ranks x workers | program | million nodes/s | by processors x sequential | failed steals | overhead | search | bound | met | machine | library | date |"
     );
     _ = writeln!(out, "|---|---|---|---|---|---|---|---|---|---|---|---|---|");
-    let mut rows: Vec<&str> = Vec::new();
-    for record in figures
+    let is_first = |record: &&Record| record.contender == "sequential";
+    let rows = figures
         .records
         .iter()
-        .filter(|record| record.contender == "sequential")
-    {
-        if !rows.contains(&&*record.row) {
-            rows.push(&record.row);
-        }
-    }
+        .filter(is_first)
+        .map(|record| &record.row);
     for row in rows {
         let mut parts = row.splitn(3, '/');
         let (_, place, tree) = (

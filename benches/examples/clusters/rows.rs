@@ -1,89 +1,10 @@
-//! What is launched, and the bounds of the rows.
+//! What is launched.
 
+use crate::bounds::bound;
 use crate::launch::Library;
 use crate::programs::Program;
 use crate::samples::Samples;
 use tautline::Machine;
-
-/// The limit of our figure.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Bound {
-    /// At most that of plain MPI and this.
-    Plus(f64),
-    /// At least this share of that of plain MPI.
-    Least(f64),
-    /// Below that of plain MPI.
-    Below,
-    /// At most this.
-    Most(f64),
-    None,
-}
-
-impl Bound {
-    /// The figure that is judged: a difference, a ratio, or ours.
-    pub(crate) fn judged(self, plain: f64, ours: f64) -> f64 {
-        match self {
-            Self::Plus(_) => ours - plain,
-            Self::Least(_) | Self::Below | Self::None => ours / plain,
-            Self::Most(_) => ours,
-        }
-    }
-
-    /// Whether that figure is within the bound; `None` if there is none.
-    pub(crate) fn holds(self, judged: f64) -> Option<bool> {
-        match self {
-            Self::Plus(most) | Self::Most(most) => Some(judged <= most),
-            Self::Least(least) => Some(judged >= least),
-            Self::Below => Some(judged < 1.0),
-            Self::None => None,
-        }
-    }
-
-    /// The bound as the table has it.
-    pub(crate) fn text(self) -> String {
-        match self {
-            Self::Plus(most) => format!("MPI + {most}"),
-            Self::Least(1.0) => "above MPI".into(),
-            Self::Least(least) => format!("{least} of MPI"),
-            Self::Below => "below MPI".into(),
-            Self::Most(most) => format!("{most}"),
-            Self::None => "none".into(),
-        }
-    }
-}
-
-/// Rows with plain MPI beside ours, as the programs name them, and the bounds with one thread a rank and with several.
-pub(crate) const PAIRS: [(&str, Bound, Bound); 7] = [
-    ("round trip of 8 bytes, us", Bound::Plus(0.1), Bound::Below),
-    ("barrier, us", Bound::Plus(0.1), Bound::None),
-    ("all-reduce of 8 bytes, us", Bound::Plus(0.1), Bound::None),
-    ("1 MiB one way, GB/s", Bound::Least(0.95), Bound::None),
-    ("8 bytes one way, million/s", Bound::None, Bound::Least(1.0)),
-    (
-        "work and messages at once, by the longer of both",
-        Bound::Most(1.1),
-        Bound::None,
-    ),
-    (
-        "processor time of a rank in a barrier, of a core",
-        Bound::Most(0.01),
-        Bound::None,
-    ),
-];
-
-/// The bound of a row.
-pub(crate) fn bound(name: &str, threads: usize) -> Bound {
-    let found = PAIRS.iter().find(|pair| pair.0 == name);
-    found.map_or(
-        Bound::None,
-        |(_, one, several)| if threads == 1 { *one } else { *several },
-    )
-}
-
-/// The share of sequential programs on all processors that ours has to reach.
-pub(crate) const EFFICIENCY: f64 = 0.95;
-/// How many times the rate of a published MPI program ours has to reach.
-pub(crate) const PUBLISHED: f64 = 4.0;
 
 /// Nodes of a chunk and nodes between two polls: those published, and larger ones.
 const PACES: [[&str; 2]; 4] = [["8", "4"], ["15", "8"], ["4", "16"], ["32", "256"]];
@@ -201,7 +122,23 @@ impl Job {
             Some(at_once / ideal),
         );
         self.ours(library, ideal, samples)?;
-        let workers = self.threads.to_string();
+
+        self.rivals(library, ideal, samples)?;
+        let listed = format!("ranks/{}", self.name);
+        for peer in peers
+            .iter()
+            .filter(|peer| peer.row == listed && self.row().starts_with("2x1/"))
+        {
+            let rate = 1e6 * peer.figure()?;
+            samples.add(&row, &peer.contender, rate, Some(rate / ideal));
+        }
+        Ok(())
+    }
+
+    /// Ranks that poll and ranks of threads, at each pace.
+    fn rivals(&self, library: &Library, ideal: f64, samples: &mut Samples) -> Result<(), String> {
+        let (row, workers) = (self.row(), self.threads.to_string());
+        let all = self.ranks * self.threads;
         for [chunk, interval] in PACES {
             let words = |way| {
                 [
@@ -224,6 +161,9 @@ impl Job {
             ];
             for (name, place, words) in ways {
                 let text = library.launch(place, words)?;
+                if let Some(name) = text.lines().find_map(|line| line.strip_prefix("library\t")) {
+                    samples.set_library(name);
+                }
                 let contender = format!("{name}, chunk {chunk}, interval {interval}");
                 let figures =
                     ["nodes_per_s", "failed", "overhead", "search"].map(|key| sum(&text, key));
@@ -231,14 +171,6 @@ impl Job {
                 samples.add(&row, &contender, rate.clone()?, Some(rate? / ideal));
                 self.details([failed?, overhead?, search?], &contender, samples);
             }
-        }
-        let listed = format!("ranks/{}", self.name);
-        for peer in peers
-            .iter()
-            .filter(|peer| peer.row == listed && self.row().starts_with("2x1/"))
-        {
-            let rate = 1e6 * peer.figure()?;
-            samples.add(&row, &peer.contender, rate, Some(rate / ideal));
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The figures of all rounds.
 
+use crate::bounds::Bound;
 use crate::figures::{Record, Value};
-use crate::rows::Bound;
 
 /// One contender of one row, in the order of the table.
 struct Sample {

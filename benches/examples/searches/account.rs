@@ -5,6 +5,9 @@ use std::time::Instant;
 /// Of this many polls one is timed: reading the clock takes as long as a poll.
 const SAMPLED: u32 = 64;
 
+/// Seconds of a sample in which the thread had lost its processor: it is excluded.
+const LOST: f64 = 1e-4;
+
 /// The seconds of a worker.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Account {
@@ -25,7 +28,10 @@ impl Account {
         }
         let start = Instant::now();
         let result = work();
-        self.overhead += f64::from(SAMPLED) * start.elapsed().as_secs_f64();
+        let seconds = start.elapsed().as_secs_f64();
+        if seconds < LOST {
+            self.overhead += f64::from(SAMPLED) * seconds;
+        }
         result
     }
 

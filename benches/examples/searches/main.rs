@@ -147,6 +147,8 @@ fn over_ranks<W: Walk>(options: &Options, tree: &Tree) {
     let seconds = over(&world, seconds, SystemOperation::max());
     let workers = world.size() as u32 * options.workers;
     if is_first {
+        let library = mpi::environment::library_version().unwrap_or_default();
+        println!("library\t{}", library.lines().next().unwrap_or_default());
         report(options, &found, seconds, workers);
     }
 }

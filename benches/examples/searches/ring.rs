@@ -54,7 +54,7 @@ impl Ring {
             random: 0x9e37_79b9_7f4a_7c15 ^ (here as u64 + 1) << 32,
             is_asking: false,
             colour: Colour::White,
-            // The first round of rank 0 begins as after one that was in vain.
+            // So rank 0 starts the first round.
             token: (here == 0).then_some(Colour::Black),
             has_ended: ranks == 1,
             asked: 0,
