@@ -107,8 +107,7 @@ cat >"$out/run.sh" <<'SH'
 # Measures on this machine. Options: clusters --help.
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$here/figures"
-# That program calls no MPI, but is linked with it.
-LD_LIBRARY_PATH=$(echo "$here"/*/mpi/lib | tr ' ' :) exec "$here/clusters" --programs "$here" --figures "$here/figures" "$@"
+exec "$here/clusters" --programs "$here" --figures "$here/figures" "$@"
 SH
 chmod +x "$out/run.sh"
-[ $# -eq 0 ] || "$out/run.sh" --figures "$here/figures" "$@"
+[ $# -eq 0 ] || exec "$out/clusters" --programs "$out" "$@"
