@@ -48,12 +48,23 @@ impl Bound {
 }
 
 /// Rows with plain MPI beside ours, as the programs name them, and the bounds with one thread a rank and with several.
-pub(crate) const PAIRS: [(&str, Bound, Bound); 7] = [
+pub(crate) const PAIRS: [(&str, Bound, Bound); 10] = [
     ("round trip of 8 bytes, us", Bound::Plus(0.1), Bound::Below),
     ("barrier, us", Bound::Plus(0.1), Bound::None),
     ("all-reduce of 8 bytes, us", Bound::Plus(0.1), Bound::None),
     ("1 MiB one way, GB/s", Bound::Least(0.95), Bound::None),
     ("8 bytes one way, million/s", Bound::None, Bound::Least(1.0)),
+    ("barrier of the library, us", Bound::Plus(0.1), Bound::None),
+    (
+        "all-reduce of the library, us",
+        Bound::Plus(0.1),
+        Bound::None,
+    ),
+    (
+        "the same with a dedicated thread",
+        Bound::Most(1.1),
+        Bound::None,
+    ),
     (
         "work and messages at once, by the longer of both",
         Bound::Most(1.1),

@@ -75,6 +75,9 @@ pub(crate) enum Row {
     AllReduce,
     Bandwidth,
     Rate,
+    /// By the library's own operations.
+    NativeBarrier,
+    NativeAllReduce,
 }
 
 impl Row {
@@ -85,13 +88,19 @@ impl Row {
             Self::AllReduce => "all-reduce of 8 bytes, us",
             Self::Bandwidth => "1 MiB one way, GB/s",
             Self::Rate => "8 bytes one way, million/s",
+            Self::NativeBarrier => "barrier of the library, us",
+            Self::NativeAllReduce => "all-reduce of the library, us",
         }
     }
 
     /// Converts the seconds of a round.
     fn shown(self, seconds: f64) -> f64 {
         match self {
-            Self::RoundTrip | Self::Barrier | Self::AllReduce => seconds / OPERATIONS as f64 * 1e6,
+            Self::RoundTrip
+            | Self::Barrier
+            | Self::AllReduce
+            | Self::NativeBarrier
+            | Self::NativeAllReduce => seconds / OPERATIONS as f64 * 1e6,
             Self::Bandwidth => (LONG * LONG_BYTES) as f64 / seconds / 1e9,
             Self::Rate => OPERATIONS as f64 / seconds / 1e6,
         }
@@ -107,6 +116,8 @@ fn rows(threads: usize, seconds: &dyn Fn(Row) -> f64) -> Vec<(Row, f64)> {
             Row::AllReduce,
             Row::Bandwidth,
             Row::Rate,
+            Row::NativeBarrier,
+            Row::NativeAllReduce,
         ],
         _ => &[Row::RoundTrip, Row::Rate],
     };

@@ -1,7 +1,7 @@
 //! The same rounds by communication tasks.
 
 use crate::{LONG, LONG_BYTES, OPERATIONS, Row, each};
-use tautline::comm::{Comm, Tag, wait_all};
+use tautline::comm::{Comm, Matched, Native, Operator, Tag, wait_all};
 use tautline::world::{Rank, World};
 
 const DONE: &str = "both ranks live";
@@ -10,12 +10,19 @@ pub(crate) struct Ours {
     comm: Comm,
     is_home: bool,
     other: Rank,
+    /// The library's own operations.
+    native: Native,
 }
 
 impl Ours {
     pub(crate) fn new(world: &World) -> Self {
+        let comm = world.comm();
+        // SAFETY: both ranks run the same rounds, whose vectors have one element.
+        let matched = unsafe { Matched::promise() };
+        let native = comm.native(matched).expect("over MPI");
         Self {
-            comm: world.comm(),
+            comm,
+            native,
             is_home: world.is_home(),
             other: Rank(1 - world.rank().0),
         }
@@ -34,6 +41,18 @@ impl Ours {
             Row::RoundTrip => each(threads, &|thread| self.ping_pong(thread, threads)),
             Row::Rate => each(threads, &|thread| self.one_way(thread, threads)),
             Row::Bandwidth => self.long(),
+            Row::NativeBarrier => {
+                (0..OPERATIONS).for_each(|_| drop(self.native.barrier(None).wait().expect(DONE)))
+            }
+            Row::NativeAllReduce => {
+                let mut vector = vec![1u64];
+                for _ in 0..OPERATIONS {
+                    vector[0] = 1;
+                    let sum = self.native.all_reduce(None, vector, Operator::Sum).wait();
+                    vector = sum.expect(DONE).value;
+                    assert_eq!(vector, [2]);
+                }
+            }
         }
     }
 

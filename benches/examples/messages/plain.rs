@@ -24,8 +24,8 @@ impl Plain {
         let this = self;
         let is_home = this.0.rank() == 0;
         match row {
-            Row::Barrier => (0..OPERATIONS).for_each(|_| this.0.barrier()),
-            Row::AllReduce => {
+            Row::Barrier | Row::NativeBarrier => (0..OPERATIONS).for_each(|_| this.0.barrier()),
+            Row::AllReduce | Row::NativeAllReduce => {
                 for number in 0..OPERATIONS as u64 {
                     let mut sum = 0u64;
                     this.0

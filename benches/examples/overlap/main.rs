@@ -18,7 +18,7 @@ use mpi::traits::{Communicator, CommunicatorCollectives};
 use std::hint::black_box;
 use std::time::Instant;
 use steps::{Ours, Plain, Steps};
-use tautline::world::World;
+use tautline::world::{Progress, World};
 
 /// Rounds of which medians are taken.
 const ROUNDS: usize = 15;
@@ -48,11 +48,20 @@ fn main() -> tautline::Result<()> {
     let by_plain = overlapped(&mut Plain::new(&plain, bytes), || plain.barrier());
     let world = World::join()?;
     let mut outcome = Ok(());
-    let by_ours = overlapped(&mut Ours::new(&world, bytes), || outcome = world.barrier());
+    let mut ours = Ours::new(&world, bytes);
+    let mut of = |progress| {
+        world.progress(progress);
+        overlapped(&mut ours, || outcome = world.barrier())
+    };
+    let cooperative = of(Progress::Cooperative);
+    let dedicated = of(Progress::Dedicated);
     outcome?;
     if world.is_home() {
         println!("library\t{}", library.lines().next().unwrap_or_default());
-        println!("work and messages at once, by the longer of both\t{by_plain:.4}\t{by_ours:.4}");
+        println!(
+            "work and messages at once, by the longer of both\t{by_plain:.4}\t{cooperative:.4}"
+        );
+        println!("the same with a dedicated thread\t{by_plain:.4}\t{dedicated:.4}");
     }
     world.barrier()?;
     drop(world);

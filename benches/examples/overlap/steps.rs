@@ -3,8 +3,9 @@
 use mpi::request::scope;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};
+use std::mem;
 use tautline::comm::{Comm, Tag};
-use tautline::world::{Bulk, Rank, World};
+use tautline::world::{Rank, World};
 
 /// Ways to exchange messages.
 pub(crate) trait Steps {
@@ -46,7 +47,8 @@ impl Steps for Plain<'_> {
 pub(crate) struct Ours {
     comm: Comm,
     other: Rank,
-    sent: Bulk<u8>,
+    sent: Vec<u8>,
+    received: Vec<u8>,
 }
 
 impl Ours {
@@ -54,17 +56,19 @@ impl Ours {
         Self {
             comm: world.comm(),
             other: Rank(1 - world.rank().0),
-            sent: Bulk(vec![1; bytes]),
+            sent: vec![1; bytes],
+            received: vec![0; bytes],
         }
     }
 }
 
 impl Steps for Ours {
     fn step(&mut self, work: impl FnOnce()) {
-        let receive = self.comm.irecv::<Bulk<u8>>(None, self.other, Tag(0));
-        let send = self.comm.isend(None, &self.sent, self.other, Tag(0));
+        let (sent, received) = (mem::take(&mut self.sent), mem::take(&mut self.received));
+        let receive = self.comm.irecv_vec(None, received, self.other, Tag(0));
+        let send = self.comm.isend_vec(None, sent, self.other, Tag(0));
         work();
-        send.wait().expect("both ranks live");
-        receive.wait().expect("both ranks live");
+        self.sent = send.wait().expect("both ranks live").value;
+        self.received = receive.wait().expect("both ranks live").value;
     }
 }
