@@ -5,6 +5,7 @@ use crate::letters::Office;
 use crate::nap::Nap;
 use crate::shared::Shared;
 use crate::wire::Wire;
+use mpi::environment;
 use std::fmt;
 use std::sync::Arc;
 use tautline_core::Rank;
@@ -81,9 +82,15 @@ impl Link for MpiLink {
 
 impl Drop for MpiLink {
     fn drop(&mut self) {
-        if let Some(mut wire) = self.office.close() {
-            wire.leave();
-            self.shared.leave(wire);
+        let Some(mut wire) = self.office.close() else {
+            return;
+        };
+        if environment::is_finalized() {
+            // The program has ended the library, which would end the process for any further call.
+            std::mem::forget(wire);
+            return;
         }
+        wire.leave();
+        self.shared.leave(wire);
     }
 }

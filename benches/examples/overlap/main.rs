@@ -64,7 +64,7 @@ fn main() -> tautline::Result<()> {
         println!("the same with a dedicated thread\t{by_plain:.4}\t{dedicated:.4}");
     }
     world.barrier()?;
-    drop(world);
+    drop((ours, world));
     drop(universe);
     Ok(())
 }

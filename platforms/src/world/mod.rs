@@ -180,14 +180,12 @@ impl Shared {
 
     /// As [`turn`](Self::turn), unless another thread that waits does it: then returns `None`.
     pub(crate) fn turn_alone(&self) -> Option<bool> {
-        // ORDERING: Acquire, pairs with Release below; no mutant: it guards nothing but the processor's time.
-        if self.is_polled.swap(true, Ordering::Acquire) {
+        // ORDERING: Relaxed: it guards nothing but the processor's time.
+        if self.is_polled.swap(true, Ordering::Relaxed) {
             return None;
         }
-        let moved = self.turn();
-        // ORDERING: Release, pairs with Acquire above.
-        self.is_polled.store(false, Ordering::Release);
-        Some(moved)
+        let _reset = Reset(&self.is_polled);
+        Some(self.turn())
     }
 
     /// Sends what communication workers have put into channels.
@@ -227,6 +225,16 @@ impl Shared {
         if !self.is_driven {
             while self.turn() {}
         }
+    }
+}
+
+/// Sets a flag to false, also while a panic unwinds.
+struct Reset<'a>(&'a AtomicBool);
+
+impl Drop for Reset<'_> {
+    fn drop(&mut self) {
+        // ORDERING: Relaxed: as in turn_alone.
+        self.0.store(false, Ordering::Relaxed);
     }
 }
 
