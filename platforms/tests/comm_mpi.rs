@@ -4,6 +4,7 @@
 //! Started by hand, this program starts itself by `$TAUTLINE_MPIRUN`, or else `mpirun --oversubscribe`.
 
 use std::process::{Command, exit};
+use std::time::Duration;
 use std::{env, thread};
 use tautline::comm::{
     Comm, Error, Matched, Native, Number, Operator, Request, Tag, wait_all, wait_any,
@@ -15,7 +16,7 @@ use tautline::world::{Bulk, Rank, World};
 const STARTED: &str = "COMM_MPI_STARTED";
 const TAG: Tag = Tag(7);
 
-/// Around the bounds: of an inline letter, of what is copied, of a rank's room for messages that no receive has taken.
+/// Around the bounds: of an inline packet, of what is copied, of a rank's room for messages that no receive has taken.
 const LENGTHS: [usize; 12] = [
     0, 1, 4000, 4062, 4063, 4064, 4065, 4096, 4097, 70_000, 262_145, 3_000_001,
 ];
@@ -85,10 +86,24 @@ fn leaving() {
     let native = comm.native(matched).expect("over MPI");
     native.barrier(None).wait().expect("all ranks live");
     let last = Rank(comm.ranks() - 1);
+    let others = || (0..last.0).map(Rank);
     if comm.rank() == last {
+        for to in others() {
+            comm.send(&42u8, to, Tag(1)).expect("it lives");
+            comm.send(&Bulk(vec![7u8; 20_000]), to, Tag(2))
+                .expect("it lives");
+        }
         return;
     }
+    // Both have come by then, in one look, and the news that the rank has left.
+    thread::sleep(Duration::from_millis(50));
     let other = Rank(1 - comm.rank().0);
+    assert_eq!(
+        comm.recv::<u8>(last, Tag(1)).expect("sent before").value,
+        42
+    );
+    let bulk = comm.recv::<Bulk<u8>>(last, Tag(2)).expect("sent before");
+    assert_eq!(bulk.value.0, vec![7; 20_000]);
     let of_last = comm.irecv::<u8>(None, last, TAG);
     let into_vector = comm.irecv_vec(None, vec![0u8; 1_000_000], last, TAG);
     let barrier = native.barrier(None);
@@ -107,6 +122,19 @@ fn leaving() {
     if world.is_home() {
         println!("a rank that leaves: ok");
     }
+    // What waits for others ends with the world.
+    let pending = (comm.irecv::<u8>(None, other, Tag(3)), native.clone());
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| pending.0.wait().expect_err("nothing was sent"));
+        drop(world);
+        assert_eq!(waiting.join().expect("no panic"), Error::Closed);
+    });
+    let ended = pending
+        .1
+        .barrier(None)
+        .wait()
+        .expect_err("the world has ended");
+    assert!(matches!(ended, Error::Closed | Error::Lost(_)), "{ended}");
 }
 
 /// The ranks before and behind this one, in a ring.
@@ -259,7 +287,7 @@ fn misuse(_: &World, comm: &Comm) {
         .expect_err("too great");
     let text = "tag 2147483648 is out of range: tags are from 0 to 2147483647";
     assert_eq!(error.to_string(), text);
-    // Too long for the receive, as a letter and as an offer: nothing is written beyond its memory, and later messages come.
+    // Too long for the receive, as a packet and as an offer: nothing is written beyond its memory, and later messages come.
     for length in [100, 5000, 500_000] {
         let sent = comm.isend_vec(None, vec![7u8; length], behind, TAG);
         let received = comm.irecv_vec(None, vec![0u8; length - 1], before, TAG);
@@ -386,6 +414,17 @@ fn natives(_: &World, comm: &Comm) {
         i8: true, i16: true, i32: true, i64: true, u8: true, u16: true, u32: true, u64: true,
         f32: false, f64: false
     );
+    for empty in [
+        native.reduce(None, Vec::<u64>::new(), Operator::Sum),
+        native.all_reduce(None, Vec::<u64>::new(), Operator::Sum),
+    ] {
+        assert!(empty.wait().expect(ended).value.is_empty());
+    }
+    // Another one of the same communicator continues the sequence of the first.
+    let again = comm.native(matched).expect("over MPI");
+    let sum = again.all_reduce(None, vec![1u32], Operator::Sum).wait();
+    assert_eq!(sum.expect(ended).value, [ranks]);
+    native.barrier(None).wait().expect(ended);
     // Several at the same time, beside messages.
     let pending: Vec<_> = (0..20u64)
         .map(|n| native.all_reduce(None, vec![n; 10], Operator::Sum))

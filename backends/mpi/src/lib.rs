@@ -3,7 +3,7 @@
 //! | part | what it does |
 //! |---|---|
 //! | [`Session`] | starts the MPI library of this process, ends it |
-//! | [`MpiLink`] | the link of this process to the others, and the way of [letters](MpiLink::letters) |
+//! | [`MpiLink`] | the link of this process to the others, and the way of [packets](MpiLink::packets) |
 //!
 //! # Algorithm
 //! A parcel shorter than [`SHORT`] is one message. A longer one is announced by such a message, which has its length, and follows as
@@ -11,7 +11,7 @@
 //! rank has posted [`SLOTS`] receives for short messages, from any rank: MPI matches them in the order in which they were posted, so
 //! looking at the oldest one is enough.
 //!
-//! A letter is a packet of a communicator: its head and a short body are one message, with the number of the communicator; a long body follows as a message of its own,
+//! A packet of a communicator is sent beside the parcels: its head and a short body are one message, with the number of the communicator; a long body follows as a message of its own,
 //! out of the sender's memory and into that which the receiver has provided.
 //!
 //! MPI accepts short messages without limit, whether or not their receiver takes them. For each rank, one message in
@@ -29,10 +29,10 @@
 
 mod calls;
 mod error;
-mod letters;
 mod link;
 mod nap;
 mod native;
+mod packets;
 mod session;
 mod shared;
 mod wire;

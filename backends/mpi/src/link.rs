@@ -1,15 +1,15 @@
 //! The link of this process.
 #![forbid(unsafe_code)]
 
-use crate::letters::Office;
 use crate::nap::Nap;
+use crate::packets::SharedWire;
 use crate::shared::Shared;
 use crate::wire::Wire;
 use mpi::environment;
 use std::fmt;
 use std::sync::Arc;
 use tautline_core::Rank;
-use tautline_core::comm::Letters;
+use tautline_core::comm::PacketLink;
 use tautline_core::port::{Bell, Link, Lost};
 
 /// The link of this process to the others. A parcel has at most 1 GiB; sending a longer one panics.
@@ -17,7 +17,7 @@ pub struct MpiLink {
     here: Rank,
     ranks: u32,
     nap: Arc<Nap>,
-    office: Arc<Office>,
+    wire: Arc<SharedWire>,
     shared: Arc<Shared>,
 }
 
@@ -38,14 +38,14 @@ impl MpiLink {
             here: wire.here(),
             ranks: wire.ranks(),
             nap: Arc::clone(wire.nap()),
-            office: Arc::new(Office::new(wire)),
+            wire: Arc::new(SharedWire::new(wire)),
             shared,
         }
     }
 
     /// Returns the way of the packets of communicators.
-    pub fn letters(&self) -> Arc<dyn Letters> {
-        self.office.clone()
+    pub fn packets(&self) -> Arc<dyn PacketLink> {
+        self.wire.clone()
     }
 }
 
@@ -63,11 +63,11 @@ impl Link for MpiLink {
     }
 
     fn send(&mut self, to: Rank, parcel: &[u8]) {
-        self.office.with(|wire| wire.send(to, parcel));
+        self.wire.with(|wire| wire.send(to, parcel));
     }
 
     fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
-        self.office.with(|wire| wire.poll(take))
+        self.wire.with(|wire| wire.poll(take))
     }
 
     /// Its bell is a nap, whose end may find something.
@@ -76,13 +76,13 @@ impl Link for MpiLink {
     }
 
     fn unsent(&self, to: Rank) -> usize {
-        self.office.with(|wire| wire.unsent(to))
+        self.wire.with(|wire| wire.unsent(to))
     }
 }
 
 impl Drop for MpiLink {
     fn drop(&mut self) {
-        let Some(mut wire) = self.office.close() else {
+        let Some(mut wire) = self.wire.close() else {
             return;
         };
         if environment::is_finalized() {
@@ -91,6 +91,9 @@ impl Drop for MpiLink {
             return;
         }
         wire.leave();
+        for (done, outcome) in wire.natives().take_ended() {
+            done.complete(outcome);
+        }
         self.shared.leave(wire);
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::calls::{Comm, Duplicate, Running};
 use crate::error::Failed;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
@@ -36,6 +37,8 @@ struct Line {
     started: u64,
     /// How many all ranks start, as far as is known: a rank that has left starts no more; and its loss.
     most: (u64, Error),
+    /// Whether no rank has left without it.
+    is_everywhere: bool,
 }
 
 impl Line {
@@ -68,7 +71,8 @@ struct Started {
     number: u32,
     position: u64,
     running: Running,
-    done: Arc<dyn Complete>,
+    /// `None` if it has ended otherwise, while MPI still uses its memory.
+    done: Option<Arc<dyn Complete>>,
 }
 
 impl fmt::Debug for Natives {
@@ -83,13 +87,15 @@ impl Natives {
         let most = self
             .lost
             .map_or((u64::MAX, Error::Closed), |lost| (0, lost));
-        let line = Line {
-            comm: State::Coming(Duplicate::of(comm)?),
-            waiting: VecDeque::new(),
-            started: 0,
-            most,
-        };
-        self.lines.insert(number, line);
+        if let Entry::Vacant(entry) = self.lines.entry(number) {
+            entry.insert(Line {
+                comm: State::Coming(Duplicate::of(comm)?),
+                waiting: VecDeque::new(),
+                started: 0,
+                most,
+                is_everywhere: true,
+            });
+        }
         Ok(())
     }
 
@@ -125,12 +131,18 @@ impl Natives {
                     done,
                     matched,
                 } = native;
-                let running = comm.collective(matched, collective, own, into)?;
+                let running = match comm.collective(matched, collective, own, into) {
+                    Ok(running) => running,
+                    Err(failed) => {
+                        self.ended.push((done, Err(Error::Closed)));
+                        return Err(failed);
+                    }
+                };
                 self.running.push(Started {
                     number: *number,
                     position: line.started,
                     running,
-                    done,
+                    done: Some(done),
                 });
                 line.started += 1;
                 moved = true;
@@ -147,12 +159,41 @@ impl Natives {
                         ..Status::default()
                     };
                     let outcome = Done { status, body };
-                    self.ended.push((done, Ok(outcome)));
+                    self.ended.extend(done.map(|done| (done, Ok(outcome))));
                     moved = true;
                 }
             }
         }
         Ok(moved)
+    }
+
+    /// Ends the operations of a number, and refuses later ones.
+    pub(crate) fn close(&mut self, number: u32) {
+        let Some(line) = self.lines.get_mut(&number) else {
+            return;
+        };
+        line.limit(line.started, Error::Closed);
+        let waiting = line.waiting.drain(..).map(|native| native.done);
+        let of_number = self.running.iter_mut().filter(|run| run.number == number);
+        let running = of_number.filter_map(|run| run.done.take());
+        self.ended.extend(
+            running
+                .chain(waiting)
+                .map(|done| (done, Err(Error::Closed))),
+        );
+    }
+
+    /// Ends the operations of all numbers.
+    pub(crate) fn close_all(&mut self) {
+        let numbers: Vec<_> = self.lines.keys().copied().collect();
+        numbers.into_iter().for_each(|number| self.close(number));
+    }
+
+    /// Whether nothing is under way that all ranks take part in.
+    pub(crate) fn is_over(&self) -> bool {
+        let mut lines = self.lines.values();
+        self.running.is_empty()
+            && lines.all(|line| matches!(line.comm, State::Here(_)) || !line.is_everywhere)
     }
 
     /// Returns, for a rank that is left, how many operations of each number this one has started: it starts no more.
@@ -166,6 +207,7 @@ impl Natives {
     pub(crate) fn leave(&mut self, counts: &HashMap<u32, u64>, error: Error) {
         self.lost.get_or_insert(error);
         for (number, line) in &mut self.lines {
+            line.is_everywhere &= counts.contains_key(number);
             line.limit(counts.get(number).copied().unwrap_or(0), error);
             let kept = line.most.0.saturating_sub(line.started);
             let kept = usize::try_from(kept).unwrap_or(usize::MAX);
@@ -180,7 +222,7 @@ impl Natives {
             let most = lines.get(&started.number).map_or(0, |line| line.most.0);
             let is_kept = started.position < most;
             if !is_kept {
-                ended.push((Arc::clone(&started.done), Err(error)));
+                ended.extend(started.done.clone().map(|done| (done, Err(error))));
             }
             is_kept
         });

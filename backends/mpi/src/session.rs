@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tautline_core::Rank;
-use tautline_core::comm::Letters;
+use tautline_core::comm::PacketLink;
 use tautline_core::port::{Bell, Link, Lost};
 
 /// The time that a process waits for, in nanoseconds, each time it looks whether the other ranks have ended.
@@ -201,8 +201,8 @@ pub struct Joined {
 
 impl Joined {
     /// Returns the way of the packets of communicators.
-    pub fn letters(&self) -> Arc<dyn Letters> {
-        self.link.letters()
+    pub fn packets(&self) -> Arc<dyn PacketLink> {
+        self.link.packets()
     }
 }
 

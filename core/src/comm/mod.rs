@@ -7,7 +7,7 @@
 //! | [`Carrier`] | port | moves messages: a [`Messenger`], or a library that has requests |
 //! | [`Matching`] | protocol | which receive takes which message |
 //! | [`Messenger`] | protocol | the carrier over a channel of the program, or what its link has beside ([`Mail`]) |
-//! | [`Letters`] | port | what carries packets beside the parcels of a link |
+//! | [`PacketLink`] | port | what carries packets beside the parcels of a link |
 //!
 //! # Algorithm
 //! The communication worker of Chatterjee 2013 (section 4.3, HC-COMM): the only thread of a rank that communicates; every call of
@@ -23,10 +23,10 @@
 
 mod carrier;
 mod error;
-mod letters;
 mod matching;
 mod message;
 mod operation;
+mod packet_link;
 #[allow(
     unsafe_code,
     reason = "slots that the lists pass between threads: see its head"
@@ -37,12 +37,12 @@ mod worker;
 
 pub use carrier::{Bounds, Carrier};
 pub use error::Error;
-#[cfg(feature = "wire")]
-pub use letters::Number;
-pub use letters::{Collective, Element, Letters, Matched, Operator, Recipient};
 pub use matching::{End, Incoming, Limits, Mail, Matching, Messenger, News, Packet};
 pub use message::{Body, CommId, Envelope, Pattern, Tag};
 pub use operation::{Complete, Done, Operation, Outcome, Status};
+#[cfg(feature = "wire")]
+pub use packet_link::Number;
+pub use packet_link::{Collective, Element, Matched, Operator, PacketLink, Recipient};
 pub use slot::{State, Ticket};
 pub use tasks::Tasks;
 pub use worker::Worker;

@@ -40,10 +40,13 @@ enum Held {
     Everything,
 }
 
+/// A message, its sender and its receiver.
+type Late = (PlaceId, PlaceId, Message<Tasks<Node>>);
+
 struct Adversary {
     held: Held,
     /// The messages that are held back, with their senders and receivers.
-    late: Mutex<Vec<(PlaceId, PlaceId, Message<Tasks<Node>>)>>,
+    late: Mutex<Vec<Late>>,
     /// By place: whether its worker parks, and how often one has begun to, or was woken.
     parks: [AtomicBool; PLACES as usize],
     events: AtomicUsize,

@@ -228,7 +228,7 @@ impl Comm {
                 cell: Arc::clone(&cell),
                 hold: Mutex::new(hold),
             }),
-            _pending: Pending::new(&self.shared.attention),
+            pending: Some(Pending::new(&self.shared.attention)),
         };
         let running = Arc::new(Running {
             here: self.rank(),
@@ -275,7 +275,8 @@ struct State<M: Portable + 'static, T, S> {
     early: Vec<(Rank, M)>,
     /// `None` after the end.
     completion: Option<Completion<T>>,
-    _pending: Pending,
+    /// As `completion`.
+    pending: Option<Pending>,
 }
 
 impl<M: Portable + 'static, T, S: Step<M, T>> Running<M, T, S> {
@@ -310,6 +311,7 @@ impl<M: Portable + 'static, T, S: Step<M, T>> Running<M, T, S> {
 
     fn fail(&self, error: Error) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.pending = None;
         let completion = state.completion.take();
         let channel = state.channel.take();
         drop(state);
@@ -344,6 +346,7 @@ impl<M: Portable + 'static, T, S: Step<M, T>> State<M, T, S> {
             }),
             Err(stray) => Err(Error::Stray(stray)),
         };
+        self.pending = None;
         Some((self.completion.take()?, self.channel.take(), ended))
     }
 }

@@ -2,13 +2,12 @@
 
 use super::Error;
 use crate::world::Attention;
-use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use tautline_core::comm::{
-    Body, Letters, Limits, Mail, Messenger, News, Packet, Recipient, Tasks, Worker,
+    Body, Limits, Mail, Messenger, News, Packet, PacketLink, Recipient, Tasks, Worker,
 };
 use tautline_core::port::Link;
 use tautline_core::wire::{self, Cause, Channel, Exchange, Garbled, Receiver, unpack};
@@ -23,8 +22,8 @@ pub(crate) struct Endpoint {
     worker: Mutex<Running>,
     /// Whether a thread has found the worker locked.
     is_missed: AtomicBool,
-    channel: Arc<Channel<Frame>>,
-    letters: Option<Arc<dyn Letters>>,
+    channel: Arc<Channel<Packet>>,
+    packets: Option<Arc<dyn PacketLink>>,
     inbox: Arc<Inbox>,
 }
 
@@ -68,24 +67,13 @@ impl Inbox {
     }
 }
 
-/// What the endpoints of a communicator send each other.
-#[derive(Serialize, Deserialize)]
-enum Frame {
-    Packet(Packet),
-    /// The world of the sender ends: no packet follows.
-    Left,
-}
-
 /// The inbox, as the exchange uses it.
 struct Arrivals(Arc<Inbox>);
 
 impl Receiver for Arrivals {
     fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Garbled> {
         let from = Rank(from.0);
-        self.0.put(match unpack(body)? {
-            Frame::Packet(packet) => News::Packet(from, packet),
-            Frame::Left => News::Lost(from, "receiving from it, which has left"),
-        });
+        self.0.put(News::Packet(from, unpack(body)?));
         Ok(())
     }
 
@@ -113,13 +101,13 @@ impl Recipient for Inbox {
     }
 }
 
-/// The channel, as the messenger uses it, or the letters of the link.
+/// The channel, as the messenger uses it, or the way beside it that the link has.
 struct Post {
     here: Rank,
     ranks: u32,
-    channel: Arc<Channel<Frame>>,
+    channel: Arc<Channel<Packet>>,
     /// Under the number of the channel.
-    letters: Option<Arc<dyn Letters>>,
+    packets: Option<Arc<dyn PacketLink>>,
     inbox: Arc<Inbox>,
 }
 
@@ -133,17 +121,16 @@ impl Mail for Post {
     }
 
     fn send(&mut self, to: Rank, packet: Packet) {
-        if let Some(letters) = &self.letters {
-            return letters.send(self.channel.ordinal(), to, packet);
+        if let Some(packets) = &self.packets {
+            return packets.send(self.channel.ordinal(), to, packet);
         }
         let place = |rank: Rank| PlaceId(rank.0);
-        let frame = Frame::Packet(packet);
-        self.channel.send(place(self.here), place(to), frame);
+        self.channel.send(place(self.here), place(to), packet);
     }
 
     fn send_body(&mut self, to: Rank, offer: u64, body: Body) -> Option<Body> {
-        if let Some(letters) = &self.letters {
-            return letters.send_body(self.channel.ordinal(), to, offer, body);
+        if let Some(packets) = &self.packets {
+            return packets.send_body(self.channel.ordinal(), to, offer, body);
         }
         let copy = body.clone();
         self.send(to, Packet::Body { offer, body: copy });
@@ -151,8 +138,8 @@ impl Mail for Post {
     }
 
     fn provide(&mut self, from: Rank, offer: u64, memory: Body, bytes: usize) -> Option<Body> {
-        match &self.letters {
-            Some(letters) => letters.provide(self.channel.ordinal(), (from, offer), memory, bytes),
+        match &self.packets {
+            Some(packets) => packets.provide(self.channel.ordinal(), (from, offer), memory, bytes),
             None => Some(memory),
         }
     }
@@ -171,10 +158,10 @@ impl Mail for Post {
 }
 
 impl Endpoint {
-    /// Opens the next channel, for the call at `site`; its packets are `letters`, if the link has such. Notifies `attention` of what arrives.
+    /// Opens the next channel, for the call at `site`; its packets go by `packets`, if the link has that. Notifies `attention` of what arrives.
     pub(super) fn open<L: Link>(
         exchange: &Exchange<L>,
-        letters: Option<Arc<dyn Letters>>,
+        packets: Option<Arc<dyn PacketLink>>,
         site: &Location<'_>,
         attention: Arc<Attention>,
     ) -> Self {
@@ -185,14 +172,14 @@ impl Endpoint {
         });
         let arrivals = Arrivals(Arc::clone(&inbox));
         let channel = Arc::new(exchange.open_at(site, "communicator", 1, arrivals));
-        if let Some(letters) = &letters {
-            letters.open(channel.ordinal(), inbox.clone());
+        if let Some(packets) = &packets {
+            packets.open(channel.ordinal(), inbox.clone());
         }
         let post = Post {
             here: exchange.here(),
             ranks: exchange.ranks(),
             channel: Arc::clone(&channel),
-            letters: letters.clone(),
+            packets: packets.clone(),
             inbox: Arc::clone(&inbox),
         };
         let worker = Worker::new(Messenger::new(post, Limits::default()), Arc::new(|| ()));
@@ -201,12 +188,12 @@ impl Endpoint {
             worker: Mutex::new(Some(worker)),
             is_missed: AtomicBool::new(false),
             channel,
-            letters,
+            packets,
             inbox,
         }
     }
 
-    /// Returns the number of its letters, the same at all ranks.
+    /// Returns the number of its packets, the same at all ranks.
     pub(super) fn number(&self) -> u32 {
         self.channel.ordinal()
     }
@@ -230,8 +217,9 @@ impl Endpoint {
             let Some(mut worker) = self.try_lock().or_else(|| self.try_again()) else {
                 return moved;
             };
-            // ORDERING: Relaxed: a thread that misses the lock from here on sets it again.
-            self.is_missed.store(false, Ordering::Relaxed);
+            // ORDERING: Acquire, pairs with Release in try_again: what that thread has submitted is observed below; one that misses the
+            // lock from here on sets it again; no mutant: loom builds core alone.
+            self.is_missed.swap(false, Ordering::Acquire);
             moved |= self.step_of(&mut worker);
             drop(worker);
             // ORDERING: SeqCst, pairs with the fence of try_again: that thread gets the lock, or it is observed; no mutant: loom builds
@@ -254,8 +242,8 @@ impl Endpoint {
 
     /// Makes the thread that holds the lock look once more, or takes the lock.
     fn try_again(&self) -> Option<MutexGuard<'_, Running>> {
-        // ORDERING: Relaxed: the fence below orders it.
-        self.is_missed.store(true, Ordering::Relaxed);
+        // ORDERING: Release, pairs with Acquire in step; no mutant: as there.
+        self.is_missed.store(true, Ordering::Release);
         // ORDERING: SeqCst, pairs with the fence of step; no mutant: as there.
         fence(Ordering::SeqCst);
         self.try_lock()
@@ -276,17 +264,27 @@ impl Endpoint {
 
     /// Whether an operation has not ended.
     pub(crate) fn is_awaiting(&self) -> bool {
-        match self.try_lock() {
-            Some(worker) => worker.as_ref().is_some_and(|worker| !worker.is_idle()),
+        let Some(worker) = self.try_lock() else {
             // A thread works for it.
-            None => true,
-        }
+            return true;
+        };
+        let is_awaiting = worker.as_ref().is_some_and(|worker| !worker.is_idle());
+        drop(worker);
+        // A thread may have found it locked.
+        self.inbox.attention.notify();
+        is_awaiting
     }
 
     /// Notifies the other ranks that this one sends nothing any more.
     pub(crate) fn leave(&self, here: Rank, ranks: u32) {
         for to in (0..ranks).filter(|to| *to != here.0) {
-            self.channel.send(PlaceId(here.0), PlaceId(to), Frame::Left);
+            // On the way of the packets, behind all others.
+            match &self.packets {
+                Some(packets) => packets.send(self.number(), Rank(to), Packet::Left),
+                None => self
+                    .channel
+                    .send(PlaceId(here.0), PlaceId(to), Packet::Left),
+            }
         }
     }
 
@@ -294,8 +292,8 @@ impl Endpoint {
     pub(crate) fn close(&self) {
         let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
         *worker = None;
-        if let Some(letters) = &self.letters {
-            letters.close(self.channel.ordinal());
+        if let Some(packets) = &self.packets {
+            packets.close(self.channel.ordinal());
         }
     }
 }

@@ -23,6 +23,13 @@ pub enum Error {
     Closed,
     /// A value that cannot be encoded.
     Unencodable(Unencodable),
+    /// A vector that is longer than a message may be.
+    TooLong {
+        /// Its bytes.
+        bytes: usize,
+        /// The most that are allowed.
+        most: usize,
+    },
     /// The message is not a value of the type that was to be received.
     Garbled {
         /// The sender.
@@ -60,6 +67,9 @@ impl fmt::Display for Error {
             Self::Freed => f.write_str("the communicator was freed"),
             Self::Closed => f.write_str("the world has ended before the operation"),
             Self::Unencodable(error) => error.fmt(f),
+            Self::TooLong { bytes, most } => {
+                write!(f, "a vector of {bytes} bytes: at most {most} are allowed")
+            }
             Self::Garbled { source, tag, error } => {
                 write!(f, "a message of {source} with {tag}: {error}")
             }

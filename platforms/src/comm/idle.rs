@@ -1,9 +1,8 @@
 //! Workers that communicate while they have no task.
 
 use crate::plan::Builder;
-use crate::world::World;
+use crate::world::{Shared, World};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use tautline_node::pool::Idle;
 
 impl Builder {
@@ -32,24 +31,14 @@ impl Builder {
     /// # Ok::<(), tautline::Error>(())
     /// ```
     pub fn world(mut self, world: &World) -> Self {
-        // Neither keeps the link of a world that was dropped.
-        let (turned, left) = (
-            Arc::downgrade(world.shared()),
-            Arc::downgrade(world.shared()),
-        );
+        let (used, left) = (world.lent().clone(), world.lent().clone());
+        // If decoding panics, the channels end, and the receivers learn it.
+        let turn = |shared: &Shared| !shared.is_dedicated() && shared.turn();
         let act = move || {
-            let Some(shared) = turned.upgrade() else {
-                return false;
-            };
-            // If decoding panics, the channels end, and the receivers learn it.
-            let turn = || !shared.is_dedicated() && shared.turn();
-            catch_unwind(AssertUnwindSafe(turn)).unwrap_or(true)
+            let turned = catch_unwind(AssertUnwindSafe(|| used.with(turn)));
+            turned.unwrap_or(Some(true)).unwrap_or(false)
         };
-        let leave = move || {
-            if let Some(shared) = left.upgrade() {
-                shared.hand_over();
-            }
-        };
+        let leave = move || _ = left.with(Shared::hand_over);
         self.idle = Some(Idle::new(act, leave));
         self
     }

@@ -71,6 +71,9 @@ use tautline_core::Rank;
 use tautline_core::comm::{Body, CommId, Operation, Pattern};
 use tautline_core::wire::{Plain, Portable, pack_within};
 
+/// The most bytes of a message beside the parcels of a link.
+const LONGEST: usize = 1 << 30;
+
 /// The only communicator of a channel.
 const COMM: CommId = CommId(0);
 
@@ -131,7 +134,7 @@ impl Comm {
     fn open(shared: &Arc<Shared>, site: &Location<'_>) -> Self {
         let endpoint = Arc::new(Endpoint::open(
             &shared.exchange,
-            shared.letters.clone(),
+            shared.packets.clone(),
             site,
             Arc::clone(&shared.attention),
         ));
@@ -183,18 +186,27 @@ impl Comm {
     /// assert_eq!(received?, [(900, 900); 2]);
     /// # Ok::<(), tautline::Error>(())
     /// ```
-    pub fn isend_vec<T: Plain + Send + Sync + 'static>(
+    pub fn isend_vec<T: Plain + Copy + Send + Sync + 'static>(
         &self,
         hold: impl Into<Option<Hold>>,
         elements: Vec<T>,
         to: Rank,
         tag: Tag,
     ) -> Request<Vec<T>> {
+        let body = Body::of(elements);
+        let most = match self.shared.packets {
+            Some(_) => LONGEST,
+            None => self.shared.body,
+        };
+        if body.len() > most {
+            let bytes = body.len();
+            return Request::failed(&self.shared, Error::TooLong { bytes, most });
+        }
         let operation = Operation::Send {
             comm: COMM,
             to,
             tag,
-            body: Body::of(elements),
+            body,
         };
         self.submit(hold.into(), operation, request::elements)
     }
@@ -240,7 +252,7 @@ impl Comm {
 
     /// Starts to receive a vector that was sent by [`isend_vec`](Self::isend_vec) into `elements`, whose length is the most that is
     /// accepted; the request returns it with what was received alone. If it fails, the vector is dropped.
-    pub fn irecv_vec<T: Plain + Send + Sync + 'static>(
+    pub fn irecv_vec<T: Plain + Copy + Send + Sync + 'static>(
         &self,
         hold: impl Into<Option<Hold>>,
         elements: Vec<T>,

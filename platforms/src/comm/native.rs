@@ -1,13 +1,13 @@
 //! Operations of all ranks that the library of the link carries out.
 
 use super::request::{Completion, Decode, Task, elements};
-use super::{Comm, Request};
+use super::{Comm, Error, LONGEST, Request};
 use crate::runtime::Hold;
 use crate::world::Pending;
 use std::sync::{Arc, Mutex};
 use tautline_core::Rank;
 use tautline_core::comm::{
-    Body, Collective, Complete, Letters, Matched, Number, Operator, Outcome,
+    Body, Collective, Complete, Done, Matched, Number, Operator, Outcome, PacketLink, Status,
 };
 use tautline_core::wire::Plain;
 
@@ -18,7 +18,7 @@ use tautline_core::wire::Plain;
 #[derive(Clone)]
 pub struct Native {
     comm: Comm,
-    letters: Arc<dyn Letters>,
+    packets: Arc<dyn PacketLink>,
     matched: Matched,
 }
 
@@ -45,7 +45,7 @@ impl Comm {
     /// but MPI's. All ranks call it, in the same order as other calls of the world.
     ///
     /// The library does not check what the others send: the caller must [promise](Matched::promise) that all ranks start the same operations
-    /// of what is returned, in the same order, with vectors of the same types and lengths.
+    /// of all that this method returns for this communicator, in the same order, with vectors of the same types and lengths.
     ///
     /// ```
     /// use tautline::comm::{Matched, Operator};
@@ -64,11 +64,11 @@ impl Comm {
     /// # Ok::<(), tautline::Error>(())
     /// ```
     pub fn native(&self, matched: Matched) -> Option<Native> {
-        let letters = self.shared.letters.clone()?;
-        letters.open_collectives(self.endpoint.number());
+        let packets = self.shared.packets.clone()?;
+        packets.open_collectives(self.endpoint.number());
         Some(Native {
             comm: self.clone(),
-            letters,
+            packets,
             matched,
         })
     }
@@ -82,7 +82,7 @@ impl Native {
     }
 
     /// Starts an operation that brings rank 0's `vector` to all ranks; those of the others are as long.
-    pub fn broadcast<T: Plain + Send + Sync + 'static>(
+    pub fn broadcast<T: Plain + Copy + Send + Sync + 'static>(
         &self,
         hold: impl Into<Option<Hold>>,
         vector: Vec<T>,
@@ -96,7 +96,7 @@ impl Native {
     ///
     /// # Panics
     /// If `vector` has another length at rank 0.
-    pub fn scatter<T: Plain + Send + Sync + 'static>(
+    pub fn scatter<T: Plain + Copy + Send + Sync + 'static>(
         &self,
         hold: impl Into<Option<Hold>>,
         vector: Vec<T>,
@@ -110,7 +110,7 @@ impl Native {
     }
 
     /// Starts an operation that brings the vectors of all ranks, by rank, to rank 0; the others get an empty one.
-    pub fn gather<T: Plain + Send + Sync + 'static>(
+    pub fn gather<T: Plain + Copy + Send + Sync + 'static>(
         &self,
         hold: impl Into<Option<Hold>>,
         vector: Vec<T>,
@@ -121,7 +121,7 @@ impl Native {
     }
 
     /// Starts an operation that brings the vectors of all ranks, by rank, to all.
-    pub fn all_gather<T: Plain + Send + Sync + 'static>(
+    pub fn all_gather<T: Plain + Copy + Send + Sync + 'static>(
         &self,
         hold: impl Into<Option<Hold>>,
         vector: Vec<T>,
@@ -135,7 +135,7 @@ impl Native {
     ///
     /// # Panics
     /// If the vector cannot be divided into parts of equal length.
-    pub fn all_to_all<T: Plain + Send + Sync + 'static>(
+    pub fn all_to_all<T: Plain + Copy + Send + Sync + 'static>(
         &self,
         hold: impl Into<Option<Hold>>,
         vector: Vec<T>,
@@ -210,6 +210,11 @@ impl Native {
         decode: Decode<T>,
     ) -> Request<T> {
         let Comm { shared, endpoint } = &self.comm;
+        let bytes = own.len().max(into.len());
+        if bytes > LONGEST {
+            let most = LONGEST;
+            return Request::failed(shared, Error::TooLong { bytes, most });
+        }
         let cell = Arc::default();
         let completion = Completion {
             cell: Arc::clone(&cell),
@@ -224,14 +229,21 @@ impl Native {
             task,
             _pending: Pending::new(&shared.attention),
         });
+        if collective != Collective::Barrier && bytes == 0 {
+            // As at all ranks: there is nothing to send.
+            let body = into;
+            let status = Status::default();
+            done.complete(Ok(Done { status, body }));
+            return Request::of(shared, cell);
+        }
         let number = endpoint.number();
-        self.letters
+        self.packets
             .collective(self.matched, number, collective, own, into, done);
         Request::of(shared, cell)
     }
 }
 
-fn zeroed<T: Plain + Send + Sync + 'static>(count: usize) -> Body {
+fn zeroed<T: Plain + Copy + Send + Sync + 'static>(count: usize) -> Body {
     Body::of((0..count).map(|_| T::new_zeroed()).collect())
 }
 

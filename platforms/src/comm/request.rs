@@ -18,8 +18,8 @@ use tautline_core::wire::{Garbled, Why};
 
 /// How long a thread polls by itself, while nothing moves, before it sleeps and the thread of the world communicates.
 const POLLING: Duration = Duration::from_micros(50);
-/// The same over a link with letters, MPI's, whose bell cannot wake: the thread of the world would poll as long.
-const POLLING_LETTERS: Duration = Duration::from_micros(320);
+/// The same over a link with packets, MPI's, whose bell cannot wake: the thread of the world would poll as long.
+const POLLING_PACKETS: Duration = Duration::from_micros(320);
 
 /// Polls between two looks at the clock.
 const POLLS: u32 = 64;
@@ -29,10 +29,8 @@ pub(super) type Decode<T> = fn(Body, usize) -> Result<T, Garbled>;
 
 /// Returns the vector of which a body was made, with the elements of the message alone.
 pub(super) fn elements<T: 'static>(body: Body, bytes: usize) -> Result<Vec<T>, Garbled> {
-    let (count, rest) = match size_of::<T>() {
-        0 => (0, bytes),
-        size => (bytes / size, bytes % size),
-    };
+    const { assert!(size_of::<T>() > 0, "elements without bytes need no message") };
+    let (count, rest) = (bytes / size_of::<T>(), bytes % size_of::<T>());
     let garbled = |why| Garbled {
         expected: std::any::type_name::<Vec<T>>(),
         bytes,
@@ -288,8 +286,8 @@ fn drive(shared: &Shared, is_over: impl Fn() -> bool) {
     if is_over() || shared.is_dedicated() {
         return;
     }
-    let polling = match shared.letters {
-        Some(_) => POLLING_LETTERS,
+    let polling = match shared.packets {
+        Some(_) => POLLING_PACKETS,
         None => POLLING,
     };
     let mut since = Instant::now();

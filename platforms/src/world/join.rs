@@ -12,7 +12,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::{env, fmt, fs};
-use tautline_core::comm::Letters;
+use tautline_core::comm::PacketLink;
 use tautline_process::{RANK_VARIABLE, RANKS_VARIABLE, SEGMENT_VARIABLE};
 
 /// The beginning of the names of variables that all ranks should have alike.
@@ -44,11 +44,11 @@ impl World {
     /// second call; if the process was launched, a thread that the system refuses, and other systems than Linux. Ranks of MPI without
     /// the feature `mpi`, a library that is not the launcher's, and one that does not let threads take turns.
     pub fn join() -> Result<Self> {
-        let Some((link, letters)) = link()?.filter(|(link, _)| link.ranks() > 1) else {
+        let Some((link, packets)) = link()?.filter(|(link, _)| link.ranks() > 1) else {
             return Ok(Self::alone());
         };
         let refused = |source| Error::Threads { threads: 1, source };
-        let world = Self::start(Limits::default(), link, letters).map_err(refused)?;
+        let world = Self::start(Limits::default(), link, packets).map_err(refused)?;
         let here = Greeting::own().map_err(Error::invalid)?;
         let home = world.broadcast(here.clone())?;
         world.compare(&here, &home)?;
@@ -85,7 +85,7 @@ impl World {
 }
 
 /// A link, and the way that it has beside for packets of communicators.
-type Ways = (AnyLink, Option<Arc<dyn Letters>>);
+type Ways = (AnyLink, Option<Arc<dyn PacketLink>>);
 
 /// Returns the link of this process to those with which it was launched, if it was.
 fn link() -> Result<Option<Ways>> {
@@ -101,8 +101,8 @@ fn link() -> Result<Option<Ways>> {
 fn over_mpi(launched: Launched) -> Result<Ways> {
     let link = tautline_mpi::Session::join((launched.rank, launched.ranks));
     let link = link.map_err(Error::invalid)?;
-    let letters = link.letters();
-    Ok((Box::new(link), Some(letters)))
+    let packets = link.packets();
+    Ok((Box::new(link), Some(packets)))
 }
 
 /// Refuses to be one rank of several: each would do all the work.

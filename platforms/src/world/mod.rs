@@ -23,11 +23,13 @@ pub(crate) mod collective;
 pub(crate) mod home;
 #[cfg(feature = "process")]
 mod join;
+mod lent;
 mod progress;
 #[cfg(feature = "mpi")]
 mod share;
 mod waiting;
 
+pub(crate) use lent::Lent;
 pub use progress::Progress;
 use progress::carry;
 pub use tautline_core::Rank;
@@ -37,15 +39,15 @@ pub use tautline_core::wire::{Bulk, Cause, Limits, Portable};
 
 use crate::comm::Endpoint;
 use crate::environment;
-use crate::watch::{Awaiting, DUMP_VARIABLE, Printer, add_awaiting};
+use crate::watch::{DUMP_VARIABLE, Printer, add_awaiting};
 pub(crate) use attention::{Attention, Pending};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::Duration;
 use std::{fmt, io};
-use tautline_core::comm::Letters;
+use tautline_core::comm::PacketLink;
 use tautline_core::port::Alone;
 use tautline_core::wire::{Error, Exchange};
 use tautline_node::{Loopback, SpinThenYield};
@@ -72,6 +74,8 @@ const FRAME: usize = 64;
 /// ```
 pub struct World {
     shared: Arc<Shared>,
+    /// For idle workers, and for reports.
+    lent: Lent,
     /// `None` at the only rank, for which nothing arrives.
     thread: Option<JoinHandle<()>>,
     /// Prints for which ranks this one waits.
@@ -85,7 +89,7 @@ type AnyLink = Box<dyn Link + Send>;
 pub(crate) struct Shared {
     pub(crate) exchange: Exchange<AnyLink>,
     /// The way of packets of communicators, if the link has one beside its parcels.
-    pub(crate) letters: Option<Arc<dyn Letters>>,
+    pub(crate) packets: Option<Arc<dyn PacketLink>>,
     pub(crate) attention: Arc<Attention>,
     /// The most bytes of a message.
     pub(crate) body: usize,
@@ -113,11 +117,11 @@ impl Shared {
     fn new(
         limits: Limits,
         link: AnyLink,
-        letters: Option<Arc<dyn Letters>>,
+        packets: Option<Arc<dyn PacketLink>>,
         is_driven: bool,
     ) -> Arc<Self> {
         Arc::new(Self {
-            letters,
+            packets,
             attention: Arc::new(Attention::new(link.bell())),
             body: limits.body.saturating_sub(FRAME),
             is_driven,
@@ -190,7 +194,7 @@ impl Shared {
 
     /// Sends what communication workers have put into channels.
     fn send_packets(&self) {
-        if self.letters.is_none() {
+        if self.packets.is_none() {
             // Its errors reach those that wait.
             _ = self.exchange.turn();
         }
@@ -204,7 +208,7 @@ impl Shared {
         if endpoint.step() {
             self.attention.set_due();
             // If the channels have ended, the next step ends what was submitted.
-            if self.letters.is_none() && self.exchange.turn().is_err() {
+            if self.packets.is_none() && self.exchange.turn().is_err() {
                 endpoint.step();
             }
         }
@@ -238,7 +242,7 @@ impl Drop for Reset<'_> {
     }
 }
 
-impl Awaiting for Shared {
+impl Shared {
     /// Whether a message or another rank may end an operation of this one.
     fn is_awaiting(&self) -> bool {
         let endpoints = self.endpoints();
@@ -350,6 +354,7 @@ impl World {
     pub fn alone() -> Self {
         Self {
             shared: Shared::new(Limits::default(), Box::new(Alone), None, false),
+            lent: Lent::default(),
             thread: None,
             _printer: None,
         }
@@ -371,10 +376,14 @@ impl World {
         Self::start(limits, Box::new(link), None).expect("a thread for the link")
     }
 
-    fn start(limits: Limits, link: AnyLink, letters: Option<Arc<dyn Letters>>) -> io::Result<Self> {
-        let shared = Shared::new(limits, link, letters, true);
-        let world: Weak<Shared> = Arc::downgrade(&shared);
-        add_awaiting(world);
+    fn start(
+        limits: Limits,
+        link: AnyLink,
+        packets: Option<Arc<dyn PacketLink>>,
+    ) -> io::Result<Self> {
+        let shared = Shared::new(limits, link, packets, true);
+        let lent = Lent::new(&shared);
+        add_awaiting(lent.awaiting());
         let (carried, described) = (Arc::clone(&shared), Arc::clone(&shared));
         let here = shared.exchange.here();
         let named = thread::Builder::new().name(format!("tautline-link-{}", here.0));
@@ -394,6 +403,7 @@ impl World {
         let printer = is_dumped.then(|| Printer::start(describe).ok());
         Ok(Self {
             shared,
+            lent,
             thread: Some(thread),
             _printer: printer.flatten(),
         })
@@ -507,6 +517,11 @@ impl World {
         self.rank() == Rank(0)
     }
 
+    /// Returns what may use this world until it is dropped.
+    pub(crate) fn lent(&self) -> &Lent {
+        &self.lent
+    }
+
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
@@ -524,6 +539,7 @@ impl Drop for World {
             // ORDERING: Relaxed: the Release below publishes it.
             self.shared.panicked.store(true, Ordering::Relaxed);
         }
+        self.lent.end();
         // ORDERING: Release, pairs with Acquire in carry; no mutant: it publishes `panicked` alone, and loom builds core alone.
         self.shared.ends.store(true, Ordering::Release);
         self.exchange().wake();

@@ -14,6 +14,10 @@ const TAKE_OVER: Duration = Duration::from_micros(200);
 /// The longest time without progress while a rank sends what waits when its program ends.
 const GOODBYE: Duration = Duration::from_secs(10);
 
+/// How often the receivers of channels look what has happened here: a request that a worker has not served for two such times is served
+/// for it, so this is long for a grain.
+const NUDGE: Duration = Duration::from_millis(2);
+
 /// Polls of a dedicated thread between two looks at what else it has to do.
 const POLLS: u32 = 1024;
 
@@ -85,7 +89,7 @@ pub(super) fn carry(shared: &Shared) {
         ..
     } = shared;
     _ = shared.carrier.set(thread::current());
-    let mut seen = 0;
+    let (mut seen, mut nudged) = (0, Instant::now());
     // ORDERING: Acquire, pairs with Release in drop; no mutant: as there.
     while !ends.load(Ordering::Acquire) {
         // ORDERING: Relaxed: a hint that other threads communicate.
@@ -102,7 +106,10 @@ pub(super) fn carry(shared: &Shared) {
         } else {
             look(shared);
         }
-        exchange.nudge();
+        if nudged.elapsed() >= NUDGE {
+            nudged = Instant::now();
+            exchange.nudge();
+        }
         patience.look(exchange);
     }
     let since = Instant::now();

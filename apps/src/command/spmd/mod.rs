@@ -131,12 +131,13 @@ impl OnRanks {
         let began = Instant::now();
         let computed = problem.across(&comm, &runtime).map_err(failure(&world))?;
         let seconds = began.elapsed().as_secs_f64();
+        let shape = runtime.plan().balancing;
+        // Its workers communicate: not before they have ended is this thread the last one that uses the link.
+        drop(runtime);
         drop((comm, world));
         let Some(solution) = computed else {
             return Ok(());
         };
-        let shape = runtime.plan().balancing;
-        drop(runtime);
         let mut findings = problem.findings(&solution);
         if self.check {
             findings.verdict = Some(compared(problem, &solution, &findings));

@@ -12,11 +12,12 @@ const CLAIM: u32 = 2;
 const REFUSAL: u32 = 3;
 const BODY: u32 = 4;
 const ROOM: u32 = 5;
+const LEFT: u32 = 6;
 
 /// What is known of a packet without its body. Fields that a kind does not have are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// The number of the communicator's letters.
+    /// The number of the communicator's packets.
     pub(crate) number: u32,
     kind: u32,
     comm: u32,
@@ -69,6 +70,7 @@ impl Head {
                     Body::default(),
                 )
             }
+            Packet::Left => (Self { kind: LEFT, ..head }, Body::default()),
             Packet::Body { offer, body } => (Self::of_body(number, offer), body),
             Packet::Room { bytes } => (
                 Self {
@@ -116,6 +118,7 @@ impl Head {
             },
             BODY => Packet::Body { offer, body },
             ROOM => Packet::Room { bytes },
+            LEFT => Packet::Left,
             _ => return None,
         })
     }
@@ -186,6 +189,7 @@ mod tests {
                 body: vec![9; 100].into(),
             },
             Packet::Room { bytes: 5 },
+            Packet::Left,
         ] {
             let (head, body) = Head::of(11, packet.clone());
             let head = Head::from_bytes(&head.to_bytes());
@@ -193,7 +197,7 @@ mod tests {
             assert_eq!(head.packet(body), Some(packet));
         }
         let unknown = Head {
-            kind: 6,
+            kind: 7,
             ..Head::default()
         };
         assert_eq!(unknown.packet(Body::default()), None);

@@ -2,9 +2,9 @@
 
 mod buffers;
 mod head;
-mod letter;
+mod packet;
 
-pub(crate) use letter::{Content, Letter, Provided};
+pub(crate) use packet::{Content, Outgoing, Provided};
 
 use crate::calls::{Comm, Transfer};
 use crate::error::Failed;
@@ -44,8 +44,8 @@ const LONG_TAG: c_int = 1;
 const PARCEL: u8 = 0;
 const ANNOUNCED: u8 = 1;
 const LEFT: u8 = 2;
-const LETTER: u8 = 3;
-const LONG_LETTER: u8 = 4;
+const PACKET: u8 = 3;
+const LONG_PACKET: u8 = 4;
 
 /// The messages of one rank. It is made of calls of MPI, one thread at a time.
 #[derive(Debug)]
@@ -97,8 +97,8 @@ struct Peer {
 enum Arrival {
     Short(Vec<u8>),
     Long(Transfer, usize),
-    Letter(Head, Body),
-    LongLetter(Transfer, usize, Head),
+    Packet(Head, Body),
+    LongPacket(Transfer, usize, Head),
     Left(HashMap<u32, u64>),
 }
 
@@ -305,12 +305,12 @@ impl Wire {
                 take(from, parcel)
             }
             Some((&PARCEL, parcel)) => self.enqueue(from, Arrival::Short(parcel.to_vec())),
-            Some((&LETTER, letter)) => match letter.split_last_chunk::<HEAD>() {
-                Some((body, head)) => self.receive_letter(from, Head::from_bytes(head), body),
+            Some((&PACKET, packet)) => match packet.split_last_chunk::<HEAD>() {
+                Some((body, head)) => self.receive_packet(from, Head::from_bytes(head), body),
                 None => self.lose(from, State::Broken("receiving an unknown message")),
             },
             Some((&ANNOUNCED, length)) => self.announced(from, length, None),
-            Some((&LONG_LETTER, letter)) => match letter.split_last_chunk::<HEAD>() {
+            Some((&LONG_PACKET, packet)) => match packet.split_last_chunk::<HEAD>() {
                 Some((length, head)) => self.announced(from, length, Some(Head::from_bytes(head))),
                 None => self.lose(from, State::Broken("receiving an unknown message")),
             },
@@ -334,7 +334,7 @@ impl Wire {
         peer.queue.push_back(arrival);
     }
 
-    /// Starts to receive what was announced: a long parcel, or the body of a letter.
+    /// Starts to receive what was announced: a long parcel, or the body of a packet.
     fn announced(&mut self, from: Rank, bytes: &[u8], head: Option<Head>) {
         let length = <[u8; 8]>::try_from(bytes).map(u64::from_le_bytes);
         let length = length.ok().and_then(|length| usize::try_from(length).ok());
@@ -357,7 +357,7 @@ impl Wire {
                 from,
                 match head {
                     None => Arrival::Long(transfer, length),
-                    Some(head) => Arrival::LongLetter(transfer, length, head),
+                    Some(head) => Arrival::LongPacket(transfer, length, head),
                 },
             ),
             Err(failed) => self.lose(from, State::Broken(doing("receiving from it", &failed))),
@@ -390,7 +390,7 @@ impl Wire {
                     self.natives.leave(&counts, error);
                     self.lose(from, State::Left);
                 }
-                Arrival::Letter(head, body) => self.take_letter(from, head, body),
+                Arrival::Packet(head, body) => self.take_packet(from, head, body),
                 Arrival::Long(mut transfer, length) => {
                     match self.ended(from, &mut transfer, length) {
                         Some(false) => {}
@@ -404,12 +404,12 @@ impl Wire {
                         }
                     }
                 }
-                Arrival::LongLetter(mut transfer, length, head) => {
+                Arrival::LongPacket(mut transfer, length, head) => {
                     match self.ended(from, &mut transfer, length) {
                         Some(false) => {}
-                        Some(true) => self.take_letter(from, head, transfer.into_body()),
+                        Some(true) => self.take_packet(from, head, transfer.into_body()),
                         None => {
-                            self.wait_for(from, Arrival::LongLetter(transfer, length, head));
+                            self.wait_for(from, Arrival::LongPacket(transfer, length, head));
                             return moved;
                         }
                     }
@@ -467,6 +467,7 @@ impl Wire {
 
     /// Sends the last message to each rank.
     pub(crate) fn leave(&mut self) {
+        self.natives.close_all();
         let mut left = Vec::new();
         for (number, started) in self.natives.counts().take(COUNTS) {
             left.extend_from_slice(&number.to_le_bytes());
@@ -489,7 +490,7 @@ impl Wire {
     /// Whether all ranks have left, and have received what this one has sent.
     pub(crate) fn is_over(&self) -> bool {
         let is_gone = |rank: Rank| self.peers[rank.index()].state != State::Present;
-        self.sends.is_empty() && self.others().all(is_gone)
+        self.sends.is_empty() && self.others().all(is_gone) && self.natives.is_over()
     }
 
     /// Frees what MPI has of it, once all ranks have left.

@@ -240,6 +240,10 @@ impl<M: Mail> Messenger<M> {
                 }
                 is_whole
             }
+            Packet::Left => {
+                self.lose(from, "receiving from it, which has left");
+                true
+            }
             Packet::Room { bytes } => {
                 let sent = &mut self.peers[from.index()].sent;
                 let left = usize::try_from(bytes)

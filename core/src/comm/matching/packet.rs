@@ -44,6 +44,8 @@ pub enum Packet {
         #[cfg_attr(feature = "wire", serde(with = "bytes"))]
         body: Body,
     },
+    /// The sender sends no packet any more.
+    Left,
     /// The receiver has room again.
     Room {
         /// For what this number of bytes was sent.

@@ -41,7 +41,7 @@ trait Vector: Any + Send + Sync {
 #[cfg(feature = "wire")]
 impl<T> Vector for Vec<T>
 where
-    T: FromBytes + IntoBytes + Immutable + Send + Sync + 'static,
+    T: FromBytes + IntoBytes + Immutable + Copy + Send + Sync + 'static,
 {
     fn bytes(&self) -> &[u8] {
         self.as_slice().as_bytes()
@@ -61,7 +61,7 @@ impl Body {
     #[cfg(feature = "wire")]
     pub fn of<T>(vector: Vec<T>) -> Self
     where
-        T: FromBytes + IntoBytes + Immutable + Send + Sync + 'static,
+        T: FromBytes + IntoBytes + Immutable + Copy + Send + Sync + 'static,
     {
         Self(Memory::Vector(Box::new(vector)))
     }

@@ -1,6 +1,6 @@
 //! Operations of all ranks that the library of a link carries out.
 
-/// The promise that all ranks start the same operations of a number of [`Letters`](super::Letters), in the same order, with vectors of the same types and
+/// The promise that all ranks start the same operations of a number of a [`PacketLink`](super::PacketLink), in the same order, with vectors of the same types and
 /// lengths.
 #[derive(Clone, Copy, Debug)]
 pub struct Matched(());
@@ -74,6 +74,9 @@ macro_rules! elements {
 
         $(
             #[cfg(feature = "wire")]
+            impl sealed::Sealed for $type {}
+
+            #[cfg(feature = "wire")]
             impl Number for $type {
                 const ELEMENT: Element = Element::$name;
             }
@@ -81,10 +84,17 @@ macro_rules! elements {
     };
 }
 
-/// Numbers that are combined by an [`Operator`].
+/// Numbers that are combined by an [`Operator`]. Implemented for the types of [`Element`], and for no other: a library is told the type.
 #[cfg(feature = "wire")]
 pub trait Number:
-    zerocopy::FromBytes + zerocopy::IntoBytes + zerocopy::Immutable + Copy + Send + Sync + 'static
+    sealed::Sealed
+    + zerocopy::FromBytes
+    + zerocopy::IntoBytes
+    + zerocopy::Immutable
+    + Copy
+    + Send
+    + Sync
+    + 'static
 {
     /// Its type.
     const ELEMENT: Element;
@@ -111,6 +121,11 @@ elements! {
     F32: f32,
     /// A floating-point number.
     F64: f64,
+}
+
+#[cfg(feature = "wire")]
+mod sealed {
+    pub trait Sealed {}
 }
 
 /// How numbers are combined (Chatterjee 2013, Table 6.4, without those on pairs, `MAXLOC` and `MINLOC`).

@@ -1,23 +1,25 @@
 //! The packets of communicators, beside the parcels of the link.
 //!
 //! # Words
-//! `is_waiting`: set by a thread that has put a letter into the outbox, cleared by one that holds the wire and takes them.
+//! `is_waiting`: set by a thread that has put a packet into the outbox, cleared by one that holds the wire and takes them.
 #![forbid(unsafe_code)]
 
-use crate::native::Native;
-use crate::wire::{Content, Letter, Provided, Wire};
+use crate::native::{End, Native};
+use crate::wire::{Content, Outgoing, Provided, Wire};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use tautline_core::Rank;
-use tautline_core::comm::{Body, Collective, Complete, Letters, Matched, News, Packet, Recipient};
+use tautline_core::comm::{
+    Body, Collective, Complete, Matched, News, Packet, PacketLink, Recipient,
+};
 
-/// What a link and the letters of its communicators share: the wire, which one thread at a time uses.
-pub(crate) struct Office {
+/// What a link and the packets of its communicators share: the wire, which one thread at a time uses.
+pub(crate) struct SharedWire {
     here: Rank,
     /// `None` once the link was dropped.
     wire: Mutex<Option<Wire>>,
-    outbox: Mutex<VecDeque<Letter>>,
+    outbox: Mutex<VecDeque<Outgoing>>,
     is_waiting: AtomicBool,
     receivers: Mutex<HashMap<u32, Receiver>>,
     provided: Arc<Provided>,
@@ -27,6 +29,8 @@ enum Receiver {
     /// What has arrived before it was opened here.
     Early(Vec<News>),
     Open(Arc<dyn Recipient>),
+    /// What arrives is dropped.
+    Closed,
 }
 
 /// Each state behind these locks is consistent between any two statements that change it.
@@ -34,7 +38,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Office {
+impl SharedWire {
     pub(crate) fn new(wire: Wire) -> Self {
         Self {
             here: wire.here(),
@@ -57,13 +61,8 @@ impl Office {
         let result = using(wire);
         let (arrived, ended) = (wire.take_arrived(), wire.natives().take_ended());
         drop(guard);
+        self.pass_on(arrived, ended);
         self.flush();
-        for (done, outcome) in ended {
-            done.complete(outcome);
-        }
-        for (number, news) in arrived {
-            self.deliver(number, news);
-        }
         result
     }
 
@@ -79,27 +78,21 @@ impl Office {
     fn send_waiting(&self, wire: &mut Wire) {
         // ORDERING: Relaxed: a hint, which spares the exchange below: the thread that has set it looks, or this one behind its fence.
         let is_waiting = self.is_waiting.load(Ordering::Relaxed);
-        // ORDERING: Acquire, pairs with Release in put: the letter is in the outbox; no mutant: loom builds core alone.
+        // ORDERING: Acquire, pairs with Release in put: the packet is in the outbox; no mutant: loom builds core alone.
         if is_waiting && self.is_waiting.swap(false, Ordering::Acquire) {
             let waiting = std::mem::take(&mut *locked(&self.outbox));
-            for letter in waiting {
-                wire.send_letter(letter);
+            for packet in waiting {
+                wire.send_packet(packet);
             }
         }
     }
 
-    /// Sends a letter, or leaves it to the thread that uses the wire.
-    fn put(&self, letter: Letter) {
-        match self.wire.try_lock() {
-            Ok(mut wire) => {
-                if let Some(wire) = &mut *wire {
-                    self.send_waiting(wire);
-                    wire.send_letter(letter);
-                }
-            }
-            Err(TryLockError::Poisoned(_)) => return,
-            Err(TryLockError::WouldBlock) => {
-                locked(&self.outbox).push_back(letter);
+    /// Sends a packet, or leaves it to the thread that uses the wire.
+    fn put(&self, packet: Outgoing) {
+        match self.try_wire() {
+            Some(wire) => self.use_wire(wire, Some(packet)),
+            None => {
+                locked(&self.outbox).push_back(packet);
                 // ORDERING: Release, pairs with Acquire in send_waiting; no mutant: as there.
                 self.is_waiting.store(true, Ordering::Release);
             }
@@ -117,13 +110,47 @@ impl Office {
             if !self.is_waiting.load(Ordering::Relaxed) {
                 return;
             }
-            let Ok(mut wire) = self.wire.try_lock() else {
-                return;
-            };
-            match &mut *wire {
-                Some(wire) => self.send_waiting(wire),
+            match self.try_wire() {
+                Some(wire) => self.use_wire(wire, None),
                 None => return,
             }
+        }
+    }
+
+    fn try_wire(&self) -> Option<MutexGuard<'_, Option<Wire>>> {
+        match self.wire.try_lock() {
+            Ok(wire) => Some(wire),
+            // As `locked`.
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Sends what waits, and `packet`; then passes on what has ended by that.
+    fn use_wire(&self, mut guard: MutexGuard<'_, Option<Wire>>, packet: Option<Outgoing>) {
+        let Some(wire) = &mut *guard else {
+            drop(guard);
+            // ORDERING: Relaxed: the lock of the outbox carries what it has.
+            self.is_waiting.store(false, Ordering::Relaxed);
+            let waiting = std::mem::take(&mut *locked(&self.outbox));
+            return waiting.into_iter().chain(packet).for_each(Outgoing::refuse);
+        };
+        self.send_waiting(wire);
+        if let Some(packet) = packet {
+            wire.send_packet(packet);
+        }
+        let (arrived, ended) = (wire.take_arrived(), wire.natives().take_ended());
+        drop(guard);
+        self.pass_on(arrived, ended);
+    }
+
+    /// Passes on what has arrived and what has ended, outside of the locks.
+    fn pass_on(&self, arrived: Vec<(u32, News)>, ended: Vec<End>) {
+        for (number, news) in arrived {
+            self.deliver(number, news);
+        }
+        for (done, outcome) in ended {
+            done.complete(outcome);
         }
     }
 
@@ -132,6 +159,7 @@ impl Office {
         let receiver = receivers.entry(number);
         match receiver.or_insert_with(|| Receiver::Early(Vec::new())) {
             Receiver::Early(early) => early.push(news),
+            Receiver::Closed => {}
             Receiver::Open(recipient) => {
                 let recipient = Arc::clone(recipient);
                 drop(receivers);
@@ -141,7 +169,7 @@ impl Office {
     }
 }
 
-impl Letters for Office {
+impl PacketLink for SharedWire {
     fn open(&self, number: u32, recipient: Arc<dyn Recipient>) {
         let mut receivers = locked(&self.receivers);
         let before = receivers.insert(number, Receiver::Open(Arc::clone(&recipient)));
@@ -152,15 +180,21 @@ impl Letters for Office {
     }
 
     fn close(&self, number: u32) {
-        let closed = locked(&self.receivers).remove(&number);
+        let closed = locked(&self.receivers).insert(number, Receiver::Closed);
         drop(closed);
+        self.provided.close(number);
+        self.put(Outgoing {
+            number,
+            to: self.here,
+            content: Content::Close,
+        });
     }
 
     fn send(&self, number: u32, to: Rank, packet: Packet) {
         if to == self.here {
             return self.deliver(number, News::Packet(to, packet));
         }
-        self.put(Letter {
+        self.put(Outgoing {
             number,
             to,
             content: Content::Packet(packet),
@@ -173,7 +207,7 @@ impl Letters for Office {
             self.deliver(number, News::Packet(to, Packet::Body { offer, body: copy }));
             return Some(body);
         }
-        self.put(Letter {
+        self.put(Outgoing {
             number,
             to,
             content: Content::Body(offer, body),
@@ -196,7 +230,7 @@ impl Letters for Office {
     }
 
     fn open_collectives(&self, number: u32) {
-        self.put(Letter {
+        self.put(Outgoing {
             number,
             to: self.here,
             content: Content::Collectives,
@@ -219,7 +253,7 @@ impl Letters for Office {
             done,
             matched,
         };
-        self.put(Letter {
+        self.put(Outgoing {
             number,
             to: self.here,
             content: Content::Collective(native),

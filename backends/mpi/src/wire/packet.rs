@@ -1,17 +1,17 @@
-//! Letters as messages: a head, and a body that is moved.
+//! Packets as messages: a head, and a body that is moved.
 #![forbid(unsafe_code)]
 
 use super::head::{HEAD, Head};
-use super::{Arrival, LETTER, LONG_LETTER, LONG_TAG, SHORT, SHORT_TAG, State, Wire, doing};
+use super::{Arrival, LONG_PACKET, LONG_TAG, PACKET, SHORT, SHORT_TAG, State, Wire, doing};
 use crate::native::{Native, Natives};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tautline_core::Rank;
-use tautline_core::comm::{Body, News, Packet};
+use tautline_core::comm::{self, Body, News, Packet};
 
 /// What is sent.
-pub(crate) struct Letter {
+pub(crate) struct Outgoing {
     pub(crate) number: u32,
     pub(crate) to: Rank,
     pub(crate) content: Content,
@@ -24,12 +24,23 @@ pub(crate) enum Content {
     /// Prepares operations of all ranks.
     Collectives,
     Collective(Native),
+    /// Ends them.
+    Close,
+}
+
+impl Outgoing {
+    /// Ends what cannot be sent any more, as the link was dropped.
+    pub(crate) fn refuse(self) {
+        if let Content::Collective(native) = self.content {
+            native.done.complete(Err(comm::Error::Closed));
+        }
+    }
 }
 
 /// Memory for bodies, and their lengths.
 type Memory = HashMap<(u32, Rank, u64), (Body, usize)>;
 
-/// Memory for bodies that were claimed, by the number of the letters, the sender, and the number of its offer; and their lengths.
+/// Memory for bodies that were claimed, by the number of the packets, the sender, and the number of its offer; and their lengths.
 #[derive(Default)]
 pub(crate) struct Provided(Mutex<Memory>);
 
@@ -57,23 +68,35 @@ impl Provided {
 
     /// Drops the memory for bodies of a rank that is lost.
     pub(crate) fn forget(&self, rank: Rank) {
-        self.all().retain(|(_, from, _), _| *from != rank);
+        self.remove(|(_, from, _)| *from == rank);
+    }
+
+    /// Drops the memory for bodies of a number.
+    pub(crate) fn close(&self, closed: u32) {
+        self.remove(|(number, ..)| *number == closed);
+    }
+
+    fn remove(&self, mut is_over: impl FnMut(&(u32, Rank, u64)) -> bool) {
+        let removed: Vec<_> = self.all().extract_if(|key, _| is_over(key)).collect();
+        // Outside of the lock: the elements of a vector may do anything when they are dropped.
+        drop(removed);
     }
 }
 
 impl Wire {
-    /// Sends a letter, or drops it if its receiver is lost.
-    pub(crate) fn send_letter(&mut self, letter: Letter) {
-        let Letter {
+    /// Sends a packet, or drops it if its receiver is lost.
+    pub(crate) fn send_packet(&mut self, packet: Outgoing) {
+        let Outgoing {
             number,
             to,
             content,
-        } = letter;
+        } = packet;
         if self.peers[to.index()].state != State::Present {
             return;
         }
         let ((head, body), back) = match content {
             Content::Collectives => return self.open_collectives(number),
+            Content::Close => return self.natives.close(number),
             Content::Collective(native) => {
                 self.natives.add(number, native);
                 return self.poll_natives();
@@ -87,13 +110,13 @@ impl Wire {
         if body.len() + HEAD < SHORT {
             bytes.extend_from_slice(&body);
             bytes.extend_from_slice(&head.to_bytes());
-            bytes.push(LETTER);
+            bytes.push(PACKET);
             self.start(to, SHORT_TAG, bytes.into(), None);
             self.end_send(to, body, back);
         } else {
             bytes.extend_from_slice(&(body.len() as u64).to_le_bytes());
             bytes.extend_from_slice(&head.to_bytes());
-            bytes.push(LONG_LETTER);
+            bytes.push(LONG_PACKET);
             self.start(to, SHORT_TAG, bytes.into(), None);
             self.start(to, LONG_TAG, body, back);
         }
@@ -121,8 +144,8 @@ impl Wire {
         &mut self.natives
     }
 
-    /// Takes a letter that has come in one message.
-    pub(super) fn receive_letter(&mut self, from: Rank, head: Head, body: &[u8]) {
+    /// Takes a packet that has come in one message.
+    pub(super) fn receive_packet(&mut self, from: Rank, head: Head, body: &[u8]) {
         let body = match self.memory(from, &head, body.len()) {
             Ok(Some(mut memory)) => {
                 memory.bytes_mut()[..body.len()].copy_from_slice(body);
@@ -132,8 +155,8 @@ impl Wire {
             Err(()) => return,
         };
         match self.peers[from.index()].queue.is_empty() {
-            true => self.take_letter(from, head, body),
-            false => self.enqueue(from, Arrival::Letter(head, body)),
+            true => self.take_packet(from, head, body),
+            false => self.enqueue(from, Arrival::Packet(head, body)),
         }
     }
 
@@ -163,14 +186,14 @@ impl Wire {
         }
     }
 
-    /// Passes a letter on.
-    pub(super) fn take_letter(&mut self, from: Rank, head: Head, body: Body) {
+    /// Passes a packet on.
+    pub(super) fn take_packet(&mut self, from: Rank, head: Head, body: Body) {
         if self.peers[from.index()].state != State::Present {
             return;
         }
         match head.packet(body) {
             Some(packet) => self.arrived.push((head.number, News::Packet(from, packet))),
-            None => self.lose(from, State::Broken("receiving an unknown letter")),
+            None => self.lose(from, State::Broken("receiving an unknown packet")),
         }
     }
 }

@@ -18,7 +18,7 @@ use alloc::sync::Arc;
 /// Each communicator has a number of its own, the same at all ranks. As [`Mail`](super::Mail), from one rank to another packets arrive in the
 /// order in which they were sent, and none is lost or doubled while both live; what a rank has sent arrives before its loss is
 /// [reported](crate::port::Link::poll). Any thread may call any method; none blocks.
-pub trait Letters: Send + Sync {
+pub trait PacketLink: Send + Sync {
     /// Lets `recipient` take what arrives for a number, by whichever thread polls the link; first what has arrived before.
     fn open(&self, number: u32, recipient: Arc<dyn Recipient>);
 
@@ -39,7 +39,7 @@ pub trait Letters: Send + Sync {
     fn open_collectives(&self, number: u32);
 
     /// Starts an operation of all ranks from the memory `own` into `into`, whose lengths are those that the operation needs; `done` is called
-    /// with `into`, or with the loss of any rank.
+    /// with `into`, with the loss of any rank, or with [`Error::Closed`](super::Error::Closed).
     fn collective(
         &self,
         matched: Matched,
