@@ -39,7 +39,7 @@ impl Awaiting for RwLock<Option<Arc<Shared>>> {
 }
 
 impl Lent {
-    /// Returns what is asked before a standstill is reported.
+    /// Returns what may still end a wait, for reports of standstills.
     pub(super) fn awaiting(&self) -> std::sync::Weak<dyn Awaiting> {
         Arc::downgrade(&self.0) as _
     }

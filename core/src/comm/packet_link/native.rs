@@ -84,7 +84,7 @@ macro_rules! elements {
     };
 }
 
-/// Numbers that are combined by an [`Operator`]. Implemented for the types of [`Element`], and for no other: a library is told the type.
+/// Numbers that are combined by an [`Operator`]. Implemented for the types of [`Element`], and for no other, since a library relies on it.
 #[cfg(feature = "wire")]
 pub trait Number:
     sealed::Sealed
