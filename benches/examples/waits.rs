@@ -63,6 +63,7 @@ fn main() -> tautline::Result<()> {
 /// Returns the processor time that this process uses during the barrier, by the time of the barrier.
 fn share(is_late: bool, seconds: f64, barrier: impl FnOnce()) -> f64 {
     if is_late {
+        // The rank is late: that is what is measured.
         std::thread::sleep(Duration::from_secs_f64(seconds));
     }
     let (start, before) = (Instant::now(), used());

@@ -13,7 +13,7 @@ pub(crate) struct Setting {
     pub(crate) workers: usize,
     /// The nodes that a thief gets, `--steal`; one along whose lifeline work comes later gets its share instead.
     pub(crate) chunk: usize,
-    /// The nodes that a worker counts between two polls, in which it sets a chunk aside if there is none: `--grain`.
+    /// The nodes that a worker counts between two polls, at which it sets a chunk aside unless one is: `--grain`.
     pub(crate) interval: usize,
 }
 

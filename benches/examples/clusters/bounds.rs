@@ -24,7 +24,7 @@ impl Bound {
         }
     }
 
-    /// Whether that figure is within the bound; `None` if there is none.
+    /// Whether that figure is within the bound; `None` for rows without a bound.
     pub(crate) fn holds(self, judged: f64) -> Option<bool> {
         match self {
             Self::Plus(most) | Self::Most(most) => Some(judged <= most),

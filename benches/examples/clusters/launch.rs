@@ -18,7 +18,7 @@ pub(crate) struct Library {
 /// Finds the folders that hold a script `launch`.
 ///
 /// # Errors
-/// There is none: in words.
+/// The folder has no library: in words.
 pub(crate) fn libraries(programs: &Path) -> Result<Vec<Library>, String> {
     let entries = std::fs::read_dir(programs);
     let entries = entries.map_err(|error| format!("--programs {}: {error}", programs.display()))?;

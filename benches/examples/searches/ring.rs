@@ -149,7 +149,7 @@ impl Ring {
         drawn + i32::from(drawn >= self.world.rank())
     }
 
-    /// Refuses the requests that are under way when the search has ended, and waits until there are none.
+    /// Refuses the requests that are under way when the search has ended, and waits until all have been answered.
     pub(crate) fn leave(&mut self) {
         while self.is_asking {
             let loot = self.poll(|| None);

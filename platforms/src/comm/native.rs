@@ -105,8 +105,7 @@ impl Native {
         if self.is_root() {
             assert_eq!(vector.len(), count * self.ranks(), "elements of rank 0");
         }
-        let memory = (Body::of(vector), zeroed::<T>(count));
-        self.start(hold.into(), Collective::Scatter, memory, elements)
+        self.vectors(hold.into(), Collective::Scatter, vector, count)
     }
 
     /// Starts an operation that brings the vectors of all ranks, by rank, to rank 0; the others get an empty one.
@@ -116,8 +115,7 @@ impl Native {
         vector: Vec<T>,
     ) -> Request<Vec<T>> {
         let count = if self.is_root() { self.ranks() } else { 0 } * vector.len();
-        let memory = (Body::of(vector), zeroed::<T>(count));
-        self.start(hold.into(), Collective::Gather, memory, elements)
+        self.vectors(hold.into(), Collective::Gather, vector, count)
     }
 
     /// Starts an operation that brings the vectors of all ranks, by rank, to all.
@@ -127,8 +125,7 @@ impl Native {
         vector: Vec<T>,
     ) -> Request<Vec<T>> {
         let count = self.ranks() * vector.len();
-        let memory = (Body::of(vector), zeroed::<T>(count));
-        self.start(hold.into(), Collective::AllGather, memory, elements)
+        self.vectors(hold.into(), Collective::AllGather, vector, count)
     }
 
     /// Starts an operation that sends a part of `vector` to each rank, by rank, and brings those of all ranks for this one, by rank.
@@ -142,8 +139,7 @@ impl Native {
     ) -> Request<Vec<T>> {
         let (count, ranks) = (vector.len(), self.ranks());
         assert_eq!(count % ranks, 0, "{count} elements for {ranks} ranks");
-        let memory = (Body::of(vector), zeroed::<T>(count));
-        self.start(hold.into(), Collective::AllToAll, memory, elements)
+        self.vectors(hold.into(), Collective::AllToAll, vector, count)
     }
 
     /// Starts an operation that combines the vectors of all ranks, element by element, at rank 0; the others get an empty one.
@@ -158,8 +154,7 @@ impl Native {
     ) -> Request<Vec<T>> {
         let count = if self.is_root() { vector.len() } else { 0 };
         let collective = Collective::Reduce(T::ELEMENT, applied::<T>(operator));
-        let memory = (Body::of(vector), zeroed::<T>(count));
-        self.start(hold.into(), collective, memory, elements)
+        self.vectors(hold.into(), collective, vector, count)
     }
 
     /// As [`reduce`](Self::reduce), for all ranks.
@@ -174,8 +169,7 @@ impl Native {
     ) -> Request<Vec<T>> {
         let count = vector.len();
         let collective = Collective::AllReduce(T::ELEMENT, applied::<T>(operator));
-        let memory = (Body::of(vector), zeroed::<T>(count));
-        self.start(hold.into(), collective, memory, elements)
+        self.vectors(hold.into(), collective, vector, count)
     }
 
     /// As [`reduce`](Self::reduce), for each rank over those up to it, itself included.
@@ -190,8 +184,7 @@ impl Native {
     ) -> Request<Vec<T>> {
         let count = vector.len();
         let collective = Collective::Scan(T::ELEMENT, applied::<T>(operator));
-        let memory = (Body::of(vector), zeroed::<T>(count));
-        self.start(hold.into(), collective, memory, elements)
+        self.vectors(hold.into(), collective, vector, count)
     }
 
     fn is_root(&self) -> bool {
@@ -200,6 +193,18 @@ impl Native {
 
     fn ranks(&self) -> usize {
         self.comm.ranks() as usize
+    }
+
+    /// Starts an operation from a vector into another one of `count` elements.
+    fn vectors<T: Plain + Copy + Send + Sync + 'static>(
+        &self,
+        hold: Option<Hold>,
+        collective: Collective,
+        own: Vec<T>,
+        count: usize,
+    ) -> Request<Vec<T>> {
+        let memory = (Body::of(own), zeroed::<T>(count));
+        self.start(hold, collective, memory, elements)
     }
 
     fn start<T: Send + Sync + 'static>(

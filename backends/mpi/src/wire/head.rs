@@ -93,7 +93,7 @@ impl Head {
         }
     }
 
-    /// Returns the packet; `None` if there is none of this kind.
+    /// Returns the packet; `None` for an unknown kind.
     pub(crate) fn packet(self, body: Body) -> Option<Packet> {
         let Self {
             kind,

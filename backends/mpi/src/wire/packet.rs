@@ -61,7 +61,7 @@ impl Provided {
         self.all().insert(body, memory);
     }
 
-    /// Takes the memory for a body, and its length; `None` if there is none for it.
+    /// Takes the memory for a body, and its length; `None` if it was not provided.
     pub(crate) fn take(&self, number: u32, from: Rank, offer: u64) -> Option<(Body, usize)> {
         self.all().remove(&(number, from, offer))
     }
