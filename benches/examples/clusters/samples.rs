@@ -27,8 +27,9 @@ impl Samples {
 
     /// Stores how the library calls itself: its name and version.
     pub(crate) fn set_library(&mut self, name: &str) {
-        let end = name.find([',', '\t', ';']).unwrap_or(name.len());
-        name[..end].trim().clone_into(&mut self.library);
+        // "Open MPI v4.1.4, package: …" and "MPICH Version:\t4.0.2".
+        let end = name.find([',', ';']).unwrap_or(name.len());
+        self.library = name[..end].replace("Version:\t", "").trim().to_string();
     }
 
     /// Adds a figure of this round.
