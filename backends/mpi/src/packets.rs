@@ -6,7 +6,7 @@
 
 use crate::native::{End, Native};
 use crate::wire::{Content, Outgoing, Provided, Wire};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use tautline_core::Rank;
@@ -21,7 +21,7 @@ pub(crate) struct SharedWire {
     wire: Mutex<Option<Wire>>,
     outbox: Mutex<VecDeque<Outgoing>>,
     is_waiting: AtomicBool,
-    receivers: Mutex<HashMap<u32, Receiver>>,
+    receivers: Mutex<BTreeMap<u32, Receiver>>,
     provided: Arc<Provided>,
 }
 
@@ -59,9 +59,9 @@ impl SharedWire {
         let wire = guard.as_mut().expect("until its link is dropped");
         self.send_waiting(wire);
         let result = using(wire);
-        let (arrived, ended) = (wire.take_arrived(), wire.natives().take_ended());
+        let ended = self.pass_on(wire);
         drop(guard);
-        self.pass_on(arrived, ended);
+        complete(ended);
         self.flush();
         result
     }
@@ -139,19 +139,17 @@ impl SharedWire {
         if let Some(packet) = packet {
             wire.send_packet(packet);
         }
-        let (arrived, ended) = (wire.take_arrived(), wire.natives().take_ended());
+        let ended = self.pass_on(wire);
         drop(guard);
-        self.pass_on(arrived, ended);
+        complete(ended);
     }
 
-    /// Passes on what has arrived and what has ended, outside of the locks.
-    fn pass_on(&self, arrived: Vec<(u32, News)>, ended: Vec<End>) {
-        for (number, news) in arrived {
+    /// Passes on what has arrived. Returns what has ended, which is completed outside of the lock.
+    fn pass_on(&self, wire: &mut Wire) -> Vec<End> {
+        for (number, news) in wire.arrived() {
             self.deliver(number, news);
         }
-        for (done, outcome) in ended {
-            done.complete(outcome);
-        }
+        wire.natives().take_ended()
     }
 
     fn deliver(&self, number: u32, news: News) {
@@ -166,6 +164,12 @@ impl SharedWire {
                 recipient.take(news);
             }
         }
+    }
+}
+
+fn complete(ended: Vec<End>) {
+    for (done, outcome) in ended {
+        done.complete(outcome);
     }
 }
 

@@ -30,14 +30,16 @@ impl Terms {
         Self {
             kind: kind.to_string(),
             site: format!("{site}"),
-            message: core::any::type_name::<M>()
-                .chars()
-                .take(TYPE_CHARS)
-                .collect(),
+            message: first_chars(core::any::type_name::<M>()).to_string(),
             places,
             machine: (size_of::<usize>() as u8, cfg!(target_endian = "little")),
         }
     }
+}
+
+fn first_chars(name: &str) -> &str {
+    let end = name.char_indices().nth(TYPE_CHARS);
+    end.map_or(name, |(end, _)| &name[..end])
 }
 
 impl Terms {

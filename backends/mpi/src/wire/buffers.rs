@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::SHORT;
+use std::cmp::Ordering::{Equal, Greater};
 use tautline_core::comm::Body;
 
 /// Bytes of buffers that are kept for further long parcels.
@@ -48,13 +49,15 @@ impl Buffers {
             return;
         }
         let buffer = body.into_bytes();
-        if buffer.capacity() <= SHORT {
-            if self.short.len() < KEPT_SHORT {
-                self.short.push(buffer);
+        let length = buffer.capacity();
+        match length.cmp(&SHORT) {
+            Equal if self.short.len() < KEPT_SHORT => self.short.push(buffer),
+            Greater if self.long_bytes + length <= KEPT => {
+                self.long_bytes += length;
+                self.long.push(buffer);
             }
-        } else if self.long_bytes + buffer.capacity() <= KEPT {
-            self.long_bytes += buffer.capacity();
-            self.long.push(buffer);
+            // There is no room, or it is the body of a message, which would have to grow.
+            _ => {}
         }
     }
 }

@@ -146,9 +146,9 @@ impl Wire {
         &self.provided
     }
 
-    /// Returns what has arrived for communicators.
-    pub(crate) fn take_arrived(&mut self) -> Vec<(u32, News)> {
-        std::mem::take(&mut self.arrived)
+    /// Takes what has arrived for communicators.
+    pub(crate) fn arrived(&mut self) -> impl Iterator<Item = (u32, News)> {
+        self.arrived.drain(..)
     }
 
     pub(crate) fn ranks(&self) -> u32 {

@@ -80,6 +80,8 @@ pub struct Messenger<M> {
     claimed: BTreeMap<(Rank, u64), Claimed>,
     /// Memory of the receives that wait for their message, which have brought some.
     rooms: Vec<(Ticket, Body)>,
+    /// Of the last step; its memory is used again.
+    ends: Vec<(Ticket, End<Place>)>,
     /// Operations that have ended, to be reported.
     ended: VecDeque<(Ticket, Outcome)>,
 }
@@ -107,6 +109,7 @@ impl<M: Mail> Messenger<M> {
             offers: Offers::default(),
             claimed: BTreeMap::new(),
             rooms: Vec::new(),
+            ends: Vec::new(),
             ended: VecDeque::new(),
         }
     }
@@ -116,13 +119,14 @@ impl<M: Mail> Messenger<M> {
         &mut self,
         step: impl FnOnce(&mut Matching<Ticket, Place>, &mut dyn FnMut(Ticket, End<Place>)) -> T,
     ) -> T {
-        let mut ends = Vec::new();
+        let mut ends = mem::take(&mut self.ends);
         let result = step(&mut self.matching, &mut |ticket, end| {
             ends.push((ticket, end));
         });
-        for (ticket, end) in ends {
+        for (ticket, end) in ends.drain(..) {
             self.end(ticket, end);
         }
+        self.ends = ends;
         result
     }
 

@@ -53,6 +53,6 @@ pub trait PacketLink: Send + Sync {
 
 /// What takes the packets of a communicator.
 pub trait Recipient: Send + Sync {
-    /// Takes a packet, or learns of a body that has left. Must return soon, and not panic.
+    /// Takes a packet, or learns of a body that has left. Called under locks of the link: must return soon, not call the link, and not panic.
     fn take(&self, news: News);
 }
