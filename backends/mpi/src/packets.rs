@@ -2,6 +2,10 @@
 //!
 //! # Words
 //! `is_waiting`: set by a thread that has put a packet into the outbox, cleared by one that holds the wire and takes them.
+//!
+//! # Locks
+//! In this order: `wire`, `receivers` or `outbox`, what a [`Recipient`] locks. Completions, which may run a program's code, are called under none
+//! of them.
 #![forbid(unsafe_code)]
 
 use crate::native::{End, Native};
