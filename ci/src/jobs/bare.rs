@@ -5,7 +5,7 @@
 //! nothing.
 
 use super::Verdict;
-use super::packages::{self, Need};
+use super::packages::{self, Need, exists};
 use crate::shell::{Said, quiet, target_dir, tee};
 use crate::tree::Tree;
 use anyhow::{Result, bail};
@@ -15,19 +15,22 @@ use std::process::{Command, Stdio};
 const FOLDER: &str = "backends/manycore/bare";
 const PROGRAM: &str = "riscv64gc-unknown-none-elf/release/tautline-bare";
 
-/// What is needed, how it is found, and the packages of Debian that bring it.
 const NEEDS: &[Need] = &[
-    (
-        "a compiler with its library's source",
-        "/usr/lib/rustlib/src/rust/library/core/Cargo.toml",
-        &["rustc-web", "cargo-web", "rust-web-src"],
-    ),
-    ("a linker", "/usr/bin/ld.lld", &["lld"]),
-    (
-        "an emulator",
-        "/usr/bin/qemu-system-riscv64",
-        &["qemu-system-misc"],
-    ),
+    Need {
+        name: "a compiler with its library's source",
+        is_there: || exists("/usr/lib/rustlib/src/rust/library/core/Cargo.toml"),
+        packages: &["rustc-web", "cargo-web", "rust-web-src"],
+    },
+    Need {
+        name: "a linker",
+        is_there: || exists("/usr/bin/ld.lld"),
+        packages: &["lld"],
+    },
+    Need {
+        name: "an emulator",
+        is_there: || exists("/usr/bin/qemu-system-riscv64"),
+        packages: &["qemu-system-misc"],
+    },
 ];
 
 /// May go when the emulator comes: a tool for disk images, of another version on some machines.

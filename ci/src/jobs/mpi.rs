@@ -1,12 +1,12 @@
 //! Ranks over MPI: the conformance of the link and the applications, with each library.
 
 use super::Verdict;
-use super::packages::{self, Need};
+use super::packages::{self, Need, exists};
 use crate::shell::{cargo, run, target_dir, test};
 use crate::tree::Tree;
 use anyhow::{Context, Result};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A library: its name, its compiler, its launcher, and the tests of applications that are left to the other one.
@@ -34,27 +34,26 @@ const LIBRARIES: [Library; 2] = [
 ];
 
 const NEEDS: &[Need] = &[
-    (
-        "Open MPI",
-        LIBRARIES[0].compiler,
-        &["openmpi-bin", "libopenmpi-dev"],
-    ),
-    ("MPICH", LIBRARIES[1].compiler, &["mpich", "libmpich-dev"]),
+    Need {
+        name: "Open MPI",
+        is_there: || exists(LIBRARIES[0].compiler),
+        packages: &["openmpi-bin", "libopenmpi-dev"],
+    },
+    Need {
+        name: "MPICH",
+        is_there: || exists(LIBRARIES[1].compiler),
+        packages: &["mpich", "libmpich-dev"],
+    },
+    // Reads the headers of the libraries, which include those of a compiler: `stddef.h` is in a package of its own.
+    Need {
+        name: "libclang with the headers of its compiler",
+        is_there: || libclang().is_some(),
+        packages: &["libclang1-14", "libclang-common-14-dev"],
+    },
 ];
 
-/// Reads the libraries' headers.
-const LIBCLANG: Need = (
-    "libclang",
-    "/usr/lib/llvm-14/lib/libclang.so.1",
-    &["libclang1-14"],
-);
-
 pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
-    let mut needs = NEEDS.to_vec();
-    if !has_libclang() {
-        needs.push(LIBCLANG);
-    }
-    if let Some(why) = packages::install(&needs, &[])? {
+    if let Some(why) = packages::install(NEEDS, &[])? {
         return Ok(Verdict::CannotRun(why));
     }
     for library in &LIBRARIES {
@@ -82,16 +81,20 @@ pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
     Ok(Verdict::Holds("with Open MPI and MPICH".into()))
 }
 
-/// Whether there is any version of it.
-fn has_libclang() -> bool {
-    let versions = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
-    let mut versions =
+/// Returns the folder of a libclang that has the headers of its compiler.
+fn libclang() -> Option<PathBuf> {
+    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_whole = |library: &PathBuf| {
+        let mut compilers = entries(&library.join("clang"));
+        library.join("libclang.so.1").exists()
+            && compilers.any(|version| version.path().join("include/stddef.h").exists())
+    };
+    let versions = entries(Path::new("/usr/lib"));
+    let versions =
         versions.filter(|entry| entry.file_name().to_string_lossy().starts_with("llvm-"));
-    versions.any(|version| {
-        Path::new(&version.path())
-            .join("lib/libclang.so.1")
-            .exists()
-    })
+    versions
+        .map(|version| version.path().join("lib"))
+        .find(is_whole)
 }
 
 /// Builds and runs with this library. What was built with another one is kept.
@@ -100,6 +103,8 @@ fn configure(command: &mut Command, tree: &Tree, library: &Library) {
         .env("MPICC", library.compiler)
         .env("TAUTLINE_MPIRUN", library.launcher)
         .env("CARGO_TARGET_DIR", target_dir(tree).join(library.name))
+        // Another version may lack the headers.
+        .envs(libclang().map(|folder| ("LIBCLANG_PATH", folder)))
         // Open MPI refuses to run as root, which a container often is.
         .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
         .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");

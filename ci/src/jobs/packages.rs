@@ -5,17 +5,25 @@ use anyhow::{Result, bail};
 use std::path::Path;
 use std::process::Command;
 
-/// What is needed, how it is found, and the packages of Debian that bring it.
-pub(super) type Need = (&'static str, &'static str, &'static [&'static str]);
+/// Something of the system that a job needs.
+#[derive(Clone, Copy)]
+pub(super) struct Need {
+    pub name: &'static str,
+    /// Whether the machine has it.
+    pub is_there: fn() -> bool,
+    /// The packages of Debian that bring it.
+    pub packages: &'static [&'static str],
+}
 
 /// Installs what is missing, or reports why it cannot. Of what is installed, only packages in `may_go` are removed for it.
 pub(super) fn install(needs: &[Need], may_go: &[&str]) -> Result<Option<String>> {
-    let missing: Vec<_> = needs.iter().filter(|n| !Path::new(n.1).exists()).collect();
+    let missing: Vec<_> = needs.iter().filter(|need| !(need.is_there)()).collect();
     if missing.is_empty() {
         return Ok(None);
     }
-    let names: Vec<_> = missing.iter().map(|n| n.0).collect();
-    let packages: Vec<_> = missing.iter().flat_map(|n| n.2).copied().collect();
+    let names: Vec<_> = missing.iter().map(|need| need.name).collect();
+    let packages = missing.iter().flat_map(|need| need.packages);
+    let packages: Vec<_> = packages.copied().collect();
     let why = format!(
         "lacks {}: apt-get install {}",
         names.join(", "),
@@ -33,10 +41,20 @@ pub(super) fn install(needs: &[Need], may_go: &[&str]) -> Result<Option<String>>
     }
     println!("installing {}", packages.join(" "));
     let done = apt(&["-y"], &packages)?;
-    match needs.iter().all(|n| Path::new(n.1).exists()) {
-        true => Ok(None),
-        false => bail!("{}: {}", packages.join(" "), done.err),
+    match needs.iter().find(|need| !(need.is_there)()) {
+        None => Ok(None),
+        Some(need) => bail!(
+            "{} is not there after apt-get install {}: {}",
+            need.name,
+            packages.join(" "),
+            done.err
+        ),
     }
+}
+
+/// Whether there is a file or folder of this path.
+pub(super) fn exists(path: &str) -> bool {
+    Path::new(path).exists()
 }
 
 fn apt(how: &[&str], packages: &[&str]) -> Result<Said> {
