@@ -500,8 +500,8 @@ fn signal_when_running(child: &mut Child, signal: &str, file: &Scratch) {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
         std::thread::yield_now();
     }
-    let sent = Command::new("kill")
-        .args([signal, &id.to_string()])
+    let sent = Command::new("sh")
+        .args(["-c", "kill $0 $1", signal, &id.to_string()])
         .status()
         .unwrap();
     assert!(sent.success());

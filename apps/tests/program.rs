@@ -205,7 +205,9 @@ fn an_interrupt_gives_a_partial_result() {
         // The run must have begun; if it has not, the process ends by the signal, and the test fails.
         std::thread::sleep(std::time::Duration::from_secs(2));
         let id = child.id().to_string();
-        let sent = Command::new("kill").args(["-INT", &id]).status();
+        let sent = Command::new("sh")
+            .args(["-c", "kill $0 $1", "-INT", &id])
+            .status();
         assert!(sent.expect("kill is there").success());
         let ran = child.wait_with_output().unwrap();
         assert_eq!(ran.status.code(), Some(130), "{name}");

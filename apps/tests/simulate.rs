@@ -473,8 +473,8 @@ fn interrupt(args: &str, signal: &str) -> String {
         std::thread::sleep(Duration::from_millis(1));
     }
     std::thread::sleep(Duration::from_millis(500));
-    let sent = Command::new("kill")
-        .args([signal, &id.to_string()])
+    let sent = Command::new("sh")
+        .args(["-c", "kill $0 $1", signal, &id.to_string()])
         .status();
     assert!(sent.expect("kill runs").success());
     let began = Instant::now();

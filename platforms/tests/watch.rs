@@ -487,8 +487,8 @@ fn a_signal_prints_what_every_worker_does() {
     let signal = |name: &str| {
         let pid = stuck.id().to_string();
         assert!(
-            Command::new("kill")
-                .args([name, &pid])
+            Command::new("sh")
+                .args(["-c", "kill $0 $1", name, &pid])
                 .status()
                 .unwrap()
                 .success()
@@ -538,7 +538,10 @@ fn a_signal_prints_for_which_rank_each_waits() {
     let pid = stuck.id().to_string();
     // The rank may not have begun to wait at the first signal.
     let found = loop {
-        let sent = Command::new("kill").args(["-USR1", &pid]).status().unwrap();
+        let sent = Command::new("sh")
+            .args(["-c", "kill $0 $1", "-USR1", &pid])
+            .status()
+            .unwrap();
         assert!(sent.success());
         let line = loop {
             let line = next();

@@ -43,7 +43,9 @@ pub(crate) fn gone(process: &str) {
 
 /// Sends a signal to a process.
 pub(crate) fn signal(signal: &str, process: &str) {
-    let status = Command::new("kill").args([signal, process]).status();
+    let status = Command::new("sh")
+        .args(["-c", "kill $0 $1", signal, process])
+        .status();
     assert!(status.expect("it starts").success());
 }
 

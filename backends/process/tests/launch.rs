@@ -98,8 +98,8 @@ fn die(mut link: AnyLink) -> i32 {
             .unwrap_or(0);
         thread::spawn(move || {
             (0..delay).for_each(|_| hint::spin_loop());
-            Command::new("kill")
-                .args(["-KILL", &std::process::id().to_string()])
+            Command::new("sh")
+                .args(["-c", "kill $0 $1", "-KILL", &std::process::id().to_string()])
                 .status()
         });
     }
