@@ -5,6 +5,7 @@ use crate::fence;
 use crate::park::{self, Parker};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -19,8 +20,22 @@ type Post = (u64, WorkerId);
 thread_local! {
     /// The worker that this thread is.
     static HERE: Cell<Option<Post>> = const { Cell::new(None) };
-    /// The workers that it is besides, in outer tasks.
-    static OUTSIDE: RefCell<Vec<Post>> = const { RefCell::new(Vec::new()) };
+    /// The workers that it is besides, in outer tasks. Without a destructor, so that those of other values may enter a pool; the
+    /// memory is freed when it is empty.
+    static OUTSIDE: ManuallyDrop<RefCell<Vec<Post>>> =
+        const { ManuallyDrop::new(RefCell::new(Vec::new())) };
+}
+
+/// Changes the workers that the calling thread is in outer tasks.
+fn change_outside<R>(change: impl FnOnce(&mut Vec<Post>) -> R) -> R {
+    OUTSIDE.with(|outside| {
+        let mut outside = outside.borrow_mut();
+        let changed = change(&mut outside);
+        if outside.is_empty() {
+            *outside = Vec::new();
+        }
+        changed
+    })
 }
 
 /// One node: threads that park, panics that unwind, stacks that grow.
@@ -177,7 +192,7 @@ unsafe impl Thread for Node {
     fn current(&self) -> Option<WorkerId> {
         let mine = |&(port, worker): &Post| (port == self.number).then_some(worker);
         let here = HERE.get()?;
-        mine(&here).or_else(|| OUTSIDE.with_borrow(|outside| outside.iter().find_map(mine)))
+        mine(&here).or_else(|| OUTSIDE.with(|outside| outside.borrow().iter().find_map(mine)))
     }
 
     unsafe fn set_current(&self, worker: Option<WorkerId>) {
@@ -187,14 +202,14 @@ unsafe impl Thread for Node {
             self.parkers[worker.index()].belongs_to(thread::current());
             self.limit_waits(worker);
             if let Some(outer) = here.filter(|here| !is_mine(here)) {
-                OUTSIDE.with_borrow_mut(|outside| outside.push(outer));
+                change_outside(|outside| outside.push(outer));
             }
             HERE.set(Some((self.number, worker)));
         } else if here.as_ref().is_some_and(is_mine) {
-            HERE.set(OUTSIDE.with_borrow_mut(Vec::pop));
+            HERE.set(change_outside(Vec::pop));
         } else {
             // Not the innermost one: coroutines need not leave seats in the order of a stack.
-            OUTSIDE.with_borrow_mut(|outside| outside.retain(|post| !is_mine(post)));
+            change_outside(|outside| outside.retain(|post| !is_mine(post)));
         }
     }
 
