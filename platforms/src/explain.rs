@@ -3,6 +3,7 @@
 
 use crate::choice::{self, Choice, Source};
 use crate::pinning::ranges;
+use crate::plan::Placement;
 use crate::rules::{Rules, variable};
 use crate::{Machine, phaser};
 use tautline_core::glb::{Config, Fairness};
@@ -23,7 +24,7 @@ pub(crate) struct Facts<'a> {
     pub division: Option<String>,
     /// The processor of each worker; empty if they are not pinned.
     pub cpus: &'a [usize],
-    pub pinning: Source,
+    pub placement: &'a Placement,
     /// What people do not expect of the placement, and variables that were passed over.
     pub surprises: Vec<String>,
     /// The name of the described platform.
@@ -78,8 +79,11 @@ impl Facts<'_> {
             choice(
                 PINNED,
                 pinned,
-                self.pinning,
-                "one worker for each core first".to_owned(),
+                self.placement.source,
+                match &self.placement.why_not {
+                    Some(why) => why.clone(),
+                    None => "one worker for each core first".to_owned(),
+                },
             ),
             choice(
                 "memories",
@@ -249,6 +253,56 @@ mod tests {
             "workers: 1, one for each processor that this process may use [detected]",
         ] {
             assert!(lines.iter().any(|line| line == part), "{part}: {lines:#?}");
+        }
+    }
+
+    /// A quota of fewer processors than are allowed is that of a shared machine: workers are not pinned unless that is requested.
+    #[test]
+    fn a_quota_leaves_workers_unpinned() {
+        let quota = |name: &str, files: &[(&str, &str)]| {
+            let mut all = vec![("proc/self/cgroup", "0::/a/b\n")];
+            all.extend(files);
+            Root::new(name, &all)
+        };
+        let own = ("sys/fs/cgroup/a/b/cpu.max", "100000 100000\n");
+        let parents = ("sys/fs/cgroup/a/cpu.max", "150000 100000\n");
+        let v1 = ("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "50000\n");
+        let period = ("sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n");
+        let unlimited = ("sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+        let all = ("sys/fs/cgroup/a/b/cpu.max", "200000 100000\n");
+        for (root, expected) in [
+            (quota("own", &[own]), Some("1.000")),
+            (quota("parent", &[unlimited, parents]), Some("1.500")),
+            (quota("least", &[all, parents]), Some("1.500")),
+            (quota("all", &[all]), None),
+            (quota("unlimited", &[unlimited]), None),
+            (
+                quota(
+                    "old",
+                    &[("proc/self/cgroup", "1:cpu,cpuacct:/a\n"), v1, period],
+                ),
+                Some("0.500"),
+            ),
+        ] {
+            let machine = Machine::read(&root.0, &[0, 1]);
+            let builder = crate::runtime::Builder::on(machine);
+            let plan = builder.plan().unwrap();
+            let row = plan.explain().iter().find(|row| row.setting == PINNED);
+            let row = row.expect("every plan explains where workers are");
+            match expected {
+                None => assert_eq!((plan.pinned, &*row.value), (true, "0-1")),
+                Some(quota) => {
+                    assert_eq!((plan.pinned, &*row.value), (false, "not pinned"));
+                    assert!(plan.cpus.is_empty());
+                    let why = format!(
+                        "not pinned: a quota of {quota} of 2 CPUs is that of a shared machine; \
+                         `pinned(true)` or TAUTLINE_NO_PIN=0 pins them nevertheless"
+                    );
+                    assert_eq!((row.source, &row.why), (Source::Detected, &why));
+                }
+            }
+            let asked = builder.pinned(true).plan().unwrap();
+            assert!(asked.pinned && asked.cpus[0] == 0);
         }
     }
 

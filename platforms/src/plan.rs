@@ -17,13 +17,17 @@
 //! noticed by the command only. [`Plan::explain`] lists every setting with its source.
 #![forbid(unsafe_code)]
 
+mod placement;
+
+pub(crate) use placement::Placement;
+
 use crate::choice::{Choice, Source};
 use crate::division::Division;
 use crate::environment;
 use crate::explain::Facts;
 use crate::hierarchy::Hierarchy;
 use crate::phaser;
-use crate::pinning::{self, Pinning};
+use crate::pinning::Pinning;
 use crate::platform;
 use crate::rules::{self, Rules};
 use crate::watch::{Observe, Stalled};
@@ -253,8 +257,8 @@ impl Builder {
         self
     }
 
-    /// Sets whether workers are pinned to processors. Default: yes, unless `TAUTLINE_NO_PIN` is 1, or another runtime has
-    /// workers pinned to one of the processors ([`pinning`]).
+    /// Sets whether workers are pinned to processors. Default: yes, unless `TAUTLINE_NO_PIN` is 1, the machine is shared, or
+    /// another runtime has workers pinned to one of the processors ([`pinning`]).
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -359,9 +363,9 @@ impl Builder {
             return refuse(rules::variable(setting).unwrap_or(setting), value, allowed);
         }
         let all = balancing.all_workers();
-        let (phasers, pinned) = (self.planned_phasers()?, self.is_pinned()?);
+        let (phasers, placement) = (self.planned_phasers()?, self.placement(&pinning)?);
         let tree = tree.cloned().or_else(|| Hierarchy::single(all as u32).ok());
-        let cpus = match (pinned, &division) {
+        let cpus = match (placement.is_pinned, &division) {
             (false, _) => Vec::new(),
             (true, Some(division)) => division.seats(),
             (true, None) => cpus(described.as_ref(), &pinning, all),
@@ -374,8 +378,8 @@ impl Builder {
             workers: self.workers_source()?,
             division: division.as_ref().map(Division::why),
             cpus: &cpus,
-            pinning: self.pinning_source(&pinning, pinned)?,
-            surprises: self.surprises(&pinning, all, pinned)?,
+            surprises: self.surprises(&pinning, all, placement.is_pinned)?,
+            placement: &placement,
             platform: described.as_ref().map(Platform::info),
             described: self.source(self.platform.is_some(), platform::VARIABLE)?,
             phasers,
@@ -385,9 +389,9 @@ impl Builder {
         Ok(Plan {
             balancing,
             most: self.most.max(all).max(processors).min(WORKERS_MAX),
-            pinned,
+            pinned: placement.is_pinned,
             cpus,
-            yields: pinned && !self.is_pinning_asked(&pinning)?,
+            yields: placement.yields,
             pinning,
             tree: tree.expect("there is a worker"),
             outside: self.outside,
@@ -399,28 +403,6 @@ impl Builder {
             stalled: Stalled::or_environment(self.stalled, self.environment)?,
             idle: self.idle.clone(),
         })
-    }
-
-    fn planned_pinning(&self) -> Result<Pinning> {
-        match &self.pinning {
-            Some(pinning) => Ok(pinning.clone()),
-            None if self.environment => Pinning::from_environment(&self.machine),
-            None => Ok(Pinning::of(&self.machine)),
-        }
-    }
-
-    fn is_pinned(&self) -> Result<bool> {
-        match self.pinned {
-            Some(pinned) => Ok(pinned),
-            None => Ok(!self.environment || !environment::flag(NO_PIN_VARIABLE)?),
-        }
-    }
-
-    /// Whether the program or the environment requests that workers are pinned, or where.
-    fn is_pinning_asked(&self, pinning: &Pinning) -> Result<bool> {
-        Ok(self.pinned.is_some()
-            || self.pinning_source(pinning, true)? != Source::Rule
-            || self.source(false, NO_PIN_VARIABLE)? != Source::Rule)
     }
 
     fn described(&self) -> Result<Option<Platform>> {
@@ -466,30 +448,6 @@ impl Builder {
             Source::Rule => Source::Detected,
             source => source,
         })
-    }
-
-    fn pinning_source(&self, pinning: &Pinning, pinned: bool) -> Result<Source> {
-        if !pinned {
-            return self.source(self.pinned.is_some(), NO_PIN_VARIABLE);
-        }
-        let source = self.source(self.pinning.is_some(), pinning::VARIABLE)?;
-        Ok(match source {
-            Source::Rule if *pinning != Pinning::of(&self.machine) => {
-                Source::Variable(pinning::OPENMP_VARIABLE)
-            }
-            source => source,
-        })
-    }
-
-    /// What users do not expect of the placement, and a list of OpenMP's that was passed over.
-    fn surprises(&self, pinning: &Pinning, workers: usize, pinned: bool) -> Result<Vec<String>> {
-        let source = self.source(self.pinning.is_some(), pinning::VARIABLE)?;
-        let passed_over = match source {
-            Source::Rule if self.environment => Pinning::passed_over(&self.machine),
-            _ => None,
-        };
-        let surprise = pinning.surprise(workers, pinned);
-        Ok(passed_over.into_iter().chain(surprise).collect())
     }
 
     /// What is recorded of the workers.

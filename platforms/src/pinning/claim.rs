@@ -8,10 +8,12 @@
 //! The claim of a process to processor n is an abstract Unix socket named `tautline-cpu-n`, which receives nothing: a name has one
 //! owner, whichever user that is, and the kernel frees it when the process ends, however it does. A claim costs a file
 //! descriptor for each processor. A process that shares a processor on request has no name for it, also once the other
-//! process has ended. Processes in different network namespaces, as in containers, do not see each other's claims; on
-//! other systems than Linux no other processes do.
+//! process has ended. Only processes of one network namespace see each
+//! other's claims: where this process has another one than the system, as in a container, programs beside it may be pinned to the
+//! same processors unnoticed, so workers are not pinned there by default. On other systems than Linux no other processes see them.
 #![forbid(unsafe_code)]
 
+use super::refusal::Refusal;
 use super::{ranges, warn};
 use crate::choice::{Choice, Source};
 use crate::explain::PINNED;
@@ -45,9 +47,13 @@ impl Claim {
         claim
     }
 
-    /// Claims the processors if no other runtime has any of them; else returns one that another has.
-    pub(crate) fn alone(cpus: &[usize]) -> Result<Self, usize> {
-        Self::alone_of(cpus, &CLAIMED)
+    /// Claims the processors if no other runtime has any of them; else returns why not.
+    pub(crate) fn alone(cpus: &[usize]) -> Result<Self, Refusal> {
+        let claim = Self::alone_of(cpus, &CLAIMED).map_err(Refusal::Taken)?;
+        match lock::is_seen_by_all("/proc/sys/net/core".as_ref()) {
+            true => Ok(claim),
+            false => Err(Refusal::Unseen),
+        }
     }
 
     fn of(cpus: &[usize], registry: &'static Registry) -> Self {
@@ -97,20 +103,20 @@ impl Claim {
 
 impl Plan {
     /// As [`explain`](Self::explain); and whether a runtime that is started at this moment would leave its workers unpinned, since
-    /// another one has their processors.
+    /// another one has their processors, or may have them unseen.
     ///
     /// ```
     /// # use tautline::prelude::*;
     /// let other = Runtime::builder().pinned(true).build()?;
     /// let choices = Runtime::builder().plan()?.explain_now();
-    /// assert!(choices.iter().any(|choice| choice.value.starts_with("not pinned: CPU")));
+    /// assert!(choices.iter().any(|choice| choice.value.starts_with("not pinned")));
     /// # drop(other);
     /// # Ok::<(), tautline::Error>(())
     /// ```
     pub fn explain_now(&self) -> Vec<Choice> {
         let mut choices = self.choices.clone();
-        if let (true, Err(cpu)) = (self.yields, Claim::alone(&self.cpus)) {
-            let line = refused(cpu);
+        if let (true, Err(refusal)) = (self.yields, Claim::alone(&self.cpus)) {
+            let line = refusal.line();
             choices.push(Choice::chosen(
                 "placement",
                 &line,
@@ -127,28 +133,22 @@ impl Plan {
         if self.yields {
             match Claim::alone(&self.cpus) {
                 Ok(claim) => return claim,
-                Err(cpu) => self.leave_unpinned(cpu),
+                Err(refusal) => self.leave_unpinned(&refusal),
             }
         }
         Claim::new(&self.cpus)
     }
 
-    /// Does not pin the workers, since another runtime has processor `cpu`.
-    fn leave_unpinned(&mut self, cpu: usize) {
+    /// Does not pin the workers.
+    fn leave_unpinned(&mut self, refusal: &Refusal) {
         self.cpus.clear();
         (self.pinned, self.yields) = (false, false);
         let choice = self.choices.iter_mut().find(|it| it.setting == PINNED);
         let choice = choice.expect("every plan explains where workers are");
         choice.value = "not pinned".to_owned();
         choice.source = Source::Detected;
-        choice.why = refused(cpu);
+        choice.why = refusal.line();
     }
-}
-
-/// Describes why workers are not pinned by default, in one line.
-fn refused(cpu: usize) -> String {
-    let remedy = "`pinned(true)` or TAUTLINE_NO_PIN=0 pins them nevertheless";
-    format!("not pinned: CPU {cpu} has workers of another runtime; {remedy}")
 }
 
 impl Drop for Claim {
@@ -237,8 +237,15 @@ mod lock {
     use std::io::ErrorKind;
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr, UnixDatagram};
+    use std::path::Path;
 
     pub(super) type Lock = UnixDatagram;
+
+    /// Whether the network namespace with these `settings` is that of the system, which alone has those of devices. A system without
+    /// any settings has one namespace.
+    pub(super) fn is_seen_by_all(settings: &Path) -> bool {
+        settings.join("netdev_budget").exists() || !settings.exists()
+    }
 
     /// Another process holds the name.
     #[derive(Debug)]
@@ -261,6 +268,11 @@ mod lock {
     /// There are no such names.
     #[derive(Debug)]
     pub(super) enum Lock {}
+
+    /// Returns true: no process sees claims of another, in whichever namespace.
+    pub(super) fn is_seen_by_all(_settings: &std::path::Path) -> bool {
+        true
+    }
 
     /// Another process holds the name.
     #[derive(Debug)]
@@ -304,6 +316,22 @@ mod tests {
         drop(there);
         drop(Claim::alone_of(&[one, two, three], &HERE).unwrap());
         drop(Claim::alone_of(&[one, two, three], &THERE).unwrap());
+    }
+
+    /// A container's namespace has fewer settings than that of the system; a system without them has one namespace.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_container_is_noticed() {
+        let name = format!("tautline-claim-{}", std::process::id());
+        let settings = std::env::temp_dir().join(name);
+        assert!(lock::is_seen_by_all(&settings));
+        std::fs::create_dir_all(settings.join("somaxconn")).unwrap();
+        assert!(!lock::is_seen_by_all(&settings));
+        std::fs::create_dir_all(settings.join("netdev_budget")).unwrap();
+        assert!(lock::is_seen_by_all(&settings));
+        std::fs::remove_dir_all(&settings).unwrap();
+        let line = Refusal::Unseen.line();
+        assert!(line.starts_with("not pinned: ") && line.lines().count() == 1);
     }
 
     /// Of two runtimes of a process the second one gets no claim until the first is gone; to none there is always one.

@@ -6,11 +6,12 @@
 //! that a launcher set is never widened, and no more processors are used by default than the control group grants.
 //!
 //! A runtime that is not requested to pin its workers does so only while no other runtime, of this process or another, has workers
-//! pinned to one of its processors: two programs with one worker each would both run on the first processor. It is requested by
+//! pinned to one of its processors: two programs with one worker each would both run on the first processor. Nor does it where the
+//! control group grants less time than the allowed processors have, which is the sign of a machine with other programs, nor in
+//! a network namespace of its own, as a container has, where processes outside cannot see which processors it has. It is requested by
 //! [`pinned(true)`](crate::runtime::Builder::pinned), by [`pinning`](crate::runtime::Builder::pinning), or by
 //! `TAUTLINE_PIN`, `OMP_PLACES` or `TAUTLINE_NO_PIN=0`. [`Runtime::explain`](crate::Runtime::explain) and `tautline topo
-//! --explain` report a refusal. Processes see each other on Linux, unless they are in different network namespaces, as
-//! containers are: launchers of containers assign processors.
+//! --explain` report a refusal.
 //!
 //! # Algorithm
 //! OpenMP 5.2, section 10.1.3: `close`, `spread` and `primary`. Two things differ. A worker is pinned to one
@@ -20,11 +21,13 @@
 
 mod claim;
 mod list;
+mod refusal;
 mod share;
 
 pub(crate) use claim::Claim;
 pub(crate) use list::ordered;
 pub use list::{ListError, Part, PlaceList};
+pub(crate) use refusal::Refusal;
 pub use share::{divided, in_order};
 
 use crate::order::distinct;
@@ -235,9 +238,7 @@ impl Pinning {
                 Bind::Spread => thread * places / threads,
                 Bind::Close | Bind::Primary => thread,
             };
-            return (0..threads)
-                .map(|thread| self.places[step(thread)][0])
-                .collect();
+            return self.seats((0..threads).map(|thread| (step(thread), 1)));
         }
         // The number of threads of each place: one more each in turn, while one has a free processor.
         let mut counts = vec![0; places];
@@ -251,10 +252,33 @@ impl Pinning {
             }
             left -= free.len().min(left);
         }
-        let of_place = |(place, count): (&Vec<usize>, usize)| -> Vec<usize> {
-            place.iter().copied().cycle().take(count).collect()
+        self.seats(counts.into_iter().enumerate())
+    }
+
+    /// Returns the processors of this many threads of each of these places: of a place those with the fewest threads, and of these those
+    /// in the fewest places, since places may overlap.
+    fn seats(&self, counts: impl Iterator<Item = (usize, usize)>) -> Vec<usize> {
+        let shares = |cpu: usize| {
+            let places = self.places.iter();
+            places.filter(|place| place.contains(&cpu)).count()
         };
-        self.places.iter().zip(counts).flat_map(of_place).collect()
+        // Places that the list made of parts of the machine are disjoint, and many.
+        let listed: usize = self.places.iter().map(Vec::len).sum();
+        let overlaps = distinct(&self.places.concat()).len() < listed;
+        let mut seats = Vec::new();
+        for (place, count) in counts {
+            let cpus = &self.places[place];
+            if !overlaps {
+                seats.extend(cpus.iter().copied().cycle().take(count));
+                continue;
+            }
+            for _ in 0..count {
+                let taken = |cpu: usize| seats.iter().filter(|&&seat| seat == cpu).count();
+                let next = cpus.iter().min_by_key(|&&cpu| (taken(cpu), shares(cpu)));
+                seats.push(*next.expect("no place is empty"));
+            }
+        }
+        seats
     }
 
     /// Describes an unexpected effect of this many workers on these processors, in one line.

@@ -412,6 +412,24 @@ fn openmp_is_asked_unless_it_does_not_bind() {
     }
 }
 
+/// Places that share processors: no processor has two workers while another of the places has none.
+#[test]
+fn places_that_overlap_share_their_workers_out() {
+    let machine = machine(1, 4, 1, |_| true);
+    for (list, workers, expected) in [
+        ("{0,1},{0,1}", 2, vec![0, 1]),
+        ("{0,1},{0,1}", 3, vec![0, 1, 0]),
+        ("{0,1},{0}", 2, vec![1, 0]),
+        ("{0,1},{1,2},{2,0}", 3, vec![0, 1, 2]),
+        ("{0,1,2},{0,1}", 3, vec![2, 0, 1]),
+        ("{0},{0},{0}", 3, vec![0, 0, 0]),
+        ("{0,1},{2,3}", 4, vec![0, 1, 2, 3]),
+    ] {
+        let pinning = Pinning::listed(&machine, &parse(list), Bind::Close).unwrap();
+        assert_eq!(pinning.cpus(workers), expected, "{list}");
+    }
+}
+
 #[test]
 fn places_without_an_allowed_processor_are_refused() {
     let machine = machine(1, 4, 1, |cpu| *cpu != 1);

@@ -208,6 +208,19 @@ impl Machine {
         self.quota
     }
 
+    /// Whether the control group grants less time than the allowed processors have: other programs use them, too.
+    ///
+    /// ```
+    /// use tautline_node::Machine;
+    ///
+    /// let machine = Machine::read("/nowhere".as_ref(), &[0, 1]);
+    /// assert!(!machine.is_shared()); // no quota is known
+    /// ```
+    pub fn is_shared(&self) -> bool {
+        self.quota
+            .is_some_and(|quota| quota < self.cpus.len() as f64)
+    }
+
     /// Returns the caches of the allowed processors, nearest first.
     pub fn caches(&self) -> &[Cache] {
         &self.caches
