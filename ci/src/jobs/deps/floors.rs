@@ -22,33 +22,22 @@ const FLOORS: &[(Floor, &[&str])] = &[
     (Floor::Ground, &["sync", "port", "id", "watch"]),
     (
         Floor::Words,
-        &[
-            "channel",
-            "deque",
-            "phaser",
-            "directory",
-            "grain",
-            "taper",
-            "hierarchy",
-        ],
+        &["channel", "deque", "phaser", "grain", "taper", "hierarchy"],
     ),
     (
         Floor::Protocols,
         &[
             "finish",
             "lifeline",
-            "steal",
             "defer",
             "flow",
-            "relocate",
-            "partition",
             "collective",
             "comm",
             "wire",
         ],
     ),
     (Floor::Drivers, &["glb"]),
-    (Floor::Models, &["task", "global", "collect"]),
+    (Floor::Models, &["task"]),
     (Floor::Loops, &["loops"]),
 ];
 
@@ -73,7 +62,21 @@ pub(crate) fn floor_of(module: &str) -> Option<Floor> {
 
 pub(super) fn check(tree: &Tree) -> Result<Vec<String>> {
     let architecture = tree.read("ARCHITECTURE.md").unwrap_or_default();
-    check_with(tree, EXCEPTIONS, &architecture)
+    let mut out = check_with(tree, EXCEPTIONS, &architecture)?;
+    out.extend(reserved(tree));
+    Ok(out)
+}
+
+/// The modules that stand on a floor and do not exist.
+fn reserved(tree: &Tree) -> Vec<String> {
+    let exists = |module: &str| {
+        let path = format!("core/src/{module}");
+        tree.has(&path) || tree.has(format!("{path}.rs"))
+    };
+    let named = FLOORS.iter().flat_map(|(_, modules)| *modules);
+    let missing = named.filter(|module| !exists(module));
+    let fault = |module: &&str| format!("core/src/{module}: stands on a floor, but does not exist");
+    missing.map(fault).collect()
 }
 
 fn check_with(tree: &Tree, exceptions: &[Exception], architecture: &str) -> Result<Vec<String>> {
@@ -300,7 +303,7 @@ impl Paths<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Exception, check_with};
+    use super::{Exception, FLOORS, check_with, reserved};
     use crate::tree::sample::Sample;
 
     const LIB: &str = "pub mod sync; mod id; pub use id::{PlaceId, WorkerId as W};";
@@ -379,6 +382,17 @@ mod tests {
         let count = |from, text| check_with(&tree, &exception(from), text).unwrap().len();
         assert_eq!(count("finish", argued), 0);
         assert_eq!(count("finish", "Why finish knows the graph"), 1);
-        assert_eq!(count("steal", argued), 2);
+        assert_eq!(count("lost", argued), 2);
+    }
+
+    #[test]
+    fn a_floor_of_a_module_that_does_not_exist_is_found() {
+        let all = FLOORS.iter().flat_map(|(_, modules)| *modules);
+        let paths: Vec<String> = all.map(|name| format!("core/src/{name}/mod.rs")).collect();
+        let files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "")).collect();
+        assert_eq!(reserved(&Sample::new(&files)), [""; 0]);
+        let found = reserved(&Sample::new(&files[1..]));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with("core/src/sync: "), "{found:?}");
     }
 }
