@@ -1,7 +1,10 @@
 //! The deques against a plain model, at the edges of their index space, and under real threads.
 #![cfg(all(feature = "alloc", not(tautline_loom)))]
 
-use std::collections::{HashSet, VecDeque};
+#[path = "deque/buckets.rs"]
+mod buckets;
+
+use std::collections::VecDeque;
 use std::panic::catch_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -228,15 +231,9 @@ fn references_and_numbers_are_words() {
     assert_eq!(owner.pop(), Some(u32::MAX));
 }
 
-/// Every item of `0..items` is taken exactly once, intact, while thieves steal continuously once
-/// there are `first` items. The owner pops after one push in `pops`. Returns the number of refused
-/// pushes.
-fn stress(
-    deque: &impl WorkDeque<Box<usize>>,
-    (first, items): (usize, usize),
-    thieves: usize,
-    pops: u64,
-) -> usize {
+/// Every item of `0..items` is taken exactly once, intact, while thieves steal continuously. The
+/// owner pops after one push in `pops`. Returns the number of refused pushes.
+fn stress(deque: &impl WorkDeque<Box<usize>>, items: usize, thieves: usize, pops: u64) -> usize {
     let seen: Vec<_> = (0..items).map(|_| AtomicBool::new(false)).collect();
     let count = AtomicUsize::new(0);
     let take = |item: Box<usize>| {
@@ -255,17 +252,15 @@ fn stress(
     let mut refused = 0;
     std::thread::scope(|scope| {
         let mut random = XorShift(0xC0FF_EE11);
+        (0..thieves).for_each(|_| drop(scope.spawn(rob)));
         for number in 0..items {
-            if number == first {
-                (0..thieves).for_each(|_| drop(scope.spawn(rob)));
-            }
             let mut item = Box::new(number);
             while let Err(Full(back)) = owner.push(item) {
                 item = back;
                 refused += 1;
                 owner.pop().into_iter().for_each(take);
             }
-            if number >= first && random.below(pops) == 0 {
+            if random.below(pops) == 0 {
                 owner.pop().into_iter().for_each(take);
             }
         }
@@ -285,9 +280,9 @@ const fn items(full: usize) -> usize {
 
 #[test]
 fn threads_take_every_item_once() {
-    stress(&FixedDeque::<_, 1>::new(), (0, items(50_000)), 2, 3);
+    stress(&FixedDeque::<_, 1>::new(), items(50_000), 2, 3);
     for start in [0, usize::MAX - items(50_000) / 2] {
-        on_every_deque!(start, |deque| stress(&deque, (0, items(50_000)), 3, 3));
+        on_every_deque!(start, |deque| stress(&deque, items(50_000), 3, 3));
     }
 }
 
@@ -296,73 +291,13 @@ fn threads_take_every_item_once() {
 #[test]
 fn chatterjee_5_fixed_deque() {
     let deque = FixedDeque::<_, 64>::new();
-    let refused = stress(&deque, (0, items(200_000)), 2, 3);
+    let refused = stress(&deque, items(200_000), 2, 3);
     assert!(refused > 0, "it was never full");
     let owner = deque.owner().unwrap();
     for item in 0..64 {
         owner.push(Box::new(item)).unwrap();
     }
     assert_eq!(owner.push(Box::new(64)), Err(Full(Box::new(64))));
-}
-
-/// Chatterjee, acceptance fact 6: the slot of an item keeps its address while the deque grows.
-#[test]
-fn chatterjee_6_items_stay() {
-    let deque = BucketDeque::with_buckets(4, 1);
-    let owner = deque.owner().unwrap();
-    let mut places = Vec::new();
-    for item in 0..1_000_usize {
-        owner.push(item);
-        places.push(owner.slot_address(item));
-    }
-    assert_eq!(owner.doublings(), 8);
-    let different: HashSet<_> = places.iter().collect();
-    assert_eq!(different.len(), places.len());
-    for item in 0..500 {
-        assert_eq!(owner.slot_address(item), places[item]);
-        assert_eq!(deque.thief().steal(), Steal::Taken(item));
-        assert_eq!(owner.slot_address(999 - item), places[999 - item]);
-        assert_eq!(owner.pop(), Some(999 - item));
-    }
-}
-
-/// Chatterjee, acceptance fact 6: a million pushes from one bucket, with concurrent thieves.
-#[test]
-fn chatterjee_6_a_million_pushes() {
-    let deque = BucketDeque::with_buckets(64, 1);
-    assert_eq!(deque.owner().unwrap().capacity(), 64);
-    stress(&deque, (items(10_000), items(1_000_000) + 1), 2, 8);
-    let doublings = items(10_000).div_ceil(64).next_power_of_two().ilog2();
-    assert!(deque.owner().unwrap().doublings() >= doublings as usize);
-}
-
-/// Chatterjee, acceptance fact 7: after two buckets the older one drains; the third virtual bucket
-/// takes the place of the first one (Fig. 5.9).
-#[test]
-fn chatterjee_7_positions_are_reused() {
-    let deque = BucketDeque::with_buckets(4, 4);
-    let owner = deque.owner().unwrap();
-    for item in 0..8_usize {
-        owner.push(item);
-    }
-    let of = |buckets: [usize; 3]| buckets.map(|bucket| owner.position(bucket));
-    assert_eq!(of([0, 1, 2]), [Some(0), Some(1), None]);
-    for item in 0..4 {
-        assert_eq!(deque.thief().steal(), Steal::Taken(item));
-    }
-    owner.push(8);
-    assert_eq!(of([0, 1, 2]), [None, Some(1), Some(0)]);
-    // Two buckets are enough for so few items, after any number of pushes.
-    for item in 9..1_000 {
-        owner.push(item);
-        assert_eq!(deque.thief().steal(), Steal::Taken(item - 5));
-        assert!(
-            owner
-                .position(item / 4)
-                .is_some_and(|position| position < 3)
-        );
-    }
-    assert_eq!(owner.doublings(), 0);
 }
 
 #[test]

@@ -202,39 +202,52 @@ fn only_a_dry_place_asks() {
 }
 
 /// Finnerty, acceptance fact 8: every running worker starts another one in each turn, so 2^i run
-/// before the i-th grain is done, and never more than the maximum.
+/// before the i-th grain is done, and never more than the maximum, also where a place has a thread
+/// more.
 #[test]
 fn workers_double_every_turn() {
     const WORKERS: usize = 8;
-    let started: Arc<Mutex<HashSet<WorkerId>>> = Arc::default();
-    let live = Arc::new(AtomicUsize::new(0));
-    let hooks = Hooks {
-        turn: Box::new({
-            let (started, live) = (Arc::clone(&started), Arc::clone(&live));
-            let turns: [AtomicUsize; WORKERS] = Default::default();
-            move |_, _| {
-                let me = seat().1;
-                live.fetch_max(started.lock().unwrap().len(), SeqCst);
-                started.lock().unwrap().insert(me);
-                let turn = 1 + turns[me.index()].fetch_add(1, SeqCst);
-                let due = (1 << turn.min(3)).min(WORKERS);
-                wait_until("twice as many workers", || {
-                    started.lock().unwrap().len() >= due
-                });
-                None
-            }
-        }),
-        ..Hooks::default()
-    };
-    let config = Config {
-        places: 1,
-        ..two_places(WORKERS, Fairness::Inline)
-    };
-    let world = World::new(&config, 1, hooks);
-    assert_eq!(config.all_threads(), WORKERS);
-    assert_eq!(world.run(10_000), 10_000);
-    assert_eq!(started.lock().unwrap().len(), WORKERS);
-    assert!(live.load(SeqCst) <= WORKERS);
+    for (workers, fairness, threads) in [
+        (WORKERS, Fairness::Inline, WORKERS),
+        (WORKERS, Fairness::Yield, WORKERS + 1),
+        (WORKERS + 1, Fairness::OneCoreFree, WORKERS + 1),
+    ] {
+        let started: Arc<Mutex<HashSet<WorkerId>>> = Arc::default();
+        let [live, most] = [const { AtomicUsize::new(0) }; 2].map(Arc::new);
+        let hooks = Hooks {
+            turn: Box::new({
+                let (started, live) = (Arc::clone(&started), Arc::clone(&live));
+                let most = Arc::clone(&most);
+                let turns: [AtomicUsize; WORKERS + 1] = Default::default();
+                move |_, _| {
+                    let me = seat().1;
+                    most.fetch_max(1 + live.fetch_add(1, SeqCst), SeqCst);
+                    started.lock().unwrap().insert(me);
+                    let turn = 1 + turns[me.index()].fetch_add(1, SeqCst);
+                    let due = (1 << turn.min(3)).min(WORKERS);
+                    wait_until("twice as many workers", || {
+                        started.lock().unwrap().len() >= due
+                    });
+                    live.fetch_sub(1, SeqCst);
+                    None
+                }
+            }),
+            ..Hooks::default()
+        };
+        let config = Config {
+            places: 1,
+            ..two_places(workers, fairness)
+        };
+        let world = World::new(&config, 1, hooks);
+        assert_eq!(config.all_threads(), threads);
+        assert_eq!(world.run(10_000), 10_000);
+        assert_eq!(started.lock().unwrap().len(), WORKERS);
+        let most = most.load(SeqCst);
+        assert!(
+            (2..=WORKERS).contains(&most),
+            "{most} at once, {fairness:?}"
+        );
+    }
 }
 
 /// A hook that records in `word` whether the home's server thread, its second thread, is parked.
