@@ -8,6 +8,7 @@ mod crew;
 use crew::{Crew, Cx, reads, run_on, spend, within_crew};
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::time::Instant;
 use tautline_core::WorkerId;
 use tautline_core::taper::{Slot, Trail};
 use tautline_core::task::Pool;
@@ -56,6 +57,24 @@ fn three_enclosing_loops_are_part_of_the_key() {
         assert!(!execute(["a", "b", "c", "x"]), "the first");
         assert!(execute(["a", "b", "c", "d"]), "kept beside the others");
         assert!(!inner(cx), "in no loop");
+    });
+}
+
+/// Lucco, acceptance fact 21 is not met for frames of calls: functions that call one loop outside of loops share its times.
+#[test]
+fn frames_of_calls_are_no_part_of_the_key() {
+    #[inline(never)]
+    fn one(cx: &mut Cx<'_, '_>) -> bool {
+        inner(cx)
+    }
+    #[inline(never)]
+    fn other(cx: &mut Cx<'_, '_>) -> bool {
+        inner(cx)
+    }
+    alone(|cx| {
+        assert!(!one(cx));
+        assert!(other(cx), "another path of calls to the same loop");
+        assert!(!inside(cx, &["loop"], &other), "another loop around it");
     });
 }
 
@@ -241,32 +260,65 @@ fn a_call_site_takes_four_kib_at_most() {
 /// Nanoseconds of reading a clock on a present processor: `std::time::Instant` takes 20 to 30.
 const READ_NS: u64 = 30;
 
-/// Lucco, acceptance fact 24: the reads of the clock in a loop of iterations of 1 µs and more, each at its cost, take less than
-/// 1 % of what the iterations take, in each execution of a loop of a millisecond, and of a shorter one all together.
+/// Executions of a loop; the first three measure, then one of eight.
+const EXECUTIONS: usize = 16;
+
+/// Returns by execution of a loop of `len` iterations the nanoseconds that it takes on this processor, the least of some runs, and
+/// the reads of the clock, which takes READ_NS in truth. Iterations take no time but on the clock that is read.
+fn executions(len: usize, ns: impl Fn(usize) -> u64 + Sync) -> [(u64, u64); EXECUTIONS] {
+    let mut least = [(u64::MAX, 0); EXECUTIONS];
+    for _ in 0..40 {
+        alone(|cx| {
+            for (took, read) in &mut least {
+                let (before, start) = (reads(), Instant::now());
+                cx.par_for(0..len, |i| spend(ns(i)));
+                *took = (*took).min(start.elapsed().as_nanos() as u64);
+                *read = reads() - before;
+            }
+        });
+    }
+    least
+}
+
+/// Lucco, acceptance fact 24: what measuring costs, namely reads of the clock, the search for a block, recording, merging and
+/// learning: the processor time of the executions that measure beyond that of those that do not.
+///
+/// It is less than 1 % of the work of a loop of a millisecond or more, over 16 executions, and of a loop of 20 ms in each. **Not
+/// met** by an execution that measures a shorter loop, nor over 16 of a loop far below a millisecond: bounds of 4 and 3 %.
 #[test]
 fn sampling_takes_one_percent_at_most() {
     for mean in [1000, 1700, 5000, 40_000] {
         for len in [64, 1000, 20_000] {
-            alone(|cx| {
-                let executions = [(); 16].map(|()| {
-                    let before = reads();
-                    cx.par_for(0..len, |i| spend(mean + (i % 7) as u64 * mean / 20));
-                    (reads() - before) * READ_NS
-                });
-                let work: u64 = (0..len as u64).map(|i| mean + i % 7 * mean / 20).sum();
-                let case = format!("{len} iterations of {mean} ns: {executions:?} of {work} ns");
-                assert!(executions[0] > 0, "{case}: nothing was measured");
-                assert_eq!(executions[4], 0, "{case}: nothing was learnt");
-                // A sample takes two reads at most; there are 512 in about half as many blocks or more.
-                assert!(
-                    executions[0] / READ_NS < 4 * 512,
-                    "{case}: too many samples"
-                );
-                let all: u64 = executions.iter().sum();
-                assert!(all * 100 < 16 * work, "{case}");
-                let worst = executions.iter().max().expect("16 executions");
-                assert!(work < 1_000_000 || worst * 100 < work, "{case}");
-            });
+            let ns = |i| mean + i as u64 % 7 * mean / 20;
+            let work: u64 = (0..len).map(ns).sum();
+            let found = executions(len, ns);
+            let case = format!("{len} iterations of {mean} ns, {work} in all: {found:?}");
+            let reads = found.map(|(_, reads)| reads);
+            let measures = |at: usize| at < 3 || at % 8 == 7;
+            assert!(
+                (0..EXECUTIONS).all(|at| measures(at) == (reads[at] > 0)),
+                "{case}"
+            );
+            // A sample takes two reads at most; there are 512 in about half as many blocks or more.
+            assert!(reads[0] < 4 * 512, "{case}: too many samples");
+            let of_reads = reads.iter().max().expect("some") * READ_NS;
+            assert!(work < 1_000_000 || of_reads * 100 < work, "{case}");
+
+            let others = found.iter().filter(|(_, reads)| *reads == 0);
+            let other = others.map(|(took, _)| *took).min().expect("some");
+            let measured = found.iter().filter(|(_, reads)| *reads > 0);
+            let costs: Vec<u64> = measured
+                .map(|(took, _)| took.saturating_sub(other))
+                .collect();
+            let (all, worst) = (costs.iter().sum::<u64>(), costs.iter().max().expect("some"));
+            println!("{len:5} x {mean:5} ns: {costs:?} of {work}");
+            let (of_all, of_one) = match work {
+                20_000_000.. => (100, 100),
+                1_000_000.. => (100, 25),
+                _ => (33, 10),
+            };
+            assert!(all * of_all < EXECUTIONS as u64 * work, "{case}: {costs:?}");
+            assert!(worst * of_one < work, "{case}: {costs:?}");
         }
     }
 }
