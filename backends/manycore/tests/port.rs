@@ -3,6 +3,8 @@
 mod board;
 #[path = "board/pool.rs"]
 mod pool;
+#[path = "../../../core/tests/phaser/program.rs"]
+mod program;
 
 use board::{Threads, be};
 use pool::on_pool;
@@ -184,6 +186,14 @@ fn harts_come_and_go() {
     chip.include(line);
     chip.arrive(line);
     assert!(chip.is_done(line), "no other hart is included");
+}
+
+/// Fact 52, with the lines of the board.
+#[test]
+fn the_program_of_all_pools_has_the_same_results() {
+    for harts in [1, 2, HARTS] {
+        assert_eq!(on_pool(harts, program::program), program::RESULTS);
+    }
 }
 
 fn fib(cx: &mut Cx<'_, '_, Chip>, n: u32) -> u32 {

@@ -10,6 +10,8 @@ mod halves;
 mod holds;
 #[path = "pool/hooks.rs"]
 mod hooks;
+#[path = "../../../core/tests/phaser/program.rs"]
+mod program;
 #[cfg(feature = "deep-recursion")]
 #[path = "pool/refused.rs"]
 mod refused;
@@ -96,6 +98,15 @@ fn many_callers_at_once() {
         let each = RUNS * (RUNS - 1) / 2 + RUNS;
         let all = CALLERS * each + RUNS * CALLERS * (CALLERS - 1) / 2;
         assert_eq!(sum.into_inner(), all, "{workers} workers");
+    }
+}
+
+/// Fact 52: on threads of the system.
+#[test]
+fn the_program_of_all_pools_has_the_same_results() {
+    for workers in WORKERS {
+        let results = start(workers).run(|cx| program::program(cx));
+        assert_eq!(results, program::RESULTS);
     }
 }
 

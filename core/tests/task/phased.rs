@@ -1,6 +1,9 @@
 //! Phased tasks: more of them than workers, registered before they begin, deregistered however they
 //! end.
 
+#[path = "../phaser/program.rs"]
+mod program;
+
 use super::WORKERS;
 use super::crew::{Cx, on, panic_of};
 use std::panic::panic_any;
@@ -262,6 +265,14 @@ fn sums_of_tasks() {
             })
         });
         assert_eq!(sum.get(), 49 * 25 + 50 * 19);
+    }
+}
+
+/// Fact 52: one program, as on the pools of `backends/node` and `backends/manycore`.
+#[test]
+fn the_program_of_all_pools_has_the_same_results() {
+    for workers in WORKERS {
+        assert_eq!(on(workers, |cx| program::program(cx)), program::RESULTS);
     }
 }
 
