@@ -8,7 +8,8 @@
 //! | Lucco, acceptance fact 19: nothing moves in a uniform loop | `no_iteration_moves_in_a_uniform_loop`, `no_iteration_moves_in_a_uniform_loop_with_latencies` |
 //! | Lucco, acceptance fact 25: the four tasks, by number and by work | `remaining_work_decides_a_transfer_not_the_number_of_tasks` |
 //! | Lucco, acceptance fact 29: a balanced loop | `a_balanced_loop_sends_accounts_only` |
-//! | Lucco, acceptance facts 30 and 31: one executor in each instance | `each_iteration_has_one_executor_in_each_instance` |
+//! | Lucco, acceptance fact 30: one instance for all, but an old state | `a_transfer_takes_effect_after_its_data_has_arrived`, `a_known_defect_states_are_sent_before_their_last_execution` |
+//! | Lucco, acceptance fact 31: one executor in each instance | `each_iteration_has_one_executor_in_each_instance` |
 //! | Lucco, acceptance fact 32: the hot spot | `a_hot_spot_is_divided`, `a_hot_spot_that_drifts_is_followed`, `a_fast_drift_is_too_fast_for_split_points` |
 //! | Lucco, acceptance fact 33: scattered long iterations | `scattered_iterations_are_divided_where_they_may_be_anywhere` |
 //! | Lucco, acceptance fact 35: the chaos guard | `a_chaotic_loop_is_left_alone` |
@@ -24,6 +25,8 @@ mod driver;
 mod instances;
 #[path = "defer/refused.rs"]
 mod refused;
+#[path = "defer/values.rs"]
+mod values;
 
 use driver::{Costs, Random, run};
 use std::ops::Range;

@@ -11,6 +11,8 @@
 //! | [`Refused`] | the error of a message that no correct rank sends |
 //!
 //! Each iteration is executed at one rank, and only iterations that have not begun move. Messages may overtake each other.
+//! [`Deferred`] does not move the state that iterations leave for the next instance: a transfer is announced before its sender executes
+//! them for the last time. No driver of these machines is part of the library yet.
 #![forbid(unsafe_code)]
 
 mod baseline;

@@ -39,7 +39,8 @@ pub enum Notice {
     },
     /// A new plan in the course of an instance; for the children.
     Plan(Vec<Move>),
-    /// The data of these iterations, for the plan of this number.
+    /// The data of these iterations, for the plan of this number. Not a state that executions change: the sender executes them
+    /// at least once more.
     Data(u64, Range<u64>),
 }
 

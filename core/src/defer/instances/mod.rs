@@ -21,6 +21,11 @@
 //!   iteration, is below [`Conditions::coherence`], or not known: a plan made from the first instance of a loop without coherence
 //!   would stay.
 //!
+//! # Not for iterations with a state
+//! [`Notice::Data`] is sent when a plan is announced, and the donor executes these iterations at least once more. A driver that sends
+//! their states with it makes the receiver continue from older ones: each iteration is executed once in each instance, on a state that
+//! may lack an execution. Only data that executions do not change can be sent so.
+//!
 //! # Proved
 //! Over every order of deliveries for up to 4 ranks and instances (`verify/tests/explore/defer.rs`): each iteration is executed once in
 //! each instance, and a transfer takes effect at one instance, once its data has arrived and was acknowledged.
