@@ -132,6 +132,13 @@ const STEPS: &[Step] = &[
         "tuner",
         "curves::curves_of_a_large",
     ),
+    tests(
+        "deferred",
+        "tautline-sim",
+        "loops",
+        "larger_shares_are_compared",
+    ),
+    tests("rules", "tautline-cli", "tuner", "rules::rules_on_a_real"),
     tests("direct", "tautline-cli", "tuner", "rules::direct_is_near"),
     tests(
         "merge-empty",
