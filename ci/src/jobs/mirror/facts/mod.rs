@@ -1,24 +1,24 @@
-//! The facts that tests name are those of `verify/FACTS.md`: each that a test names is listed, and each that is listed is named
-//! by a test.
+//! `verify/FACTS.md` lists every fact of the sources once, with its state, and the facts that tests name are in it ([`list`]).
 //!
 //! # Forms
 //!
 //! | comment | fact |
 //! |---|---|
 //! | `Saraswat, acceptance fact 4`, `Saraswat, acceptance facts 1, 3 and 4` | of the source that is named |
+//! | `Paudel, acceptance fact A-16` | the same, as Paudel's are written |
 //! | `facts 12 to 14 of Chatterjee` | of the source that is named |
 //! | `Fact 37`, `Facts 38 and 42` | of Chatterjee |
-//!
-//! In the file, each source has a section with its name and a table with the facts' numbers. A fact that no test names begins
-//! with `Not applicable: ` and the reason.
 //!
 //! A test names the facts in the comment above it, and those in the head of its file, whose table has a row for each: the tests
 //! and files in that row must exist, as must those in `verify/FACTS.md`.
 
+mod list;
+
 use crate::source::Source;
 use crate::tree::Tree;
 use anyhow::Result;
-use std::collections::{BTreeMap, BTreeSet};
+use list::{List, State};
+use std::collections::BTreeSet;
 
 const FILE: &str = "verify/FACTS.md";
 const FOLDERS: &[&str] = &[
@@ -28,19 +28,12 @@ const FOLDERS: &[&str] = &[
     "platforms",
     "apps",
 ];
-const NOT_APPLICABLE: &str = "Not applicable: ";
 
 /// The source of the facts that are named without one.
 const DEFAULT: &str = "Chatterjee";
 
 /// A source and the number of its fact.
 type Fact = (String, u32);
-
-/// A row of the file.
-struct Row {
-    line: usize,
-    is_applicable: bool,
-}
 
 struct Function<'a> {
     line: usize,
@@ -50,8 +43,9 @@ struct Function<'a> {
 
 pub(super) fn check(tree: &Tree) -> Result<Vec<String>> {
     let text = tree.read(FILE)?;
-    let rows = rows(&text);
-    let (mut out, mut named, mut all) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+    let mut list = List::new(&text);
+    let mut out = std::mem::take(&mut list.faults);
+    let (mut named, mut all) = (BTreeSet::new(), BTreeSet::new());
     for folder in FOLDERS {
         let sources = tree.sources(folder)?;
         let files = || sources.iter().map(|source| (source, functions(source)));
@@ -59,7 +53,7 @@ pub(super) fn check(tree: &Tree) -> Result<Vec<String>> {
         let tests: BTreeSet<&str> = functions.filter(|f| f.is_test).map(|f| f.name).collect();
         for (source, functions) in files() {
             let cited = cited(source);
-            out.extend(unlisted(source, &cited, &rows));
+            out.extend(unlisted(source, &cited, &list));
             out.extend(missing_in_head(tree, source, &cited, &tests));
             let of_tests = cited.into_iter();
             let of_tests = of_tests.filter(|(line, _)| is_of_test(source, *line, &functions));
@@ -67,12 +61,11 @@ pub(super) fn check(tree: &Tree) -> Result<Vec<String>> {
         }
         all.extend(tests.into_iter().map(str::to_owned));
     }
-    for ((from, number), row) in &rows {
-        if row.is_applicable && !named.contains(&(from.clone(), *number)) {
-            let line = row.line;
-            out.push(format!(
-                "{FILE}:{line}: no test names {from}, fact {number}"
-            ));
+    for (fact, row) in &list.rows {
+        let needs_test = row.state == State::Holds { by_job: false };
+        if needs_test && !named.contains(fact) {
+            let (line, name) = (row.line, list.name(fact));
+            out.push(format!("{FILE}:{line}: no test names {name}"));
         }
     }
     for (n, line) in text.lines().enumerate() {
@@ -87,31 +80,6 @@ pub(super) fn check(tree: &Tree) -> Result<Vec<String>> {
         }
     }
     Ok(out)
-}
-
-/// The facts of the file.
-fn rows(text: &str) -> BTreeMap<Fact, Row> {
-    let mut section = "";
-    let mut out = BTreeMap::new();
-    for (n, line) in text.lines().enumerate() {
-        if let Some(heading) = line.strip_prefix("## ") {
-            section = heading.trim();
-        }
-        let cells = line
-            .strip_prefix("| ")
-            .and_then(|row| row.split_once(" | "));
-        let Some((number, promise)) = cells else {
-            continue;
-        };
-        if let Ok(number) = number.parse() {
-            let row = Row {
-                line: n + 1,
-                is_applicable: !promise.starts_with(NOT_APPLICABLE),
-            };
-            out.insert((section.to_owned(), number), row);
-        }
-    }
-    out
 }
 
 /// The functions of a file, in order.
@@ -140,16 +108,15 @@ fn is_of_test(source: &Source, line: usize, functions: &[Function<'_>]) -> bool 
     is_head && of_tests || next.is_some_and(|function| function.is_test)
 }
 
-/// The facts that a file names and the list does not have, or not for tests.
-fn unlisted(source: &Source, cited: &[(usize, Fact)], rows: &BTreeMap<Fact, Row>) -> Vec<String> {
+/// The facts that a file names and the list does not have, or has as not built.
+fn unlisted(source: &Source, cited: &[(usize, Fact)], list: &List<'_>) -> Vec<String> {
     let fault = |(line, fact): &(usize, Fact)| {
-        let why = match rows.get(fact) {
+        let why = match list.rows.get(fact) {
             None => "not in",
-            Some(row) if !row.is_applicable => "not applicable in",
+            Some(row) if row.state == State::NotBuilt => "named by a test, but not built by",
             Some(_) => return None,
         };
-        let (from, number) = fact;
-        Some(source.at(*line, format!("{from}, fact {number}: {why} {FILE}")))
+        Some(source.at(*line, format!("{}: {why} {FILE}", list.name(fact))))
     };
     cited.iter().filter_map(fault).collect()
 }
@@ -237,11 +204,12 @@ fn cited(source: &Source) -> Vec<(usize, Fact)> {
     out
 }
 
-/// Splits off numbers as in ` 1, 3 and 5 to 7`.
+/// Splits off numbers as in ` 1, 3 and 5 to 7` and ` A-1 to A-3`.
 fn numbers(text: &str) -> (Vec<u32>, &str) {
     let mut out: Vec<u32> = Vec::new();
     let (mut rest, mut is_range) = (text, false);
     while let Some(begun) = rest.strip_prefix(' ') {
+        let begun = begun.strip_prefix("A-").unwrap_or(begun);
         let end = begun.find(|c: char| !c.is_ascii_alphanumeric());
         let (word, after) = begun.split_at(end.unwrap_or(begun.len()));
         match (word, word.parse(), out.last().copied()) {
@@ -264,8 +232,54 @@ mod tests {
     use super::{check, numbers};
     use crate::tree::sample::Sample;
 
-    const FACTS: &str = "# F\n## Saraswat\n| fact | promise |\n|---|---|\n| 1 | a (`it_holds`). |\n| 4 | b |\n## Finnerty\n| 7 | c (`core/tests/a.rs`, `Cx`) |\n| 8 | Not applicable: d |\n## Chatterjee\n| 37 | e |\n| 38 | f |\n| 39 | g |\n";
-    const TEST: &str = "//! | fact | test |\n//! |---|---|\n//! | Saraswat, acceptance fact 4, Finnerty, acceptance fact 7: `a` | `it_holds`, `a.rs`, `it_*` |\n\n/// See Saraswat,\n/// acceptance facts 1 and 4: 9 times.\n#[test]\nfn it_holds() {}\n/// Facts 38 to 39, and in fact 3.\n#[test]\nfn it_also_holds() {}\n//! See fact 37 of Chatterjee.\n";
+    const FACTS: &str = "# F
+## Sources
+| source | facts | title |
+|---|---|---|
+| Saraswat | 1 to 2 | s |
+| Finnerty | 1 to 2 | f |
+| Paudel | A-1 to A-2 | p |
+| Chatterjee | 1 to 4 | c |
+## Saraswat
+| fact | promise | state |
+|---|---|---|
+| 1 | a | holds (`it_holds`) |
+| 2 | b | holds |
+## Finnerty
+| fact | promise | state |
+|---|---|---|
+| 1 | c | **not met**: 0.9 (`core/tests/a.rs`, `Cx`) |
+| 2 | d | holds: `cargo ci mirror` |
+## Paudel
+| fact | promise | state |
+|---|---|---|
+| A-1 | e | **not built**: no place |
+| A-2 | f | holds |
+## Chatterjee
+| fact | promise | state |
+|---|---|---|
+| 1 | g | holds |
+| 2 | h | **not met**: 7 |
+| 3 | i | holds |
+| 4 | j | holds |
+## Users
+| requirement | tests |
+|---|---|
+| k | `it_holds` |
+";
+    const TEST: &str = "//! | fact | test |
+//! |---|---|
+//! | Saraswat, acceptance fact 2, Finnerty, acceptance fact 1: `a` | `it_holds`, `a.rs`, `it_*` |
+
+/// See Saraswat,
+/// acceptance facts 1 and 2: 9 times.
+#[test]
+fn it_holds() {}
+/// Facts 3 to 4, and in fact 9. Paudel, acceptance fact A-2.
+#[test]
+fn it_also_holds() {}
+//! See fact 1 of Chatterjee.
+";
 
     fn found(facts: &str, test: &str) -> Vec<String> {
         check(&Sample::new(&[
@@ -291,83 +305,151 @@ mod tests {
         assert_eq!(found(FACTS, TEST), [""; 0]);
     }
 
+    /// The findings if a part of the list is another text.
+    fn listed(old: &str, new: &str) -> Vec<String> {
+        assert!(FACTS.contains(old), "{old}");
+        found(&FACTS.replace(old, new), TEST)
+    }
+
     #[test]
     fn numbers_are_listed() {
         assert_eq!(numbers(" 1, 3 and 5 to 7: 9"), (vec![1, 3, 5, 6, 7], ": 9"));
         assert_eq!(numbers(" 12 to 14 of X"), (vec![12, 13, 14], "of X"));
+        assert_eq!(numbers(" A-2 to A-4 of X"), (vec![2, 3, 4], "of X"));
         assert_eq!(numbers(" 4, Finnerty"), (vec![4], "Finnerty"));
         assert_eq!(numbers("s and"), (vec![], "s and"));
     }
 
     #[test]
-    fn a_fact_that_is_not_listed_is_found() {
-        let more = changed("1 and 4", "1 and 5");
+    fn a_fact_that_is_missing_or_doubled_is_found() {
+        for (row, what) in [
+            ("| 2 | b | holds |\n", "Saraswat, fact 2: missing"),
+            (
+                "| A-1 | e | **not built**: no place |\n",
+                "Paudel, fact A-1: missing",
+            ),
+        ] {
+            let missing = listed(row, "");
+            assert!(missing[0].ends_with(what), "{missing:?}");
+            let doubled = row.repeat(2);
+            one(&listed(row, &doubled), "verify/FACTS.md:", ": listed twice");
+        }
         one(
-            &more,
+            &listed("| 2 | h |", "| 5 | h | **not met**: 7 |\n| 2 | h |"),
+            "verify/FACTS.md:",
+            "`5`: Chatterjee has the facts 1 to 4",
+        );
+        let more = listed("Chatterjee | 1 to 4", "Chatterjee | 1 to 5");
+        one(&more, "verify/FACTS.md: Chatterjee, fact 5", "missing");
+        let other = listed("| A-1 | e", "| 1 | e");
+        assert!(
+            other[0].ends_with("`1`: Paudel has the facts A-1 to A-2"),
+            "{other:?}"
+        );
+    }
+
+    #[test]
+    fn a_source_is_in_the_table_of_sources() {
+        let gone = listed("| Finnerty | 1 to 2 | f |\n", "");
+        assert!(
+            gone[0].ends_with("`Finnerty` is not in the table of the sources"),
+            "{gone:?}"
+        );
+        let odd = listed("| Finnerty | 1 to 2 | f |", "| Finnerty | 2 | f |");
+        assert!(odd[0].contains(":6: a source has a name"), "{odd:?}");
+        let lost = listed("## Finnerty", "## Users");
+        assert!(
+            lost.iter()
+                .any(|f| f.ends_with("Finnerty, fact 2: missing")),
+            "{lost:?}"
+        );
+    }
+
+    #[test]
+    fn a_state_has_a_marker_and_a_reason() {
+        for (state, what) in [
+            ("**not met**: ", "needs a reason"),
+            ("**not built**: ", "needs a reason"),
+            ("not met: 7", "a state begins with"),
+            ("Not applicable: no", "a state begins with"),
+            ("holds; **not met** at 9", "holds in part does not hold"),
+        ] {
+            let odd = listed("**not met**: 7", state);
+            assert!(odd[0].contains(what), "{state}: {odd:?}");
+            assert!(odd[1].ends_with("Chatterjee, fact 2: missing"), "{odd:?}");
+        }
+        let promise = listed("| 2 | h |", "| 2 | h, **not met** at 9 |");
+        one(
+            &promise,
+            "verify/FACTS.md:",
+            "the state has what is not met of it",
+        );
+        let short = listed("| 2 | h | **not met**: 7 |", "| 2 | h |");
+        assert!(
+            short[0].ends_with("a number, a promise and a state"),
+            "{short:?}"
+        );
+    }
+
+    #[test]
+    fn a_fact_that_is_not_built_and_named_is_found() {
+        one(
+            &changed("fact A-2", "facts A-1 and A-2"),
+            "core/tests/a.rs:9: Paudel, fact A-1: named by a test, but not built by",
+            "FACTS.md",
+        );
+    }
+
+    #[test]
+    fn a_fact_that_is_not_listed_is_found() {
+        one(
+            &changed("1 and 2", "1, 2 and 5"),
             "core/tests/a.rs:6: Saraswat, fact 5: not in",
             "FACTS.md",
         );
-        assert_eq!(changed("Finnerty", "Lace").len(), 2, "and no test names 7");
+        one(&changed("Finnerty", "Lace"), "core/tests/a.rs:3: Lace", "");
         one(
-            &changed("38 to 39", "37 to 40"),
-            "core/tests/a.rs:9: Chatterjee, fact 40",
-            "",
-        );
-        one(
-            &changed("See fact 37 of", "See facts 36 and 37 of"),
-            "core/tests/a.rs:12:",
+            &changed("3 to 4", "3 to 5"),
+            "core/tests/a.rs:9: Chatterjee, fact 5",
             "",
         );
     }
 
     #[test]
-    fn a_fact_that_no_test_names_is_found() {
+    fn a_fact_that_holds_and_no_test_names_is_found() {
         one(
-            &changed("1 and 4", "4"),
-            "verify/FACTS.md:5: ",
+            &changed("1 and 2", "2"),
+            "verify/FACTS.md:12: ",
             "Saraswat, fact 1",
         );
+        assert_eq!(changed("acceptance fact 1:", "1:"), [""; 0], "not met");
         one(
-            &changed("acceptance fact 7", "7"),
-            "verify/FACTS.md:8: ",
-            "Finnerty, fact 7",
+            &changed("3 to 4", "3"),
+            "verify/FACTS.md:30: ",
+            "Chatterjee, fact 4",
         );
         one(
-            &changed("38 to 39", "38"),
-            "verify/FACTS.md:13: ",
-            "Chatterjee, fact 39",
-        );
-        one(
-            &changed("fact 37 of", "37 of"),
-            "verify/FACTS.md:11: ",
-            "Chatterjee, fact 37",
+            &changed("fact A-2", "A-2"),
+            "verify/FACTS.md:23: ",
+            "Paudel, fact A-2",
         );
         let untested = changed("#[test]\nfn it_also", "fn it_also");
-        assert_eq!(untested.len(), 2, "the comment of a function: {untested:?}");
-        let applicable = FACTS.replace("Not applicable: ", "");
-        one(
-            &found(&applicable, TEST),
-            "verify/FACTS.md:9: ",
-            "Finnerty, fact 8",
-        );
-    }
-
-    #[test]
-    fn a_fact_that_is_not_applicable_and_named_is_found() {
-        let both = changed("acceptance fact 7", "acceptance facts 7 and 8");
-        one(
-            &both,
-            "core/tests/a.rs:3: Finnerty, fact 8: not applicable",
-            "FACTS.md",
-        );
+        assert_eq!(untested.len(), 3, "the comment of a function: {untested:?}");
+        for job in ["`cargo ci deep`", "`cargo ci mirrors`", ""] {
+            one(
+                &listed("`cargo ci mirror`", job),
+                "verify/FACTS.md:18: ",
+                "Finnerty, fact 2",
+            );
+        }
     }
 
     #[test]
     fn a_test_that_does_not_exist_is_found() {
         let gone = changed("fn it_holds", "fn it_held");
-        assert_eq!(gone.len(), 2, "{gone:?}");
+        assert_eq!(gone.len(), 3, "{gone:?}");
         assert!(gone[0].starts_with("core/tests/a.rs:3: ") && gone[0].contains("`it_holds`"));
-        assert!(gone[1].starts_with("verify/FACTS.md:5: ") && gone[1].contains("`it_holds`"));
+        assert!(gone[1].starts_with("verify/FACTS.md:12: ") && gone[1].contains("`it_holds`"));
         one(
             &changed("`a.rs`", "`b.rs`"),
             "core/tests/a.rs:3: ",
@@ -381,7 +463,7 @@ mod tests {
         let facts = FACTS.replace("a.rs", "b.rs");
         one(
             &found(&facts, TEST),
-            "verify/FACTS.md:8: ",
+            "verify/FACTS.md:17: ",
             "`core/tests/b.rs`",
         );
     }
