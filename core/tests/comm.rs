@@ -6,6 +6,8 @@ mod matching;
 mod messenger;
 #[path = "comm/packets.rs"]
 mod packets;
+#[path = "comm/turns.rs"]
+mod turns;
 #[cfg(feature = "wire")]
 #[path = "comm/vectors.rs"]
 mod vectors;

@@ -1,10 +1,13 @@
 //! Messages and operations of all ranks as tasks.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::{Duration, Instant};
 use tautline::comm::{Comm, Error, Received, Request, Tag, wait_all, wait_any};
 use tautline::prelude::*;
-use tautline::world::{self, Bulk, Progress, Rank, World};
+use tautline::world::{self, Bell, Bulk, Link, Lost, Progress, Rank, World};
+use tautline_node::Loopback;
 
 const TAG: Tag = Tag(7);
 
@@ -413,4 +416,82 @@ fn a_dedicated_thread_communicates() {
         sum
     });
     assert_eq!(sums, [3 * 19_900; 2]);
+}
+
+/// A link over which nothing arrives while it is closed.
+struct Gated<L> {
+    link: L,
+    is_closed: Arc<AtomicBool>,
+}
+
+impl<L: Link> Link for Gated<L> {
+    fn here(&self) -> Rank {
+        self.link.here()
+    }
+
+    fn ranks(&self) -> u32 {
+        self.link.ranks()
+    }
+
+    fn bell(&self) -> Arc<dyn Bell> {
+        self.link.bell()
+    }
+
+    fn send(&mut self, to: Rank, parcel: &[u8]) {
+        self.link.send(to, parcel);
+    }
+
+    fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
+        if self.here() == Rank(1) && self.is_closed.load(Ordering::SeqCst) {
+            return Ok(false);
+        }
+        self.link.poll(take)
+    }
+
+    fn arm(&mut self) -> bool {
+        !self.is_closed.load(Ordering::SeqCst) && self.link.arm()
+    }
+
+    fn unsent(&self, to: Rank) -> usize {
+        self.link.unsent(to)
+    }
+}
+
+/// More messages than the communication worker takes in one step arrive in one turn of the progress thread, and none afterwards.
+#[test]
+fn messages_that_arrive_at_once_are_all_taken() {
+    const MESSAGES: u32 = 1000;
+    let (is_closed, step) = (Arc::new(AtomicBool::new(false)), Barrier::new(2));
+    let gated = |link| Gated {
+        link,
+        is_closed: Arc::clone(&is_closed),
+    };
+    let received = world::over(Loopback::new(2).into_iter().map(gated), |world| {
+        let comm = world.comm();
+        world.barrier().expect("two ranks");
+        let mut values = Vec::new();
+        if world.rank() == Rank(0) {
+            step.wait();
+            let send = |number| comm.isend(None, &number, Rank(1), TAG);
+            wait_all((0..MESSAGES).map(send)).expect("there is room");
+            step.wait();
+        } else {
+            is_closed.store(true, Ordering::SeqCst);
+            step.wait();
+            step.wait();
+            let receive = |_| comm.irecv::<u32>(None, Rank(0), TAG);
+            let requests: Vec<_> = (0..MESSAGES).map(receive).collect();
+            is_closed.store(false, Ordering::SeqCst);
+            // A thread that waits would communicate.
+            let due = Instant::now() + Duration::from_secs(20);
+            while requests.iter().any(|request| request.test().is_none()) && Instant::now() < due {
+                thread::yield_now();
+            }
+            let value = |request: &Request<u32>| Some(request.test()?.as_ref().ok()?.value);
+            values.extend(requests.iter().map_while(value));
+        }
+        world.barrier().expect("two ranks");
+        values
+    });
+    assert_eq!(received[1], (0..MESSAGES).collect::<Vec<_>>());
 }

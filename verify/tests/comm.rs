@@ -1,6 +1,9 @@
 //! Models of `tautline_core::comm` (V9 and V10).
 #![cfg(tautline_loom)]
 
+#[path = "comm/turns.rs"]
+mod turns;
+
 use loom::cell::UnsafeCell;
 use loom::sync::Notify;
 use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -228,7 +228,7 @@ impl Comm {
                 cell: Arc::clone(&cell),
                 hold: Mutex::new(hold),
             }),
-            pending: Some(Pending::new(&self.shared.attention)),
+            pending: Some(Pending::new(&self.shared.pending)),
         };
         let running = Arc::new(Running {
             here: self.rank(),

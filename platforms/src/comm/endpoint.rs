@@ -1,17 +1,18 @@
 //! The communication worker of a communicator, and what it has to do.
 
 use super::Error;
-use crate::world::Attention;
 use std::collections::VecDeque;
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tautline_core::comm::{
-    Body, Limits, Mail, Messenger, News, Packet, PacketLink, Recipient, Tasks, Worker,
+    Body, Combiner, Limits, Mail, Messenger, News, Notifier, Packet, PacketLink, Recipient, Tasks,
+    Worker,
 };
 use tautline_core::port::Link;
 use tautline_core::wire::{self, Cause, Channel, Exchange, Garbled, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
+use tautline_node::SpinThenYield;
 
 /// A communication worker, while its channel lives.
 type Running = Option<Worker<Messenger<Post>>>;
@@ -19,9 +20,7 @@ type Running = Option<Worker<Messenger<Post>>>;
 /// A communication worker and its tasks.
 pub(crate) struct Endpoint {
     tasks: Tasks,
-    worker: Mutex<Running>,
-    /// Whether a thread has found the worker locked.
-    is_missed: AtomicBool,
+    worker: Combiner<Running>,
     channel: Arc<Channel<Packet>>,
     packets: Option<Arc<dyn PacketLink>>,
     inbox: Arc<Inbox>,
@@ -33,7 +32,7 @@ struct Inbox {
     /// Whether there is news, or the channel has failed; written under the lock.
     is_full: AtomicBool,
     /// Turns of a balanced computation receive, too, and let no communication worker step.
-    attention: Arc<Attention>,
+    notifier: Arc<Notifier>,
 }
 
 #[derive(Default)]
@@ -53,7 +52,7 @@ impl Inbox {
         state.news.push_back(news);
         self.set_full(true);
         drop(state);
-        self.attention.notify();
+        self.notifier.notify();
     }
 
     fn set_full(&self, is_full: bool) {
@@ -82,7 +81,7 @@ impl Receiver for Arrivals {
         state.failed.get_or_insert_with(|| error.clone());
         self.0.set_full(true);
         drop(state);
-        self.0.attention.notify();
+        self.0.notifier.notify();
     }
 
     fn lost(&self, error: &wire::Error) -> bool {
@@ -158,17 +157,17 @@ impl Mail for Post {
 }
 
 impl Endpoint {
-    /// Opens the next channel, for the call at `site`; its packets go by `packets`, if the link has that. Notifies `attention` of what arrives.
+    /// Opens the next channel, for the call at `site`; its packets go by `packets`, if the link has that. Notifies `notifier` of what arrives.
     pub(super) fn open<L: Link>(
         exchange: &Exchange<L>,
         packets: Option<Arc<dyn PacketLink>>,
         site: &Location<'_>,
-        attention: Arc<Attention>,
+        notifier: Arc<Notifier>,
     ) -> Self {
         let inbox = Arc::new(Inbox {
             state: Mutex::default(),
             is_full: AtomicBool::new(false),
-            attention,
+            notifier,
         });
         let arrivals = Arrivals(Arc::clone(&inbox));
         let channel = Arc::new(exchange.open_at(site, "communicator", 1, arrivals));
@@ -185,8 +184,7 @@ impl Endpoint {
         let worker = Worker::new(Messenger::new(post, Limits::default()), Arc::new(|| ()));
         Self {
             tasks: worker.tasks().clone(),
-            worker: Mutex::new(Some(worker)),
-            is_missed: AtomicBool::new(false),
+            worker: Combiner::new(Some(worker)),
             channel,
             packets,
             inbox,
@@ -212,41 +210,7 @@ impl Endpoint {
 
     /// Does what there is to do, unless another thread does, which then does what has come since, too. Returns whether there was anything.
     pub(crate) fn step(&self) -> bool {
-        let mut moved = false;
-        loop {
-            let Some(mut worker) = self.try_lock().or_else(|| self.try_again()) else {
-                return moved;
-            };
-            // ORDERING: Acquire, pairs with Release in try_again: what that thread has submitted is observed below; one that misses the
-            // lock from here on sets it again; no mutant: loom builds core alone.
-            self.is_missed.swap(false, Ordering::Acquire);
-            moved |= self.step_of(&mut worker);
-            drop(worker);
-            // ORDERING: SeqCst, pairs with the fence of try_again: that thread gets the lock, or it is observed; no mutant: loom builds
-            // core alone.
-            fence(Ordering::SeqCst);
-            // ORDERING: Relaxed: the fence above orders it.
-            if !self.is_missed.load(Ordering::Relaxed) {
-                return moved;
-            }
-        }
-    }
-
-    fn try_lock(&self) -> Option<MutexGuard<'_, Running>> {
-        match self.worker.try_lock() {
-            Ok(worker) => Some(worker),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
-    }
-
-    /// Makes the thread that holds the lock look once more, or takes the lock.
-    fn try_again(&self) -> Option<MutexGuard<'_, Running>> {
-        // ORDERING: Release, pairs with Acquire in step; no mutant: as there.
-        self.is_missed.store(true, Ordering::Release);
-        // ORDERING: SeqCst, pairs with the fence of step; no mutant: as there.
-        fence(Ordering::SeqCst);
-        self.try_lock()
+        self.worker.run(|worker| self.step_of(worker))
     }
 
     fn step_of(&self, worker: &mut Running) -> bool {
@@ -254,24 +218,27 @@ impl Endpoint {
             return false;
         };
         let moved = running.step();
-        if self.inbox.is_full() && self.inbox.state().failed.is_some() {
-            // Its tasks end with that error.
-            *worker = None;
-            return true;
+        if self.inbox.is_full() {
+            if self.inbox.state().failed.is_some() {
+                // Its tasks end with that error.
+                *worker = None;
+                return true;
+            }
+            // There is more than a step takes.
+            self.inbox.notifier.notify();
         }
         moved
     }
 
     /// Whether an operation has not ended.
     pub(crate) fn is_awaiting(&self) -> bool {
-        let Some(worker) = self.try_lock() else {
+        let is_awaiting = |worker: &mut Running| worker.as_ref().is_some_and(|w| !w.is_idle());
+        let Some(is_awaiting) = self.worker.try_with(is_awaiting) else {
             // A thread works for it.
             return true;
         };
-        let is_awaiting = worker.as_ref().is_some_and(|worker| !worker.is_idle());
-        drop(worker);
-        // A thread may have found it locked.
-        self.inbox.attention.notify();
+        // A thread may have found it taken.
+        self.inbox.notifier.notify();
         is_awaiting
     }
 
@@ -290,8 +257,9 @@ impl Endpoint {
 
     /// Ends all operations that have not ended.
     pub(crate) fn close(&self) {
-        let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
-        *worker = None;
+        // Dropped outside of the lock: that ends operations, whose completions are the program's code.
+        let worker = self.worker.with(&SpinThenYield::default(), Option::take);
+        drop(worker);
         if let Some(packets) = &self.packets {
             packets.close(self.channel.ordinal());
         }

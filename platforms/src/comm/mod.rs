@@ -136,7 +136,7 @@ impl Comm {
             &shared.exchange,
             shared.packets.clone(),
             site,
-            Arc::clone(&shared.attention),
+            Arc::clone(&shared.notifier),
         ));
         shared.add_endpoint(Arc::clone(&endpoint));
         Self {

@@ -232,7 +232,7 @@ impl Native {
         });
         let done = Arc::new(Counted {
             task,
-            _pending: Pending::new(&shared.attention),
+            _pending: Pending::new(&shared.pending),
         });
         if collective != Collective::Barrier && bytes == 0 {
             // As at all ranks: there is nothing to send.

@@ -17,13 +17,13 @@
 //! itself, and each other call ends when its messages have been processed.
 #![forbid(unsafe_code)]
 
-mod attention;
 mod clocks;
 pub(crate) mod collective;
 pub(crate) mod home;
 #[cfg(feature = "process")]
 mod join;
 mod lent;
+mod pending;
 mod progress;
 #[cfg(feature = "mpi")]
 mod share;
@@ -40,14 +40,14 @@ pub use tautline_core::wire::{Bulk, Cause, Limits, Portable};
 use crate::comm::Endpoint;
 use crate::environment;
 use crate::watch::{DUMP_VARIABLE, Printer, add_awaiting};
-pub(crate) use attention::{Attention, Pending};
+pub(crate) use pending::Pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::Duration;
 use std::{fmt, io};
-use tautline_core::comm::PacketLink;
+use tautline_core::comm::{Notifier, PacketLink};
 use tautline_core::port::Alone;
 use tautline_core::wire::{Error, Exchange};
 use tautline_node::{Loopback, SpinThenYield};
@@ -90,7 +90,9 @@ pub(crate) struct Shared {
     pub(crate) exchange: Exchange<AnyLink>,
     /// The way of packets of communicators, if the link has one beside its parcels.
     pub(crate) packets: Option<Arc<dyn PacketLink>>,
-    pub(crate) attention: Arc<Attention>,
+    pub(crate) notifier: Arc<Notifier>,
+    /// The number of collective operations that have not ended.
+    pub(crate) pending: Arc<AtomicUsize>,
     /// The most bytes of a message.
     pub(crate) body: usize,
     /// Whether a thread communicates while no other does.
@@ -122,7 +124,8 @@ impl Shared {
     ) -> Arc<Self> {
         Arc::new(Self {
             packets,
-            attention: Arc::new(Attention::new(link.bell())),
+            notifier: Arc::new(Notifier::new(link.bell())),
+            pending: Arc::default(),
             body: limits.body.saturating_sub(FRAME),
             is_driven,
             is_dedicated: AtomicBool::new(false),
@@ -155,17 +158,12 @@ impl Shared {
 
     /// Lets all communication workers do what there is to do. Returns whether there was anything.
     fn step(&self) -> bool {
-        if !self.attention.take_due() {
+        if !self.notifier.take_due() {
             return false;
         }
         let endpoints = self.endpoints();
         let steps = endpoints.iter().filter(|endpoint| endpoint.step());
-        let moved = steps.count() > 0;
-        if moved {
-            // There may be more.
-            self.attention.set_due();
-        }
-        moved
+        steps.count() > 0
     }
 
     /// Receives, lets communication workers do what there is to do, and sends. Returns whether anything moved.
@@ -203,10 +201,9 @@ impl Shared {
     /// Lets the communication worker of `endpoint` start what was submitted.
     pub(crate) fn start(&self, endpoint: &Endpoint) {
         if self.is_dedicated() {
-            return self.attention.set_due();
+            return self.notifier.set_due();
         }
         if endpoint.step() {
-            self.attention.set_due();
             // If the channels have ended, the next step ends what was submitted.
             if self.packets.is_none() && self.exchange.turn().is_err() {
                 endpoint.step();
@@ -246,7 +243,9 @@ impl Shared {
     /// Whether a message or another rank may end an operation of this one.
     fn is_awaiting(&self) -> bool {
         let endpoints = self.endpoints();
-        self.attention.is_pending() || endpoints.iter().any(|endpoint| endpoint.is_awaiting())
+        // ORDERING: Relaxed: a count for reports.
+        self.pending.load(Ordering::Relaxed) > 0
+            || endpoints.iter().any(|endpoint| endpoint.is_awaiting())
     }
 }
 

@@ -101,7 +101,7 @@ pub(super) fn carry(shared: &Shared) {
         if shared.is_dedicated() {
             shared.poll();
         } else if is_left {
-            shared.attention.leave();
+            shared.notifier.leave();
             thread::park_timeout(TAKE_OVER);
         } else {
             look(shared);
@@ -133,11 +133,9 @@ pub(super) fn carry(shared: &Shared) {
 
 /// Waits, as the thread of the world, and does what there is to do.
 fn look(shared: &Shared) {
-    if shared.attention.takes_over() {
-        shared.attention.set_due();
-        while shared.step() {
-            shared.send_packets();
-        }
+    shared.notifier.take_over();
+    while shared.step() {
+        shared.send_packets();
     }
     let waited = shared.exchange.wait(LOOK_NS);
     while shared.step() {

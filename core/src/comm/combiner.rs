@@ -1,0 +1,92 @@
+//! A value of which one thread at a time runs turns, also for threads that find it taken.
+//!
+//! # Algorithm
+//! A thread that finds the value taken sets a flag and tries once more; the holder runs a further turn while the flag is set after it
+//! has released the value. So no thread blocks, and what a thread has prepared before it calls is processed by a turn that begins
+//! later: a combining lock (Hendler 2010, flat combining) whose requests are elsewhere.
+//!
+//! # Words
+//! `is_missed`: set by a thread that has found the value taken, cleared by the holder before a turn. `value`: under its lock, whose
+//! `try_lock` fails only while a thread holds it.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | CB1 | `try_again` sets `is_missed` | `run` clears it | what each thread that found the value taken has prepared | `comm_missed*` in `verify/tests/comm/turns.rs` |
+//! | CB2 | `try_again` sets `is_missed`, then fences and tries the lock | `run` releases the lock, then fences and loads `is_missed` | that thread gets the lock, or its flag is observed | the same |
+#![forbid(unsafe_code)]
+
+use crate::port::Relax;
+use crate::sync::{AtomicBool, Guard, Lock, Ordering, full_fence};
+
+/// A value of which one thread at a time runs turns, also for threads that find it taken.
+///
+/// ```
+/// use tautline_core::comm::Combiner;
+///
+/// let turns = Combiner::new(0);
+/// assert!(turns.run(|turns| {
+///     *turns += 1;
+///     true
+/// }));
+/// assert_eq!(turns.try_with(|turns| *turns), Some(1));
+/// ```
+#[derive(Debug)]
+pub struct Combiner<T> {
+    value: Lock<T>,
+    is_missed: AtomicBool,
+}
+
+impl<T> Combiner<T> {
+    /// Creates one around `value`.
+    pub fn new(value: T) -> Self {
+        Self {
+            value: Lock::new(value),
+            is_missed: AtomicBool::new(false),
+        }
+    }
+
+    /// Calls `turn` until no thread has found the value taken since. If another thread has the value, that one runs a further turn
+    /// instead. Returns whether a call here has returned true. Does not block.
+    ///
+    /// After a turn that panics, a thread that found the value taken meanwhile is served by the next call.
+    pub fn run(&self, mut turn: impl FnMut(&mut T) -> bool) -> bool {
+        let mut moved = false;
+        while let Some(mut value) = self.value.try_lock().or_else(|| self.try_again()) {
+            // ORDERING: Acquire, pairs with Release in try_again (CB1): what these threads have prepared is visible to the turn. A thread
+            // that finds the value taken from here on sets the flag again.
+            self.is_missed.swap(false, Ordering::Acquire);
+            moved |= turn(&mut value);
+            drop(value);
+            // ORDERING: SeqCst, pairs with the fence of try_again (CB2).
+            full_fence();
+            // ORDERING: Relaxed: the fence above orders it.
+            if !self.is_missed.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        moved
+    }
+
+    /// Makes the holder run a further turn, or takes the value.
+    fn try_again(&self) -> Option<Guard<'_, T>> {
+        // ORDERING: Release, pairs with Acquire in run (CB1). A swap, not a store: the holder then also observes what other threads have
+        // prepared that have set the flag before.
+        self.is_missed.swap(true, Ordering::Release);
+        // ORDERING: SeqCst, pairs with the fence of run (CB2).
+        full_fence();
+        self.value.try_lock()
+    }
+
+    /// Calls `f` with the value; returns `None` if a thread has it. Does not block. The caller must see to it that a
+    /// [`run`](Self::run) follows: for a thread that has found the value taken by this call.
+    pub fn try_with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
+        self.value.try_lock().map(|mut value| f(&mut value))
+    }
+
+    /// Calls `f` with the value, once no other thread has it; relaxes until then. As [`try_with`](Self::try_with) for threads that find
+    /// it taken meanwhile.
+    pub fn with<R>(&self, relax: &impl Relax, f: impl FnOnce(&mut T) -> R) -> R {
+        f(&mut self.value.lock(relax))
+    }
+}
