@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .collect();
         let mut sum = 0;
         for answer in requests {
-            sum += answer.await.expect("it is not cancelled");
+            sum += answer.await.expect("no panic, and not cancelled");
         }
         assert_eq!(sum, 17_567);
 

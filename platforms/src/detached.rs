@@ -1,8 +1,9 @@
 //! Tasks that are spawned from outside of a runtime, and the handles with which any thread or executor waits for them.
 //!
-//! The tasks are those of one finish, which a thread of the runtime opens when the first is spawned. A future in that finish
-//! takes them from a queue, so that any worker can start them; the thread itself is one more caller of the runtime, and works
-//! as the others do.
+//! The tasks are those of one finish, which a thread of the runtime opens when the first is spawned; the thread itself is one
+//! more caller of the runtime, and works as the others do. Bodies wait in one queue. For each, a future in the finish spawns a
+//! task, which any worker may run, and which starts the *oldest* body: workers run their newest tasks first and steal the
+//! oldest ones, but bodies start first in, first out.
 
 use crate::engine::Engine;
 use std::any::Any;
@@ -10,7 +11,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::task::{Context, Poll, Waker};
@@ -196,14 +197,11 @@ pub struct Running<R> {
 }
 
 impl<R> Future for Running<R> {
-    type Output = Result<R, Cancelled>;
+    type Output = Result<R, Failure>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.task).poll(cx).map(|ended| match ended {
-            Ok(outcome) => outcome,
-            Err(Failure::Cancelled(cancelled)) => Err(cancelled),
-            Err(Failure::Panicked(payload)) => resume_unwind(payload),
-        })
+        let ended = Pin::new(&mut self.task).poll(cx);
+        ended.map(|ended| ended?.map_err(Failure::Cancelled))
     }
 }
 
@@ -289,7 +287,7 @@ impl Outer {
         let engine = Arc::clone(engine);
         let serve_all = move || {
             while !queue.is_closed() {
-                // The end of a standstill panics here, or the destructor of a task that did not begin; later tasks are served.
+                // A finish that was ended because nothing could go on panics here; bodies that have not started do so in the next.
                 contain(|| {
                     let queue = Arc::clone(&queue);
                     _ = engine.threads.run(|cx| {
@@ -329,10 +327,11 @@ fn may_join(engine: &Engine, thread: &JoinHandle<()>) -> bool {
     !engine.is_worker() && thread.thread().id() != thread::current().id()
 }
 
-/// Spawns the tasks of a queue, until it is closed. The future has the type of a balanced computation's, so that programs find the
-/// task for it compiled.
+/// Spawns a task for each body in a queue, until it is closed. The future has the type of a balanced computation's, so that
+/// programs find the task for it compiled.
 fn serve(task: TaskCx<'_>, queue: Arc<Queue>) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
     Box::pin(async move {
+        queue.reopen();
         let next = |cx: &mut Context<'_>| {
             let polled = queue.poll(cx.waker());
             if polled.is_pending() {
@@ -340,19 +339,23 @@ fn serve(task: TaskCx<'_>, queue: Arc<Queue>) -> Pin<Box<dyn Future<Output = ()>
             }
             polled
         };
-        while let Some(job) = poll_fn(next).await {
-            task.spawn(move |cx| job(cx));
+        while poll_fn(next).await.is_some() {
+            let queue = Arc::clone(&queue);
+            // There is none if the queue was closed meanwhile.
+            task.spawn(move |cx| queue.pop().into_iter().for_each(|job| job(cx)));
         }
     })
 }
 
-/// Tasks on their way into the finish.
+/// The bodies that have not started.
 #[derive(Default)]
 struct Queue(Mutex<Waiting>);
 
 #[derive(Default)]
 struct Waiting {
     jobs: VecDeque<Job>,
+    /// The number of tasks that were spawned for them.
+    tasks: usize,
     waker: Option<Waker>,
     is_closed: bool,
 }
@@ -371,10 +374,17 @@ impl Queue {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    fn poll(&self, waker: &Waker) -> Poll<Option<Job>> {
+    /// States that no task was spawned for the bodies: those of an earlier finish were dropped with it.
+    fn reopen(&self) {
+        self.waiting().tasks = 0;
+    }
+
+    /// Requests a task for the next body without one; `None` once the queue is closed.
+    fn poll(&self, waker: &Waker) -> Poll<Option<()>> {
         let mut waiting = self.waiting();
-        if let Some(job) = waiting.jobs.pop_front() {
-            return Poll::Ready(Some(job));
+        if waiting.tasks < waiting.jobs.len() {
+            waiting.tasks += 1;
+            return Poll::Ready(Some(()));
         }
         if waiting.is_closed {
             return Poll::Ready(None);
@@ -383,11 +393,18 @@ impl Queue {
         Poll::Pending
     }
 
+    /// Takes the oldest body. Called by each task once.
+    fn pop(&self) -> Option<Job> {
+        let mut waiting = self.waiting();
+        waiting.tasks -= 1;
+        waiting.jobs.pop_front()
+    }
+
     fn is_closed(&self) -> bool {
         self.waiting().is_closed
     }
 
-    /// Drops the tasks that were not taken.
+    /// Drops the bodies that have not started.
     fn close(&self) {
         let (jobs, waker) = {
             let mut waiting = self.waiting();

@@ -293,7 +293,8 @@ impl Runtime {
     }
 
     /// Spawns `body` as a task, from any thread, and returns immediately; the handle gives its value, with that of the tasks
-    /// that it spawns. The task borrows nothing; a dropped handle detaches it.
+    /// that it spawns. The task borrows nothing; a dropped handle detaches it. Tasks spawned so, and by
+    /// [`run_async`](Self::run_async), start in the order of the calls.
     ///
     /// The first call starts a thread, which works in this runtime as a caller of [`run`](Self::run) does.
     ///
@@ -325,12 +326,14 @@ impl Runtime {
     /// # rt.block_on(async |_: TaskCx| {
     /// // In any executor:
     /// let both = rt.run_async(|cx| cx.join(|_| 1, |_| 2)).await;
-    /// assert_eq!(both, Ok((1, 2)));
+    /// assert_eq!(both.unwrap(), (1, 2));
     /// # });
     /// # Ok::<(), tautline::Error>(())
     /// ```
-    /// The output is an error if a task cancelled the computation, or the runtime was dropped; a panic of a task
-    /// reaches the awaiting code.
+    ///
+    /// # Errors
+    /// The output is that of a [handle](Detached): an error if a task panicked or cancelled the computation, or the runtime was
+    /// dropped.
     ///
     /// # Panics
     /// If the system refuses the thread of [`spawn`](Self::spawn).

@@ -1,12 +1,13 @@
 //! Tasks from outside of a runtime, futures for other executors, deadlines, and the runtime of the process.
 
+use std::collections::HashSet;
 use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::panic::panic_any;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::thread::{self, Thread, ThreadId};
 use std::time::{Duration, Instant};
 use tautline::glb::Reason;
 use tautline::prelude::*;
@@ -43,6 +44,165 @@ fn block_on<T: Future>(future: T) -> T::Output {
         match future.as_mut().poll(&mut Context::from_waker(&waker)) {
             Poll::Ready(output) => return output,
             Poll::Pending => thread::park(),
+        }
+    }
+}
+
+/// Returns why a task was cancelled.
+fn reason<R: std::fmt::Debug>(ended: Result<R, Failure>) -> Reason {
+    match ended {
+        Err(Failure::Cancelled(Cancelled { reason })) => reason,
+        other => panic!("not cancelled: {other:?}"),
+    }
+}
+
+/// Occupies all workers until the guard is dropped.
+fn occupy(rt: &Runtime, workers: usize) -> mpsc::Sender<()> {
+    let (gate, opened) = mpsc::channel();
+    let (began, begun) = mpsc::channel();
+    let opened = Arc::new(Mutex::new(opened));
+    for _ in 0..workers {
+        let (began, opened) = (began.clone(), Arc::clone(&opened));
+        drop(rt.spawn(move |_| {
+            began.send(()).unwrap();
+            opened.lock().unwrap().recv().unwrap_err();
+        }));
+    }
+    (0..workers).for_each(|_| begun.recv().unwrap());
+    gate
+}
+
+/// Asserts that numbers were recorded in ascending order by `workers` threads, each of which takes one, then records it.
+fn assert_order(recorded: &[usize], count: usize, workers: usize) {
+    let mut highest = 0;
+    for (at, &number) in recorded.iter().enumerate() {
+        highest = highest.max(number);
+        assert!(highest < at + workers, "{workers} workers: {recorded:?}");
+    }
+    let mut sorted = recorded.to_vec();
+    sorted.sort_unstable();
+    assert!(sorted.into_iter().eq(0..count));
+}
+
+/// Tasks from outside start first in, first out, whatever they do: those that fork, spawn, panic, wait, and futures.
+#[test]
+fn tasks_from_outside_start_in_order() {
+    fn work(cx: &mut Cx, depth: u32) {
+        if depth > 0 {
+            cx.join(|cx| work(cx, depth - 1), |cx| work(cx, depth - 1));
+        }
+    }
+    for workers in WORKERS {
+        let (rt, order) = (start(workers), Arc::new(Mutex::new(vec![])));
+        let gate = occupy(&rt, workers);
+        let (mut joined, mut awaited) = (vec![], vec![]);
+        for number in 0..100 {
+            let order = Arc::clone(&order);
+            let body = move |cx: &mut Cx<'_, 'static>| {
+                order.lock().unwrap().push(number);
+                match number % 6 {
+                    0 => work(cx, 6),
+                    1 => (0..20).for_each(|_| cx.spawn(|cx| work(cx, 2))),
+                    2 => cx.spawn_async(|task| async move { task.yield_now().await }),
+                    3 => cx.block_on(async { std::future::ready(()).await }),
+                    4 => panic_any(number),
+                    _ => (),
+                }
+            };
+            match number % 2 {
+                0 => joined.push(rt.spawn(body)),
+                _ => awaited.push(rt.run_async(body)),
+            }
+        }
+        drop(gate);
+        let ended = joined.into_iter().map(|task| task.join().is_ok());
+        assert_eq!(ended.filter(|ok| *ok).count(), 34, "16 panic");
+        assert!(awaited.into_iter().all(|task| block_on(task).is_ok()));
+        assert_order(&order.lock().unwrap(), 100, workers);
+    }
+}
+
+/// Suspended tasks that a thread outside wakes resume first in, first out.
+#[test]
+fn tasks_woken_from_outside_resume_in_order() {
+    const TASKS: usize = 100;
+    type Wakers = [Mutex<Option<Waker>>; TASKS];
+    for workers in WORKERS {
+        let (rt, order) = (start(workers), Arc::new(Mutex::new(vec![])));
+        let wakers: Arc<Wakers> = Arc::new([const { Mutex::new(None) }; TASKS]);
+        let (suspends, suspended) = mpsc::channel();
+        let all = {
+            let (order, wakers) = (Arc::clone(&order), Arc::clone(&wakers));
+            rt.spawn(move |cx| {
+                for number in 0..TASKS {
+                    let (order, wakers) = (Arc::clone(&order), Arc::clone(&wakers));
+                    let suspends = suspends.clone();
+                    let mut is_woken = false;
+                    let future = poll_fn(move |context| {
+                        if is_woken {
+                            order.lock().unwrap().push(number);
+                            return Poll::Ready(());
+                        }
+                        is_woken = true;
+                        *wakers[number].lock().unwrap() = Some(context.waker().clone());
+                        suspends.send(()).unwrap();
+                        Poll::Pending
+                    });
+                    cx.spawn_async(|_| future);
+                }
+            })
+        };
+        (0..TASKS).for_each(|_| suspended.recv().unwrap());
+        let gate = occupy(&rt, workers);
+        for waker in wakers.iter() {
+            waker.lock().unwrap().take().unwrap().wake();
+        }
+        drop(gate);
+        all.join().unwrap();
+        assert_order(&order.lock().unwrap(), TASKS, workers);
+    }
+}
+
+/// A task from outside starts though the tasks of others never end; and those end though tasks from outside never do.
+#[test]
+fn neither_side_starves_the_other() {
+    struct Busy {
+        threads: Mutex<HashSet<ThreadId>>,
+        stop: AtomicBool,
+    }
+    fn chain<'s>(cx: &mut Cx<'s, '_>, busy: &'s Busy) {
+        busy.threads.lock().unwrap().insert(thread::current().id());
+        if !busy.stop.load(SeqCst) {
+            cx.spawn(|cx| chain(cx, busy));
+        }
+    }
+    for workers in WORKERS {
+        let rt = start(workers);
+        rt.spawn(|_| ()).join().unwrap();
+        let busy = Arc::new(Busy {
+            threads: Mutex::default(),
+            stop: AtomicBool::new(false),
+        });
+        thread::scope(|threads| {
+            let (rt, busy) = (&rt, &busy);
+            threads.spawn(|| {
+                rt.run(|cx| (0..8 * workers).for_each(|_| cx.spawn(|cx| chain(cx, busy))))
+            });
+            // The caller of `run`, and the threads that run tasks from outside.
+            while busy.threads.lock().unwrap().len() < workers + 1 {
+                thread::yield_now();
+            }
+            let stops = Arc::clone(busy);
+            let stop = rt.spawn(move |_| stops.stop.store(true, SeqCst));
+            stop.join().unwrap();
+        });
+
+        let long = rt.spawn(|cx| (0..1000).for_each(|_| cx.spawn(|cx| _ = cx.join(|_| 1, |_| 2))));
+        let mut long = pin!(long);
+        let mut context = Context::from_waker(Waker::noop());
+        while long.as_mut().poll(&mut context).is_pending() {
+            let requests = [(); 8].map(|()| rt.spawn(|_| ()));
+            requests.into_iter().for_each(|task| task.join().unwrap());
         }
     }
 }
@@ -215,20 +375,28 @@ fn a_task_may_drop_its_runtime() {
     }
 }
 
-/// A future of `run_async` gives the value or the reason of a cancellation; the panic of a task reaches the awaiting code.
+/// A future of `run_async` gives the value, the reason of a cancellation, or the payload of a task's panic.
 #[test]
 fn a_computation_is_awaited() {
     for workers in WORKERS {
         let rt = start(workers);
-        assert_eq!(
-            block_on(rt.run_async(|cx| cx.join(|_| 1, |_| 2))),
-            Ok((1, 2))
-        );
+        let both = block_on(rt.run_async(|cx| cx.join(|_| 1, |_| 2)));
+        assert_eq!(both.unwrap(), (1, 2));
         let found = block_on(rt.run_async(|cx| _ = cx.cancel(Reason::Found)));
-        assert_eq!(found.unwrap_err().reason, Reason::Found);
-        let broken = rt.run_async(|cx| cx.spawn(|_| panic_any("task")));
-        let payload = catch_unwind(AssertUnwindSafe(|| block_on(broken))).unwrap_err();
-        assert_eq!(payload.downcast_ref(), Some(&"task"));
+        assert_eq!(reason(found), Reason::Found);
+        let bodies: [fn(&mut Cx); 3] = [
+            |_| panic_any("text"),
+            |cx| cx.spawn(|_| panic_any("text")),
+            |cx| cx.spawn_async(|_| async { panic_any("text") }),
+        ];
+        for body in bodies {
+            match block_on(rt.run_async(body)) {
+                Err(Failure::Panicked(payload)) => {
+                    assert_eq!(payload.downcast_ref(), Some(&"text"))
+                }
+                other => panic!("{workers} workers: {other:?}"),
+            }
+        }
         let (began, begun) = mpsc::channel();
         let late = rt.run_async(move |cx| {
             began.send(()).unwrap();
@@ -238,7 +406,7 @@ fn a_computation_is_awaited() {
         });
         begun.recv().unwrap();
         drop(rt);
-        assert_eq!(block_on(late).unwrap_err().reason, Reason::Interrupted);
+        assert_eq!(reason(block_on(late)), Reason::Interrupted);
     }
 }
 
@@ -398,7 +566,7 @@ fn there_is_one_global_runtime() {
     fn is_sent<T: Future + Send + 'static>(future: T) -> T {
         future
     }
-    assert_eq!(block_on(is_sent(seen[0].run_async(|_| 1))), Ok(1));
+    assert_eq!(block_on(is_sent(seen[0].run_async(|_| 1))).unwrap(), 1);
 }
 
 /// The thread that runs tasks from outside is started as the workers are: with hooks, a name, and the stack.

@@ -40,6 +40,10 @@ pub(super) const SLOTS: usize = 1024;
 #[cfg(tautline_loom)]
 pub(super) const SLOTS: usize = 4;
 
+/// One in this many searches of a worker that is in one wait at most begins with the pool's queue, so that tasks from
+/// outside start though others never end. Inside of further waits they would delay the waiting tasks.
+const INJECTED_EVERY: u32 = 64;
+
 /// One seat of a pool. The thread that holds it acts as the worker.
 pub(super) struct Worker<P: Host> {
     id: WorkerId,
@@ -56,6 +60,8 @@ pub(super) struct Worker<P: Host> {
     stack: Stack,
     /// The start of the next search for a victim.
     start: Cell<usize>,
+    /// The number of searches for a task.
+    finds: Cell<u32>,
     /// The wait mode of the running task, if its scope is isolated.
     isolation: Cell<Wait>,
     /// The innermost wait of a task on this worker's stack.
@@ -100,6 +106,7 @@ impl<P: Host> Worker<P> {
             pool: Cell::new(ptr::null()),
             stack: Stack::default(),
             start: Cell::new(0),
+            finds: Cell::new(0),
             isolation: Cell::new(Wait::Help),
             waits: Cell::new(None),
             quiet: Cell::new(None),
@@ -273,8 +280,17 @@ impl<P: Host> Worker<P> {
     }
 
     /// Takes a task: first one that is bound to a domain between this worker's leaf and the root, then the newest own one,
-    /// then another worker's, the nearest first (Chatterjee 2013, 5.2). Also returns the worker from which it was taken.
+    /// then another worker's, the nearest first (Chatterjee 2013, 5.2), then an injected one, which comes first once in
+    /// [`INJECTED_EVERY`] searches. Also returns the worker from which it was taken.
     fn find(&self) -> Option<(Task<P>, WorkerId)> {
+        let finds = self.finds.get();
+        self.finds.set(finds.wrapping_add(1));
+        if finds % INJECTED_EVERY == INJECTED_EVERY - 1
+            && self.is_outermost()
+            && let Some(task) = self.pool().injected.pop(self.pool().port())
+        {
+            return Some((task, self.id));
+        }
         let own = || self.pop();
         let overflow = || self.overflow.pop(self.pool().port());
         match self.find_bound().or_else(own).or_else(overflow) {

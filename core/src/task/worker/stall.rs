@@ -12,6 +12,8 @@ pub(super) struct Frame<P: Host> {
     scope: NonNull<TaskScope<P>>,
     /// The number of times that all waits were ended before this one.
     round: usize,
+    /// Whether the worker is in no other wait.
+    is_outermost: bool,
 }
 
 impl<P: Host> Clone for Frame<P> {
@@ -29,11 +31,17 @@ impl<P: Host> Worker<P> {
         let frame = Frame {
             scope: NonNull::from(scope),
             round: stalls.round(),
+            is_outermost: self.waits.get().is_none(),
         };
         let outer = self.waits.replace(Some(frame));
         let result = wait();
         self.waits.set(outer);
         result
+    }
+
+    /// Returns whether the worker is in one wait at most.
+    pub(super) fn is_outermost(&self) -> bool {
+        self.waits.get().is_none_or(|frame| frame.is_outermost)
     }
 
     /// Parks; in a wait, for a limited time. Returns whether that has elapsed.
