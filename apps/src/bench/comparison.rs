@@ -3,6 +3,9 @@
 
 use super::{Doubt, Kind, Plan, Sample, Spread, Watch, delay_turns, ping_pong};
 use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+use tautline::glb::Control;
 use tautline_node::Machine;
 
 /// The duration of a sample's loop, unless its number of turns is set.
@@ -15,11 +18,13 @@ const TRIAL_TURNS: u32 = 200;
 const ROUND_TRIPS: u32 = 20_000;
 /// How often a sample is retaken whose threads had to wait for their processors.
 const AGAIN: usize = 4;
+/// A row is disturbed if at least this part of its samples are.
+const DISTURBED_IN: f64 = 0.25;
 /// One is slower than the other if it is in at least this part of the rounds: of 20 by chance in one case of 48.
 const SLOWER_IN: f64 = 0.75;
 
 /// The settings of a comparison.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Setting {
     /// The processors; the n-th task stays on the n-th of them, in turn.
     pub cpus: Vec<usize>,
@@ -31,6 +36,8 @@ pub struct Setting {
     pub iterations: Option<u32>,
     /// Work between two episodes.
     pub delay_ns: u64,
+    /// Once it is stopped, nothing more is measured.
+    pub stop: Arc<Control>,
 }
 
 /// Barriers compared with each other for one number of tasks.
@@ -55,6 +62,19 @@ pub struct Row {
     pub iterations: u32,
     /// Nanoseconds an episode, one sample a round.
     pub samples: Vec<f64>,
+    /// How many of these are of threads that had to wait for their processors.
+    pub disturbed: usize,
+}
+
+/// Samples of a round trip of a cache line between two processors.
+#[derive(Debug)]
+pub struct RoundTrip {
+    /// The processors.
+    pub cpus: [usize; 2],
+    /// Nanoseconds of a round trip.
+    pub samples: Vec<f64>,
+    /// How many of these are of threads that had to wait for their processors.
+    pub disturbed: usize,
 }
 
 impl Setting {
@@ -68,7 +88,15 @@ impl Setting {
             samples: 20,
             iterations: None,
             delay_ns: 0,
+            stop: Arc::default(),
         }
+    }
+
+    /// Whether a sample of this round may be taken: nothing is stopped, and the time has not come, which counts from the
+    /// second round on.
+    fn goes_on(&self, round: usize, until: Option<Instant>) -> bool {
+        let in_time = round == 0 || until.is_none_or(|until| Instant::now() < until);
+        in_time && !self.stop.is_stopped()
     }
 
     /// Returns the first two processors.
@@ -76,94 +104,185 @@ impl Setting {
         Some([*self.cpus.first()?, *self.cpus.get(1)?])
     }
 
-    /// Takes samples of a round trip between each of `pairs`, in turn.
+    /// Takes samples of a round trip between each of `pairs`, in turn, one of each even after `until`.
     ///
     /// # Errors
     /// A thread that the system refused.
-    pub fn ping_pong(&self, pairs: &[[usize; 2]]) -> io::Result<Vec<Vec<f64>>> {
-        let mut all = vec![Vec::new(); pairs.len()];
-        for _ in 0..self.samples {
-            for (samples, &pair) in all.iter_mut().zip(pairs) {
-                let one = undisturbed(AGAIN, || ping_pong(pair, ROUND_TRIPS))?;
-                samples.push(one.ns);
+    pub fn ping_pong(
+        &self,
+        pairs: &[[usize; 2]],
+        until: Option<Instant>,
+    ) -> io::Result<Vec<RoundTrip>> {
+        let all = pairs.iter().map(|&cpus| RoundTrip {
+            cpus,
+            samples: Vec::new(),
+            disturbed: 0,
+        });
+        let (mut all, again): (Vec<RoundTrip>, _) = (all.collect(), half(until));
+        for round in 0..self.samples {
+            for one in &mut all {
+                if !self.goes_on(round, until) {
+                    return Ok(all);
+                }
+                let taken = self.undisturbed(AGAIN, again, || self.round_trip(one.cpus))?;
+                if let Some(sample) = taken {
+                    one.samples.push(sample.ns);
+                    one.disturbed += usize::from(sample.lost.too_much().is_some());
+                }
             }
         }
         Ok(all)
     }
 
-    /// Takes samples of each of `kinds` for this many tasks, and of the cache line, in turn.
+    fn round_trip(&self, cpus: [usize; 2]) -> io::Result<Sample> {
+        ping_pong(cpus, ROUND_TRIPS, &self.stop)
+    }
+
+    /// Takes samples of each of `kinds` for this many tasks, and of the cache line, in turn: as many as are set, or after
+    /// `until` only those of the first round.
     ///
     /// # Errors
     /// A thread that the system refused; a program that printed no figure: its message.
     ///
     /// # Panics
     /// No processor.
-    pub fn compare(&self, kinds: &[Kind], tasks: usize) -> io::Result<Comparison> {
+    pub fn compare(
+        &self,
+        kinds: &[Kind],
+        tasks: usize,
+        until: Option<Instant>,
+    ) -> io::Result<Comparison> {
         let plan = Plan {
             cpus: self.cpus.iter().copied().cycle().take(tasks).collect(),
             iterations: TRIAL_TURNS,
             delay: delay_turns(self.delay_ns),
+            stop: Arc::clone(&self.stop),
         };
         assert_eq!(plan.cpus.len(), tasks, "no processor");
-        let again = if tasks > self.processors { 0 } else { AGAIN };
-        let sample = |kind: &Kind, iterations| {
-            let plan = Plan {
-                iterations,
-                ..plan.clone()
-            };
-            let named = |error| io::Error::other(format!("{}: {error}", kind.name()));
-            undisturbed(again, || kind.sample(&plan)).map_err(named)
-        };
-        let mut rows = Vec::new();
-        for kind in kinds {
-            let iterations = match self.iterations {
-                Some(iterations) => iterations,
-                None => turns(sample(kind, TRIAL_TURNS)?.ns, self.delay_ns),
-            };
-            rows.push(Row {
-                name: kind.name().to_owned(),
-                iterations,
-                samples: Vec::new(),
-            });
-        }
+        let crowded = tasks > self.processors;
+        let (again, until_again) = (if crowded { 0 } else { AGAIN }, half(until));
+        let mut rows = self.rows(kinds, &plan)?;
         let (mut round_trips, mut watch) = (Vec::new(), Watch::start(&plan.cpus));
-        for _ in 0..self.samples {
+        'rounds: for round in 0..self.samples {
             if let Some(pair) = self.pair() {
-                let one = undisturbed(AGAIN, || ping_pong(pair, ROUND_TRIPS))?;
-                watch.add(&one);
-                round_trips.push(one.ns);
+                if !self.goes_on(round, until) {
+                    break;
+                }
+                if let Some(one) = self.undisturbed(AGAIN, until_again, || self.round_trip(pair))? {
+                    watch.add(&one);
+                    round_trips.push(one.ns);
+                }
             }
             for (row, kind) in rows.iter_mut().zip(kinds) {
-                let one = sample(kind, row.iterations)?;
-                watch.add(&one);
-                row.samples.push(one.ns);
+                if !self.goes_on(round, until) {
+                    break 'rounds;
+                }
+                let take = || sample(kind, &plan, row.iterations);
+                if let Some(one) = self.undisturbed(again, until_again, take)? {
+                    watch.add(&one);
+                    row.samples.push(one.ns);
+                    row.disturbed += usize::from(!crowded && one.lost.too_much().is_some());
+                }
             }
+        }
+        let mut doubts = watch.doubts(tasks, self.processors);
+        let taken = rows.iter().map(|row| row.samples.len()).min();
+        let taken = taken.unwrap_or(self.samples);
+        if taken < self.samples {
+            doubts.push(Doubt::Cut {
+                taken,
+                of: self.samples,
+            });
         }
         Ok(Comparison {
             tasks,
             round_trips,
             rows,
-            doubts: watch.doubts(tasks, self.processors),
+            doubts,
         })
+    }
+
+    /// Returns a row for each of `kinds`, with the number of turns that it gets, but without samples.
+    fn rows(&self, kinds: &[Kind], plan: &Plan) -> io::Result<Vec<Row>> {
+        let row = |kind: &Kind| {
+            let trial = || sample(kind, plan, TRIAL_TURNS);
+            let iterations = match self.iterations {
+                Some(iterations) => iterations,
+                None => self
+                    .undisturbed(0, None, trial)?
+                    .map_or(TRIAL_TURNS, |trial| turns(trial.ns, self.delay_ns)),
+            };
+            Ok(Row {
+                name: kind.name().to_owned(),
+                iterations,
+                samples: Vec::new(),
+                disturbed: 0,
+            })
+        };
+        kinds.iter().map(row).collect()
+    }
+
+    /// Takes a sample, repeatedly while its threads have to wait and nothing is stopped; the last one counts. `None` if it
+    /// was cut off.
+    fn undisturbed(
+        &self,
+        again: usize,
+        until: Option<Instant>,
+        sample: impl Fn() -> io::Result<Sample>,
+    ) -> io::Result<Option<Sample>> {
+        for left in (0..=again).rev() {
+            let taken = sample();
+            if self.stop.is_stopped() {
+                // Also the failure of a program that was killed.
+                return Ok(None);
+            }
+            let one = taken?;
+            if left == 0 || one.lost.too_much().is_none() || !self.goes_on(1, until) {
+                return Ok(Some(one));
+            }
+        }
+        Ok(None)
     }
 }
 
-/// Takes a sample, repeatedly while its threads have to wait; the last one counts.
-fn undisturbed(again: usize, sample: impl Fn() -> io::Result<Sample>) -> io::Result<Sample> {
-    let mut one = sample()?;
-    for _ in 0..again {
-        if one.lost.too_much().is_none() {
-            break;
-        }
-        one = sample()?;
-    }
-    Ok(one)
+/// Takes one sample with this number of turns.
+fn sample(kind: &Kind, plan: &Plan, iterations: u32) -> io::Result<Sample> {
+    let plan = Plan {
+        iterations,
+        ..plan.clone()
+    };
+    let named = |error| io::Error::other(format!("{}: {error}", kind.name()));
+    kind.sample(&plan).map_err(named)
+}
+
+/// Returns the middle of the time until then: later, samples are not retaken, so that each row gets some.
+fn half(until: Option<Instant>) -> Option<Instant> {
+    let now = Instant::now();
+    until.map(|until| now + until.saturating_duration_since(now) / 2)
 }
 
 /// Returns the number of turns of a sample.
 fn turns(ns: f64, delay_ns: u64) -> u32 {
     let turn_ns = (ns + delay_ns as f64).max(1.0);
     (SAMPLE_NS / turn_ns).clamp(TURNS[0], TURNS[1]) as u32
+}
+
+impl Row {
+    /// Whether too many of its samples are of threads that had to wait for their processors.
+    pub fn is_disturbed(&self) -> bool {
+        is_disturbed(self.disturbed, &self.samples)
+    }
+}
+
+impl RoundTrip {
+    /// Whether too many of its samples are of threads that had to wait for their processors.
+    pub fn is_disturbed(&self) -> bool {
+        is_disturbed(self.disturbed, &self.samples)
+    }
+}
+
+fn is_disturbed(disturbed: usize, samples: &[f64]) -> bool {
+    disturbed > 0 && disturbed as f64 >= DISTURBED_IN * samples.len() as f64
 }
 
 /// The fastest barriers.
@@ -212,12 +331,14 @@ mod tests {
     use super::*;
     use std::cell::Cell;
     use std::time::Duration;
+    use tautline::glb::Reason;
 
     fn row(samples: &[f64]) -> Row {
         Row {
             name: String::new(),
             iterations: 1,
             samples: samples.to_vec(),
+            disturbed: 0,
         }
     }
 
@@ -255,11 +376,20 @@ mod tests {
         assert_eq!(comparison(vec![row(&[1.0])], Vec::new()).verdict(), None);
     }
 
+    fn setting() -> Setting {
+        let machine = Machine::discover();
+        Setting {
+            samples: 3,
+            iterations: Some(20),
+            ..Setting::on(&machine, machine.cpus())
+        }
+    }
+
     #[test]
     fn a_disturbed_sample_is_taken_again_but_not_for_ever() {
         let taken_after = |disturbed: u32| {
             let calls = Cell::new(0);
-            let one = undisturbed(4, || {
+            let one = setting().undisturbed(4, None, || {
                 calls.set(calls.get() + 1);
                 let waited = Duration::from_millis(if calls.get() > disturbed { 0 } else { 500 });
                 Ok(Sample {
@@ -272,7 +402,7 @@ mod tests {
                     },
                 })
             });
-            one.unwrap().ns
+            one.unwrap().expect("nothing is stopped").ns
         };
         assert_eq!([0, 2, 9].map(taken_after), [1.0, 3.0, 5.0]);
     }
@@ -286,14 +416,9 @@ mod tests {
 
     #[test]
     fn everything_asked_for_is_measured() {
-        let machine = Machine::discover();
-        let setting = Setting {
-            samples: 3,
-            iterations: Some(20),
-            ..Setting::on(&machine, machine.cpus())
-        };
+        let (machine, setting) = (Machine::discover(), setting());
         let (kinds, tasks) = (kinds(&[2]), machine.allowed().len() + 1);
-        let seen = setting.compare(&kinds, tasks).expect("a few threads");
+        let seen = setting.compare(&kinds, tasks, None).expect("threads");
         assert_eq!(seen.rows.len(), kinds.len());
         assert!(seen.rows.iter().all(|row| row.samples.len() == 3));
         let one = machine.cpus().len() == 1;
@@ -301,7 +426,70 @@ mod tests {
         // One task more than processors.
         assert!(matches!(seen.doubts[..], [Doubt::Crowded { .. }]));
         let broken = [Kind::program("broken", ["false"])];
-        let error = setting.compare(&broken, 2).unwrap_err().to_string();
+        let error = setting.compare(&broken, 2, None).unwrap_err().to_string();
         assert!(error.starts_with("broken: "), "{error}");
+    }
+
+    /// After the time, each row has the sample of the first round; when all is stopped, none.
+    #[test]
+    fn measurements_end_in_time() {
+        let setting = Setting {
+            samples: 1_000_000,
+            ..setting()
+        };
+        let (kinds, now) = (kinds(&[2]), Some(Instant::now()));
+        let seen = setting.compare(&kinds, 2, now).expect("two threads");
+        assert!(
+            seen.rows.iter().all(|row| row.samples.len() == 1),
+            "{seen:?}"
+        );
+        let cut = Doubt::Cut {
+            taken: 1,
+            of: 1_000_000,
+        };
+        assert!(seen.doubts.contains(&cut), "{seen:?}");
+        assert_eq!(seen.verdict(), None);
+        let pairs: Vec<_> = setting.pair().into_iter().collect();
+        let seen = setting.ping_pong(&pairs, now).expect("two threads");
+        assert!(seen.iter().all(|one| one.samples.len() == 1), "{seen:?}");
+        setting.stop.stop(Reason::Interrupted);
+        let seen = setting.compare(&kinds, 2, None).expect("two threads");
+        assert!(
+            seen.rows.iter().all(|row| row.samples.is_empty()),
+            "{seen:?}"
+        );
+    }
+
+    #[test]
+    fn rows_count_disturbed_samples() {
+        let waiting = |waited| {
+            Kind::measured("it", move |_| {
+                Ok(Sample {
+                    ns: 1.0,
+                    pinned: true,
+                    lost: Taken {
+                        waited: Some(Duration::from_millis(waited)),
+                        switches: None,
+                        of: Duration::from_secs(1),
+                    },
+                })
+            })
+        };
+        let kinds = [waiting(500), waiting(0)];
+        let mut setting = setting();
+        setting.processors = 2;
+        let seen = setting.compare(&kinds, 2, None).expect("no thread");
+        let [disturbed, quiet] = &seen.rows[..] else {
+            unreachable!("two rows")
+        };
+        assert_eq!((disturbed.disturbed, quiet.disturbed), (3, 0));
+        assert_eq!(
+            (disturbed.is_disturbed(), quiet.is_disturbed()),
+            (true, false)
+        );
+        // Tasks that take turns wait for each other.
+        setting.processors = 1;
+        let seen = setting.compare(&kinds, 2, None).expect("no thread");
+        assert!(!seen.rows[0].is_disturbed());
     }
 }

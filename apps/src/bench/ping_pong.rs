@@ -8,6 +8,7 @@ use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::yield_now;
 use std::time::Instant;
+use tautline::glb::Control;
 use tautline_core::sync::CachePadded;
 use tautline_node::machine::pin;
 
@@ -15,15 +16,16 @@ use tautline_node::machine::pin;
 const LOOKS: u32 = 100_000;
 
 /// Measures one line between two processors: [`Sample::ns`] is a round trip. A barrier of two tasks can hardly
-/// be faster: each task must see what the other wrote, though both transfers may overlap.
+/// be faster: each task must see what the other wrote, though both transfers may overlap. Once `stop` is stopped, the
+/// sample is cut off and must be discarded.
 ///
 /// # Errors
 /// A thread that the system refused.
-pub fn ping_pong(cpus: [usize; 2], round_trips: u32) -> io::Result<Sample> {
+pub fn ping_pong(cpus: [usize; 2], round_trips: u32, stop: &Control) -> io::Result<Sample> {
     let ball = CachePadded::new(AtomicU32::new(0));
     let ball = &ball;
     let bodies =
-        [0, 1].map(|player| move || play(ball, player, cpus[player as usize], round_trips));
+        [0, 1].map(|player| move || play(ball, player, cpus[player as usize], round_trips, stop));
     let [first, second]: [Sample; 2] = together(bodies.into())?.try_into().expect("two threads");
     let mut lost = first.lost;
     lost += second.lost;
@@ -35,7 +37,7 @@ pub fn ping_pong(cpus: [usize; 2], round_trips: u32) -> io::Result<Sample> {
 }
 
 /// The word counts hits: `player` may hit when it is even or odd as the player is.
-fn play(ball: &AtomicU32, player: u32, cpu: usize, round_trips: u32) -> Sample {
+fn play(ball: &AtomicU32, player: u32, cpu: usize, round_trips: u32, stop: &Control) -> Sample {
     let pinned = pin(cpu);
     let hit = |count: u32| {
         let mut looks = 0;
@@ -44,17 +46,23 @@ fn play(ball: &AtomicU32, player: u32, cpu: usize, round_trips: u32) -> Sample {
         while ball.load(Ordering::Acquire) != count {
             looks += 1;
             if looks > LOOKS {
+                // The other player has the same reason to give up, and does not wait for this hit for ever.
+                if stop.is_stopped() {
+                    return false;
+                }
                 yield_now();
             }
         }
         // ORDERING: Release, pairs with Acquire above; no mutant: as there.
         ball.store(count.wrapping_add(1), Ordering::Release);
+        true
     };
     // The first hits wait for the threads to arrive.
     let warm_up = round_trips / 10 + 1;
-    (0..warm_up).for_each(|turn| hit(2 * turn + player));
+    let warm = (0..warm_up).all(|turn| hit(2 * turn + player));
     let (watch, start) = (Own::start(), Instant::now());
-    (warm_up..warm_up + round_trips).for_each(|turn| hit(turn.wrapping_mul(2) + player));
+    let mut turns = warm_up..warm_up + round_trips;
+    let _ = warm && turns.all(|turn| hit(turn.wrapping_mul(2) + player));
     Sample {
         ns: start.elapsed().as_nanos() as f64 / f64::from(round_trips),
         pinned,

@@ -4,8 +4,14 @@
 use super::{Kind, Plan, Sample, Taken};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::io;
-use std::process::Command;
+use std::io::{self, Read};
+use std::process::{Command, Output, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use tautline::glb::Control;
+
+/// The time between two checks whether a program has ended.
+const POLLED: Duration = Duration::from_millis(1);
 
 impl Kind {
     /// The barrier of a program, given as its path and first arguments. It is called with a number of episodes and a number of
@@ -29,7 +35,7 @@ fn call(words: &[OsString], plan: &Plan) -> io::Result<Sample> {
     let mut command = Command::new(words.first().map_or(OsStr::new(""), OsString::as_os_str));
     command.args(words.get(1..).unwrap_or_default());
     command.args([plan.iterations.to_string(), plan.cpus.len().to_string()]);
-    let output = command.env("OMP_PLACES", places.join(",")).output()?;
+    let output = output(command.env("OMP_PLACES", places.join(",")), &plan.stop)?;
     let text = String::from_utf8_lossy(&output.stdout);
     let first = text
         .split_whitespace()
@@ -51,15 +57,53 @@ fn call(words: &[OsString], plan: &Plan) -> io::Result<Sample> {
     }
 }
 
+/// Runs a program to its end, or kills it once `stop` is stopped.
+fn output(command: &mut Command, stop: &Control) -> io::Result<Output> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    let (stdout, stderr) = (all_of(child.stdout.take()), all_of(child.stderr.take()));
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if stop.is_stopped() {
+            child.kill()?;
+            child.wait()?;
+            // What it has started may hold its pipes open, so nothing waits for their ends.
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        thread::sleep(POLLED);
+    };
+    let text = |pipe: JoinHandle<_>| pipe.join().expect("it only reads");
+    Ok(Output {
+        status,
+        stdout: text(stdout),
+        stderr: text(stderr),
+    })
+}
+
+/// Reads a pipe to its end, as a full one would stop the program.
+fn all_of(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut text = Vec::new();
+        // What cannot be read is missing in the text, which is checked.
+        let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut text));
+        text
+    })
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use tautline::glb::Reason;
 
     fn plan() -> Plan {
         Plan {
             cpus: vec![3, 1, 3],
             iterations: 40,
             delay: 0,
+            stop: Arc::default(),
         }
     }
 
@@ -74,6 +118,15 @@ mod tests {
         let sample = Kind::program("told", words).sample(&plan());
         std::fs::remove_file(&file).unwrap();
         assert_eq!(sample.unwrap().ns, 403.31);
+    }
+
+    #[test]
+    fn a_program_is_killed_when_measuring_stops() {
+        let plan = plan();
+        plan.stop.stop(Reason::Deadline);
+        // Without an end of its own.
+        let sample = Kind::program("it", ["sleep", "1000000"]).sample(&plan);
+        assert!(sample.is_err(), "{sample:?}");
     }
 
     #[test]

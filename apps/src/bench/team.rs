@@ -5,13 +5,19 @@ use super::Sample;
 use std::fmt;
 use std::hint::black_box;
 use std::io;
-use std::sync::{Condvar, Mutex};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Instant;
+use tautline::glb::Control;
 use tautline_node::machine::pin;
 
 /// Episodes that are not measured, one for this many that are.
 const WARM_UP: u32 = 10;
+/// Turns between two checks whether the measurement is stopped.
+const CHUNK: u32 = 64;
+/// Turns of the work between episodes, some ten microseconds, of which a chunk has about this many at most.
+const CHUNK_DELAY: u64 = 10_000;
 
 /// One thread's handle of a barrier.
 pub trait Episodes {
@@ -87,7 +93,7 @@ impl fmt::Debug for Kind {
 }
 
 /// The parameters of one sample.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Plan {
     /// The processor of each task.
     pub cpus: Vec<usize>,
@@ -95,6 +101,16 @@ pub struct Plan {
     pub iterations: u32,
     /// The work of each task between two episodes, as [`delay_turns`] counts it.
     pub delay: u64,
+    /// Once it is stopped, the sample is cut off and must be discarded.
+    pub stop: Arc<Control>,
+}
+
+impl Plan {
+    /// Returns the number of turns between two checks of `stop`.
+    fn chunk(&self) -> u32 {
+        // At most `CHUNK`, so that the cast loses nothing.
+        (CHUNK_DELAY / self.delay.max(1)).clamp(1, u64::from(CHUNK)) as u32
+    }
 }
 
 /// Returns how many turns of the work between episodes take this many nanoseconds here.
@@ -115,16 +131,56 @@ fn delay(turns: u64) {
     }
 }
 
-/// Returns the nanoseconds of the whole loop.
+/// Runs up to `turns` turns, in chunks for as long as `goes_on`, which is given the number of turns so far and that of the
+/// next chunk. Returns the nanoseconds of a turn; not a number without a turn.
 #[inline(always)]
-fn timed(plan: &Plan, mut episode: impl FnMut()) -> f64 {
+fn timed(
+    plan: &Plan,
+    turns: u32,
+    goes_on: impl Fn(u32, u32) -> bool,
+    mut episode: impl FnMut(),
+) -> (f64, u32) {
+    let (chunk, mut done) = (plan.chunk(), 0);
     let start = Instant::now();
-    for turn in 0..plan.iterations {
-        black_box(turn);
-        delay(plan.delay);
-        episode();
+    while done < turns {
+        let next = chunk.min(turns - done);
+        if !goes_on(done, next) {
+            break;
+        }
+        for turn in 0..next {
+            black_box(turn);
+            delay(plan.delay);
+            episode();
+        }
+        done += next;
     }
-    start.elapsed().as_nanos() as f64
+    (start.elapsed().as_nanos() as f64 / f64::from(done), done)
+}
+
+/// The episodes of a sample. All parties end after the same one, else the others would wait for ever: the first party
+/// decides before a chunk that it is the last, and the others know once they have passed its first episode.
+struct Episode<'a> {
+    plan: &'a Plan,
+    /// The number of episodes of all.
+    end: AtomicU32,
+}
+
+impl Episode<'_> {
+    /// Whether there is a chunk of `next` episodes after the first `done`.
+    #[inline(always)]
+    fn goes_on(&self, is_first: bool, done: u32, next: u32) -> bool {
+        // ORDERING: Relaxed: the first party stores before it arrives at an episode, and the others load after they have
+        // passed it, which the barrier orders; a value that is seen earlier ends none of the chunks before.
+        if done >= self.end.load(Ordering::Relaxed) {
+            return false;
+        }
+        if is_first && self.plan.stop.is_stopped() {
+            // The chunk that has begun is the last: an earlier end would have ended it above.
+            // ORDERING: Relaxed: as above; only the first party stores.
+            self.end.store(done + next, Ordering::Relaxed);
+        }
+        true
+    }
 }
 
 /// Where threads wait until all have started, or one failed to.
@@ -175,8 +231,12 @@ pub(super) fn together<R: Send>(bodies: Vec<impl FnOnce() -> R + Send>) -> io::R
 fn sample<B: Barrier>(barrier: &B, plan: &Plan) -> io::Result<Sample> {
     let parties = barrier.parties();
     assert_eq!(parties.len(), plan.cpus.len(), "a party for each task");
-    let bodies = parties.into_iter().zip(&plan.cpus);
-    let bodies = bodies.map(|(party, &cpu)| move || attend(party, cpu, plan));
+    let episodes = &Episode {
+        plan,
+        end: AtomicU32::new(u32::MAX),
+    };
+    let bodies = parties.into_iter().zip(&plan.cpus).enumerate();
+    let bodies = bodies.map(|(at, (party, &cpu))| move || attend(party, cpu, episodes, at == 0));
     let all = together(bodies.collect())?;
     let mut whole = all[0];
     for other in &all[1..] {
@@ -187,18 +247,47 @@ fn sample<B: Barrier>(barrier: &B, plan: &Plan) -> io::Result<Sample> {
 }
 
 /// One thread's part, and its measurement of the time.
-fn attend(mut party: impl Episodes, cpu: usize, plan: &Plan) -> Sample {
-    let pinned = pin(cpu);
-    for _ in 0..plan.iterations / WARM_UP + 1 {
-        party.wait();
-    }
+fn attend(mut party: impl Episodes, cpu: usize, episodes: &Episode<'_>, is_first: bool) -> Sample {
+    let (pinned, plan) = (pin(cpu), episodes.plan);
+    let warm_up = plan.iterations / WARM_UP + 1;
+    let before = |done, next| episodes.goes_on(is_first, done, next);
+    let (_, passed) = timed(plan, warm_up, before, || party.wait());
     let watch = super::watch::Own::start();
-    let alone = timed(plan, || ());
+    let (alone, _) = timed(plan, plan.iterations, |_, _| !plan.stop.is_stopped(), || ());
     party.wait();
-    let together = timed(plan, || party.wait());
+    let then = |done, next| episodes.goes_on(is_first, passed + done, next);
+    let (together, _) = timed(plan, plan.iterations, then, || party.wait());
     Sample {
-        ns: (together - alone) / f64::from(plan.iterations),
+        ns: together - alone,
         pinned,
         lost: watch.taken(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{kinds, phasers};
+    use super::*;
+    use tautline::glb::Reason;
+
+    /// All parties end after the same episode, whenever the first one notices: else the others wait for ever.
+    #[test]
+    fn a_sample_that_is_stopped_ends() {
+        for delay in [0, 1, CHUNK_DELAY] {
+            for kind in kinds(&[2]).iter().chain(&phasers(&[4])) {
+                let plan = Plan {
+                    cpus: vec![0; 3],
+                    // Hours.
+                    iterations: 1_000_000_000,
+                    delay,
+                    stop: Arc::default(),
+                };
+                thread::scope(|scope| {
+                    // At any moment of the sample: before it, in the warm-up, or later.
+                    scope.spawn(|| plan.stop.stop(Reason::Interrupted));
+                    kind.sample(&plan).expect("three threads");
+                });
+            }
+        }
     }
 }

@@ -180,6 +180,13 @@ pub enum Doubt {
     Stolen(f64),
     /// The system does not report what other programs use.
     Unknown,
+    /// The measurements ended early.
+    Cut {
+        /// The number of samples that each row has at least.
+        taken: usize,
+        /// The number of samples that each row should have.
+        of: usize,
+    },
 }
 
 impl Watch {
@@ -273,6 +280,9 @@ impl fmt::Display for Doubt {
             Self::Stolen(share) => {
                 write!(f, "the host took {} of the processors away", percent(share))
             }
+            Self::Cut { taken, of } => {
+                write!(f, "the measurement ended after {taken} of {of} samples")
+            }
             Self::Unknown => f.write_str("this system does not report what other programs use"),
         }
     }
@@ -357,6 +367,7 @@ mod tests {
             cpus: vec![tautline_node::Machine::discover().cpus()[0]; 2],
             iterations: 100,
             delay: 100_000,
+            stop: Default::default(),
         };
         let kind = &super::super::kinds(&[])[1];
         let sample = kind.sample(&plan).expect("two threads");

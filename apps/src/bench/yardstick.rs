@@ -259,6 +259,7 @@ mod tests {
             cpus: vec![0, 0, 0],
             iterations: 50,
             delay: 10,
+            stop: Default::default(),
         };
         for kind in kinds(&[2, 3]) {
             let sample = kind.sample(&plan).expect("three threads");

@@ -165,7 +165,7 @@ fn measured(section: &Section, setting: &Setting) -> Vec<tautline_cli::bench::Co
         setting.processors = usize::MAX;
     }
     let compare = |&tasks: &usize| {
-        let compared = setting.compare(&section.kinds, tasks);
+        let compared = setting.compare(&section.kinds, tasks, None);
         eprintln!("{} of {tasks} done", section.name);
         compared.unwrap_or_else(|error| exit(&error.to_string()))
     };

@@ -1,16 +1,20 @@
 //! `tautline bench barrier`: barrier latency against a cache-line round trip.
 
 use super::report::Report;
-use crate::command::balancer::within;
-use crate::command::show::document;
-use crate::command::{Failure, Outcome, deliver};
+use crate::command::balancer::{seconds, within};
+use crate::command::{Failure, Outcome};
 use clap::Args;
 use std::io;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 use tautline::Machine;
+use tautline::glb::Reason;
 use tautline::pinning::{Bind, Pinning, PlaceList};
 use tautline_cli::bench::{Kind, Setting, kinds, pairs};
+use tautline_cli::program::interrupts;
 
 /// The number of threads that an ordinary system starts.
 const TASKS: RangeInclusive<u64> = 2..=1024;
@@ -20,6 +24,8 @@ const DEGREES: RangeInclusive<u64> = 2..=1024;
 const SAMPLES: RangeInclusive<u64> = 20..=100_000;
 const ITERATIONS: RangeInclusive<u64> = 1..=100_000_000;
 const DELAYS_NS: RangeInclusive<u64> = 0..=1_000_000_000;
+/// The shortest time of all measurements.
+const DEADLINE_MIN_NS: u64 = 1_000_000;
 /// The maximum number of pairs of processors for each distance.
 const PAIRS: usize = 4;
 
@@ -31,13 +37,17 @@ EXAMPLES:
                                                       across two sockets
   tautline bench barrier --delay 500                  half a microsecond of work between two episodes
   tautline bench barrier --samples 100 --json         for programs
+  tautline bench barrier --deadline 600               on a large machine
   tautline bench barrier --program ./openmp           beside a program, called with episodes and threads,
                                                       that prints the nanoseconds of an episode
 
 An overhead is the time of a loop with the barrier less that of the loop without, by its turns. Barriers
 take turns, sample by sample; a sample whose threads had to wait for others is repeated, up to 4 times.
-There is no verdict with more tasks than processors, if threads cannot be
-pinned, and if others used the processors meanwhile. A list of places is as for topo --pin.";
+A row has \"disturbed\" in place of round trips if that did not help for a quarter of its samples.
+There is no verdict with more tasks than processors, if threads cannot be pinned, if others used the
+processors, and with fewer samples than requested. Rows are printed when they have been measured. At the
+deadline, of which each number of tasks has an equal share, and at Ctrl-C the samples so far count; the
+exit code is then 0 and 130. A list of places is as for topo --pin.";
 
 /// Measure barrier latency against a cache-line round trip
 #[derive(Args, Debug)]
@@ -74,7 +84,11 @@ pub(super) struct Barrier {
     /// Program to measure as well; may be repeated
     #[arg(long, value_name = "PROGRAM")]
     program: Vec<PathBuf>,
-    /// One JSON object instead of tables
+    /// End after this many seconds, with fewer samples than requested
+    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    #[arg(value_parser = seconds::<DEADLINE_MIN_NS>, allow_negative_numbers = true)]
+    deadline: Duration,
+    /// One JSON object instead of tables, at the end
     #[arg(long)]
     json: bool,
 }
@@ -103,26 +117,45 @@ impl Barrier {
             Kind::program(name.to_string_lossy(), [path])
         });
         let kinds: Vec<Kind> = kinds(&degrees).into_iter().chain(programs).collect();
+        self.watch(&setting)?;
+        let mut report = Report::start(&machine, &setting, self.json)?;
+        let tasks = self.numbers_of_tasks(setting.processors);
+        let mut share = Shares::new(self.deadline, 1 + tasks.len());
         let pairs = pairs(&machine, &setting.cpus, PAIRS);
         let all: Vec<[usize; 2]> = pairs.iter().flat_map(|(_, pairs)| pairs.clone()).collect();
-        let mut round_trips = setting.ping_pong(&all).map_err(failure)?.into_iter();
+        let round_trips = setting.ping_pong(&all, share.next());
+        let mut round_trips = round_trips.map_err(failure)?.into_iter();
         let distances = pairs.into_iter().map(|(distance, pairs)| {
             let samples = round_trips.by_ref().take(pairs.len());
-            (distance, pairs.into_iter().zip(samples).collect())
+            (distance, samples.collect())
         });
-        let distances = distances.collect();
-        let tasks = self.numbers_of_tasks(setting.processors).into_iter();
-        let compared = tasks.map(|tasks| setting.compare(&kinds, tasks));
-        let report = Report {
-            machine: &machine,
-            setting: &setting,
-            distances,
-            comparisons: compared.collect::<io::Result<_>>().map_err(failure)?,
-        };
-        deliver(&match self.json {
-            true => document(report.json()),
-            false => report.table(),
-        })
+        report.round_trips(distances.collect())?;
+        for tasks in tasks {
+            let until = share.next();
+            if setting.stop.is_stopped() {
+                break;
+            }
+            let compared = setting.compare(&kinds, tasks, until).map_err(failure)?;
+            report.compared(compared)?;
+        }
+        report.end()?;
+        match setting.stop.reason() {
+            Some(Reason::Interrupted) => Err(Failure::Interrupted),
+            _ => Ok(()),
+        }
+    }
+
+    /// Stops the measurements at the first interrupt, and at the deadline.
+    fn watch(&self, setting: &Setting) -> Outcome {
+        let interrupted = Arc::clone(&setting.stop);
+        interrupts::on_first(move || interrupted.stop(Reason::Interrupted))?;
+        let (late, deadline) = (Arc::clone(&setting.stop), self.deadline);
+        // The process may end before.
+        thread::spawn(move || {
+            thread::sleep(deadline);
+            late.stop(Reason::Deadline);
+        });
+        Ok(())
     }
 
     fn setting(&self, machine: &Machine) -> Result<Setting, Failure> {
@@ -164,4 +197,29 @@ impl Barrier {
 
 fn failure(error: io::Error) -> Failure {
     Failure::Usage(error.to_string())
+}
+
+/// Equal shares of the time until the deadline.
+struct Shares {
+    end: Option<Instant>,
+    left: usize,
+}
+
+impl Shares {
+    fn new(deadline: Duration, parts: usize) -> Self {
+        Self {
+            // A deadline beyond every clock is none.
+            end: Instant::now().checked_add(deadline),
+            left: parts,
+        }
+    }
+
+    /// Returns the end of the next part, whose share is that of the time that the ones before have left.
+    fn next(&mut self) -> Option<Instant> {
+        let parts = self.left.max(1);
+        self.left = parts - 1;
+        let now = Instant::now();
+        let left = self.end?.saturating_duration_since(now);
+        Some(now + left / parts as u32)
+    }
 }

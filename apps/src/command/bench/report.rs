@@ -1,74 +1,112 @@
 //! The results of the measurements, as tables and as JSON.
 
-use crate::command::show::{WIDTH, lines, wrapped};
+use crate::command::show::{WIDTH, document, lines, wrapped};
+use crate::command::{Failure, Outcome, deliver};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use tautline::Machine;
+use tautline::glb::Reason;
 use tautline::pinning::ranges;
-use tautline_cli::bench::{Comparison, Distance, Row, Setting, Spread};
+use tautline_cli::bench::{Comparison, Distance, RoundTrip, Row, Setting, Spread};
 
-/// A pair of processors, and samples of a round trip between them.
-type Pair = ([usize; 2], Vec<f64>);
-
-/// All results.
+/// The results, printed as they come, or as one JSON object at the end.
 pub(super) struct Report<'a> {
-    pub machine: &'a Machine,
-    pub setting: &'a Setting,
-    pub distances: Vec<(Distance, Vec<Pair>)>,
-    pub comparisons: Vec<Comparison>,
+    machine: &'a Machine,
+    setting: &'a Setting,
+    json: bool,
+    distances: Vec<Distances>,
+    comparisons: Vec<Comparison>,
 }
 
+/// Pairs of processors of one distance, with samples of a round trip.
+type Distances = (Distance, Vec<RoundTrip>);
+
 /// The width of the names of rows.
-const NAME: usize = 32;
+const NAME: usize = 30;
 /// The width of each of the four figures.
 const FIGURE: usize = 10;
-/// The width of the number of round trips that an episode takes, which is the rest of that of a terminal.
+/// The width of the number of round trips that an episode takes, or of a remark: the rest of that of a terminal.
 const RATIO: usize = WIDTH - NAME - 4 * FIGURE;
 
-impl Report<'_> {
-    /// Returns the tables.
-    pub(super) fn table(&self) -> String {
-        let setting = self.setting;
+impl<'a> Report<'a> {
+    /// Prints the head of the tables.
+    pub(super) fn start(
+        machine: &'a Machine,
+        setting: &'a Setting,
+        json: bool,
+    ) -> Result<Self, Failure> {
+        let report = Self {
+            machine,
+            setting,
+            json,
+            distances: Vec::new(),
+            comparisons: Vec::new(),
+        };
         let mut text = lines(&format!(
             "{}, processors {}; {} samples each, in turn, ns",
-            self.machine.model().unwrap_or("unknown processor"),
+            machine.model().unwrap_or("unknown processor"),
             ranges(&setting.cpus),
             setting.samples,
         ));
         if setting.delay_ns > 0 {
             let _ = writeln!(text, "{} ns of work between two episodes", setting.delay_ns);
         }
-        let _ = writeln!(text, "\n{}", head("round trip of a cache line"));
-        let wide = NAME - 2;
-        for (distance, pairs) in &self.distances {
-            for ([one, other], samples) in pairs {
-                let name = format!("{distance}, CPUs {one} and {other}");
-                let _ = writeln!(text, "  {name:<wide$}{}", figures(samples));
-            }
-        }
-        if self.distances.is_empty() {
-            text.push_str("  none: there is one processor\n");
-        }
-        for comparison in &self.comparisons {
-            let name = format!("barrier of {} tasks", comparison.tasks);
-            let _ = writeln!(text, "\n{}{:>RATIO$}", head(&name), "trips");
-            for row in &comparison.rows {
-                let ratio = comparison.ratio(row);
-                let ratio = ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
-                let figures = figures(&row.samples);
-                let _ = writeln!(text, "  {:<wide$}{figures}{ratio:>RATIO$}", row.name);
-            }
-            for line in wrapped(&judged(comparison), WIDTH - 2) {
-                let _ = writeln!(text, "  {line}");
-            }
-        }
-        text
+        report.print(&text)?;
+        Ok(report)
     }
 
-    /// Returns the JSON object.
-    pub(super) fn json(&self) -> Value {
-        let pair = |(cpus, samples): &Pair| with(json!({"cpus": cpus}), samples);
-        let distance = |(distance, pairs): &(Distance, Vec<Pair>)| {
+    /// Adds the round trips, and prints their table.
+    pub(super) fn round_trips(&mut self, distances: Vec<Distances>) -> Outcome {
+        let mut text = format!("\n{}\n", head("round trip of a cache line"));
+        let wide = NAME - 2;
+        for (distance, pairs) in &distances {
+            for pair in pairs {
+                let [one, other] = pair.cpus;
+                let name = format!("{distance}, CPUs {one} and {other}");
+                let figures = figures(&pair.samples);
+                let remark = if pair.is_disturbed() { DISTURBED } else { "" };
+                let row = format!("  {name:<wide$}{figures}{remark:>RATIO$}");
+                let _ = writeln!(text, "{}", row.trim_end());
+            }
+        }
+        if distances.is_empty() {
+            text.push_str("  none: there is one processor\n");
+        }
+        self.distances = distances;
+        self.print(&text)
+    }
+
+    /// Adds a comparison, and prints its table.
+    pub(super) fn compared(&mut self, comparison: Comparison) -> Outcome {
+        let text = table(&comparison);
+        self.comparisons.push(comparison);
+        self.print(&text)
+    }
+
+    /// Prints why the measurements ended early, if they did, or the JSON object.
+    pub(super) fn end(&self) -> Outcome {
+        if self.json {
+            return deliver(&document(self.json()));
+        }
+        match self.setting.stop.reason() {
+            Some(reason) => self.print(&format!("\npartial: {}\n", reason.name())),
+            None => Ok(()),
+        }
+    }
+
+    fn print(&self, text: &str) -> Outcome {
+        match self.json {
+            true => Ok(()),
+            false => deliver(text),
+        }
+    }
+
+    fn json(&self) -> Value {
+        let pair = |pair: &RoundTrip| {
+            let named = json!({"cpus": pair.cpus, "disturbed": pair.disturbed});
+            with(named, &pair.samples)
+        };
+        let distance = |(distance, pairs): &Distances| {
             let level = match distance {
                 Distance::SharedCache(level) => Some(level),
                 _ => None,
@@ -79,10 +117,13 @@ impl Report<'_> {
                 "pairs": pairs.iter().map(pair).collect::<Vec<_>>(),
             })
         };
+        let stopped = self.setting.stop.reason().map(Reason::name);
         json!({
             "model": self.machine.model(),
             "processors": self.setting.cpus,
             "samples": self.setting.samples,
+            "complete": stopped.is_none(),
+            "stopped": stopped,
             "delay_ns": self.setting.delay_ns,
             "round_trips": self.distances.iter().map(distance).collect::<Vec<_>>(),
             "barriers": self.comparisons.iter().map(compared).collect::<Vec<_>>(),
@@ -90,11 +131,33 @@ impl Report<'_> {
     }
 }
 
+/// Returns the table of a comparison.
+fn table(comparison: &Comparison) -> String {
+    let name = format!("barrier of {} tasks", comparison.tasks);
+    let mut text = format!("\n{}{:>RATIO$}\n", head(&name), "trips");
+    let wide = NAME - 2;
+    for row in &comparison.rows {
+        let ratio = comparison.ratio(row);
+        let ratio = match row.is_disturbed() {
+            true => DISTURBED.to_owned(),
+            false => ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}")),
+        };
+        let figures = figures(&row.samples);
+        let _ = writeln!(text, "  {:<wide$}{figures}{ratio:>RATIO$}", row.name);
+    }
+    for line in wrapped(&judged(comparison), WIDTH - 2) {
+        let _ = writeln!(text, "  {line}");
+    }
+    text
+}
+
 fn compared(comparison: &Comparison) -> Value {
     let row = |row: &Row| {
         let named = json!({
             "kind": row.name,
             "iterations": row.iterations,
+            "samples": row.samples.len(),
+            "disturbed": row.disturbed,
             "round_trips": comparison.ratio(row),
         });
         with(named, &row.samples)
@@ -113,6 +176,9 @@ fn compared(comparison: &Comparison) -> Value {
         "doubts": doubts.collect::<Vec<_>>(),
     })
 }
+
+/// In place of round trips, in rows whose threads had to wait for their processors.
+const DISTURBED: &str = "disturbed";
 
 /// Returns the spread of `samples` as data.
 fn with(mut object: Value, samples: &[f64]) -> Value {
@@ -139,7 +205,8 @@ fn head(name: &str) -> String {
 }
 
 fn figures(samples: &[f64]) -> String {
-    Spread::of(samples).map_or(String::new(), |spread| {
+    let none = || "-".to_owned() + &" ".repeat(4 * FIGURE - 1);
+    Spread::of(samples).map_or_else(none, |spread| {
         let all = [spread.least, spread.median, spread.most, spread.deviation];
         all.map(|ns| format!("{ns:>FIGURE$.1}")).concat()
     })
@@ -162,5 +229,37 @@ fn judged(comparison: &Comparison) -> String {
             let doubts: Vec<String> = comparison.doubts.iter().map(ToString::to_string).collect();
             format!("no verdict: {}", doubts.join("; "))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_say_that_they_are_disturbed() {
+        let row = |name: &str, samples: &[f64], disturbed| Row {
+            name: name.into(),
+            iterations: 1,
+            samples: samples.into(),
+            disturbed,
+        };
+        let comparison = Comparison {
+            tasks: 2,
+            round_trips: vec![2.0, 2.0],
+            rows: vec![
+                row("one", &[4.0, 8.0], 0),
+                row("other", &[4.0, 4e6], 1),
+                row("cut", &[], 0),
+            ],
+            doubts: Vec::new(),
+        };
+        let text = table(&comparison);
+        let rows: Vec<&str> = text.lines().skip(2).collect();
+        let ends = ["      3.00", " disturbed", "         -"];
+        for (row, end) in rows.iter().zip(ends) {
+            assert!(row.len() == WIDTH && row.ends_with(end), "{text}");
+        }
+        assert_eq!(compared(&comparison)["kinds"][1]["disturbed"], 1);
     }
 }
