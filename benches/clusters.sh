@@ -20,9 +20,9 @@ out=$(cd "$1" && pwd)
 shift
 target=${TARGET:-$out/target}
 CARGO=${CARGO:-cargo}
-revision=$(git -C "$here" describe --always --dirty 2>/dev/null || echo unknown)
-CLUSTERS_BUILT="revision $revision by $(rustc --version | cut -d' ' -f1-2)"
-export CLUSTERS_BUILT
+BENCH_REVISION=$(git -C "$here" describe --always --dirty --abbrev=9 --exclude='*' 2>/dev/null || echo unknown)
+BENCH_COMPILER=$(rustc --version)
+export BENCH_REVISION BENCH_COMPILER
 
 # Copies libraries that a program loads, but for those of the C library, which belong to the machine.
 carry() {

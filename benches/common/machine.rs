@@ -67,21 +67,35 @@ impl Processor {
     }
 }
 
-/// Processors, load, date, revision and compiler, which all runs are made under.
+/// Date, revision, processors, load and compiler of a run. A program that is carried to another machine has the revision
+/// and the compiler that it was built with (`BENCH_REVISION` and `BENCH_COMPILER` in the environment of the build).
 pub(crate) fn conditions() -> String {
     let processors = tautline::Machine::discover().allowed().len();
     let date = said_by("date", "+%F");
-    let revision = Command::new("git")
-        .args(["rev-parse", "--short=9", "HEAD"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .ok()
-        .and_then(|output| String::from_utf8(output.stdout).ok());
+    let revision = || {
+        let git = Command::new("git")
+            .args([
+                "describe",
+                "--always",
+                "--dirty",
+                "--abbrev=9",
+                "--exclude=*",
+            ])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output();
+        String::from_utf8(git.ok()?.stdout).ok()
+    };
+    let revision = option_env!("BENCH_REVISION")
+        .map(str::to_owned)
+        .or_else(revision);
+    let compiler = option_env!("BENCH_COMPILER")
+        .map(str::to_owned)
+        .or_else(|| said_by("rustc", "--version"));
     format!(
         "{}, revision {}; {processors} processors, load {}; {}",
         date.as_deref().unwrap_or("unknown date"),
         revision.as_deref().map_or("unknown", str::trim),
         load(),
-        said_by("rustc", "--version").unwrap_or("unknown compiler".into()),
+        compiler.as_deref().unwrap_or("unknown compiler"),
     )
 }

@@ -27,6 +27,7 @@ use std::time::{Duration, Instant};
 use std::{env, thread};
 use tautline::glb::Glb;
 use tautline::world::World;
+use tautline_cli::bench::Spread;
 use tautline_core::port::{Link, Spin};
 use tautline_core::wire::{Exchange, unpack};
 use tautline_core::{PlaceId, Rank};
@@ -104,10 +105,9 @@ fn table(options: &Options) {
             own.push(take(measurement, options.quick));
         }
     }
-    let medians = figures.iter_mut().map(|all| {
-        all.sort_by(f64::total_cmp);
-        all[all.len() / 2]
-    });
+    let medians = figures
+        .iter()
+        .map(|all| Spread::of(all).expect("at least one round").median);
     let medians: Vec<f64> = medians.collect();
     let [line, link, channel, bulk, idle, start, memory, used] = medians[..] else {
         unreachable!("one of each");

@@ -2,8 +2,10 @@
 //!
 //! `scaling` measures every program with 1, 2, 4, … workers, up to the allowed processors, round by round, each measurement in a process
 //! of its own, and prints the medians. The n-th worker is pinned to the n-th processor but for chili, whose threads cannot be pinned
-//! apart. `scaling fib T1L` selects programs, `--rounds N` how often each is measured, `--quick` small sizes, once. `--peers FILE` adds
-//! those of `benches/peers.sh` that fork.
+//! apart. Right before a measurement with n workers, n processes with one worker each run at once on the same processors; the rate
+//! with n workers by the sum of theirs is the efficiency: both have the clock of n busy processors. `scaling fib T1L` selects programs,
+//! `--by balancer` contenders, `--rounds N` how often each is measured, `--quick` small sizes, once. `--peers FILE` adds those of
+//! `benches/peers.sh` that fork.
 #![allow(missing_docs)]
 
 #[allow(dead_code, reason = "the table of tasks uses all of it")]
@@ -14,6 +16,9 @@ mod contention;
 #[allow(dead_code, reason = "the table of tasks uses all of it")]
 #[path = "../common/forks.rs"]
 mod forks;
+#[allow(dead_code, reason = "the table of tasks uses all of it")]
+#[path = "../common/machine.rs"]
+mod machine;
 #[allow(dead_code, reason = "the table of tasks uses all of it")]
 #[path = "tasks/measure.rs"]
 mod measure;
@@ -32,6 +37,7 @@ use measure::{self as m, Better, Case, Sample};
 use std::process::Command;
 use std::time::Instant;
 use tautline::glb::Glb;
+use tautline_cli::bench::Spread;
 use tautline_cli::uts::{Counts, Tree, Uts, named};
 
 #[derive(Parser)]
@@ -45,6 +51,9 @@ struct Options {
     /// How often each is measured.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
+    /// Contenders; all by default.
+    #[arg(long)]
+    by: Vec<String>,
     /// The most workers [default: the allowed processors].
     #[arg(long)]
     most: Option<usize>,
@@ -91,6 +100,8 @@ macro_rules! search {
 }
 
 const BALANCER: &str = "balancer";
+/// Workers are not faster than separate processes on the same processors: beyond this, these were disturbed.
+const NOISE: f64 = 1.02;
 
 #[rustfmt::skip] // A table.
 const PROGRAMS: &[Program] = &[
@@ -131,6 +142,11 @@ fn main() {
     let mut workers: Vec<usize> = (0..).map(|n| 1 << n).take_while(|w| *w < most).collect();
     workers.push(most);
     let heads: Vec<String> = workers.iter().map(usize::to_string).collect();
+    println!(
+        "{}; medians of {} rounds\n",
+        machine::conditions(),
+        options.rounds()
+    );
     println!("| program | contender | {} |", heads.join(" | "));
     println!("|---|---|{}", "---|".repeat(heads.len()));
     let peers = options.peers.as_ref().map(|file| programs::listed(file));
@@ -138,26 +154,49 @@ fn main() {
     let peers = peers.unwrap_or_else(|complaint| panic!("{complaint}"));
     for program in PROGRAMS {
         if options.programs.is_empty() || options.programs.iter().any(|p| p == program.name) {
-            compare(program, &contenders(program, &peers), &workers, &options);
+            let mut contenders = contenders(program, &peers);
+            let by = |contender: &Contender| options.by.iter().any(|name| name == contender.name);
+            contenders.retain(|contender| options.by.is_empty() || by(contender));
+            compare(program, &contenders, &workers, &options);
         }
     }
 }
 
+impl Options {
+    fn rounds(&self) -> usize {
+        if self.quick { 1 } else { self.rounds }
+    }
+}
+
+/// One number of workers: figures, and efficiencies by as many processes with one worker.
+#[derive(Clone, Default)]
+struct Column {
+    figures: Vec<f64>,
+    efficiencies: Vec<f64>,
+}
+
 /// Measures all contenders in turn, and prints their rows.
 fn compare(program: &Program, contenders: &[Contender], workers: &[usize], options: &Options) {
-    let rounds = if options.quick { 1 } else { options.rounds };
-    let mut figures = vec![vec![Vec::new(); workers.len()]; contenders.len()];
-    for _ in 0..rounds {
+    let cpus = tautline::Machine::discover().cpus();
+    let mut columns = vec![vec![Column::default(); workers.len()]; contenders.len()];
+    for _ in 0..options.rounds() {
         for (at, &count) in workers.iter().enumerate() {
-            for (contender, own) in contenders.iter().zip(&mut figures) {
-                own[at].extend(take(program, contender, count, options.quick));
+            for (contender, own) in contenders.iter().zip(&mut columns) {
+                let one = |workers| take(program, contender, workers, options.quick);
+                let apart = (count > 1).then(|| apart(&cpus, count, &|| one(1)));
+                let figure = one(count);
+                own[at].figures.extend(figure);
+                let rates = apart.flatten().zip(figure);
+                let efficiency = rates.map(|(apart, own)| {
+                    let rate = |figure| program.rate(figure);
+                    rate(own) / apart.into_iter().map(rate).sum::<f64>()
+                });
+                own[at].efficiencies.extend(efficiency);
             }
         }
     }
-    for (contender, mut own) in contenders.iter().zip(figures) {
-        let medians: Vec<Option<f64>> = own.iter_mut().map(|all| median(all)).collect();
-        let cells = medians.iter().map(|&one| cell(program, medians[0], one));
-        let cells: Vec<String> = cells.collect();
+    for (contender, own) in contenders.iter().zip(columns) {
+        let cells: Vec<String> = own.iter().map(Column::cell).collect();
         let Program { name, unit, .. } = program;
         println!(
             "| {name}, {unit} | {} | {} |",
@@ -165,6 +204,26 @@ fn compare(program: &Program, contenders: &[Contender], workers: &[usize], optio
             cells.join(" | ")
         );
     }
+}
+
+/// Takes a measurement on each of the first `count` processors at once, each in a process that is confined to it.
+fn apart(
+    cpus: &[usize],
+    count: usize,
+    one: &(impl Fn() -> Option<f64> + Sync),
+) -> Option<Vec<f64>> {
+    std::thread::scope(|scope| {
+        let start = |cpu| {
+            scope.spawn(move || {
+                // The process that this thread starts inherits the mask.
+                tautline_node::machine::confine(&[cpu]).then(one).flatten()
+            })
+        };
+        let cpus = cpus.iter().cycle().take(count).copied();
+        let threads: Vec<_> = cpus.map(start).collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        joined.map(|figure| figure.ok().flatten()).collect()
+    })
 }
 
 struct Contender<'p> {
@@ -184,22 +243,31 @@ fn contenders<'p>(program: &Program, peers: &'p [programs::Program]) -> Vec<Cont
     program.ways.iter().map(own).chain(theirs).collect()
 }
 
-fn median(all: &mut [f64]) -> Option<f64> {
-    all.sort_by(f64::total_cmp);
-    all.get(all.len() / 2).copied()
+impl Program {
+    /// The rate of a figure, up to a constant factor.
+    fn rate(&self, figure: f64) -> f64 {
+        match self.better {
+            Better::Less => 1.0 / figure,
+            Better::More => figure,
+        }
+    }
 }
 
-/// A figure, and how many times as good as that of one worker it is.
-fn cell(program: &Program, alone: Option<f64>, figure: Option<f64>) -> String {
-    let (Some(alone), Some(figure)) = (alone, figure) else {
-        return "crash".into();
-    };
-    let times = match program.better {
-        Better::Less => alone / figure,
-        Better::More => figure / alone,
-    };
-    let digits = usize::from(figure < 100.0) + usize::from(figure < 10.0);
-    format!("{figure:.digits$} (x{times:.2})")
+impl Column {
+    /// The median, and in parentheses the efficiency.
+    fn cell(&self) -> String {
+        let Some(figure) = Spread::of(&self.figures).map(|spread| spread.median) else {
+            return "crash".into();
+        };
+        let digits = usize::from(figure < 100.0) + usize::from(figure < 10.0);
+        let efficiency = Spread::of(&self.efficiencies).map(|spread| spread.median);
+        let efficiency = match efficiency {
+            None => String::new(),
+            Some(share) if share > NOISE => format!(" (baseline disturbed, {share:.2})"),
+            Some(share) => format!(" ({share:.2})"),
+        };
+        format!("{figure:.digits$}{efficiency}")
+    }
 }
 
 /// One measurement, in a process of its own; none if it crashed.

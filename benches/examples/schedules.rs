@@ -20,6 +20,7 @@ use std::ops::Range;
 use std::process::Command;
 use std::time::Instant;
 use tautline::prelude::*;
+use tautline_cli::bench::Spread;
 use tautline_core::loops::Schedule;
 use tautline_core::taper::Taper;
 
@@ -129,15 +130,15 @@ impl Rivals {
                 times[way].push(timed.ns);
             }
         }
-        let mut sequential: Vec<_> = (0..rounds / 8 + 1)
+        let sequential: Vec<_> = (0..rounds / 8 + 1)
             .map(|_| {
                 let mut sequential = Sequential(0.0);
                 iterations::run(name, len, &mut sequential);
                 sequential.0
             })
             .collect();
-        let ideal = median(&mut sequential) / self.workers as f64;
-        let medians: Vec<_> = ways.iter().map(|&way| median(&mut times[way])).collect();
+        let ideal = median(&sequential) / self.workers as f64;
+        let medians: Vec<_> = ways.iter().map(|&way| median(&times[way])).collect();
         let best = medians.iter().copied().fold(f64::INFINITY, f64::min);
         print!(
             "{name:<10} {len:>8} {:>9.1} {:>7.3}",
@@ -202,9 +203,8 @@ fn peers(file: Option<&String>) -> Vec<Program> {
     peers
 }
 
-fn median(times: &mut [f64]) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+fn median(times: &[f64]) -> f64 {
+    Spread::of(times).expect("at least one time").median
 }
 
 fn main() {

@@ -86,7 +86,10 @@ pub(crate) fn bound(name: &str, threads: usize) -> Bound {
     )
 }
 
-/// The share of sequential programs on all processors that ours has to reach.
+/// The share of the sequential program on all processors that ours has to reach.
 pub(crate) const EFFICIENCY: f64 = 0.95;
+/// No search is faster than sequential programs on its processors: beyond this share, these ran at another clock, or other
+/// programs disturbed them.
+pub(crate) const NOISE: f64 = 1.02;
 /// How many times the rate of a published MPI program ours has to reach.
 pub(crate) const PUBLISHED: f64 = 4.0;

@@ -2,7 +2,8 @@
 //!
 //! `benches/clusters.sh` builds this program and those that it launches with each MPI library, and runs it. It
 //! launches everything in turn, round by round, and takes medians; a ratio is the median of those of the
-//! rounds. The ranks of a launch get processors of their own, whose number is that of the processors found.
+//! rounds. A search is judged by the sequential program, alone, and on each of its processors before and after it. The
+//! ranks of a launch get processors of their own, whose number is that of the processors found.
 //! `--write` stores the figures as those of this machine and renders the table of all machines.
 //!
 //! `--programs` is a folder with one folder for each library, which holds the programs `messages`, `searches`,
@@ -51,6 +52,9 @@ struct Options {
     /// Jobs whose name begins with this: messages, overlap, waits, T1L, T3L.
     #[arg(long, default_value = "")]
     only: String,
+    /// How many of the four paces of ranks that steal, the largest first; all that are left out leave the table.
+    #[arg(long, default_value_t = rows::PACES.len())]
+    paces: usize,
     /// Programs of peers, as benches/peers.sh lists them.
     #[arg(long)]
     peers: Option<PathBuf>,
@@ -79,7 +83,7 @@ fn main() {
     let peers = peers
         .unwrap_or(Ok(Vec::new()))
         .unwrap_or_else(|why| exit(&why));
-    let jobs: Vec<Job> = rows::jobs(options.quick)
+    let jobs: Vec<Job> = rows::jobs(options.quick, options.paces)
         .into_iter()
         .filter(|job| job.name.starts_with(&options.only))
         .collect();
@@ -102,10 +106,9 @@ fn main() {
     }
     for (library, samples) in &all {
         let conditions = format!(
-            "{}; {}; median of {rounds}{}",
+            "{}; {}; median of {rounds}",
             samples.library(),
             machine::conditions(),
-            built()
         );
         options.stored.report(
             &conditions,
@@ -116,9 +119,4 @@ fn main() {
     if failures > 0 {
         exit(&format!("{failures} launches failed"));
     }
-}
-
-/// What a program that was carried to another machine was built from.
-fn built() -> String {
-    option_env!("CLUSTERS_BUILT").map_or(String::new(), |built| format!("; built from {built}"))
 }

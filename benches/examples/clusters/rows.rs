@@ -7,7 +7,9 @@ use crate::samples::Samples;
 use tautline::Machine;
 
 /// Nodes of a chunk and nodes between two polls: those published, and larger ones.
-const PACES: [[&str; 2]; 4] = [["8", "4"], ["15", "8"], ["4", "16"], ["32", "256"]];
+pub(crate) const PACES: [[&str; 2]; 4] = [["8", "4"], ["15", "8"], ["4", "16"], ["32", "256"]];
+/// The contender that all others of a tree are judged by.
+pub(crate) const EACH: &str = "sequential on each processor";
 
 /// One launch of a pair, or the programs that search one tree in turn.
 pub(crate) struct Job {
@@ -20,10 +22,12 @@ pub(crate) struct Job {
     each: usize,
     /// The words of a program; none for a tree.
     words: Vec<String>,
+    /// The paces of ranks that steal.
+    paces: &'static [[&'static str; 2]],
 }
 
-/// All of them, for the processors that are found.
-pub(crate) fn jobs(quick: bool) -> Vec<Job> {
+/// All of them, for the processors that are found; ranks that steal take the last `paces` of [`PACES`].
+pub(crate) fn jobs(quick: bool, paces: usize) -> Vec<Job> {
     let found = Machine::discover().allowed().len();
     let half = (found / 2).max(1);
     let pair = |name: &'static str, threads: usize, words: &[&str]| Job {
@@ -32,6 +36,7 @@ pub(crate) fn jobs(quick: bool) -> Vec<Job> {
         threads,
         each: half,
         words: words.iter().map(|word| (*word).to_owned()).collect(),
+        paces: &[],
     };
     let seconds = if quick { "0.5" } else { "10" };
     let mut all = vec![
@@ -51,6 +56,7 @@ pub(crate) fn jobs(quick: bool) -> Vec<Job> {
             threads,
             each: threads,
             words: Vec::new(),
+            paces: &PACES[PACES.len().saturating_sub(paces)..],
         };
         all.extend(shapes.iter().copied().map(job));
     }
@@ -101,7 +107,8 @@ impl Job {
         Ok(())
     }
 
-    /// The sequential program, alone and on all processors at once; ours; ranks that poll; ranks of threads.
+    /// The sequential program alone; ours; ranks that poll; ranks of threads. Before and after each of the latter the
+    /// sequential program runs on all of their processors at once, so that the clock is that of the run.
     fn search(
         &self,
         library: &Library,
@@ -109,79 +116,87 @@ impl Job {
         samples: &mut Samples,
     ) -> Result<(), String> {
         let row = self.row();
-        let all = self.ranks * self.threads;
-        let one = ["searches", self.name, "--way", "sequential"];
-        let alone = sum(&library.launch([1, 1], &one)?, "nodes_per_s")?;
+        let alone = sum(&library.launch([1, 1], &self.sequential())?, "nodes_per_s")?;
         samples.add(&row, "sequential", alone, None);
-        let ideal = all as f64 * alone;
-        let at_once = sum(&library.launch([all, 1], &one)?, "nodes_per_s")?;
-        samples.add(
-            &row,
-            "sequential on each processor",
-            at_once,
-            Some(at_once / ideal),
-        );
-        self.ours(library, ideal, samples)?;
-
-        self.rivals(library, ideal, samples)?;
+        let mut beside = Beside::new(self, library, samples)?;
+        let ours = self.ours(library)?;
+        self.searched("Tautline", ours, &mut beside, samples)?;
+        for pace in self.paces {
+            for (name, place, words) in self.rivals(*pace) {
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                let text = library.launch(place, &words)?;
+                if let Some(name) = text.lines().find_map(|line| line.strip_prefix("library\t")) {
+                    samples.set_library(name);
+                }
+                let [rate, failed, overhead, search] =
+                    ["nodes_per_s", "failed", "overhead", "search"].map(|key| sum(&text, key));
+                let figures = [rate?, failed?, overhead?, search?];
+                self.searched(&name, figures, &mut beside, samples)?;
+            }
+        }
         let listed = format!("ranks/{}", self.name);
         for peer in peers
             .iter()
             .filter(|peer| peer.row == listed && self.row().starts_with("2x1/"))
         {
             let rate = 1e6 * peer.figure()?;
-            samples.add(&row, &peer.contender, rate, Some(rate / ideal));
+            let share = rate / beside.after(samples)?;
+            samples.add(&row, &peer.contender, rate, Some(share));
         }
         Ok(())
     }
 
-    /// Ranks that poll and ranks of threads, at each pace.
-    fn rivals(&self, library: &Library, ideal: f64, samples: &mut Samples) -> Result<(), String> {
-        let (row, workers) = (self.row(), self.threads.to_string());
-        let all = self.ranks * self.threads;
-        for [chunk, interval] in PACES {
-            let words = |way| {
-                [
-                    "searches",
-                    self.name,
-                    "--chunk",
-                    chunk,
-                    "--interval",
-                    interval,
-                    "--way",
-                    way,
-                ]
-            };
-            let polling = words("polling");
-            let mut threads = words("threads").to_vec();
-            threads.extend(["--workers", &workers]);
-            let ways = [
-                ("ranks that poll", [all, 1], &polling[..]),
-                ("ranks of threads", [self.ranks, self.threads], &threads[..]),
+    fn sequential(&self) -> [&'static str; 4] {
+        ["searches", self.name, "--way", "sequential"]
+    }
+
+    /// Ranks that poll and ranks of threads, at this pace: their names, ranks and processors, and words.
+    fn rivals(&self, [chunk, interval]: [&str; 2]) -> [(String, [usize; 2], Vec<String>); 2] {
+        let words = |rest: &[&str]| {
+            let tree = [
+                "searches",
+                self.name,
+                "--chunk",
+                chunk,
+                "--interval",
+                interval,
             ];
-            for (name, place, words) in ways {
-                let text = library.launch(place, words)?;
-                if let Some(name) = text.lines().find_map(|line| line.strip_prefix("library\t")) {
-                    samples.set_library(name);
-                }
-                let contender = format!("{name}, chunk {chunk}, interval {interval}");
-                let figures =
-                    ["nodes_per_s", "failed", "overhead", "search"].map(|key| sum(&text, key));
-                let [rate, failed, overhead, search] = figures;
-                samples.add(&row, &contender, rate.clone()?, Some(rate? / ideal));
-                self.details([failed?, overhead?, search?], &contender, samples);
-            }
-        }
-        Ok(())
+            let all = tree.iter().chain(rest);
+            all.map(|word| (*word).to_owned()).collect()
+        };
+        let pace = format!("chunk {chunk}, interval {interval}");
+        let threads = ["--way", "threads", "--workers", &self.threads.to_string()];
+        [
+            (
+                format!("ranks that poll, {pace}"),
+                [self.ranks * self.threads, 1],
+                words(&["--way", "polling"]),
+            ),
+            (
+                format!("ranks of threads, {pace}"),
+                [self.ranks, self.threads],
+                words(&threads),
+            ),
+        ]
     }
 
-    fn details(&self, figures: [f64; 3], contender: &str, samples: &mut Samples) {
-        for (what, figure) in ["failed", "overhead", "search"].into_iter().zip(figures) {
+    /// Stores a search that has just ended: its rate, failed steals, and the shares of overhead and search.
+    fn searched(
+        &self,
+        contender: &str,
+        [rate, details @ ..]: [f64; 4],
+        beside: &mut Beside,
+        samples: &mut Samples,
+    ) -> Result<(), String> {
+        let share = rate / beside.after(samples)?;
+        samples.add(&self.row(), contender, rate, Some(share));
+        for (what, figure) in ["failed", "overhead", "search"].into_iter().zip(details) {
             samples.add(&format!("{}/{what}", self.row()), contender, figure, None);
         }
+        Ok(())
     }
 
-    fn ours(&self, library: &Library, ideal: f64, samples: &mut Samples) -> Result<(), String> {
+    fn ours(&self, library: &Library) -> Result<[f64; 4], String> {
         let workers = self.threads.to_string();
         let words = [
             "tautline",
@@ -215,14 +230,47 @@ impl Job {
         let asked = total(&[["random", "asked"], ["lifeline", "asked"]]);
         let answered = total(&[["random", "answered"], ["lifeline", "answered"]]);
         let share = |keys: [&str; 2]| total(&keys.map(|key| ["time", key])) / places.len() as f64;
-        samples.add(&self.row(), "Tautline", rate, Some(rate / ideal));
-        let figures = [
+        Ok([
+            rate,
             asked - answered,
             share(["distributing", "probing"]),
             share(["stealing", "idle"]),
-        ];
-        self.details(figures, "Tautline", samples);
-        Ok(())
+        ])
+    }
+}
+
+/// The sequential program on each processor of a job's runs, measured before the first run and after each.
+struct Beside<'a> {
+    job: &'a Job,
+    library: &'a Library,
+    /// The sum of the rates of all processes, when measured last.
+    last: f64,
+}
+
+impl<'a> Beside<'a> {
+    fn new(job: &'a Job, library: &'a Library, samples: &mut Samples) -> Result<Self, String> {
+        let mut own = Self {
+            job,
+            library,
+            last: 0.0,
+        };
+        own.last = own.measure(samples)?;
+        Ok(own)
+    }
+
+    fn measure(&self, samples: &mut Samples) -> Result<f64, String> {
+        let all = self.job.ranks * self.job.threads;
+        let text = self.library.launch([all, 1], &self.job.sequential())?;
+        let rate = sum(&text, "nodes_per_s")?;
+        samples.add(&self.job.row(), EACH, rate, None);
+        Ok(rate)
+    }
+
+    /// Measures once more. Returns the mean of the rates before and after the run that has just ended.
+    fn after(&mut self, samples: &mut Samples) -> Result<f64, String> {
+        let now = self.measure(samples)?;
+        let before = std::mem::replace(&mut self.last, now);
+        Ok((before + self.last) / 2.0)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::bounds::Bound;
 use crate::figures::{Record, Value};
+use tautline_cli::bench::Spread;
 
 /// One contender of one row, in the order of the table.
 struct Sample {
@@ -57,24 +58,21 @@ impl Samples {
     /// The records of the table, whose rows begin with the name of the library's folder.
     pub(crate) fn records(&self, library: &str) -> Vec<Record> {
         let record = |sample: &Sample| {
-            let figures = sorted(&sample.figures);
-            let middle = figures[figures.len() / 2];
-            let judged = sorted(&sample.judged);
+            let Spread {
+                least,
+                median,
+                most,
+                ..
+            } = Spread::of(&sample.figures).expect("a sample has a figure");
             Record {
                 row: format!("{library}/{}", sample.row),
                 contender: sample.contender.clone(),
-                value: Value::Spread([figures[0], middle, figures[figures.len() - 1]]),
-                counted: Some([figures.len(); 2]),
-                beside: judged.get(judged.len() / 2).copied(),
+                value: Value::Spread([least, median, most]),
+                counted: Some([sample.figures.len(); 2]),
+                beside: Spread::of(&sample.judged).map(|judged| judged.median),
                 run: 0,
             }
         };
         self.all.iter().map(record).collect()
     }
-}
-
-fn sorted(figures: &[f64]) -> Vec<f64> {
-    let mut figures = figures.to_vec();
-    figures.sort_by(f64::total_cmp);
-    figures
 }

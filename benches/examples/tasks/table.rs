@@ -4,6 +4,7 @@ use crate::figures::{Figures, Record, Value, digits};
 use crate::measure::Better;
 use crate::measure::Sample;
 use crate::rows::{OURS, Row, Wanted};
+use tautline_cli::bench::Spread;
 
 /// The measurements of one contender in one row.
 pub(crate) struct Cell {
@@ -38,9 +39,9 @@ impl Cell {
             [] => &self.disturbed,
             samples => samples,
         };
-        let mut all: Vec<f64> = shown.iter().map(|sample| sample.figure).collect();
-        all.sort_by(f64::total_cmp);
-        Some([*all.first()?, all[all.len() / 2], *all.last()?])
+        let all: Vec<f64> = shown.iter().map(|sample| sample.figure).collect();
+        let spread = Spread::of(&all)?;
+        Some([spread.least, spread.median, spread.most])
     }
 
     fn record(&self, row: &Row, rounds: usize) -> Option<Record> {
