@@ -63,6 +63,14 @@ impl Figures {
         records.find(|record| record.row == row && is_named(&record.contender, contender))
     }
 
+    /// The head of its column: the machine, and date and revision of each run, which its conditions begin with.
+    pub(crate) fn head(&self) -> String {
+        let dated = self.runs.values();
+        let mut dated: Vec<&str> = dated.filter_map(|run| run.split("; ").next()).collect();
+        dated.dedup();
+        format!("{}; {}", self.machine, dated.join("; "))
+    }
+
     /// The records of a row.
     pub(crate) fn of<'a>(&'a self, row: &'a str) -> impl Iterator<Item = &'a Record> {
         self.records.iter().filter(move |record| record.row == row)

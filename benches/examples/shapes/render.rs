@@ -21,7 +21,8 @@ cargo run --release -p tautline-bench --example shapes -- --write
 `--write` replaces what `benches/figures/MACHINE/shapes.tsv` holds, on the machine that it runs on, and renders this file from the
 figures of all machines. Milliseconds, medians: tautline, rayon, and how many times rayon's time ours takes. Wanted is at most 1.1 times,
 in every cell. *ideal*: ours is within 5 % of a lower bound, the longest path or an equal share for each worker. Leaves that sleep leave
-the processors free, so that more workers than processors are meaningful.
+the processors free, so that more workers than processors are meaningful. † marks a revision after which more than a hundred commits have
+changed `core/src/task` or `core/src/deque`: its figures are to be measured again.
 ";
 
 /// The whole of benches/SHAPES.md.
@@ -63,7 +64,7 @@ fn section(out: &mut String, figures: &Figures) {
         }
     }
     let [held, all] = judged;
-    _ = writeln!(out, "\nHolds in {held} of {all} cells.");
+    _ = writeln!(out, "\nHolds in {held} of {all} cells on this machine.");
 }
 
 fn cell(ours: &Record, rayon: &Record, [held, all]: &mut [u32; 2]) -> String {

@@ -18,7 +18,8 @@ renders this file from the figures of all machines; `--render` only renders. Con
 with the n-th worker pinned to the n-th processor, peers in C and C++ too; a peer that cannot be pinned is marked in its name. One worker is
 measured by processor time, several by wall time, and only runs in which all had their processors count. Peers in C and C++ are built with
 `-O3 -march=native`, all Rust programs for the default target of the processor family; every node of a tree is hashed by itself, with the
-same function, by all contenders. Medians [least most].
+same function, by all contenders. Medians [least most]. † marks a revision after which more than a hundred commits have changed
+`core/src/task` or `core/src/deque`: its figures are to be measured again.
 ";
 
 /// The whole of benches/TASKS.md.
@@ -36,7 +37,7 @@ pub(crate) fn document(machines: &[&Figures], notes: &str) -> String {
 }
 
 fn bounds(out: &mut String, machines: &[&Figures]) {
-    let names: Vec<&str> = machines.iter().map(|m| m.machine.as_str()).collect();
+    let names: Vec<String> = machines.iter().map(|figures| figures.head()).collect();
     _ = writeln!(out, "| row | tautline | {} |", names.join(" | "));
     _ = writeln!(out, "|---|---|{}", "---|".repeat(names.len()));
     for row in ROWS {
