@@ -161,6 +161,7 @@ pub mod spelling;
 pub mod story;
 mod sum;
 mod thread;
+mod unwind;
 pub mod watch;
 #[cfg(feature = "serde")]
 pub mod world;

@@ -8,6 +8,7 @@ use super::latch::Latch;
 use crate::sync::UnsafeCell;
 use core::fmt;
 use core::mem::{self, MaybeUninit};
+use core::panic::{RefUnwindSafe, UnwindSafe};
 
 /// A data-driven future: empty, then full for ever (Chatterjee 2013, section 3.2.2).
 ///
@@ -34,6 +35,10 @@ pub struct Ddf<T> {
     latch: Latch,
     value: UnsafeCell<MaybeUninit<T>>,
 }
+
+// A cell is empty or full, and its value is not changed by a put that panics in a waker.
+impl<T: UnwindSafe> UnwindSafe for Ddf<T> {}
+impl<T: UnwindSafe + RefUnwindSafe> RefUnwindSafe for Ddf<T> {}
 
 // SAFETY: the value is Send, and nodes may be finished on any thread.
 unsafe impl<T: Send> Send for Ddf<T> {}

@@ -12,6 +12,7 @@ use super::value::reduction::Reduction;
 use crate::port::{Barrier, Relax};
 use alloc::sync::Arc;
 use core::marker::PhantomData;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 
 impl<P: Relax + Barrier> Registration<P> {
     /// Returns the phaser on which the task is registered.
@@ -57,6 +58,10 @@ impl<P: Relax + Barrier> Registration<P> {
 /// ```
 #[derive(Debug)]
 pub struct Phaser<P: Barrier>(Arc<Shared<P>>);
+
+// No code of a program runs while a phaser changes its state.
+impl<P: Barrier> UnwindSafe for Phaser<P> {}
+impl<P: Barrier> RefUnwindSafe for Phaser<P> {}
 
 impl<P: Barrier> Clone for Phaser<P> {
     fn clone(&self) -> Self {
@@ -151,6 +156,10 @@ pub struct Accumulator<T, P: Barrier> {
     contributor: Contributor,
     of: PhantomData<fn(T) -> T>,
 }
+
+// As for a phaser: the operators are those of this crate.
+impl<T, P: Barrier> UnwindSafe for Accumulator<T, P> {}
+impl<T, P: Barrier> RefUnwindSafe for Accumulator<T, P> {}
 
 impl<T, P: Barrier> Clone for Accumulator<T, P> {
     fn clone(&self) -> Self {

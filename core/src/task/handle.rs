@@ -17,6 +17,7 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::future::{Future, poll_fn};
 use core::mem;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 
@@ -41,6 +42,10 @@ use core::task::{Context, Poll, Waker};
 pub struct Handle<R> {
     cell: Arc<Lock<State<R>>>,
 }
+
+// Under the lock of the cell values are moved only: no panic leaves it between two states.
+impl<R> UnwindSafe for Handle<R> {}
+impl<R> RefUnwindSafe for Handle<R> {}
 
 /// How far a task is.
 enum State<R> {

@@ -10,7 +10,7 @@ use super::scope::Cause;
 use crate::port::Host;
 use crate::watch::Site;
 use core::fmt;
-use core::panic::Location;
+use core::panic::{Location, RefUnwindSafe, UnwindSafe};
 use core::ptr::NonNull;
 
 /// A share of a scope, which does not end before it is dropped, on any thread: by [`Cx::hold`].
@@ -46,6 +46,10 @@ pub struct Hold<P: Host> {
     /// The call that took it.
     site: Site,
 }
+
+// A scope counts and is aborted as a whole: a panic of a task leaves it consistent.
+impl<P: Host> UnwindSafe for Hold<P> {}
+impl<P: Host> RefUnwindSafe for Hold<P> {}
 
 // SAFETY: the scope is Sync, and alive until the hold gives up its share, which any thread may do.
 unsafe impl<P: Host> Send for Hold<P> {}

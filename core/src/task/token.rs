@@ -17,6 +17,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::future::{Future, poll_fn};
 use core::mem;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::pin::pin;
 use core::ptr::NonNull;
 use core::task::{Poll, Waker};
@@ -76,6 +77,10 @@ impl State {
 
 // SAFETY: the pointer leads to a `TaskScope`, which is Sync.
 unsafe impl Send for Listed {}
+
+// Under the lock of the state values are moved only; wakers and tasks, which may panic, run outside of it.
+impl UnwindSafe for CancelToken {}
+impl RefUnwindSafe for CancelToken {}
 
 impl Default for CancelToken {
     fn default() -> Self {

@@ -15,6 +15,7 @@ pub use value::Bounding;
 
 use cell::Cell;
 use core::fmt;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 
 /// A bound that only decreases: the cost of the best solution known at a place.
 ///
@@ -42,6 +43,10 @@ use core::fmt;
 pub struct Bound<T: Bounding = usize> {
     key: T::Cell,
 }
+
+// The cell is one number, which is replaced as a whole.
+impl<T: Bounding> UnwindSafe for Bound<T> {}
+impl<T: Bounding> RefUnwindSafe for Bound<T> {}
 
 /// A [`Bound`] of any type of values, as the protocol sees it.
 pub trait AnyBound: Sync {

@@ -15,6 +15,7 @@ use crate::port::Host;
 use alloc::sync::Arc;
 use core::future::{Future, poll_fn};
 use core::marker::PhantomData;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
@@ -37,6 +38,10 @@ pub struct TaskCx<'scope, 'env: 'scope, P: Host> {
     scope: Held<'scope, P>,
     lifetimes: PhantomData<(&'scope mut &'scope (), &'env mut &'env ())>,
 }
+
+// A scope counts and is aborted as a whole: a panic of a task leaves it consistent.
+impl<P: Host> UnwindSafe for TaskCx<'_, '_, P> {}
+impl<P: Host> RefUnwindSafe for TaskCx<'_, '_, P> {}
 
 /// The scope that children join.
 enum Held<'scope, P: Host> {
