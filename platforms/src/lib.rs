@@ -80,7 +80,7 @@
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!
-//! [`Glb`](glb::Glb) keeps all workers busy with work that is divided while it is done. The same work runs over
+//! [`Glb`](glb::Glb) divides work among all workers while it is done. The same work runs over
 //! [ranks](mod@world), and in virtual time on [described machines](mod@machines) with thousands of places.
 //!
 //! ```

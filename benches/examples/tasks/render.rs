@@ -15,7 +15,7 @@ cargo run --release -p tautline-bench --example tasks -- --rounds 3 --peers OUT/
 
 `--write` replaces what `benches/figures/MACHINE/tasks.tsv` holds for the rows that were measured, on the machine that it runs on, and
 renders this file from the figures of all machines; `--render` only renders. Contenders are measured in turn, each in a process of its own,
-with the n-th worker pinned to the n-th processor, peers in C and C++ too; a peer that cannot be pinned is marked in its name. One worker is
+with the n-th worker pinned to the n-th processor, peers in C and C++ too, unless the conditions of a run or the name of a peer state otherwise. One worker is
 measured by processor time, several by wall time, and only runs in which all had their processors count. Peers in C and C++ are built with
 `-O3 -march=native`, all Rust programs for the default target of the processor family; every node of a tree is hashed by itself, with the
 same function, by all contenders. Medians [least most]. † marks a revision after which more than a hundred commits have changed
