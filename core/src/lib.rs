@@ -35,7 +35,7 @@
 //! |---|---|
 //! | `alloc` (default) | what needs an allocator: `glb`, `hierarchy`, `loops`, `phaser`, `task`, growable deques |
 //! | `distributed` (default) | protocols between memories: `collective`, `comm`, `defer`, finishes over places (`finish::Finishes`) |
-//! | `wire` | `distributed`, and `wire`: encoding by serde and postcard; balanced computations over ranks |
+//! | `wire` | `distributed`, and `wire`: encoding by serde; balanced computations over ranks |
 //! | `baseline` | the phasers of Habanero Java, for comparison |
 //!
 //! # A short tour

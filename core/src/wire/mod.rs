@@ -2,7 +2,7 @@
 //!
 //! | part | what it does |
 //! |---|---|
-//! | [`pack`], [`unpack`] | encode a value with serde and postcard, decode it with bounds |
+//! | [`pack`], [`unpack`] | encode a value by serde, decode it with bounds |
 //! | [`Bulk`] | a vector of plain data, encoded by one copy |
 //! | [`Exchange`] | the channels of a process: opened alike by every rank, filled as values, sent as parcels |
 //!
@@ -56,7 +56,9 @@ mod terms;
 
 pub(crate) use channel::Sender;
 pub use channel::{Channel, Receiver, Traffic};
-pub use codec::{Bulk, Garbled, Plain, Portable, Unencodable, Why, pack, pack_within, unpack};
+pub use codec::{
+    Bulk, Garbled, Plain, Portable, Unencodable, Unfit, Why, pack, pack_within, unpack,
+};
 pub use error::{Cause, Error, Name};
 pub use exchange::{Attendance, Exchange};
 pub use limits::Limits;

@@ -10,7 +10,6 @@ const CORE_EXTERNALS: &[&str] = &[
     "async-task",
     "bitvec",
     "crossbeam-utils",
-    "postcard",
     "serde",
     "zerocopy",
 ];

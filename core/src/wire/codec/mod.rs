@@ -1,18 +1,42 @@
 //! Values as bytes: serde's data model in postcard's format, with bounds.
+//!
+//! # Bounds
+//! Both directions have the same ones, so that what a correct sender has encoded is decoded, and its own call fails otherwise:
+//!
+//! | what | bound | why |
+//! |---|---|---|
+//! | levels of a value: collections, structures, variants and options inside each other | [`LEVELS`] | each takes some stack of the thread that decodes |
+//! | elements of collections that have no bytes, such as `()` | [`EMPTY_MOST`] | a few bytes announce 2^64 of them |
+//! | elements for which memory is reserved | the bytes that are left | an announcement is not trusted |
 
 mod bulk;
+mod decode;
+mod encode;
 
 pub use bulk::{Bulk, Plain};
 
 use alloc::vec::Vec;
 use core::any::type_name;
 use core::fmt;
-use postcard::ser_flavors::Flavor;
+use decode::Decoder;
+use encode::Encoder;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+/// The levels of a value that can be encoded.
+///
+/// Without optimisation a level takes 1 to 2 KiB of stack, and 4 KiB for a type of 512 bytes, where threads have 2 MiB.
+const LEVELS: u32 = 256;
+
+/// The elements without bytes that the collections of a value may have together.
+const EMPTY_MOST: u32 = 1 << 16;
+
 /// What can travel to another process: it can be encoded, is decoded into an owned value, and may
 /// be moved to another thread. Implemented for every such type.
+///
+/// A value nests at most 256 levels deep: collections, structures, variants with fields and options, each inside of another one.
+/// A list or a tree whose nodes own each other travels as a vector of its nodes, with indices in place of boxes. Elements that
+/// have no bytes, such as `()` in a `Vec<()>`, are at most 65 536.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -42,7 +66,8 @@ impl<T: Serialize + DeserializeOwned + Send> Portable for T {}
 /// ```
 ///
 /// # Errors
-/// If the type's implementation of `Serialize` fails; `into` is then as long as before.
+/// If the value nests too deep, has too many elements without bytes (see [`Portable`]), or the type's implementation of `Serialize`
+/// fails; `into` is then as long as before.
 pub fn pack<T: Serialize + ?Sized>(value: &T, into: &mut Vec<u8>) -> Result<(), Unencodable> {
     pack_within(value, usize::MAX, into)
 }
@@ -51,55 +76,20 @@ pub fn pack<T: Serialize + ?Sized>(value: &T, into: &mut Vec<u8>) -> Result<(), 
 /// encoding ends, so that the memory it takes is bounded too.
 ///
 /// # Errors
-/// If the encoding is longer than `limit`, or the type's implementation of `Serialize` fails;
-/// `into` is then as long as before.
+/// As [`pack`], and if the encoding is longer than `limit`.
 pub fn pack_within<T: Serialize + ?Sized>(
     value: &T,
     limit: usize,
     into: &mut Vec<u8>,
 ) -> Result<(), Unencodable> {
     let start = into.len();
-    let end = start.saturating_add(limit);
-    let done = postcard::serialize_with_flavor(value, Bounded { into, end });
-    done.map_err(|error| {
-        into.truncate(start);
-        Unencodable {
-            what: type_name::<T>(),
-            limit: (error == postcard::Error::SerializeBufferFull).then_some(limit),
-        }
-    })
-}
-
-/// Appends to a vector up to a length.
-struct Bounded<'a> {
-    into: &'a mut Vec<u8>,
-    end: usize,
-}
-
-impl Flavor for Bounded<'_> {
-    type Output = ();
-
-    #[inline]
-    fn try_extend(&mut self, data: &[u8]) -> postcard::Result<()> {
-        if data.len() > self.end - self.into.len() {
-            return Err(postcard::Error::SerializeBufferFull);
-        }
-        self.into.extend_from_slice(data);
-        Ok(())
-    }
-
-    #[inline]
-    fn try_push(&mut self, data: u8) -> postcard::Result<()> {
-        if self.into.len() == self.end {
-            return Err(postcard::Error::SerializeBufferFull);
-        }
-        self.into.push(data);
-        Ok(())
-    }
-
-    fn finalize(self) -> postcard::Result<()> {
-        Ok(())
-    }
+    value
+        .serialize(&mut Encoder::new(into, limit))
+        .map_err(|why| {
+            into.truncate(start);
+            let what = type_name::<T>();
+            Unencodable { what, why }
+        })
 }
 
 /// Decodes a value, which must take all bytes.
@@ -108,18 +98,19 @@ impl Flavor for Bounded<'_> {
 /// element: the memory of the value is bounded by the bytes times the size of its largest element.
 ///
 /// # Errors
-/// If the bytes are not the encoding of a `T`, or if bytes are left.
+/// If the bytes are not the encoding of a `T`, if bytes are left, or if they encode a value that [`pack`] refuses, such as one
+/// that nests too deep.
 pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Garbled> {
     let garbled = |why| Garbled {
         expected: type_name::<T>(),
         bytes: bytes.len(),
         why,
     };
-    match postcard::take_from_bytes(bytes) {
-        Ok((value, [])) => Ok(value),
-        Ok((_, rest)) => Err(garbled(Why::Left(rest.len()))),
-        Err(postcard::Error::DeserializeUnexpectedEnd) => Err(garbled(Why::Short)),
-        Err(_) => Err(garbled(Why::Wrong)),
+    let mut decoder = Decoder::new(bytes);
+    match T::deserialize(&mut decoder) {
+        Ok(value) if decoder.rest().is_empty() => Ok(value),
+        Ok(_) => Err(garbled(Why::Left(decoder.rest().len()))),
+        Err(fault) => Err(garbled(fault.0)),
     }
 }
 
@@ -143,8 +134,35 @@ pub enum Why {
     Left(usize),
     /// They do not encode such a value.
     Wrong,
+    /// They encode a value that nests more than this many levels deep.
+    TooDeep(u32),
+    /// They announce more than this many elements that have no bytes.
+    TooManyEmpty(u32),
     /// They encode a value that the receiver does not accept, for the stated reason.
     Refused(&'static str),
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Short => f.write_str("they end too early"),
+            Self::Left(rest) => write!(f, "{rest} of them are left over"),
+            Self::Wrong => f.write_str("they do not encode such a value"),
+            Self::TooDeep(most) => {
+                write!(
+                    f,
+                    "they encode a value that nests more than {most} levels deep"
+                )
+            }
+            Self::TooManyEmpty(most) => {
+                write!(
+                    f,
+                    "they announce more than {most} elements that have no bytes"
+                )
+            }
+            Self::Refused(because) => f.write_str(because),
+        }
+    }
 }
 
 impl Garbled {
@@ -162,15 +180,11 @@ impl Garbled {
 impl fmt::Display for Garbled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
-            expected, bytes, ..
+            expected,
+            bytes,
+            why,
         } = self;
-        write!(f, "{bytes} bytes where {expected} was expected: ")?;
-        match self.why {
-            Why::Short => f.write_str("they end too early"),
-            Why::Left(rest) => write!(f, "{rest} of them are left over"),
-            Why::Wrong => f.write_str("they do not encode such a value"),
-            Why::Refused(because) => f.write_str(because),
-        }
+        write!(f, "{bytes} bytes where {expected} was expected: {why}")
     }
 }
 
@@ -181,18 +195,27 @@ impl core::error::Error for Garbled {}
 pub struct Unencodable {
     /// The name of its type.
     pub what: &'static str,
-    /// The permitted number of bytes, if its encoding is longer; else its implementation of
-    /// `Serialize` failed.
-    pub limit: Option<usize>,
+    /// Why not.
+    pub why: Unfit,
+}
+
+/// Why a value is [`Unencodable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// Its encoding is longer than the permitted number of bytes.
+    TooLong(usize),
+    /// Its parts nest too deep.
+    TooDeep,
+    /// Too many elements of its collections have no bytes.
+    TooManyEmpty,
+    /// Its implementation of `Serialize` failed.
+    Failed,
 }
 
 impl fmt::Display for Unencodable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a value of type {} cannot be encoded: ", self.what)?;
-        match self.limit {
-            Some(limit) => write!(f, "its encoding exceeds {limit} bytes"),
-            None => f.write_str("its `Serialize` implementation failed"),
-        }
+        let Self { what, why } = self;
+        write!(f, "a value of type {what} cannot be encoded: {why}")
     }
 }
 

@@ -1,0 +1,462 @@
+//! The decoder: the reverse of [`encode`](super::encode), for bytes that anything may have written.
+
+use super::{EMPTY_MOST, LEVELS, Why};
+use core::fmt::{self, Display};
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer, MapAccess, SeqAccess,
+    VariantAccess, Visitor,
+};
+
+/// Why a value cannot be decoded.
+#[derive(Debug)]
+pub(super) struct Fault(pub(super) Why);
+
+impl Fault {
+    const WRONG: Self = Self(Why::Wrong);
+}
+
+impl Error for Fault {
+    fn custom<T: Display>(_: T) -> Self {
+        Self::WRONG
+    }
+}
+
+impl Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl core::error::Error for Fault {}
+
+/// Takes values from bytes.
+pub(super) struct Decoder<'de> {
+    bytes: &'de [u8],
+    /// The levels that may still be entered.
+    levels: u32,
+    /// The elements without bytes that may still come.
+    empty: u32,
+}
+
+impl<'de> Decoder<'de> {
+    pub(super) fn new(bytes: &'de [u8]) -> Self {
+        Self {
+            bytes,
+            levels: LEVELS,
+            empty: EMPTY_MOST,
+        }
+    }
+
+    /// Returns the bytes that are left.
+    pub(super) fn rest(&self) -> &'de [u8] {
+        self.bytes
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Result<u8, Fault> {
+        let (first, rest) = self.bytes.split_first().ok_or(Fault(Why::Short))?;
+        self.bytes = rest;
+        Ok(*first)
+    }
+
+    #[inline]
+    fn take(&mut self, count: usize) -> Result<&'de [u8], Fault> {
+        let (taken, rest) = self
+            .bytes
+            .split_at_checked(count)
+            .ok_or(Fault(Why::Short))?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    #[inline]
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
+        let (taken, rest) = self.bytes.split_first_chunk().ok_or(Fault(Why::Short))?;
+        self.bytes = rest;
+        Ok(*taken)
+    }
+
+    /// Takes a varint of at most `bits` bits.
+    #[inline]
+    fn varint(&mut self, bits: u32) -> Result<u64, Fault> {
+        let mut number = 0;
+        for shift in (0..bits).step_by(7) {
+            let byte = self.pop()?;
+            let part = u64::from(byte & 0x7f);
+            if bits - shift < 7 && part >> (bits - shift) != 0 {
+                return Err(Fault::WRONG);
+            }
+            number |= part << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err(Fault::WRONG)
+    }
+
+    fn varint_128(&mut self) -> Result<u128, Fault> {
+        let mut number = 0;
+        for shift in (0..u128::BITS).step_by(7) {
+            let byte = self.pop()?;
+            let part = u128::from(byte & 0x7f);
+            if part << shift >> shift != part {
+                return Err(Fault::WRONG);
+            }
+            number |= part << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err(Fault::WRONG)
+    }
+
+    #[inline]
+    fn signed(&mut self, bits: u32) -> Result<i64, Fault> {
+        let number = self.varint(bits)?;
+        Ok((number >> 1) as i64 ^ -((number & 1) as i64))
+    }
+
+    #[inline]
+    fn length(&mut self) -> Result<usize, Fault> {
+        Ok(self.varint(usize::BITS)? as usize)
+    }
+
+    #[inline]
+    fn string(&mut self) -> Result<&'de str, Fault> {
+        let len = self.length()?;
+        str::from_utf8(self.take(len)?).map_err(|_| Fault::WRONG)
+    }
+
+    /// Decodes what is one level down.
+    #[inline]
+    fn inside<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
+        let left = self.levels.checked_sub(1);
+        self.levels = left.ok_or(Fault(Why::TooDeep(LEVELS)))?;
+        let value = act(self)?;
+        self.levels += 1;
+        Ok(value)
+    }
+
+    #[inline]
+    fn fields<V: Visitor<'de>>(&mut self, left: usize, visitor: V) -> Result<V::Value, Fault> {
+        self.inside(|decoder| visitor.visit_seq(Fields { decoder, left }))
+    }
+
+    /// Ends an element that began where `before` bytes were left, and counts it if it has no bytes.
+    #[inline]
+    fn end_element(&mut self, before: usize) -> Result<(), Fault> {
+        if self.bytes.len() == before {
+            let left = self.empty.checked_sub(1);
+            self.empty = left.ok_or(Fault(Why::TooManyEmpty(EMPTY_MOST)))?;
+        }
+        Ok(())
+    }
+}
+
+/// The fields of a tuple, a structure or a variant.
+struct Fields<'a, 'de> {
+    decoder: &'a mut Decoder<'de>,
+    left: usize,
+}
+
+impl<'de> SeqAccess<'de> for Fields<'_, 'de> {
+    type Error = Fault;
+
+    #[inline]
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Fault> {
+        let Some(left) = self.left.checked_sub(1) else {
+            return Ok(None);
+        };
+        self.left = left;
+        seed.deserialize(&mut *self.decoder).map(Some)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.left)
+    }
+}
+
+/// The elements of a sequence or a map, of which the bytes have announced `left` more.
+struct Elements<'a, 'de> {
+    decoder: &'a mut Decoder<'de>,
+    left: usize,
+    /// The bytes that were left where the element began.
+    before: usize,
+}
+
+impl Elements<'_, '_> {
+    /// Begins an element, if there is one more.
+    #[inline]
+    fn begin(&mut self) -> bool {
+        let is_left = self.left > 0;
+        self.left -= usize::from(is_left);
+        self.before = self.decoder.bytes.len();
+        is_left
+    }
+
+    /// Returns how many more were announced, unless the bytes that are left cannot be so many.
+    fn credible(&self) -> Option<usize> {
+        Some(self.left).filter(|left| *left <= self.decoder.bytes.len())
+    }
+}
+
+impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
+    type Error = Fault;
+
+    #[inline]
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Fault> {
+        if !self.begin() {
+            return Ok(None);
+        }
+        let element = seed.deserialize(&mut *self.decoder)?;
+        self.decoder.end_element(self.before)?;
+        Ok(Some(element))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.credible()
+    }
+}
+
+impl<'de> MapAccess<'de> for Elements<'_, 'de> {
+    type Error = Fault;
+
+    #[inline]
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Fault> {
+        if !self.begin() {
+            return Ok(None);
+        }
+        seed.deserialize(&mut *self.decoder).map(Some)
+    }
+
+    #[inline]
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Fault> {
+        let value = seed.deserialize(&mut *self.decoder)?;
+        self.decoder.end_element(self.before)?;
+        Ok(value)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.credible()
+    }
+}
+
+impl<'a, 'de> EnumAccess<'de> for &'a mut Decoder<'de> {
+    type Error = Fault;
+    type Variant = Self;
+
+    #[inline]
+    fn variant_seed<T: DeserializeSeed<'de>>(
+        self,
+        seed: T,
+    ) -> Result<(T::Value, &'a mut Decoder<'de>), Fault> {
+        let number = self.varint(u32::BITS)? as u32;
+        let variant = seed.deserialize(IntoDeserializer::<Fault>::into_deserializer(number))?;
+        Ok((variant, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for &mut Decoder<'de> {
+    type Error = Fault;
+
+    #[inline]
+    fn unit_variant(self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    #[inline]
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
+        self.inside(|decoder| seed.deserialize(decoder))
+    }
+
+    #[inline]
+    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Fault> {
+        self.fields(len, visitor)
+    }
+
+    #[inline]
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        self.fields(fields.len(), visitor)
+    }
+}
+
+/// Implements methods of a deserializer for values of one visit.
+macro_rules! scalars {
+    ($($method:ident, $visit:ident, |$decoder:ident| $value:expr;)*) => {$(
+        #[inline]
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+            let $decoder = self;
+            visitor.$visit($value)
+        }
+    )*};
+}
+
+/// Implements methods of a deserializer for which the format has no mark.
+macro_rules! unmarked {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Fault> {
+            Err(Fault::WRONG)
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for &mut Decoder<'de> {
+    type Error = Fault;
+
+    fn is_human_readable(&self) -> bool {
+        false
+    }
+
+    unmarked! { deserialize_any deserialize_identifier deserialize_ignored_any }
+
+    scalars! {
+        deserialize_i8, visit_i8, |d| d.pop()? as i8;
+        deserialize_i16, visit_i16, |d| d.signed(16)? as i16;
+        deserialize_i32, visit_i32, |d| d.signed(32)? as i32;
+        deserialize_i64, visit_i64, |d| d.signed(64)?;
+        deserialize_u8, visit_u8, |d| d.pop()?;
+        deserialize_u16, visit_u16, |d| d.varint(16)? as u16;
+        deserialize_u32, visit_u32, |d| d.varint(32)? as u32;
+        deserialize_u64, visit_u64, |d| d.varint(64)?;
+        deserialize_u128, visit_u128, |d| d.varint_128()?;
+        deserialize_f32, visit_f32, |d| f32::from_le_bytes(d.array()?);
+        deserialize_f64, visit_f64, |d| f64::from_le_bytes(d.array()?);
+        deserialize_str, visit_borrowed_str, |d| d.string()?;
+        deserialize_string, visit_str, |d| d.string()?;
+    }
+
+    #[inline]
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.pop()? {
+            0 => visitor.visit_bool(false),
+            1 => visitor.visit_bool(true),
+            _ => Err(Fault::WRONG),
+        }
+    }
+
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let number = self.varint_128()?;
+        visitor.visit_i128((number >> 1) as i128 ^ -((number & 1) as i128))
+    }
+
+    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let mut chars = self.string()?.chars();
+        match (chars.next(), chars.next()) {
+            (Some(one), None) => visitor.visit_char(one),
+            _ => Err(Fault::WRONG),
+        }
+    }
+
+    #[inline]
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let len = self.length()?;
+        visitor.visit_borrowed_bytes(self.take(len)?)
+    }
+
+    #[inline]
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        self.deserialize_bytes(visitor)
+    }
+
+    #[inline]
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.pop()? {
+            0 => visitor.visit_none(),
+            1 => self.inside(|decoder| visitor.visit_some(decoder)),
+            _ => Err(Fault::WRONG),
+        }
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_unit()
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        visitor.visit_unit()
+    }
+
+    #[inline]
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        self.inside(|decoder| visitor.visit_newtype_struct(decoder))
+    }
+
+    #[inline]
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let left = self.length()?;
+        self.inside(|decoder| {
+            visitor.visit_seq(Elements {
+                decoder,
+                left,
+                before: 0,
+            })
+        })
+    }
+
+    #[inline]
+    fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Fault> {
+        self.fields(len, visitor)
+    }
+
+    #[inline]
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        len: usize,
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        self.fields(len, visitor)
+    }
+
+    #[inline]
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let left = self.length()?;
+        self.inside(|decoder| {
+            visitor.visit_map(Elements {
+                decoder,
+                left,
+                before: 0,
+            })
+        })
+    }
+
+    #[inline]
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        self.fields(fields.len(), visitor)
+    }
+
+    #[inline]
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        visitor.visit_enum(self)
+    }
+}
