@@ -4,6 +4,8 @@ mod annex;
 #[cfg(test)]
 mod conform;
 mod gate;
+#[cfg(all(feature = "deep-recursion", unix))]
+mod pieces;
 mod port;
 mod stack;
 mod thread;

@@ -1,8 +1,5 @@
 //! The stack of a thread: how much is left, and further pieces of it.
 
-#[cfg(feature = "deep-recursion")]
-pub(super) use further::on_more;
-
 use std::ptr;
 
 /// Bytes kept free below the deepest fork, for the functions that it calls.
@@ -15,8 +12,11 @@ pub(super) fn floor() -> usize {
     left_below(here).map_or(0, |left| here - left + RESERVE_BYTES.min(left / 2))
 }
 
+#[cfg(all(feature = "deep-recursion", unix))]
+use super::pieces::left_below;
+
 /// Returns the bytes of stack below this address of the calling thread, if they are known.
-#[cfg(feature = "deep-recursion")]
+#[cfg(all(feature = "deep-recursion", not(unix)))]
 fn left_below(_here: usize) -> Option<usize> {
     stacker::remaining_stack()
 }
@@ -53,23 +53,33 @@ fn lowest() -> Option<usize> {
     is_known.then(|| lowest.addr())
 }
 
+/// Calls `body` on a further piece of stack, unless there is no memory for one.
+#[cfg(feature = "deep-recursion")]
+pub(super) fn on_more(body: &mut dyn FnMut()) {
+    #[cfg(unix)]
+    if super::pieces::on_piece(body) {
+        return;
+    }
+    further::on_new(body);
+}
+
 #[cfg(feature = "deep-recursion")]
 mod further {
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
     #[cfg(unix)]
     use std::ptr;
 
-    /// A further piece of stack, in bytes. Only touched pages take memory.
-    const PIECE_BYTES: usize = 64 << 20;
+    /// A new stack, in bytes. Only touched pages take memory.
+    const BYTES: usize = 64 << 20;
 
-    /// Calls `body` on a further piece of stack, unless there is no memory for one.
-    pub(in super::super) fn on_more(body: &mut dyn FnMut()) {
-        if !is_room_for(PIECE_BYTES) {
+    /// Calls `body` on a stack that is mapped for the call, unless there is no memory for one.
+    pub(super) fn on_new(body: &mut dyn FnMut()) {
+        if !is_room_for(BYTES) {
             return;
         }
         let mut begun = false;
         let grown = catch_unwind(AssertUnwindSafe(|| {
-            stacker::grow(PIECE_BYTES, || {
+            stacker::grow(BYTES, || {
                 begun = true;
                 body();
             });
