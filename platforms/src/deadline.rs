@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::ops::Deref;
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use tautline_core::finish::Reason;
 use tautline_core::task::CancelToken;
 use tautline_node::pool::Thread;
+use tautline_node::process::{Owned, PerProcess};
 
 /// A [`CancelToken`] that is cancelled after a time, as [`Reason::Deadline`].
 ///
@@ -34,8 +35,8 @@ use tautline_node::pool::Thread;
 #[derive(Debug)]
 pub struct Deadline {
     token: CancelToken,
-    /// `None` if it has passed already, or lies beyond the clock.
-    key: Option<Key>,
+    /// `None` if it has passed already, or lies beyond the clock. In the child of `fork`, a deadline of the parent does not pass.
+    key: Option<Owned<Key>>,
 }
 
 /// The time, and a number that distinguishes equal times.
@@ -54,7 +55,7 @@ impl Deadline {
         }
         let key = due.filter(|_| !after.is_zero());
         Self {
-            key: key.map(|due| Timer::of_process().add(due, token.clone())),
+            key: key.map(|due| Owned::new(Timer::of_process().add(due, token.clone()))),
             token,
         }
     }
@@ -70,7 +71,7 @@ impl Deref for Deadline {
 
 impl Drop for Deadline {
     fn drop(&mut self) {
-        if let Some(key) = self.key {
+        if let Some(&key) = self.key.as_ref().and_then(Owned::get) {
             Timer::of_process().remove(key);
         }
     }
@@ -98,7 +99,7 @@ struct State {
 
 impl Timer {
     fn of_process() -> &'static Self {
-        static TIMER: OnceLock<Timer> = OnceLock::new();
+        static TIMER: PerProcess<Timer> = PerProcess::empty();
         TIMER.get_or_init(Self::default)
     }
 

@@ -21,6 +21,7 @@ use tautline_core::sync::note;
 use tautline_core::task::{self, CancelToken, Cancelled};
 use tautline_core::watch::Stall;
 use tautline_node::pool::Node;
+use tautline_node::process::Owned;
 
 type Payload = Box<dyn Any + Send>;
 
@@ -36,6 +37,14 @@ pub enum Failure {
     Panicked(Payload),
     /// The task was cancelled, by itself or by the end of its runtime.
     Cancelled(Cancelled),
+}
+
+impl Failure {
+    /// That of a task whose runtime has ended, or is another process's.
+    fn cancelled() -> Self {
+        let reason = Reason::Interrupted;
+        Self::Cancelled(Cancelled { reason })
+    }
 }
 
 impl fmt::Debug for Failure {
@@ -65,7 +74,8 @@ impl std::error::Error for Failure {}
 ///
 /// Dropping it detaches the task, which continues.
 pub struct Detached<R> {
-    cell: Arc<Cell<R>>,
+    /// In the child of `fork`, the task is not there.
+    cell: Owned<Arc<Cell<R>>>,
     engine: Weak<Engine>,
 }
 
@@ -135,8 +145,7 @@ struct Sender<R>(Arc<Cell<R>>);
 
 impl<R> Drop for Sender<R> {
     fn drop(&mut self) {
-        let reason = Reason::Interrupted;
-        self.0.end(Err(Failure::Cancelled(Cancelled { reason })));
+        self.0.end(Err(Failure::cancelled()));
     }
 }
 
@@ -158,10 +167,13 @@ impl<R> Detached<R> {
         if let Some(engine) = here {
             return engine.threads.run(|cx| cx.block_on(self));
         }
+        let Some(cell) = self.cell.get() else {
+            return Err(Failure::cancelled());
+        };
         let running = |state: &mut State<R>| matches!(state, State::Running(_));
-        let state = self.cell.ended.wait_while(self.cell.state(), running);
+        let state = cell.ended.wait_while(cell.state(), running);
         drop(state.expect("no panic while the lock is held"));
-        self.cell.take().expect("the task has ended")
+        cell.take().expect("the task has ended")
     }
 }
 
@@ -173,18 +185,21 @@ impl<R> Future for Detached<R> {
     type Output = Result<R, Failure>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Some(result) = self.cell.take() {
+        let Some(cell) = self.cell.get() else {
+            return Poll::Ready(Err(Failure::cancelled()));
+        };
+        if let Some(result) = cell.take() {
             return Poll::Ready(result);
         }
         let waker = cx.waker().clone();
-        let before = match &mut *self.cell.state() {
+        let before = match &mut *cell.state() {
             State::Running(slot) => slot.replace(waker),
             _ => Some(waker),
         };
         // Outside of the lock: dropping a waker may run any code.
         drop(before);
         // The task may have ended before the waker was registered.
-        self.cell.take().map_or(Poll::Pending, Poll::Ready)
+        cell.take().map_or(Poll::Pending, Poll::Ready)
     }
 }
 
@@ -207,7 +222,9 @@ impl<R> Future for Running<R> {
 
 impl<R> Drop for Running<R> {
     fn drop(&mut self) {
-        self.token.cancel(Reason::GivenUp);
+        if self.task.cell.is_here() {
+            self.token.cancel(Reason::GivenUp);
+        }
     }
 }
 
@@ -260,6 +277,7 @@ impl Outer {
         };
         self.queue.push(Box::new(job));
         let engine = Arc::downgrade(engine);
+        let cell = Owned::new(cell);
         Detached { cell, engine }
     }
 

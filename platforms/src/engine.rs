@@ -6,13 +6,14 @@ use crate::watch::Watch;
 use crate::{Result, messages};
 use tautline_core::port::Thread;
 use tautline_node::pool::{self, Threads};
+use tautline_node::process::Owned;
 
 /// The threads of a runtime. Tasks that are [detached](crate::runtime::Detached) may keep them longer than the runtime.
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub threads: Threads,
-    /// Dropped after the threads have ended, when it writes what was recorded.
-    pub watch: Watch,
+    /// Dropped after the threads have ended, when it writes what was recorded. In the child of `fork` nothing is.
+    pub watch: Owned<Watch>,
     pub plan: Plan,
     pub processors: Claim,
 }
@@ -35,7 +36,7 @@ impl Engine {
         }
         Ok(Self {
             threads,
-            watch,
+            watch: Owned::new(watch),
             plan,
             processors,
         })
@@ -49,6 +50,8 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        self.watch.detach();
+        if let Some(watch) = self.watch.get_mut() {
+            watch.detach();
+        }
     }
 }

@@ -32,11 +32,12 @@ use crate::engine::Engine;
 use crate::plan::refuse;
 use crate::watch::{Dump, TimeTable};
 use crate::{Error, Result};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tautline_core::PlaceId;
 use tautline_core::glb::Bag;
 use tautline_node::pool::Node;
+use tautline_node::process::PerProcess;
 
 pub use crate::deadline::Deadline;
 pub use crate::detached::{Detached, Failure, Running};
@@ -142,6 +143,9 @@ pub type Hold = tautline_core::task::Hold<Node>;
 /// Dropping it ends the worker threads. Tasks of [`spawn`](Self::spawn) and [`run_async`](Self::run_async) that have not begun
 /// are dropped then, and suspended ones; the drop waits for those that run, unless a task of this runtime drops it.
 ///
+/// A child of `fork` may use it: its first call there starts other threads, which are neither pinned nor observed. Tasks of the parent
+/// stay with the parent: there, a handle of one of them ends as cancelled.
+///
 /// ```
 /// use tautline::prelude::*;
 ///
@@ -159,13 +163,15 @@ pub type Hold = tautline_core::task::Hold<Node>;
 /// ```
 #[derive(Debug)]
 pub struct Runtime {
-    outer: Outer,
+    outer: PerProcess<Outer>,
     engine: Arc<Engine>,
 }
 
 impl Drop for Runtime {
     fn drop(&mut self) {
-        self.outer.end(&self.engine);
+        if let Some(outer) = self.outer.get() {
+            outer.end(&self.engine);
+        }
     }
 }
 
@@ -198,9 +204,13 @@ impl Runtime {
         Builder::new()
     }
 
+    fn outer(&self) -> &Outer {
+        self.outer.get_or_init(Outer::new)
+    }
+
     pub(crate) fn start(plan: Plan) -> Result<Self> {
         Ok(Self {
-            outer: Outer::new(),
+            outer: PerProcess::new(Outer::new()),
             engine: Arc::new(Engine::start(plan)?),
         })
     }
@@ -314,7 +324,7 @@ impl Runtime {
         &self,
         body: impl for<'s> FnOnce(&mut Cx<'s, 'static>) -> R + Send + 'static,
     ) -> Detached<R> {
-        self.outer.spawn(&self.engine, body)
+        self.outer().spawn(&self.engine, body)
     }
 
     /// Starts `body` as [`spawn`](Self::spawn) does, to be awaited by another executor, as that of tokio. If the future is
@@ -341,7 +351,7 @@ impl Runtime {
         &self,
         body: impl for<'s> FnOnce(&mut Cx<'s, 'static>) -> R + Send + 'static,
     ) -> Running<R> {
-        self.outer.run(&self.engine, body)
+        self.outer().run(&self.engine, body)
     }
 
     /// Does all work of `bag` with the workers of this runtime, and returns what its parts submitted
@@ -424,7 +434,7 @@ impl Runtime {
     /// # Ok::<(), tautline::Error>(())
     /// ```
     pub fn times(&self) -> Option<TimeTable> {
-        self.engine.watch.times()
+        self.engine.watch.get()?.times()
     }
 
     /// Returns what every worker does at this moment, to be printed. Takes no lock and waits for no
@@ -515,10 +525,11 @@ impl Runtime {
 /// # Errors
 /// As [`Runtime::new`]; a later call tries again.
 pub fn global() -> Result<&'static Runtime> {
-    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    static STARTING: Mutex<()> = Mutex::new(());
+    static RUNTIME: PerProcess<Runtime> = PerProcess::empty();
+    static STARTING: PerProcess<Mutex<()>> = PerProcess::empty();
     // Nothing is lost by a panic inside.
-    let _starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    let starting = STARTING.get_or_init(Mutex::default);
+    let _starting = starting.lock().unwrap_or_else(PoisonError::into_inner);
     match RUNTIME.get() {
         Some(runtime) => Ok(runtime),
         None => {

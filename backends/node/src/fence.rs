@@ -1,6 +1,10 @@
 //! A fence in all threads of the process, by an interrupt to the processors that run one: `membarrier(2)` of Linux,
 //! `FlushProcessWriteBuffers` of Windows. Other systems have full fences on both sides.
 
+#[cfg(target_os = "linux")]
+use crate::process::generation;
+#[cfg(target_os = "linux")]
+use std::sync::atomic::{AtomicU64, Ordering};
 #[cfg(feature = "loopback")]
 use tautline_core::port::Fence;
 #[cfg(not(any(target_os = "linux", windows)))]
@@ -27,13 +31,26 @@ pub(crate) fn heavy() -> bool {
     prepare() && membarrier(PRIVATE_EXPEDITED)
 }
 
-/// Prepares for the first [`heavy`]; returns whether the system can. Quick as long as the process has one thread. After that
-/// it takes milliseconds (5 with two processors), since the kernel waits for all of them: workers that wait for it are missing
+/// Prepares for the first [`heavy`] of this process; returns whether the system can. Quick as long as the process has one thread. After
+/// that it takes milliseconds (5 with two processors), since the kernel waits for all of them: workers that wait for it are missing
 /// meanwhile.
+///
+/// Without a lock: in the child of `fork` one would stay locked that another thread held.
 #[cfg(target_os = "linux")]
 pub(crate) fn prepare() -> bool {
-    static REGISTERED: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-    *REGISTERED.get_or_init(|| membarrier(REGISTER_PRIVATE_EXPEDITED))
+    /// Twice the generation of the process that was registered last, plus 1 if it was refused; 0: none was.
+    static REGISTERED: AtomicU64 = AtomicU64::new(0);
+    let here = 2 * (generation() + 1);
+    // ORDERING: Relaxed: the kernel knows by itself; threads that register it twice get the same answer.
+    match REGISTERED.load(Ordering::Relaxed) {
+        known if known & !1 == here => known == here,
+        _ => {
+            let is_registered = membarrier(REGISTER_PRIVATE_EXPEDITED);
+            // ORDERING: Relaxed: as above.
+            REGISTERED.store(here | u64::from(!is_registered), Ordering::Relaxed);
+            is_registered
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -7,6 +7,7 @@ pub mod machine;
 mod park;
 mod phaser;
 pub mod pool;
+pub mod process;
 
 #[cfg(feature = "loopback")]
 pub use loopback::Loopback;

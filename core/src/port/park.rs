@@ -43,6 +43,11 @@ pub trait Park: Unpark {
         false
     }
 
+    /// Called by a worker before it waits for other workers or takes their tasks. If their threads no longer exist, as in the child
+    /// of `fork`, it must not return, since such a wait would have no end. Provided: they do exist.
+    #[inline]
+    fn assert_peers(&self) {}
+
     /// Returns a number that each [`unpark`](Unpark::unpark) may change, and that no other event changes; a hint. Provided: 0.
     fn unparks(&self) -> u64 {
         0
@@ -93,6 +98,11 @@ impl<P: Park + ?Sized> Park for &P {
     #[inline(always)]
     fn park_in_wait(&self, worker: WorkerId) -> bool {
         (**self).park_in_wait(worker)
+    }
+
+    #[inline(always)]
+    fn assert_peers(&self) {
+        (**self).assert_peers();
     }
 
     fn unparks(&self) -> u64 {

@@ -8,7 +8,7 @@
 //! The claim of a process to processor n is an abstract Unix socket named `tautline-cpu-n`, which receives nothing: a name has one
 //! owner, whichever user that is, and the kernel frees it when the process ends, however it does. A claim costs a file
 //! descriptor for each processor. A process that shares a processor on request has no name for it, also once the other
-//! process has ended. Only processes of one network namespace see each
+//! process has ended. The child of `fork` holds the names of its parent with it. Only processes of one network namespace see each
 //! other's claims: where this process has another one than the system, as in a container, programs beside it may be pinned to the
 //! same processors unnoticed, so workers are not pinned there by default. On other systems than Linux no other processes see them.
 #![forbid(unsafe_code)]
@@ -19,7 +19,9 @@ use crate::choice::{Choice, Source};
 use crate::explain::PINNED;
 use crate::order::distinct;
 use crate::plan::Plan;
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+use tautline_node::process::without_forks;
 
 /// The processors claimed by this process.
 static CLAIMED: Registry = Registry::new("tautline-cpu");
@@ -39,7 +41,7 @@ pub(crate) struct Claim {
 impl Claim {
     /// Claims the processors of a runtime's workers, and warns once if another runtime of this process has some of them.
     pub(crate) fn new(cpus: &[usize]) -> Self {
-        static ONCE: Once = Once::new();
+        static ONCE: AtomicBool = AtomicBool::new(false);
         let claim = Self::of(cpus, &CLAIMED);
         if let Some(line) = claim.shared().filter(|_| claim.is_shared_here) {
             warn(&ONCE, &line);
@@ -186,43 +188,46 @@ impl Registry {
 
     /// Returns whether a runtime of this process has the processor.
     fn has(&self, cpu: usize) -> bool {
-        find(&self.claimed(), cpu).is_ok()
+        self.with(|claimed| find(claimed, cpu).is_ok())
     }
 
     /// Claims a processor for a runtime. Returns false if another one has it too.
     fn claim(&self, cpu: usize) -> bool {
-        let mut claimed = self.claimed();
-        let at = match find(&claimed, cpu) {
-            Ok(at) => {
-                claimed[at].runtimes += 1;
-                return false;
-            }
-            Err(at) => at,
-        };
-        let lock = lock::acquire(&format!("{}-{cpu}", self.prefix));
-        let is_free = lock.is_ok();
-        let claim = Claimed {
-            cpu,
-            runtimes: 1,
-            _lock: lock.unwrap_or(None),
-        };
-        claimed.insert(at, claim);
-        is_free
+        self.with(|claimed| {
+            let at = match find(claimed, cpu) {
+                Ok(at) => {
+                    claimed[at].runtimes += 1;
+                    return false;
+                }
+                Err(at) => at,
+            };
+            let lock = lock::acquire(&format!("{}-{cpu}", self.prefix));
+            let is_free = lock.is_ok();
+            let claim = Claimed {
+                cpu,
+                runtimes: 1,
+                _lock: lock.unwrap_or(None),
+            };
+            claimed.insert(at, claim);
+            is_free
+        })
     }
 
     fn release(&self, cpus: &[usize]) {
-        let mut claimed = self.claimed();
-        for &cpu in cpus {
-            if let Ok(at) = find(&claimed, cpu) {
-                claimed[at].runtimes -= 1;
+        self.with(|claimed| {
+            for &cpu in cpus {
+                if let Ok(at) = find(claimed, cpu) {
+                    claimed[at].runtimes -= 1;
+                }
             }
-        }
-        claimed.retain(|claim| claim.runtimes > 0);
+            claimed.retain(|claim| claim.runtimes > 0);
+        });
     }
 
-    fn claimed(&self) -> MutexGuard<'_, Vec<Claimed>> {
+    /// Calls `act` with the claims, which no child of `fork` finds locked.
+    fn with<R>(&self, act: impl FnOnce(&mut Vec<Claimed>) -> R) -> R {
         // Nothing panics while it is locked.
-        self.claimed.lock().unwrap_or_else(PoisonError::into_inner)
+        without_forks(|| act(&mut self.claimed.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 }
 

@@ -32,7 +32,7 @@ pub use share::{divided, in_order};
 
 use crate::order::distinct;
 use crate::{Error, Result, environment, messages};
-use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tautline_node::Machine;
 use tautline_node::machine::Cpu;
 
@@ -146,7 +146,7 @@ impl Pinning {
     /// ```
     pub fn from_openmp(machine: &Machine) -> Self {
         let (pinning, warning) = openmp(machine, variable);
-        static ONCE: Once = Once::new();
+        static ONCE: AtomicBool = AtomicBool::new(false);
         if let Some(line) = warning {
             warn(&ONCE, &line);
         }
@@ -324,7 +324,7 @@ impl Pinning {
     /// Reports [`surprise`](Self::surprise) on stderr, once in the life of the process, unless
     /// `TAUTLINE_WARN` is `0`.
     pub(crate) fn warn(&self, workers: usize, pinned: bool) {
-        static ONCE: Once = Once::new();
+        static ONCE: AtomicBool = AtomicBool::new(false);
         if let Some(line) = self.surprise(workers, pinned) {
             warn(&ONCE, &line);
         }
@@ -375,15 +375,17 @@ fn openmp(
     }
 }
 
-fn warn(once: &Once, line: &str) {
+/// Not by `std::sync::Once`, in which the child of `fork` could wait for a thread of its parent.
+fn warn(was_warned: &AtomicBool, line: &str) {
     if std::env::var(WARN_VARIABLE).is_ok_and(|value| value == "0") {
         return;
     }
-    once.call_once(|| {
+    // ORDERING: Relaxed: it publishes nothing.
+    if !was_warned.swap(true, Ordering::Relaxed) {
         messages::send(&format!(
             "tautline: {line}; {WARN_VARIABLE}=0 silences this"
         ));
-    });
+    }
 }
 
 fn refuse<T>(setting: &'static str, value: impl ToString, allowed: String) -> Result<T> {

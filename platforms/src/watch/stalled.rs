@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tautline_core::watch::Stall;
 use tautline_node::pool::{StallWatch, Stalling};
+use tautline_node::process::PerProcess;
 
 /// The variable that sets what happens where nothing can go on.
 pub const STALLED_VARIABLE: &str = "TAUTLINE_STALLED";
@@ -56,11 +57,12 @@ pub(crate) trait Awaiting: Send + Sync {
     fn is_awaiting(&self) -> bool;
 }
 
-static AWAITING: Mutex<Vec<Weak<dyn Awaiting>>> = Mutex::new(Vec::new());
+static AWAITING: PerProcess<Mutex<Vec<Weak<dyn Awaiting>>>> = PerProcess::empty();
 
 fn awaiting() -> MutexGuard<'static, Vec<Weak<dyn Awaiting>>> {
+    let awaiting = AWAITING.get_or_init(Mutex::default);
     // It is consistent between any two statements that change it.
-    AWAITING.lock().unwrap_or_else(PoisonError::into_inner)
+    awaiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Has `source` asked before a standstill is reported.

@@ -9,19 +9,15 @@ mod pieces;
 mod port;
 mod stack;
 mod thread;
+mod workers;
 
 pub use port::Node;
 pub use thread::{Hook, Thread};
 
-use crate::fence;
-use crate::machine::pin;
-use annex::{Annexes, Body};
-use gate::Gate;
+use crate::process::PerProcess;
 use std::fmt;
-use std::hint::black_box;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 use std::time::Duration;
 use tautline_core::WorkerId;
 use tautline_core::glb;
@@ -30,9 +26,7 @@ use tautline_core::lifeline::Crew;
 use tautline_core::phaser;
 use tautline_core::task::{Cx, Outside, Pool};
 use tautline_core::watch::{Passage, Stall, State};
-
-/// The number of stacks whose memory the workers leave to the program where the system limits its addresses.
-const ROOM_STACKS: usize = 4;
+use workers::Workers;
 
 /// The least and the most seats for threads from outside that enter the pool at the same time. Searching workers inspect all
 /// seats, hence few.
@@ -199,16 +193,13 @@ impl Plan {
 ///
 /// A thread that calls [`run`](Self::run) is a worker until its task has ended; further threads make up the number of
 /// workers. Dropping it ends the threads.
+///
+/// The child of `fork` has none of these threads. Its first call there starts others, in a pool of its own: not pinned and not
+/// watched, without the tasks of its parent.
 pub struct Threads {
-    pool: Arc<Pool<Node>>,
-    /// The number of seats for callers.
-    callers: usize,
-    cpus: Vec<usize>,
-    thread: Thread,
-    /// The started workers, in order; the first is worker `callers`.
-    started: Mutex<Vec<JoinHandle<()>>>,
-    /// For callers that find no seat.
-    annexes: Annexes,
+    workers: PerProcess<Workers>,
+    /// The settings in the child of `fork`.
+    in_child: Plan,
 }
 
 impl Threads {
@@ -216,60 +207,46 @@ impl Threads {
     ///
     /// If the system refuses a thread, there are fewer workers: see [`workers`](Self::workers).
     pub fn start(plan: &Plan) -> Self {
-        // Before there are threads. Where it cannot, tasks are published by their owners alone.
-        _ = fence::prepare();
-        let in_tree = plan.tree.workers();
-        let callers = plan.callers();
-        // Callers are at the leaf of the first worker.
-        let stands = |seat: usize| (seat + 1).saturating_sub(callers) as u32 % in_tree;
-        let stands: Vec<u32> = (0..plan.seats()).map(stands).collect();
-        let node = Node::new(stands.len(), plan.watcher.clone());
-        let node = node
-            .with_stalls(plan.stalls.clone())
-            .with_idle(plan.idle.clone());
-        let pool = Pool::on(node, plan.tree.clone(), stands, plan.outside);
-        let pool = pool.with_phasers(plan.phasers);
-        let pool = pool.with_balancing(plan.balancing);
-        let threads = Self {
-            pool: Arc::new(pool),
-            callers,
-            cpus: plan.cpus.clone(),
-            thread: plan.thread.clone(),
-            started: Mutex::default(),
-            annexes: Annexes::new(plan.outside),
-        };
-        // `workers` reports a refusal.
-        _ = threads.set_workers(plan.workers);
-        threads
+        Self {
+            workers: PerProcess::new(Workers::start(plan)),
+            in_child: Plan {
+                cpus: Vec::new(),
+                watcher: None,
+                idle: None,
+                ..plan.clone()
+            },
+        }
+    }
+
+    /// The workers of this process.
+    fn here(&self) -> &Workers {
+        self.workers.get_or_init(|| Workers::start(&self.in_child))
     }
 
     /// The number of seats for threads that call [`run`](Self::run). The other seats are those of the
     /// threads that were started.
     pub fn callers(&self) -> usize {
-        self.callers
+        self.in_child.callers()
     }
 
     /// The pool.
     pub fn pool(&self) -> &Pool<Node> {
-        &self.pool
+        self.here().pool()
     }
 
     /// The pool, to be kept by a thread that inspects it.
     pub fn shared(&self) -> &Arc<Pool<Node>> {
-        &self.pool
+        self.here().pool()
     }
 
     /// How many workers there are, one caller included.
     pub fn workers(&self) -> usize {
-        let started = self.started().len();
-        (self.pool.wanted() + 1)
-            .saturating_sub(self.callers)
-            .min(started + 1)
+        self.here().count()
     }
 
     /// Returns the largest number of workers.
     pub fn most(&self) -> usize {
-        self.pool.seats() + 1 - self.callers
+        self.in_child.most_workers()
     }
 
     /// Sets the number of workers, one caller included, at least 1 and at most the limit of the plan.
@@ -278,62 +255,7 @@ impl Threads {
     /// # Errors
     /// The system refused a thread: there are as many workers as it allowed, or half as many if addresses are short.
     pub fn set_workers(&self, workers: usize) -> io::Result<()> {
-        let extra = workers.clamp(1, self.most()) - 1;
-        let mut started = self.started();
-        let outcome = if started.len() < extra {
-            self.start_more(&mut started, extra)
-        } else {
-            Ok(())
-        };
-        self.pool.want(self.callers + extra.min(started.len()));
-        outcome
-    }
-
-    /// Starts threads until there are `extra`, or as many as the system allows.
-    ///
-    /// If it refuses one for lack of addresses, new ones end until half of the threads that fit remain: a thread also needs
-    /// the heap that the allocator makes for it, which is as large as a stack with the GNU C library.
-    fn start_more(&self, started: &mut Vec<JoinHandle<()>>, extra: usize) -> io::Result<()> {
-        let (gate, old) = (Arc::new(Gate::default()), started.len());
-        // Untouched, so it takes addresses only.
-        let room = addresses(ROOM_STACKS * self.thread.stack_bytes);
-        let mut outcome = Ok(());
-        while started.len() < extra && outcome.is_ok() {
-            let thread = self.start_one(started.len(), &gate);
-            outcome = thread.map(|thread| started.push(thread));
-        }
-        let is_cramped = outcome.is_err() && addresses(self.thread.stack_bytes).is_none();
-        let admitted = match is_cramped {
-            true => old.max(started.len() / 2),
-            false => started.len(),
-        };
-        gate.open(admitted);
-        for thread in started.drain(admitted..) {
-            thread.join().expect("it ends at the gate");
-        }
-        drop(room);
-        outcome
-    }
-
-    fn start_one(&self, extra: usize, gate: &Arc<Gate>) -> io::Result<JoinHandle<()>> {
-        let worker = WorkerId((self.callers + extra) as u32);
-        let cpus = &self.cpus;
-        // The caller has the first processor.
-        let cpu = (!cpus.is_empty()).then(|| cpus[(extra + 1) % cpus.len()]);
-        let (pool, gate) = (Arc::clone(&self.pool), Arc::clone(gate));
-        let settings = self.thread.clone();
-        let body = move || {
-            if !gate.pass(extra) {
-                return;
-            }
-            drop(gate);
-            cpu.into_iter().for_each(|cpu| _ = pin(cpu));
-            settings.hooked(|| {
-                let attended = pool.with_seat(worker, |seat| seat.attend());
-                attended.expect("one thread a seat");
-            });
-        };
-        self.thread.spawn(extra + 1, body)
+        self.here().set_count(workers)
     }
 
     /// Runs `body` as a task on the calling thread, which is a worker meanwhile, and returns when it and all tasks
@@ -346,35 +268,9 @@ impl Threads {
     /// With the first panic of `body` or of a task.
     pub fn run<'e, R>(&self, body: impl for<'s> FnOnce(&mut Cx<'s, 'e, Node>) -> R) -> R {
         let (mut body, mut result) = (Some(body), None);
-        self.run_once(&mut |cx| result = body.take().map(|body| body(cx)));
+        self.here()
+            .run(&mut |cx| result = body.take().map(|body| body(cx)));
         result.expect("the body is called once")
-    }
-
-    /// As [`run`](Self::run), for bodies of any type, so that programs do not compile it for each.
-    fn run_once<'e>(&self, body: Body<'_, 'e>) {
-        if self.pool.run_inside(&mut *body).is_ok() || self.annexes.run_inside(&mut *body) {
-            return;
-        }
-        for seat in (0..self.callers).map(|seat| WorkerId(seat as u32)) {
-            let run = self.pool.with_seat(seat, |seat| seat.run(&mut *body));
-            if run.is_some() {
-                return;
-            }
-        }
-        self.annexes.run(&self.pool, body);
-    }
-
-    fn started(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
-        self.started.lock().expect("held only to start")
-    }
-}
-
-impl Drop for Threads {
-    fn drop(&mut self) {
-        self.pool.close();
-        for thread in self.started().drain(..) {
-            thread.join().expect("panics are caught inside");
-        }
     }
 }
 
@@ -384,11 +280,4 @@ impl fmt::Debug for Threads {
             .field("workers", &self.workers())
             .finish()
     }
-}
-
-/// Reserves `bytes` of addresses until it is dropped, if the system has them.
-fn addresses(bytes: usize) -> Option<Vec<u8>> {
-    let mut room = Vec::new();
-    let reserved = room.try_reserve_exact(bytes).is_ok();
-    reserved.then(|| black_box(room))
 }

@@ -2,7 +2,8 @@
 
 use super::{Idle, StallWatch, Stalling, Watched, Watcher};
 use crate::fence;
-use crate::park::{self, Parker};
+use crate::park::{self, Parker, SPIN_TURNS};
+use crate::process::{abandon, generation};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
@@ -51,6 +52,8 @@ pub struct Node {
     limits_ns: Box<[AtomicU64]>,
     /// Whether a standstill was reported, after which none is.
     has_reported: AtomicBool,
+    /// The process of its workers.
+    generation: u64,
 }
 
 impl Node {
@@ -67,6 +70,7 @@ impl Node {
             idle: None,
             limits_ns: (0..workers).map(|_| AtomicU64::new(0)).collect(),
             has_reported: AtomicBool::new(false),
+            generation: generation(),
         }
     }
 
@@ -141,6 +145,9 @@ unsafe impl Fence for Node {
 
 impl Relax for Node {
     fn relax(&self, turn: u32) {
+        if turn >= SPIN_TURNS {
+            self.assert_peers();
+        }
         park::relax(turn);
     }
 }
@@ -152,7 +159,15 @@ impl Unpark for Node {
 }
 
 impl Park for Node {
+    #[inline]
+    fn assert_peers(&self) {
+        if self.generation != generation() {
+            abandon();
+        }
+    }
+
     fn park(&self, worker: WorkerId) {
+        self.assert_peers();
         self.leave();
         self.parkers[worker.index()].sleep();
     }
@@ -165,6 +180,7 @@ impl Park for Node {
                 false
             }
             limit => {
+                self.assert_peers();
                 self.leave();
                 self.parkers[worker.index()].sleep_at_most(Duration::from_nanos(limit))
             }

@@ -312,6 +312,7 @@ impl<P: Host> Worker<P> {
     /// Takes another worker's task, the nearest first, or an injected one.
     fn steal(&self) -> Option<(Task<P>, WorkerId)> {
         let pool = self.pool();
+        pool.port().assert_peers();
         for victim in pool.victims(self.id, &self.start) {
             let from = pool.worker(victim);
             loop {
