@@ -174,6 +174,21 @@ impl<T: fmt::Debug> fmt::Debug for PerProcess<T> {
     }
 }
 
+/// What a thread does for the child that it forks.
+pub(crate) struct ForChild {
+    /// Called before the fork; without forks, which it must not request again.
+    pub(crate) prepare: fn() -> Vec<usize>,
+    /// Called in the child with the result, if that is not empty. Must only call the system.
+    pub(crate) act: fn(&[usize]),
+}
+
+static FOR_CHILD: OnceLock<ForChild> = OnceLock::new();
+
+/// Has threads do that for their children from now on. Called without forks, always with the same.
+pub(crate) fn do_for_children(act: ForChild) {
+    _ = FOR_CHILD.set(act);
+}
+
 /// Ends this process, since a task of it would wait for tasks that threads of its parent have.
 pub(crate) fn abandon() -> ! {
     let process = std::process::id();
@@ -187,14 +202,21 @@ pub(crate) fn abandon() -> ! {
 
 #[cfg(unix)]
 mod handlers {
-    use super::{FORKS, GENERATION, Ordering, PoisonError};
+    use super::{FOR_CHILD, FORKS, GENERATION, Ordering, PoisonError};
     use std::cell::RefCell;
-    use std::mem::ManuallyDrop;
+    use std::mem::{self, ManuallyDrop};
     use std::sync::MutexGuard;
 
+    /// What a thread that forks has between `prepare` and the handlers after the fork.
+    struct Held {
+        _forks: MutexGuard<'static, ()>,
+        /// By [`ForChild`].
+        prepared: Vec<usize>,
+    }
+
     thread_local! {
-        /// `FORKS`, between `prepare` and the handlers after the fork. Has no destructor, so that destructors of other values may fork.
-        static HELD: ManuallyDrop<RefCell<Option<MutexGuard<'static, ()>>>> =
+        /// Has no destructor, so that destructors of other values may fork.
+        static HELD: ManuallyDrop<RefCell<Option<Held>>> =
             const { ManuallyDrop::new(RefCell::new(None)) };
     }
 
@@ -209,7 +231,9 @@ mod handlers {
             // Registered twice, it is called twice.
             let mut held = held.borrow_mut();
             if held.is_none() {
-                *held = Some(FORKS.lock().unwrap_or_else(PoisonError::into_inner));
+                let _forks = FORKS.lock().unwrap_or_else(PoisonError::into_inner);
+                let prepared = FOR_CHILD.get().map_or_else(Vec::new, |it| (it.prepare)());
+                *held = Some(Held { _forks, prepared });
             }
         });
     }
@@ -222,7 +246,13 @@ mod handlers {
     unsafe extern "C" fn in_child() {
         // ORDERING: Relaxed: this is the only thread.
         GENERATION.fetch_add(1, Ordering::Relaxed);
-        HELD.with(|held| drop(held.take()));
+        let Some(Held { _forks, prepared }) = HELD.with(|held| held.take()) else {
+            return;
+        };
+        if let Some(for_child) = FOR_CHILD.get().filter(|_| !prepared.is_empty()) {
+            (for_child.act)(&prepared);
+        }
+        mem::forget(prepared);
     }
 
     /// Writes to standard error without its lock, which a thread of the parent may hold.

@@ -5,6 +5,11 @@
 //! `sockets(1)`, `{0:4},{8:4}`). Otherwise `OMP_PLACES` does, unless `OMP_PROC_BIND` is `false`. The mask
 //! that a launcher set is never widened, and no more processors are used by default than the control group grants.
 //!
+//! The n-th worker is the n-th thread that the runtime starts, from the second on: the first worker is whichever thread calls
+//! [`run`](crate::Runtime::run), a thread of the program, which is not pinned. Linux passes the mask of a pinned worker on to the threads
+//! and processes that a task starts. Machines that are discovered there, and runtimes, have the processors of the process all the same;
+//! for other libraries' pools and for programs there is [`unpinned`].
+//!
 //! A runtime that is not requested to pin its workers does so only while no other runtime, of this process or another, has workers
 //! pinned to one of its processors: two programs with one worker each would both run on the first processor. Nor does it where the
 //! control group grants less time than the allowed processors have, which is the sign of a machine with other programs, nor in
@@ -23,12 +28,14 @@ mod claim;
 mod list;
 mod refusal;
 mod share;
+mod unpinned;
 
 pub(crate) use claim::Claim;
 pub(crate) use list::ordered;
 pub use list::{ListError, Part, PlaceList};
 pub(crate) use refusal::Refusal;
 pub use share::{divided, in_order};
+pub use unpinned::unpinned;
 
 use crate::order::distinct;
 use crate::{Error, Result, environment, messages};

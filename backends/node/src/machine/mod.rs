@@ -7,7 +7,8 @@ mod cgroup;
 mod mask;
 mod tree;
 
-pub use mask::{confine, pin};
+pub(crate) use mask::pin_worker;
+pub use mask::{confine, pin, unpinned};
 
 use std::path::Path;
 
@@ -77,7 +78,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Reads this machine, as the calling thread may use it.
+    /// Reads this machine, as the calling thread may use it: on a pinned worker, as it may use it [unpinned].
     pub fn discover() -> Self {
         Self::read(Path::new("/"), &mask::allowed())
     }

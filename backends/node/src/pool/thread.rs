@@ -1,5 +1,6 @@
 //! How the threads of a pool are started.
 
+use crate::machine::unpinned;
 use std::fmt::{self, Display};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,7 +32,7 @@ impl Default for Thread {
 }
 
 impl Thread {
-    /// Starts a thread whose name ends with `last`.
+    /// Starts a thread whose name ends with `last`, [unpinned] also if a pinned worker starts it.
     ///
     /// # Errors
     /// The system refuses it.
@@ -43,7 +44,7 @@ impl Thread {
         let named = Builder::new().name(format!("{}-{last}", self.name));
         // One type, so that the start of a thread is compiled once.
         let work: Box<dyn FnOnce() + Send> = Box::new(work);
-        named.stack_size(self.stack_bytes).spawn(work)
+        unpinned(|| named.stack_size(self.stack_bytes).spawn(work))
     }
 
     /// Calls `work`, which runs tasks, between the two hooks.

@@ -4,7 +4,7 @@ use super::annex::{Annexes, Body};
 use super::gate::Gate;
 use super::{Node, Plan, Thread};
 use crate::fence;
-use crate::machine::pin;
+use crate::machine::pin_worker;
 use std::hint::black_box;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -126,7 +126,7 @@ impl Workers {
                 return;
             }
             drop(gate);
-            cpu.into_iter().for_each(|cpu| _ = pin(cpu));
+            cpu.into_iter().for_each(|cpu| _ = pin_worker(cpu));
             settings.hooked(|| {
                 let attended = pool.with_seat(worker, |seat| seat.attend());
                 attended.expect("one thread a seat");
