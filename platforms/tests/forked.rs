@@ -9,11 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
+use tautline::comm::Tag;
 use tautline::glb::Reason;
 use tautline::messages;
 use tautline::prelude::*;
 use tautline::runtime::{Deadline, Failure};
 use tautline::watch::Observe;
+use tautline::world::{self, World};
 
 /// The arguments by which this program plays a role.
 const AS_ROLE: [&str; 5] = [
@@ -139,6 +141,7 @@ fn role() {
         "kept" => kept(),
         "observed" => observed(),
         "balanced" => balanced(),
+        "ranks" => ranks(),
         role => panic!("{role}"),
     }
 }
@@ -353,8 +356,14 @@ fn busy() {
                 drop(Runtime::builder().workers(2).build().expect("it starts"));
             }
         });
+        scope.spawn(|| {
+            while !is_over() {
+                messages::set_hook(|_| ());
+            }
+        });
         for _ in 0..20 {
             fork(|| {
+                messages::set_hook(|_| ());
                 assert_eq!(rt.run(|cx| fib(cx, 10)), 55);
                 assert_eq!(rt.spawn(|cx| fib(cx, 10)).join().expect("it ends"), 55);
                 use_deadline(rt);
@@ -437,4 +446,65 @@ fn balanced() {
 #[test]
 fn a_child_balances() {
     plays("balanced");
+}
+
+/// Whether `call` panics with one line, which states that a child is no rank.
+fn is_refused<T>(call: impl FnOnce() -> T) -> bool {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(call)) else {
+        return false;
+    };
+    let message = payload.downcast_ref::<String>().cloned();
+    let message = message.or(payload.downcast_ref::<&str>().map(ToString::to_string));
+    message.is_some_and(|line| line.lines().count() == 1 && line.contains("is no rank"))
+}
+
+/// A world of the parent, which the child refuses to use, and a world of the child's.
+fn ranks() {
+    let sums = world::loopback(2, |world| {
+        let (comm, other) = (world.comm(), world::Rank(1 - world.rank().0));
+        let mut received = Some(comm.irecv::<u32>(None, other, Tag(1)));
+        let mut awaited = Some(comm.irecv::<u32>(None, other, Tag(2)));
+        world.barrier()?;
+        fork(|| {
+            let (received, awaited) = (received.take().expect("one"), awaited.take());
+            assert!(is_refused(|| world.barrier()));
+            assert!(is_refused(|| world.all_reduce(1, |a, b| a + b)));
+            assert!(is_refused(|| world.waiting()));
+            assert!(is_refused(|| world.comm()));
+            assert!(is_refused(|| comm.send(&1, other, Tag(1))));
+            assert!(is_refused(|| comm.recv::<u32>(other, Tag(1))));
+            assert!(is_refused(|| comm.barrier(None).wait()));
+            assert!(is_refused(|| received.cancel()));
+            assert!(is_refused(|| received.wait()));
+            let rt = runtime(1);
+            let awaited = awaited.expect("one");
+            assert!(is_refused(|| rt.block_on(async |_: TaskCx| awaited.await)));
+            let glb = Glb::new().workers(1).pinned(false);
+            assert!(is_refused(|| glb.across(world).sum([20u32], climb)));
+            drop(comm.clone());
+            // SAFETY: the child ends next, without the destructor of `world`.
+            drop(unsafe { std::ptr::read(&raw const *world) });
+            let sums = world::loopback(2, |world: &World| world.all_reduce(1, |a, b| a + b));
+            assert!(sums.into_iter().all(|sum| sum.is_ok_and(|sum| sum == 2)));
+        });
+        // The child has not left for its parent.
+        comm.send(&3u32, other, Tag(1))?;
+        comm.send(&4u32, other, Tag(2))?;
+        let sum = [received.take(), awaited.take()].map(|it| it.expect("one").wait());
+        let [Ok(three), Ok(four)] = sum else {
+            panic!("{sum:?}");
+        };
+        world.all_reduce(three.value + four.value, |a, b| a + b)
+    });
+    assert_eq!(
+        sums.into_iter()
+            .collect::<tautline::Result<Vec<_>>>()
+            .expect("no rank is lost"),
+        [14, 14]
+    );
+}
+
+#[test]
+fn a_child_is_no_rank() {
+    plays("ranks");
 }

@@ -85,6 +85,12 @@ impl<T> Owned<T> {
         self.value.as_ref().filter(|_| self.is_here())
     }
 
+    /// Takes the value out, in its process. In another one it is leaked.
+    pub fn into_inner(mut self) -> Option<T> {
+        let is_here = self.is_here();
+        self.value.take_if(|_| is_here)
+    }
+
     /// Returns the value, in its process.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         let is_here = self.is_here();

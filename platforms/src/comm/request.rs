@@ -155,6 +155,7 @@ impl<T> Request<T> {
     where
         T: Send + Sync + 'static,
     {
+        shared.assert_rank();
         let cell = Arc::<Ddf<Ended<T>>>::default();
         let completion = Completion {
             cell: Arc::clone(&cell),
@@ -189,6 +190,7 @@ impl<T> Request<T> {
     /// nor on operations of all ranks.
     pub fn cancel(&self) {
         if let Some((endpoint, ticket)) = &self.task {
+            self.shared.assert_rank();
             let ignored = |_: Outcome| ();
             endpoint
                 .tasks()
@@ -223,6 +225,7 @@ impl<T> Request<T> {
     {
         let cell = &*self.cell;
         if !cell.is_full() {
+            self.shared.assert_rank();
             cx.scope(|cx| cx.spawn_when(cell, |_, _| ()));
         }
         self.into_ended()
@@ -249,6 +252,9 @@ impl<T: Send + Sync + 'static> IntoFuture for Request<T> {
     /// Waits for the end; the task occupies no worker meanwhile.
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
+            if !self.cell.is_full() {
+                self.shared.assert_rank();
+            }
             _ = self.cell.wait().await;
             self.into_ended()
         })
@@ -283,7 +289,11 @@ pub fn wait_any<T: Send + Sync>(requests: &mut Vec<Request<T>>) -> (usize, Ended
 
 /// Communicates until `is_over`, or until nothing has moved for a while.
 fn drive(shared: &Shared, is_over: impl Fn() -> bool) {
-    if is_over() || shared.is_dedicated() {
+    if is_over() {
+        return;
+    }
+    shared.assert_rank();
+    if shared.is_dedicated() {
         return;
     }
     let polling = match shared.packets {

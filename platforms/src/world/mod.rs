@@ -23,6 +23,7 @@ pub(crate) mod home;
 #[cfg(feature = "process")]
 mod join;
 mod lent;
+mod owned;
 mod pending;
 mod progress;
 #[cfg(feature = "mpi")]
@@ -30,6 +31,7 @@ mod share;
 mod waiting;
 
 pub(crate) use lent::Lent;
+use owned::RankOwned;
 pub use progress::Progress;
 use progress::carry;
 pub use tautline_core::Rank;
@@ -50,6 +52,7 @@ use std::{fmt, io};
 use tautline_core::comm::{Notifier, PacketLink};
 use tautline_core::port::Alone;
 use tautline_core::wire::{Error, Exchange};
+use tautline_node::process::Owned;
 use tautline_node::{Loopback, SpinThenYield};
 use waiting::Patience;
 pub use waiting::Waiting;
@@ -66,6 +69,8 @@ const FRAME: usize = 64;
 /// Workers send and receive while they compute, a thread of the world while none does. That one sleeps unless there is something to
 /// do, but polls about 20 times a second, over MPI about 250 times.
 ///
+/// A child of `fork` is no rank: calls over the world of its parent panic there, and a drop has no effect.
+///
 /// ```
 /// use tautline::world;
 ///
@@ -77,9 +82,9 @@ pub struct World {
     /// For idle workers, and for reports.
     lent: Lent,
     /// `None` at the only rank, for which nothing arrives.
-    thread: Option<JoinHandle<()>>,
+    thread: Option<Owned<JoinHandle<()>>>,
     /// Prints for which ranks this one waits.
-    _printer: Option<Printer>,
+    _printer: Option<Owned<Printer>>,
 }
 
 /// A link whose type is forgotten, so that a program is compiled once for all of them.
@@ -87,7 +92,7 @@ type AnyLink = Box<dyn Link + Send>;
 
 /// What a world shares with its thread.
 pub(crate) struct Shared {
-    pub(crate) exchange: Exchange<AnyLink>,
+    pub(crate) exchange: RankOwned<Exchange<AnyLink>>,
     /// The way of packets of communicators, if the link has one beside its parcels.
     pub(crate) packets: Option<Arc<dyn PacketLink>>,
     pub(crate) notifier: Arc<Notifier>,
@@ -100,7 +105,7 @@ pub(crate) struct Shared {
     /// Whether no other does.
     is_dedicated: AtomicBool,
     /// Shared, so that none is locked while a communication worker completes what a task waits for.
-    endpoints: RwLock<Arc<[Arc<Endpoint>]>>,
+    endpoints: RankOwned<RwLock<Arc<[Arc<Endpoint>]>>>,
     /// Counts what other threads than that of the world do instead of it.
     looks: AtomicUsize,
     /// Whether it is to do it again, at once.
@@ -112,7 +117,7 @@ pub(crate) struct Shared {
     /// Whether the program has panicked; set before `ends`.
     panicked: AtomicBool,
     tolerates_losses: AtomicBool,
-    patience: Patience,
+    patience: RankOwned<Patience>,
 }
 
 impl Shared {
@@ -129,17 +134,22 @@ impl Shared {
             body: limits.body.saturating_sub(FRAME),
             is_driven,
             is_dedicated: AtomicBool::new(false),
-            endpoints: RwLock::new(Arc::default()),
+            endpoints: RankOwned::new(RwLock::new(Arc::default())),
             looks: AtomicUsize::new(0),
             is_handed_over: AtomicBool::new(false),
             is_polled: AtomicBool::new(false),
             carrier: OnceLock::new(),
-            exchange: Exchange::within(limits, link, SpinThenYield::default()),
+            exchange: RankOwned::new(Exchange::within(limits, link, SpinThenYield::default())),
             ends: AtomicBool::new(false),
             panicked: AtomicBool::new(false),
             tolerates_losses: AtomicBool::new(false),
-            patience: Patience::default(),
+            patience: RankOwned::new(Patience::default()),
         })
+    }
+
+    /// Panics in the child of `fork`, where what it awaits does not happen.
+    pub(crate) fn assert_rank(&self) {
+        _ = self.exchange.here();
     }
 
     /// Enters the communication worker of a communicator.
@@ -403,8 +413,8 @@ impl World {
         Ok(Self {
             shared,
             lent,
-            thread: Some(thread),
-            _printer: printer.flatten(),
+            thread: Some(Owned::new(thread)),
+            _printer: printer.flatten().map(Owned::new),
         })
     }
 
@@ -532,8 +542,11 @@ impl World {
 
 impl Drop for World {
     /// Sends what waits, and leaves: the other ranks do not take this one for lost. During a panic, their calls end with an error
-    /// that reports it.
+    /// that reports it. In the child of `fork` it does nothing.
     fn drop(&mut self) {
+        if !self.shared.exchange.is_here() {
+            return;
+        }
         if thread::panicking() {
             // ORDERING: Relaxed: the Release below publishes it.
             self.shared.panicked.store(true, Ordering::Relaxed);
@@ -542,7 +555,7 @@ impl Drop for World {
         // ORDERING: Release, pairs with Acquire in carry; no mutant: it publishes `panicked` alone, and loom builds core alone.
         self.shared.ends.store(true, Ordering::Release);
         self.exchange().wake();
-        if let Some(thread) = self.thread.take() {
+        if let Some(thread) = self.thread.take().and_then(Owned::into_inner) {
             thread.thread().unpark();
             // A panic of that thread was reported by its hook; a second one here would abort the process.
             let _ = thread.join();
