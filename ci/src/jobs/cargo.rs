@@ -3,7 +3,9 @@
 use super::Verdict;
 use crate::shell::{cargo, quick_release, quiet, run, target_dir, test as run_tests};
 use crate::tree::Tree;
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 /// Whether `cargo WORD` exists; if not, what to install.
@@ -98,5 +100,48 @@ pub(super) fn bench_smoke(tree: &Tree, _: &[String]) -> Result<Verdict> {
         let program = format!("debug/examples/{table}{}", std::env::consts::EXE_SUFFIX);
         run(Command::new(target_dir(tree).join(program)).arg("--quick"))?;
     }
+    rendered(tree, &["tasks", "phasers", "shapes"])
+}
+
+/// Whether tables are what their programs, which have been built, render from the stored figures.
+fn rendered(tree: &Tree, tables: &[&str]) -> Result<Verdict> {
+    let (stored, folder) = (
+        tree.root.join("benches/figures"),
+        target_dir(tree).join("tables"),
+    );
+    let copies = folder.join("figures");
+    if copies.exists() {
+        fs::remove_dir_all(&copies)?;
+    }
+    copy_files(&stored, &copies)?;
+    for entry in fs::read_dir(&stored)? {
+        let entry = entry?;
+        if entry.path().is_dir() {
+            copy_files(&entry.path(), &copies.join(entry.file_name()))?;
+        }
+    }
+    for table in tables {
+        let program = format!("debug/examples/{table}{}", std::env::consts::EXE_SUFFIX);
+        let mut command = Command::new(target_dir(tree).join(program));
+        run(command.arg("--render").arg("--figures").arg(&copies))?;
+        let file = format!("{}.md", table.to_uppercase());
+        let [made, kept] = [&folder, &tree.root.join("benches")].map(|at| at.join(&file));
+        ensure!(
+            fs::read_to_string(made)? == fs::read_to_string(kept)?,
+            "benches/{file} is not what `--example {table} -- --render` makes of benches/figures, whose {table}.md has the notes"
+        );
+    }
     holds()
+}
+
+/// Copies the files of a folder, but not its folders, into another.
+fn copy_files(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        if entry.path().is_file() {
+            fs::copy(entry.path(), to.join(entry.file_name()))?;
+        }
+    }
+    Ok(())
 }

@@ -157,7 +157,7 @@ pub(crate) const JOBS: &[Job] = &[
     ),
     job(
         "bench-smoke",
-        "every benchmark runs once",
+        "every benchmark runs once; tables are what their figures render",
         cargo::bench_smoke,
     ),
     Job {
