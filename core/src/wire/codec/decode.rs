@@ -197,7 +197,7 @@ impl Elements<'_, '_> {
         is_left
     }
 
-    /// Returns how many more were announced, unless the bytes that are left cannot be so many.
+    /// Returns the number of values that were announced and not read yet, unless fewer bytes than that are left.
     fn credible(&self) -> Option<usize> {
         Some(self.left).filter(|left| *left <= self.decoder.bytes.len())
     }
