@@ -1,11 +1,15 @@
 //! The ring of records, on one thread and on two.
 
+use std::cell::RefCell;
 use std::hint::spin_loop;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::thread;
-use tautline_core::channel::{Garbled, Local, Memory, Receiver, Refused, Sender};
-use tautline_core::port::Fence;
+use tautline_core::Rank;
+use tautline_core::channel::{
+    Futex, Garbled, Local, Memory, Mesh, Receiver, Refused, Roster, Sender, Signal,
+};
+use tautline_core::port::{Fence, Link};
 
 /// Full fences on both sides, which every machine has.
 #[derive(Debug)]
@@ -243,4 +247,100 @@ fn two_threads() {
             assert_eq!(found, record(i, length(i)));
         }
     });
+}
+
+/// A word whose sleeps and wake-ups are recorded: a sleep with the word that it expects and the ticks.
+#[derive(Default)]
+struct Recorded {
+    word: AtomicU32,
+    calls: RefCell<Vec<Call>>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Call {
+    Sleep { is_expected: bool, ticks: u64 },
+    Wake,
+}
+
+impl Futex for &Recorded {
+    fn word(&self) -> &AtomicU32 {
+        &self.word
+    }
+
+    fn sleep(&self, expected: u32, ticks: u64) {
+        let is_expected = self.word.load(Relaxed) == expected;
+        self.calls
+            .borrow_mut()
+            .push(Call::Sleep { is_expected, ticks });
+        // Another thread gives the signal meanwhile.
+        Signal(*self).give();
+    }
+
+    fn wake(&self) {
+        self.calls.borrow_mut().push(Call::Wake);
+    }
+}
+
+/// Any word of a faulty peer counts as silent.
+#[test]
+fn a_signal_enters_the_system_only_if_a_thread_sleeps() {
+    let recorded = Recorded::default();
+    let calls = || recorded.calls.take();
+    let signal = Signal(&recorded);
+    for word in [0, 99, u32::MAX] {
+        recorded.word.store(word, Relaxed);
+        signal.give();
+        signal.give();
+        signal.wait(5);
+        assert_eq!(calls(), [], "it was given before");
+        recorded.word.store(word, Relaxed);
+        signal.wait(5);
+        let (is_expected, ticks) = (true, 5);
+        assert_eq!(calls(), [Call::Sleep { is_expected, ticks }, Call::Wake]);
+        signal.give_again();
+        assert_eq!(calls(), [Call::Wake]);
+        signal.wait(5);
+    }
+}
+
+/// Two ranks, of which the first may have left; nothing sleeps.
+#[derive(Default)]
+struct Present(AtomicBool);
+
+impl Roster for Present {
+    type Fence = FullFences;
+
+    fn fence(&self) -> &FullFences {
+        FENCE
+    }
+
+    fn is_gone(&self, rank: Rank) -> bool {
+        rank == Rank(0) && self.0.load(Relaxed)
+    }
+
+    fn leave(&self, rank: Rank) {
+        if rank == Rank(0) {
+            self.0.store(true, Relaxed);
+        }
+    }
+
+    fn ring(&self, _: Rank) {}
+
+    fn wait(&self, _: Rank, _: u64) {}
+}
+
+/// The signal of a rank that leaves may have ended a wait after which another thread used the link: the next wait must not begin.
+#[test]
+fn a_rank_that_has_left_is_noticed_before_a_wait() {
+    let roster = Arc::new(Present::default());
+    let rings = [(); 2].map(|()| Arc::new(Local::new(16)));
+    let ring = |from: Rank, _| Arc::clone(&rings[from.index()]);
+    let leaves = Mesh::new(Rank(0), 2, Arc::clone(&roster), ring);
+    let mut stays = Mesh::new(Rank(1), 2, roster, ring);
+    assert!(stays.arm());
+    drop(leaves);
+    assert!(!stays.arm(), "its loss was not reported yet");
+    let lost = stays.poll(&mut |_, _| ()).expect_err("a loss");
+    assert_eq!((lost.rank, lost.is_gone), (Rank(0), true));
+    assert!(stays.arm());
 }

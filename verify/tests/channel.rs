@@ -1,6 +1,9 @@
 //! Models of `tautline_core::channel`.
 #![cfg(tautline_loom)]
 
+#[path = "channel/ranks.rs"]
+mod ranks;
+
 use loom::cell::UnsafeCell;
 use loom::sync::Notify;
 use loom::thread;

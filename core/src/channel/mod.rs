@@ -14,7 +14,8 @@
 //! its mark, executes the heavy half of an asymmetric fence, and looks once more; the other side looks at the mark behind the
 //! light half, and remembers from which sleep it has woken the first. How it does so is the caller's business.
 //!
-//! With feature `alloc`, [`Mesh`] is a link of rings between all ranks of a program.
+//! With feature `alloc`, [`Mesh`] is a link of rings between all ranks of a program. On a machine with futexes, its ranks sleep by a
+//! [`Signal`] each.
 //!
 //! All words are atomics, and what a peer writes is read once and checked before it is used: what a faulty peer writes is at worst
 //! [`Garbled`], wrong bytes or a spurious wake-up, at whichever moment it writes.
@@ -38,6 +39,7 @@ mod mesh;
 mod parcel;
 mod receiver;
 mod sender;
+mod signal;
 
 #[cfg(feature = "alloc")]
 pub use mesh::{Mesh, Roster};
@@ -45,6 +47,7 @@ pub use mesh::{Mesh, Roster};
 pub use parcel::LONGEST;
 pub use receiver::Receiver;
 pub use sender::{Refused, Sender};
+pub use signal::{Futex, Signal};
 
 use crate::port::Fence;
 #[cfg(feature = "alloc")]

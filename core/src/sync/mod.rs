@@ -24,7 +24,7 @@ pub use permit::Permit;
 pub use probe::{Note, Probe, note};
 
 #[cfg(not(any(tautline_loom, tautline_shuttle)))]
-pub use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+pub use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 #[cfg(not(any(tautline_loom, tautline_shuttle, tautline_tsan)))]
 pub use core::sync::atomic::fence;
@@ -34,11 +34,12 @@ pub use fence::fence;
 
 #[cfg(tautline_shuttle)]
 pub use watched::{
-    Access, AtomicBool, AtomicPtr, AtomicUsize, Ordering, UnsafeCell, Watch, fence, point, watch,
+    Access, AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering, UnsafeCell, Watch, fence,
+    point, watch,
 };
 
 #[cfg(tautline_loom)]
-pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering, fence};
 
 /// An `AtomicPtr` that its owner frees as soon as its value permits: with loom, freeing it is a write.
 #[cfg(not(tautline_loom))]

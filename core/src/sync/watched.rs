@@ -159,6 +159,17 @@ impl AtomicBool {
     updates!(bool: swap fetch_or fetch_and);
 }
 
+/// As `core::sync::atomic::AtomicU32`.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct AtomicU32(atomic::AtomicU32);
+
+#[allow(missing_docs, reason = "as in core")]
+impl AtomicU32 {
+    accesses!(AtomicU32, u32);
+    updates!(u32: swap);
+}
+
 /// As `core::sync::atomic::AtomicUsize`.
 #[derive(Debug, Default)]
 #[repr(transparent)]

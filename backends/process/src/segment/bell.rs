@@ -1,40 +1,19 @@
-//! A sticky signal in shared memory, on which threads of any process sleep.
-//!
-//! # Words
-//! One word: [`SILENT`], [`RUNG`], or [`AWAITED`] while a thread sleeps. Other values, which a faulty peer may write, count as
-//! silent.
-//!
-//! # Orderings
-//! | id | release side | acquire side | what becomes visible | model |
-//! |---|---|---|---|---|
-//! | SB1 | `ring` and `ring_all` set the word | `wait` takes it | what the ringing process wrote before | none: the kernel takes part |
+//! The kernel's futexes, on which threads of any process sleep.
 
 use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
+use tautline_core::channel::Futex;
 
-const SILENT: u32 = 0;
-const RUNG: u32 = 1;
-const AWAITED: u32 = 2;
+/// A word that processes share.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shared<'a>(pub(super) &'a AtomicU32);
 
-/// Ends the present or the next wait for `bell`.
-pub(super) fn ring(bell: &AtomicU32) {
-    // ORDERING: Release, pairs with Acquire in wait (SB1); no mutant: no model runs processes.
-    if bell.swap(RUNG, Ordering::Release) == AWAITED {
-        wake(bell);
+impl Futex for Shared<'_> {
+    fn word(&self) -> &AtomicU32 {
+        self.0
     }
-}
 
-/// As [`ring`], also where a process was killed that had set the word but not woken the thread.
-pub(super) fn ring_again(bell: &AtomicU32) {
-    // ORDERING: Release, pairs with Acquire in wait (SB1); no mutant: as there.
-    bell.store(RUNG, Ordering::Release);
-    wake(bell);
-}
-
-/// Waits until `bell` was rung since the last wait, or `ns` nanoseconds are over; may return at any time.
-pub(super) fn wait(bell: &AtomicU32, ns: u64) {
-    // ORDERING: Acquire, pairs with Release in ring (SB1); no mutant: as there.
-    if bell.swap(AWAITED, Ordering::Acquire) != RUNG {
+    fn sleep(&self, expected: u32, ns: u64) {
         let limit = libc::timespec {
             tv_sec: libc::time_t::try_from(ns / 1_000_000_000).unwrap_or(libc::time_t::MAX),
             tv_nsec: (ns % 1_000_000_000) as libc::c_long,
@@ -44,51 +23,51 @@ pub(super) fn wait(bell: &AtomicU32, ns: u64) {
         unsafe {
             libc::syscall(
                 libc::SYS_futex,
-                bell.as_ptr(),
+                self.0.as_ptr(),
                 libc::FUTEX_WAIT,
-                AWAITED,
+                expected,
                 &raw const limit,
             );
         }
     }
-    // ORDERING: Acquire, pairs with Release in ring (SB1): it may have rung since; no mutant: as there.
-    bell.swap(SILENT, Ordering::Acquire);
-}
 
-fn wake(bell: &AtomicU32) {
-    let all = libc::c_int::MAX;
-    // SAFETY: the word is valid for as long as the reference; the kernel uses its address alone.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            bell.as_ptr(),
-            libc::FUTEX_WAKE,
-            all,
-            ptr::null::<u8>(),
-        );
+    fn wake(&self) {
+        let all = libc::c_int::MAX;
+        // SAFETY: the word is valid for as long as the reference; the kernel uses its address alone.
+        unsafe {
+            libc::syscall(
+                libc::SYS_futex,
+                self.0.as_ptr(),
+                libc::FUTEX_WAKE,
+                all,
+                ptr::null::<u8>(),
+            );
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::Shared;
     use std::fs;
-    use std::sync::Arc;
-    use std::sync::mpsc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::{Arc, mpsc};
     use std::thread;
     use std::time::Duration;
+    use tautline_core::channel::{Futex, Signal};
 
     const FOR_EVER: u64 = u64::MAX >> 8;
 
     #[test]
-    fn a_bell_is_sticky_and_rung_once() {
-        let bell = AtomicU32::new(SILENT);
-        ring(&bell);
-        ring(&bell);
-        wait(&bell, FOR_EVER);
-        assert_eq!(bell.load(Ordering::Relaxed), SILENT);
-        // Without a ring, the time ends it.
-        wait(&bell, 1_000_000);
+    fn a_signal_is_sticky_and_taken_once() {
+        let bell = AtomicU32::new(0);
+        let signal = Signal(Shared(&bell));
+        signal.give();
+        signal.give();
+        signal.wait(FOR_EVER);
+        assert_eq!(bell.load(Ordering::Relaxed), 0);
+        // Without a signal, the time ends it.
+        signal.wait(1_000_000);
     }
 
     /// Starts a thread that waits, and returns once it sleeps.
@@ -99,7 +78,7 @@ mod tests {
         thread::spawn(move || {
             // SAFETY: the call takes nothing.
             named.send(unsafe { libc::gettid() }).expect("awaited");
-            wait(&bell, FOR_EVER);
+            Signal(Shared(&bell)).wait(FOR_EVER);
             done.send(()).expect("awaited");
         });
         let thread = name.recv().expect("a thread");
@@ -120,21 +99,34 @@ mod tests {
 
     #[test]
     fn a_sleeping_thread_is_woken() {
-        let bell = Arc::new(AtomicU32::new(SILENT));
+        let bell = Arc::new(AtomicU32::new(0));
         let ended = asleep(&bell);
-        ring(&bell);
+        Signal(Shared(&bell)).give();
         ends(&ended);
     }
 
-    /// A process was killed between the two steps of a ring: others would not wake the thread, the launcher does.
+    /// The word, for a process that is killed before it has woken the thread.
+    struct Killed<'a>(&'a AtomicU32);
+
+    impl Futex for Killed<'_> {
+        fn word(&self) -> &AtomicU32 {
+            self.0
+        }
+
+        fn sleep(&self, _: u32, _: u64) {}
+
+        fn wake(&self) {}
+    }
+
+    /// A process was killed between the two steps of a signal: others would not wake the thread, the launcher does.
     #[test]
-    fn half_a_ring_is_completed() {
-        let bell = Arc::new(AtomicU32::new(SILENT));
+    fn half_a_signal_is_completed() {
+        let bell = Arc::new(AtomicU32::new(0));
         let ended = asleep(&bell);
-        bell.store(RUNG, Ordering::Relaxed);
-        ring(&bell);
+        Signal(Killed(&bell)).give();
+        Signal(Shared(&bell)).give();
         assert_eq!(ended.try_recv(), Err(mpsc::TryRecvError::Empty));
-        ring_again(&bell);
+        Signal(Shared(&bell)).give_again();
         ends(&ended);
     }
 
@@ -142,7 +134,7 @@ mod tests {
     fn any_other_word_counts_as_silent() {
         let bell = Arc::new(AtomicU32::new(99));
         let ended = asleep(&bell);
-        ring(&bell);
+        Signal(Shared(&bell)).give();
         ends(&ended);
     }
 }

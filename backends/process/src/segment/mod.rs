@@ -5,8 +5,8 @@
 //!
 //! # Words
 //! The head is written before the first rank starts. `state` of a rank: [`ABSENT`], then [`JOINED`] and [`LEFT`], written by that rank,
-//! then [`ENDED`], written by the launcher once the process has ended. Any other value counts as the end. The bells are those of
-//! `bell`, the rings have their own words.
+//! then [`ENDED`], written by the launcher once the process has ended. Any other value counts as the end. The bells are
+//! [`Signal`]s, the rings have their own words.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -21,6 +21,7 @@ pub(crate) use layout::Layout;
 
 use crate::Error;
 use crate::variables::{RANK_VARIABLE, SEGMENT_VARIABLE, Seat, refuse};
+use bell::Shared;
 use layout::{Head, WORD};
 use memmap2::{Advice, MmapOptions, MmapRaw};
 use std::fmt;
@@ -30,9 +31,9 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tautline_core::Rank;
-use tautline_core::channel::{Memory, Mesh, Roster};
+use tautline_core::channel::{Memory, Mesh, Roster, Signal};
 use tautline_core::port::{Bell, Fence, Link, Lost};
 
 const ABSENT: usize = 0;
@@ -128,10 +129,11 @@ impl Segment {
         &self.words(self.layout.state(rank), 1)[0]
     }
 
-    fn bell(&self, rank: Rank) -> &AtomicU32 {
+    fn bell(&self, rank: Rank) -> Signal<Shared<'_>> {
         let word: *const AtomicUsize = &self.words(self.layout.bell(rank), 1)[0];
         // SAFETY: the first half of a word that `words` has checked, and that is accessed as this half alone.
-        unsafe { &*word.cast() }
+        let word = unsafe { &*word.cast() };
+        Signal(Shared(word))
     }
 
     /// States that `process` is `rank`.
@@ -165,7 +167,7 @@ impl Segment {
         // no mutant: no model runs processes.
         let state = self.state(rank).swap(ENDED, Ordering::Release);
         for rank in (0..self.layout.ranks).map(Rank) {
-            bell::ring_again(self.bell(rank));
+            self.bell(rank).give_again();
         }
         state == LEFT
     }
@@ -237,11 +239,11 @@ impl Roster for Segment {
     }
 
     fn ring(&self, rank: Rank) {
-        bell::ring(self.bell(rank));
+        self.bell(rank).give();
     }
 
     fn wait(&self, rank: Rank, ticks: u64) {
-        bell::wait(self.bell(rank), ticks);
+        self.bell(rank).wait(ticks);
     }
 }
 
