@@ -2,6 +2,7 @@
 #![cfg(tautline_loom)]
 
 use loom::sync::Notify;
+use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use loom::thread;
 use std::sync::Arc;
 use tautline_core::port::{Bell, Link, Lost};
@@ -151,5 +152,28 @@ fn wire_attended() {
         attends.join().unwrap();
         waits.join().unwrap();
         assert_eq!(scene.received(), 1);
+    });
+}
+
+/// A thread is woken that waits while another one attends: what it was woken for is visible to it.
+#[test]
+fn wire_woken() {
+    Model::new("wire_woken").bound(3).floor(10).check(|| {
+        let scene = Scene::new();
+        let attendance = scene.exchange.attend();
+        let ends = Arc::new(AtomicBool::new(false));
+        let waits = {
+            let (scene, ends) = (scene.clone(), ends.clone());
+            thread::spawn(move || {
+                while !ends.load(Relaxed) {
+                    scene.exchange.wait(0).expect("one rank");
+                }
+            })
+        };
+        ends.store(true, Relaxed);
+        scene.exchange.wake();
+        // The attendant neither runs a turn nor retires before.
+        waits.join().unwrap();
+        drop(attendance);
     });
 }

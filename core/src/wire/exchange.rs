@@ -200,11 +200,9 @@ impl<L: Link> Exchange<L> {
         }
     }
 
-    /// Ends a [`wait`](Self::wait).
+    /// Ends the present or the next [`wait`](Self::wait), also while threads [attend](Self::attend).
     pub fn wake(&self) {
-        self.hub.announce();
-        // Also while threads attend, which spare other announcements the bell.
-        self.hub.wake();
+        self.hub.ring();
     }
 
     /// Returns the error of the ranks that have not opened the first channel that this rank has and some of them have not, as

@@ -108,6 +108,11 @@ impl Hub {
         }
     }
 
+    /// Ends the present or the next wait for the bell.
+    pub(super) fn ring(&self) {
+        self.bell.ring();
+    }
+
     /// Waits for the bell.
     pub(super) fn wait(&self, ticks: u64) {
         self.bell.wait(ticks);
