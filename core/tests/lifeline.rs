@@ -2,6 +2,8 @@
 
 #[path = "lifeline/bounds.rs"]
 mod bounds;
+#[path = "lifeline/mailbox.rs"]
+mod mailbox;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use tautline_core::lifeline::{

@@ -2,12 +2,14 @@
 //! (Finnerty 2022, V1 to V4).
 #![cfg(tautline_loom)]
 
+use loom::sync::Notify;
 use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use loom::thread;
 use std::sync::Arc;
+use std::task::{Wake, Waker};
 use tautline_core::WorkerId;
 use tautline_core::deque::Inbox;
-use tautline_core::lifeline::{Crew, Gate, Reserve, Traffic};
+use tautline_core::lifeline::{Crew, Gate, Mailbox, Reserve, Traffic};
 use tautline_core::sync::Permit;
 use tautline_verify::model::{Model, Turns};
 
@@ -278,4 +280,55 @@ fn gate_one_at_a_time() {
         assert_eq!(gate.release(), Some(WorkerId(u32::from(other))));
         assert_eq!(gate.release(), None);
     });
+}
+
+/// A task that sleeps.
+struct Sleeper(Notify);
+
+impl Wake for Sleeper {
+    fn wake(self: Arc<Self>) {
+        self.0.notify();
+    }
+}
+
+/// A message arrives while the last worker that attends retires: that worker takes it, or the task is woken, which takes it. One that
+/// is left is a deadlock, which loom reports.
+#[test]
+fn mailbox_retired() {
+    Model::new("mailbox_retired")
+        .bound(2)
+        .floor(3_900)
+        .check(|| {
+            let scene = Arc::new((Mailbox::default(), AtomicUsize::new(0)));
+            let take = |(mailbox, taken): &(Mailbox<u8>, AtomicUsize)| {
+                if let Some(message) = mailbox.pop(&WAIT) {
+                    assert_eq!(
+                        (message, taken.fetch_add(1, Relaxed)),
+                        (7, 0),
+                        "taken twice"
+                    );
+                    mailbox.wake(&WAIT);
+                }
+            };
+            scene.0.attend(&WAIT);
+            let sends = Arc::clone(&scene);
+            let sends = thread::spawn(move || sends.0.push(7, &WAIT));
+            let attends = Arc::clone(&scene);
+            let attends = thread::spawn(move || {
+                take(&attends);
+                attends.0.retire(&WAIT);
+            });
+            let sleeper = Arc::new(Sleeper(Notify::new()));
+            let waker = Waker::from(Arc::clone(&sleeper));
+            loop {
+                scene.0.register(&waker, &WAIT);
+                take(&scene);
+                if scene.1.load(Relaxed) == 1 {
+                    break;
+                }
+                sleeper.0.wait();
+            }
+            sends.join().unwrap();
+            attends.join().unwrap();
+        });
 }

@@ -7,6 +7,7 @@
 //! | [`Reserve`] | word | work set aside by the workers of a place, for each other and for other places |
 //! | [`Crew`] | word | which workers of a place are idle; whether a leaving one is the last |
 //! | [`Bound`] | word | the best solution known at a place, for branch and bound |
+//! | `Mailbox` | word | messages of other ranks, read by workers while they compute, and by a task otherwise |
 //! | [`Gate`] | word | at most one worker of a place yields so that messages are served |
 //!
 //! # Algorithm
@@ -27,6 +28,8 @@ mod crew;
 mod gate;
 mod graph;
 #[cfg(feature = "alloc")]
+mod mailbox;
+#[cfg(feature = "alloc")]
 mod place;
 mod reserve;
 
@@ -34,6 +37,8 @@ pub use bound::{AnyBound, Bound, Bounding, Key};
 pub use crew::Crew;
 pub use gate::Gate;
 pub use graph::{Graph, Neighbours};
+#[cfg(feature = "alloc")]
+pub use mailbox::Mailbox;
 #[cfg(feature = "alloc")]
 pub use place::{Actions, Event, Phase, Place};
 pub use reserve::{Reserve, Traffic};

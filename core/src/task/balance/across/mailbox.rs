@@ -1,11 +1,11 @@
-//! What has arrived for the places of this rank.
+//! Messages of other ranks for the places of this one, and their counts.
 
 use super::lending::Lending;
 use super::message::RankMessage;
 use crate::collective::Counts;
-use crate::deque::Inbox;
 use crate::glb::{Bag, Message};
 use crate::id::{PlaceId, Rank};
+use crate::lifeline;
 use crate::port::Spin;
 use crate::sync::{AtomicUsize, Lock, Ordering};
 use crate::wire::{Error, Garbled, Portable, Receiver, unpack};
@@ -18,7 +18,7 @@ pub(super) type Arrived<B> = (PlaceId, PlaceId, RankMessage<B>);
 
 /// Filled by the thread that uses the link, emptied by the tasks of the computation.
 pub(super) struct Mailbox<B: Bag + Portable + 'static> {
-    arrived: Inbox<Arrived<B>>,
+    arrived: lifeline::Mailbox<Arrived<B>>,
     /// Messages between places that were sent to other ranks, and those processed of other ranks.
     sent: AtomicUsize,
     processed: AtomicUsize,
@@ -27,36 +27,17 @@ pub(super) struct Mailbox<B: Bag + Portable + 'static> {
     failure: Lock<Option<Error>>,
     /// The losses of other ranks than the first, in order.
     losses: Lock<Vec<Error>>,
-    reader: Lock<Reader>,
-}
-
-/// The readers of a mailbox.
-#[derive(Debug, Default)]
-struct Reader {
-    /// The task that does so while no worker computes.
-    waker: Option<Waker>,
-    /// Workers that look into it while they compute.
-    attendants: usize,
-}
-
-impl Reader {
-    fn wake(&self) {
-        if let Some(waker) = &self.waker {
-            waker.wake_by_ref();
-        }
-    }
 }
 
 impl<B: Bag + Portable + 'static> Default for Mailbox<B> {
     fn default() -> Self {
         Self {
-            arrived: Inbox::new(),
+            arrived: lifeline::Mailbox::default(),
             sent: AtomicUsize::new(0),
             processed: AtomicUsize::new(0),
             lending: Lock::new(None),
             failure: Lock::new(None),
             losses: Lock::new(Vec::new()),
-            reader: Lock::new(Reader::default()),
         }
     }
 }
@@ -127,41 +108,27 @@ impl<B: Bag + Portable + 'static> Mailbox<B> {
         refused.into_iter().for_each(|request| self.push(request));
     }
 
-    /// Registers how to wake the task that empties it, before that task looks. Both this and `wake` take the lock: either the
-    /// task observes what the wake-up is for, or it is woken.
+    /// Registers how to wake the task that empties it, before that task looks.
     pub(super) fn register(&self, waker: &Waker) {
-        let mut reader = self.reader.lock(&Spin);
-        match &mut reader.waker {
-            Some(known) => known.clone_from(waker),
-            unknown => *unknown = Some(waker.clone()),
-        }
+        self.arrived.register(waker, &Spin);
     }
 
     /// Enters a worker that empties it while it computes.
     pub(super) fn attend(&self) {
-        self.reader.lock(&Spin).attendants += 1;
+        self.arrived.attend(&Spin);
     }
 
     /// Removes such a worker; the last one leaves the rest to the task.
     pub(super) fn retire(&self) {
-        let mut reader = self.reader.lock(&Spin);
-        reader.attendants -= 1;
-        if reader.attendants == 0 && !self.is_empty() {
-            reader.wake();
-        }
+        self.arrived.retire(&Spin);
     }
 
     pub(super) fn wake(&self) {
-        self.reader.lock(&Spin).wake();
+        self.arrived.wake(&Spin);
     }
 
-    /// Adds what has arrived. An attendant that does not observe it retires later than this takes the lock, and wakes the task.
     fn push(&self, arrived: Arrived<B>) {
         self.arrived.push(arrived, &Spin);
-        let reader = self.reader.lock(&Spin);
-        if reader.attendants == 0 {
-            reader.wake();
-        }
     }
 
     /// Whether nothing has arrived; a hint.
