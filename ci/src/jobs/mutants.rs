@@ -6,7 +6,7 @@
 use super::counted::passed;
 use super::models::{EXPLORE, test_command};
 use super::{Verdict, judge};
-use crate::shell::{quiet, target_dir};
+use crate::shell::{cargo, quiet, target_dir};
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -19,6 +19,8 @@ use std::time::Instant;
 use toml::{Table, Value};
 
 const TABLE: &str = "verify/mutants.toml";
+/// Seconds for a test that is no model, its compilation included.
+const LIMIT: &str = "900";
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mutant {
@@ -28,6 +30,8 @@ pub(super) struct Mutant {
     pub replace: String,
     pub model: String,
     pub filter: Option<String>,
+    /// The crate whose test `model` is, if that is no model.
+    pub package: Option<String>,
 }
 
 /// All that are recorded.
@@ -81,7 +85,8 @@ fn groups<'m>(chosen: &[&'m Mutant]) -> Vec<Vec<&'m Mutant>> {
     let mut groups: Vec<Vec<&Mutant>> = Vec::new();
     for m in chosen {
         let is_of = |group: &&mut Vec<&Mutant>| {
-            (&group[0].model, &group[0].filter) == (&m.model, &m.filter)
+            let first = group[0];
+            (&first.package, &first.model, &first.filter) == (&m.package, &m.model, &m.filter)
         };
         match groups.iter_mut().find(is_of) {
             Some(group) => group.push(m),
@@ -126,6 +131,7 @@ fn parse(text: &str) -> Result<Vec<Mutant>> {
             replace: must("replace")?,
             model: must("model")?,
             filter: field("filter"),
+            package: field("package"),
             name: name.clone(),
         };
         if out.iter().any(|m| m.name == name) {
@@ -177,8 +183,11 @@ fn write(tree: &Tree, path: &Path, content: &[u8]) -> Result<()> {
 }
 
 fn model(copy: &Tree, m: &Mutant, words: &[&str]) -> Command {
-    let mut command = test_command(copy, &m.model);
-    let folder = if m.model == EXPLORE { "plain" } else { "loom" };
+    let (mut command, folder) = match &m.package {
+        Some(package) => (ordinary_test(copy, package, &m.model), "tests"),
+        None if m.model == EXPLORE => (test_command(copy, EXPLORE), "plain"),
+        None => (test_command(copy, &m.model), "loom"),
+    };
     // Beside the copy: what the tree itself builds stays fresh.
     let target = copy.root.with_file_name(folder);
     // Compilation takes most of a mutant's time, and each mutant changes one line: with many units, few are compiled again.
@@ -187,6 +196,25 @@ fn model(copy: &Tree, m: &Mutant, words: &[&str]) -> Command {
     // The other processors have mutants of their own.
     command.env("CARGO_BUILD_JOBS", "1");
     command.args(words).env("CARGO_TARGET_DIR", target);
+    command
+}
+
+/// Runs a test of a crate, which a mutant may make endless: after a while it counts as failed.
+fn ordinary_test(copy: &Tree, package: &str, file: &str) -> Command {
+    // The library's feature `mpi` needs an installed library.
+    let features: &[&str] = match package {
+        "tautline" => &["--features", "full"],
+        _ => &["--all-features"],
+    };
+    let words = ["test", "-p", package, "--test", file];
+    let cargo = cargo(copy, words.iter().chain(features).copied());
+    let mut command = Command::new("timeout");
+    command.arg(LIMIT).arg(cargo.get_program());
+    command.args(cargo.get_args());
+    for (key, value) in cargo.get_envs() {
+        command.env(key, value.unwrap_or_default());
+    }
+    command.current_dir(&copy.root);
     command
 }
 
@@ -298,11 +326,12 @@ mod tests {
     fn mutants_with_one_model_and_filter_share_a_group() {
         let other = ONE.replace("\"a\"", "\"b\"");
         let third = ONE.replace("\"a\"", "\"c\"") + "filter = \"x\"\n";
-        let all = parse(&format!("{ONE}{third}{other}")).unwrap();
+        let fourth = ONE.replace("\"a\"", "\"d\"") + "package = \"p\"\n";
+        let all = parse(&format!("{ONE}{third}{other}{fourth}")).unwrap();
         let groups = groups(&all.iter().collect::<Vec<_>>());
         let names = groups.iter().map(|g| g.iter().map(|m| m.name.as_str()));
         let names: Vec<String> = names.map(Iterator::collect).collect();
-        assert_eq!(names, ["ab", "c"]);
+        assert_eq!(names, ["ab", "c", "d"]);
     }
 
     #[test]
