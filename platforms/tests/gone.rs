@@ -9,9 +9,20 @@ use std::thread;
 use std::time::Duration;
 use tautline::prelude::*;
 
+/// A fork of an unoptimised program takes more than 200 bytes: the stack of a thread that the standard library starts has 2 MiB.
+const DEPTH: u32 = 20_000;
+
 fn runtime() -> Runtime {
     let rt = Runtime::builder().workers(2).pinned(false).build();
     rt.expect("it starts")
+}
+
+/// Forks so deep that the stack of a thread does not suffice.
+fn deep(cx: &mut Cx, forks: u32) -> u32 {
+    match forks {
+        0 => 0,
+        _ => 1 + cx.join(|cx| deep(cx, forks - 1), |_| ()).0,
+    }
 }
 
 /// Calls of each kind; returns how many have succeeded.
@@ -25,6 +36,7 @@ fn use_all(rt: &Runtime) -> u32 {
         rt.spawn(|_| 5).join().ok() == Some(5),
         other.run(|_| rt.run(|cx| cx.join(|_| other.run(|_| 6), |_| 7))) == (6, 7),
         tautline::global().is_ok_and(|rt| rt.run(|_| true)),
+        rt.run(|cx| deep(cx, DEPTH)) == DEPTH,
         rt.glb()
             .sum(0..100u64, |n, _| n)
             .is_ok_and(|run| run.output == 4950),
@@ -64,7 +76,7 @@ fn destructors_of_thread_locals_use_runtimes() {
             SECOND.set(Some(second));
         };
         thread::spawn(body).join().expect("no panic");
-        assert_eq!(*ran.lock().expect("no panic"), [8, 8], "{uses}");
+        assert_eq!(*ran.lock().expect("no panic"), [9, 9], "{uses}");
     }
 }
 
@@ -79,7 +91,7 @@ fn destructors_of_a_workers_thread_locals_use_another_runtime() {
         .pinned(false)
         .on_thread_start(start);
     drop(rt.build().expect("it starts"));
-    assert_eq!(*ran.lock().expect("no panic"), [8, 8]);
+    assert_eq!(*ran.lock().expect("no panic"), [9, 9]);
 }
 
 extern "C" fn at_exit() {
@@ -97,7 +109,7 @@ fn exiting() {
         return;
     };
     if when == "used" {
-        assert_eq!(use_all(tautline::global().expect("it starts")), 8);
+        assert_eq!(use_all(tautline::global().expect("it starts")), 9);
     }
     FIRST.with(|_| ());
     // SAFETY: the function does not unwind, as none of its calls fails.
@@ -115,6 +127,6 @@ fn functions_at_exit_use_runtimes() {
         let output = output.expect("it starts");
         let printed = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{when}: {output:?}");
-        assert!(printed.contains("at exit: 8\n"), "{when}: {printed}");
+        assert!(printed.contains("at exit: 9\n"), "{when}: {printed}");
     }
 }
