@@ -4,7 +4,7 @@
 //! `latch`: see [`latch`](super::latch). `value`: written by the put that has the claim, before the latch is filled; read
 //! by threads that have observed a full latch (`latch.E1`).
 
-use super::latch::Latch;
+use super::latch::{Latch, Waiters};
 use crate::sync::UnsafeCell;
 use core::fmt;
 use core::mem::{self, MaybeUninit};
@@ -96,6 +96,26 @@ impl<T> Ddf<T> {
     /// # Panics
     /// If a waiter panics when it is released. The cell is full then, and the other waiters are released.
     pub fn put(&self, value: T) -> Result<(), AlreadyFull<T>> {
+        self.fill(value).map(|mut waiters| waiters.release())
+    }
+
+    /// Fills the cell as [`put`](Self::put) does, and leaves the release of its waiters to the result. A thread that shares the
+    /// cell can so give it up before it runs their code.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use tautline_core::flow::Ddf;
+    /// let cell = Arc::new(Ddf::new());
+    /// let shared = Arc::clone(&cell);
+    /// let mut waiters = shared.fill("full").unwrap();
+    /// drop(shared);
+    /// waiters.release();
+    /// assert_eq!(Arc::into_inner(cell).and_then(Ddf::into_inner), Some("full"));
+    /// ```
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub fn fill(&self, value: T) -> Result<Waiters, AlreadyFull<T>> {
         if !self.latch.claim() {
             return Err(AlreadyFull(value));
         }
@@ -103,8 +123,7 @@ impl<T> Ddf<T> {
         self.value.with_mut(|cell| unsafe {
             (*cell).write(value);
         });
-        self.latch.fill();
-        Ok(())
+        Ok(self.latch.fill())
     }
 
     /// Returns the value. Never blocks.

@@ -4,7 +4,8 @@
 //! The data-driven futures of Chatterjee 2013 (section 3.2.2): a waiter puts itself in front of the list by
 //! compare-and-swap; the put takes the whole list by one swap that makes the word full for ever, and releases the
 //! waiters in it. What differs: there a second put is an undetected error of the program. Here a put first claims the
-//! word by its lowest bit, so of two racing puts one fails before it has accessed the value.
+//! word by its lowest bit, so of two racing puts one fails before it has accessed the value. Futures wait by the wakers
+//! beside the word: the first one rewrites the word after it has made them, so the put finds them.
 //!
 //! # Words
 //! `word`: the node registered last, or null, plus [`CLAIMED`] from the claim of a put on; then [`FULL`] for ever.
@@ -15,7 +16,7 @@
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | E1 | `fill` swaps `word` | `is_full` loads it | the value | `v5_put_register` |
-//! | E2 | `register_link` puts a node into `word` | `fill` swaps `word` | the node, and everything before its registration | `v5_put_register` |
+//! | E2 | `register_link` puts a node into `word`, `publish` rewrites it | `fill` swaps `word` | the node, and everything before its registration; the wakers | `v5_put_register`, `future_put` |
 //! | E3 | `set_wakers` sets `wakers` | `wakers`, a failed `set_wakers` | the lock and the list behind it | `futures_share` |
 //!
 //! All writes of `word` are read-modify-writes, so the release of each registration is continued by those after it,
@@ -28,7 +29,7 @@
 use super::wait::wakers::Wakers;
 use crate::sync::{AtomicPtr, Ordering, UnsafeCell};
 #[cfg(feature = "alloc")]
-use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::fmt;
 use core::ptr::{self, NonNull};
 
@@ -143,15 +144,36 @@ impl Latch {
         false
     }
 
-    /// Makes the word full and finishes every node in the list, the one registered last first.
+    /// Makes the word full. Returns the waiters.
     ///
     /// Called once, after a successful [`claim`](Self::claim) and after the value was written.
-    pub(super) fn fill(&self) {
+    pub(super) fn fill(&self) -> Waiters {
         let full = ptr::without_provenance_mut(FULL);
         // ORDERING: AcqRel: Release pairs with Acquire in is_full (E1): the value is written. Acquire pairs with
-        // Release in register_link (E2): the nodes are visible.
+        // Release in register_link and publish (E2): the nodes and the wakers are visible.
         let list = self.word.swap(full, Ordering::AcqRel);
-        Chain::of(list, End::Released).finish();
+        Waiters {
+            nodes: Chain::of(list, End::Released),
+            #[cfg(feature = "alloc")]
+            wakers: self.shared_wakers(),
+        }
+    }
+
+    /// Makes what the caller has done visible to the put that fills the cell. Returns false if the cell is full.
+    #[cfg(feature = "alloc")]
+    pub(super) fn publish(&self) -> bool {
+        // ORDERING: Relaxed: as in register_link.
+        let mut seen = self.word.load(Ordering::Relaxed);
+        while seen.addr() != FULL {
+            let word = &self.word;
+            // ORDERING: Release, pairs with AcqRel in fill (E2): the wakers are set before the word is rewritten.
+            // ORDERING: failure Relaxed: as the load above.
+            match word.compare_exchange_weak(seen, seen, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            }
+        }
+        false
     }
 
     /// Pushes a node to the list. Returns false if the cell is full: then the caller owns the node again.
@@ -190,38 +212,51 @@ impl Latch {
     pub(super) fn wakers(&self) -> Option<&Wakers> {
         // ORDERING: Acquire, pairs with Release in set_wakers (E3): the wakers were made by another future.
         let wakers = self.wakers.load(Ordering::Acquire);
-        // SAFETY: set once, from a box, which the drop of the latch frees.
+        // SAFETY: set once, from an `Arc`, which the drop of the latch gives up.
         unsafe { wakers.as_ref() }
+    }
+
+    /// Returns the wakers of this cell, if they were set, for longer than the cell.
+    #[cfg(feature = "alloc")]
+    pub(super) fn shared_wakers(&self) -> Option<Arc<Wakers>> {
+        self.wakers().map(|wakers| {
+            let wakers = ptr::from_ref(wakers);
+            // SAFETY: from the `Arc` in `set_wakers`, which the latch keeps; one more reference is counted for the result.
+            unsafe {
+                Arc::increment_strong_count(wakers);
+                Arc::from_raw(wakers)
+            }
+        })
     }
 
     /// Sets the wakers of this cell. If another future was first, returns its wakers as the error.
     #[cfg(feature = "alloc")]
     pub(super) fn set_wakers(&self, wakers: Wakers) -> Result<&Wakers, &Wakers> {
-        let new = Box::into_raw(Box::new(wakers));
+        let new = Arc::into_raw(Arc::new(wakers)).cast_mut();
         let empty = ptr::null_mut();
         // ORDERING: success Release, pairs with Acquire in wakers (E3): the lock is written before it can be found.
         // ORDERING: failure Acquire, pairs with Release here (E3): the wakers were made by another future.
         let (success, failure) = (Ordering::Release, Ordering::Acquire);
         match self.wakers.compare_exchange(empty, new, success, failure) {
-            // SAFETY: set just now; the drop of the latch frees them.
+            // SAFETY: set just now; the latch keeps them until its drop.
             Ok(_) => Ok(unsafe { &*new }),
             Err(first) => {
-                // SAFETY: from the box above; not published.
-                drop(unsafe { Box::from_raw(new) });
-                // SAFETY: set once, from a box, which the drop of the latch frees.
+                // SAFETY: from the `Arc` above; not published.
+                drop(unsafe { Arc::from_raw(new) });
+                // SAFETY: set once, from an `Arc`, which the drop of the latch gives up.
                 Err(unsafe { &*first })
             }
         }
     }
 
-    /// Frees the wakers of a latch that is being dropped.
+    /// Gives up the wakers of a latch that is being dropped.
     #[cfg(feature = "alloc")]
     fn drop_wakers(&mut self) {
         // ORDERING: Relaxed: `&mut self` implies that no other thread accesses the latch.
         let wakers = self.wakers.load(Ordering::Relaxed);
         if !wakers.is_null() {
-            // SAFETY: from the box in `set_wakers`; no future waits for a cell that is being dropped.
-            drop(unsafe { Box::from_raw(wakers) });
+            // SAFETY: from the `Arc` in `set_wakers`; no future waits for a cell that is being dropped.
+            drop(unsafe { Arc::from_raw(wakers) });
         }
     }
 }
@@ -242,6 +277,65 @@ impl fmt::Debug for Latch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let full = self.is_full();
         f.debug_struct("Latch").field("full", &full).finish()
+    }
+}
+
+/// The waiters of a cell that was filled, until they are released. They do not refer to the cell, which may be dropped before.
+#[must_use = "dropped, it releases them"]
+pub struct Waiters {
+    nodes: Chain,
+    #[cfg(feature = "alloc")]
+    wakers: Option<Arc<Wakers>>,
+}
+
+impl Waiters {
+    /// Returns the futures that wait with these wakers.
+    #[cfg(feature = "alloc")]
+    pub(super) fn of(wakers: Arc<Wakers>) -> Self {
+        Self {
+            nodes: Chain::of(ptr::null_mut(), End::Released),
+            wakers: Some(wakers),
+        }
+    }
+
+    /// Returns whether there is none.
+    pub fn is_empty(&self) -> bool {
+        #[cfg(feature = "alloc")]
+        if self
+            .wakers
+            .as_ref()
+            .is_some_and(|wakers| wakers.is_waited())
+        {
+            return false;
+        }
+        self.nodes.next.is_null()
+    }
+
+    /// Releases them, on this thread: nodes, the one registered last first, then futures.
+    ///
+    /// # Panics
+    /// If one of them panics. It is released then; the next call releases those that are left, as does the drop.
+    pub fn release(&mut self) {
+        self.nodes.finish();
+        #[cfg(feature = "alloc")]
+        while self
+            .wakers
+            .as_ref()
+            .is_some_and(|wakers| wakers.wake_next())
+        {}
+    }
+}
+
+impl Drop for Waiters {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl fmt::Debug for Waiters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let empty = self.is_empty();
+        f.debug_struct("Waiters").field("empty", &empty).finish()
     }
 }
 

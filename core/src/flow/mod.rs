@@ -41,7 +41,7 @@ pub use all::{All, Inputs, Ready, walk, when_all, when_all_scoped};
 #[cfg(feature = "alloc")]
 pub use any::{EmptyAny, when_any, when_any_scoped};
 pub use ddf::{AlreadyFull, Ddf, NotReady};
-pub use latch::{End, Latch, Link};
+pub use latch::{End, Latch, Link, Waiters};
 #[cfg(feature = "alloc")]
 pub use list::{DdfList, Fired, NoIndex};
 #[cfg(feature = "alloc")]

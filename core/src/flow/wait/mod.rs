@@ -1,9 +1,9 @@
 //! Waiting as a future.
 //!
 //! # Algorithm
-//! All futures that wait for a cell share one node in its list, made by the first of them, which leads to the cell's
-//! [`Wakers`], a list under a lock. A future that is dropped removes its waker, so the memory is bounded by the largest
-//! number of futures that waited at one time. Nodes cannot be removed from the lock-free list.
+//! All futures that wait for a cell share its [`Wakers`], a list under a lock, made by the first of them and published to the
+//! put. A future that is dropped removes its waker, so the memory is bounded by the largest number of futures that waited at
+//! one time. Nodes cannot be removed from the lock-free list of the cell.
 //!
 //! # Proved
 //! By loom: `future_put`, `future_dropped`, `futures_share` in `verify/tests/flow.rs`.
@@ -13,19 +13,17 @@ pub(super) mod wakers;
 use crate::flow::all::Inputs;
 use crate::flow::any::EmptyAny;
 use crate::flow::ddf::Ddf;
-use crate::flow::latch::Latch;
-use crate::flow::node::{NodeBox, Waiter};
+use crate::flow::latch::{Latch, Waiters};
 use crate::sync::note;
 use crate::watch::{Site, Stall};
 use alloc::vec::Vec;
 use core::future::Future;
 use core::panic::Location;
 use core::pin::Pin;
-use core::ptr::NonNull;
 use core::task::{Context, Poll};
 use wakers::Wakers;
 
-/// Returns the wakers of a cell, creating and registering them if it has none.
+/// Returns the wakers of a cell, creating and publishing them if it has none.
 fn wakers_of(latch: &Latch) -> &Wakers {
     if let Some(wakers) = latch.wakers() {
         return wakers;
@@ -34,25 +32,11 @@ fn wakers_of(latch: &Latch) -> &Wakers {
         Ok(wakers) => wakers,
         Err(first) => return first,
     };
-    let node = NodeBox::new(WakeFutures(NonNull::from(wakers)));
-    // SAFETY: the wakers live as long as the latch, and the node is released by a put or dropped with the latch.
-    if unsafe { latch.register_scoped(node) }.is_err() {
-        wakers.wake();
+    if !latch.publish() {
+        // The put may not have observed them.
+        drop(latch.shared_wakers().map(Waiters::of));
     }
     wakers
-}
-
-/// The node by which a put wakes the futures that wait for its cell.
-struct WakeFutures(NonNull<Wakers>);
-
-// SAFETY: `Wakers` is Sync.
-unsafe impl Send for WakeFutures {}
-
-impl Waiter for WakeFutures {
-    fn released(node: NodeBox<Self>) {
-        // SAFETY: the put that calls this borrows the cell, which owns the wakers.
-        unsafe { node.waiter.0.as_ref() }.wake();
-    }
 }
 
 /// One future's slot among the wakers of a cell.

@@ -5,9 +5,9 @@
 
 use crate::port::Spin;
 use crate::sync::Lock;
-use alloc::vec::{self, Vec};
-use core::mem;
+use alloc::vec::Vec;
 use core::task::Waker;
+use core::{iter, mem};
 
 /// The wakers of one cell.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(in crate::flow) struct Wakers {
 
 #[derive(Debug, Default)]
 struct WakerSlots {
-    /// Whether the put has taken the wakers. No waker may be added after that.
+    /// Whether the put takes the wakers, the last one first. No waker may be added after that.
     full: bool,
     wakers: Vec<Option<Waker>>,
     /// The indices of the entries of `wakers` that are `None`.
@@ -63,28 +63,22 @@ impl Wakers {
         drop(waker);
     }
 
-    /// Wakes all futures. The cell is full.
-    pub(crate) fn wake(&self) {
-        let wakers = {
+    /// Whether a future waits.
+    pub(in crate::flow) fn is_waited(&self) -> bool {
+        let slots = self.slots.lock(&Spin);
+        slots.wakers.iter().any(Option::is_some)
+    }
+
+    /// Wakes the next future, in their order. The cell is full. Returns false if there is none.
+    pub(in crate::flow) fn wake_next(&self) -> bool {
+        let next = {
             let mut slots = self.slots.lock(&Spin);
-            slots.full = true;
-            mem::take(&mut slots.wakers)
+            if !mem::replace(&mut slots.full, true) {
+                slots.wakers.reverse();
+            }
+            iter::from_fn(|| slots.wakers.pop()).flatten().next()
         };
-        WakeAll(wakers.into_iter()).wake();
-    }
-}
-
-/// Wakes the remaining wakers even if one of them panics; a second panic aborts.
-struct WakeAll(vec::IntoIter<Option<Waker>>);
-
-impl WakeAll {
-    fn wake(&mut self) {
-        self.0.by_ref().flatten().for_each(Waker::wake);
-    }
-}
-
-impl Drop for WakeAll {
-    fn drop(&mut self) {
-        self.wake();
+        // Outside of the lock: a waker may run any code.
+        next.map(Waker::wake).is_some()
     }
 }
