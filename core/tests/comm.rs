@@ -137,7 +137,7 @@ fn outcome_of(tasks: &Tasks, operation: Operation) -> Arc<Mutex<Vec<Outcome>>> {
     outcomes
 }
 
-/// Fact 16: tasks of many threads, and one thread enters the carrier. That a worker cannot be used by two at a time, or moved
+/// Tasks of many threads, of which the one that drives the worker enters the carrier. That a worker cannot be used by two at a time, or moved
 /// from the thread to which its carrier is bound, is checked by the compiler (its documentation has the example).
 #[test]
 fn one_thread_enters_the_carrier() {

@@ -5,6 +5,7 @@
 //! task, which any worker may run, and which starts the *oldest* body: workers run their newest tasks first and steal the
 //! oldest ones, but bodies start first in, first out.
 
+use crate::contain::contain;
 use crate::engine::Engine;
 use std::any::Any;
 use std::collections::VecDeque;
@@ -129,14 +130,6 @@ impl<R> Cell<R> {
         drop(state);
         self.ended.notify_all();
         contain(|| waker.into_iter().for_each(Waker::wake));
-    }
-}
-
-/// Calls `act`, which runs code of the program, and swallows its panic.
-fn contain(act: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(act)) {
-        // Its drop may panic.
-        mem::forget(payload);
     }
 }
 
@@ -430,6 +423,8 @@ impl Queue {
             (mem::take(&mut waiting.jobs), waiting.waker.take())
         };
         waker.into_iter().for_each(Waker::wake);
-        jobs.into_iter().for_each(|job| contain(|| drop(job)));
+        for job in jobs {
+            contain(|| drop(job));
+        }
     }
 }

@@ -131,6 +131,7 @@ pub mod backtrack;
 pub mod choice;
 #[cfg(feature = "serde")]
 pub mod comm;
+mod contain;
 mod deadline;
 mod detached;
 pub mod division;

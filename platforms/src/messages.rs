@@ -1,5 +1,6 @@
 //! What the library states outside of results: warnings, reports of a standstill, tables and errors of requested outputs.
 
+use crate::contain::contain;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use tautline_node::process::without_forks;
@@ -17,7 +18,7 @@ fn with_hook<R>(act: impl FnOnce(&mut Option<Arc<Hook>>) -> R) -> R {
 /// Passes all further messages of the library in this process to `hook`, for example to a logger; they are printed to standard
 /// error before. Most messages are one line; the times and states of all workers are several.
 ///
-/// It may be called on any thread, also on a worker between tasks, and must not panic.
+/// It may be called on any thread, also on a worker between tasks. Its panics are contained.
 ///
 /// ```
 /// use tautline::messages;
@@ -37,7 +38,7 @@ pub(crate) fn send(message: &str) {
     // Released before the call, so that a hook may set another one.
     let hook = with_hook(|hook| hook.clone());
     match hook {
-        Some(hook) => hook(message),
+        Some(hook) => _ = contain(|| hook(message)),
         None => _ = writeln!(io::stderr(), "{message}"),
     }
 }

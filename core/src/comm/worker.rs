@@ -110,6 +110,11 @@ impl<C: Carrier> Worker<C> {
         &self.tasks
     }
 
+    /// Returns what moves the messages, for what it can do besides.
+    pub fn carrier(&mut self) -> &mut C {
+        &mut self.carrier
+    }
+
     /// Starts all tasks that wait, in order; then lets the carrier make progress, and completes what has ended. Returns whether
     /// anything moved. Never blocks.
     pub fn step(&mut self) -> bool {

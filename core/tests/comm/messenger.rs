@@ -326,6 +326,46 @@ fn operations_on_a_freed_communicator_are_errors() {
     }
 }
 
+/// Two ranks that close end each other's sends, offered or new, and keep those that were claimed.
+#[test]
+fn ranks_that_close_wait_for_no_receive() {
+    let mut ranks = Ranks::new(2, 100);
+    let arrived = ranks.send(0, 1, 1, &[1; 10]);
+    let offered = [ranks.send(0, 1, 2, &[2; 90]), ranks.send(1, 0, 2, &[2; 90])];
+    let (_, waits) = ranks.receive(1, tagged(9), 90);
+    ranks.settle();
+    let (_, claims) = ranks.receive(0, tagged(3), 90);
+    let claimed = ranks.send(1, 0, 3, &[3; 90]);
+    // The claim is on its way.
+    ranks.workers[1].step();
+    ranks.workers[0].step();
+    // Submitted before, and started later.
+    let late = ranks.send(1, 1, 5, &[5]);
+    let late_there = ranks.send(1, 0, 5, &[5]);
+    for worker in &mut ranks.workers {
+        worker.carrier().close();
+    }
+    ranks.workers[1].step();
+    ranks.settle();
+    for ended in [&arrived, &claimed, &late, &late_there] {
+        assert!(outcome(ended).unwrap().is_ok());
+    }
+    assert_eq!(body(&claims), [3; 90]);
+    let later = [ranks.send(0, 1, 4, &[4]), ranks.receive(0, any(), 90).1];
+    ranks.settle();
+    let error = |ended| outcome(ended).unwrap().unwrap_err();
+    for (ended, rank) in [(&offered[0], 1), (&offered[1], 0), (&later[0], 1)] {
+        let doing = "sending to it, whose program has ended";
+        let rank = Rank(rank);
+        assert_eq!(error(ended), Error::Lost { rank, doing });
+    }
+    assert_eq!(
+        (error(&waits), error(&later[1])),
+        (Error::Closed, Error::Closed)
+    );
+    assert!(ranks.workers.iter().all(Worker::is_idle));
+}
+
 /// Random programs of three ranks: every message is received once, and those that one receive could take in the order in which
 /// their rank sent them.
 #[test]

@@ -2,10 +2,11 @@
 
 use super::request::{Completion, Ended};
 use super::{Comm, Error, Received, Request};
+use crate::contain::contain;
 use crate::runtime::Hold;
 use crate::world::collective::{GAP, LATENCY};
 use crate::world::home::{AtHome, FromHome, FromHomeToAll};
-use crate::world::{Pending, Shared};
+use crate::world::{Pending, Shared, inside};
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use tautline_core::collective::{
@@ -221,13 +222,10 @@ impl Comm {
     {
         let cell = Arc::default();
         let state = State {
-            step: step(self.rank(), self.ranks()),
+            step: Some(step(self.rank(), self.ranks())),
             channel: None,
             early: Vec::new(),
-            completion: Some(Completion {
-                cell: Arc::clone(&cell),
-                hold: Mutex::new(hold),
-            }),
+            completion: Some(Completion::new(Arc::clone(&cell), hold)),
             pending: Some(Pending::new(&self.shared.pending)),
         };
         let running = Arc::new(Running {
@@ -238,9 +236,13 @@ impl Comm {
         let channel = shared
             .exchange
             .open_at(site, kind, 1, Steps(Arc::clone(&running)));
-        running.start(channel);
-        // Sends, and ends the operation if the channels have ended: its errors reach the request.
-        _ = shared.exchange.turn();
+        if inside(|| running.start(channel)).is_none() {
+            shared.give_up();
+        }
+        if !shared.is_dedicated() {
+            // Sends, and ends the operation if the channels have ended: its errors reach the request.
+            inside(|| _ = shared.exchange.turn());
+        }
         shared.drive_alone();
         Request::of(shared, cell)
     }
@@ -268,7 +270,8 @@ struct Running<M: Portable + 'static, T, S> {
 }
 
 struct State<M: Portable + 'static, T, S> {
-    step: S,
+    /// `None` after the end.
+    step: Option<S>,
     /// `None` before the start, and after the end.
     channel: Option<Channel<M>>,
     /// What has arrived before the start.
@@ -311,34 +314,39 @@ impl<M: Portable + 'static, T, S: Step<M, T>> Running<M, T, S> {
 
     fn fail(&self, error: Error) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.pending = None;
-        let completion = state.completion.take();
-        let channel = state.channel.take();
+        let early = std::mem::take(&mut state.early);
+        let ended = state.end(Err(error));
         drop(state);
-        drop(channel);
-        if let Some(completion) = completion {
-            completion.put(Err(error));
-        }
+        contain(|| drop(early));
+        finish(ended);
     }
 }
 
 /// An operation that has ended.
-type End<M, T> = (Completion<T>, Option<Channel<M>>, Ended<T>);
+struct End<M: Portable + 'static, T, S> {
+    completion: Completion<T>,
+    channel: Option<Channel<M>>,
+    step: Option<S>,
+    ended: Ended<T>,
+}
 
 /// Puts the result, outside of the lock: what waits for it may start operations.
-fn finish<M: Portable + 'static, T>(ended: Option<End<M, T>>) {
-    if let Some((completion, channel, ended)) = ended {
-        drop(channel);
-        completion.put(ended);
+fn finish<M: Portable + 'static, T, S>(ended: Option<End<M, T, S>>) {
+    if let Some(end) = ended {
+        drop(end.channel);
+        // It has the operator, and values.
+        contain(|| drop(end.step));
+        end.completion.put(end.ended);
     }
 }
 
 impl<M: Portable + 'static, T, S: Step<M, T>> State<M, T, S> {
-    fn take(&mut self, here: Rank, event: Option<(Rank, M)>) -> Option<End<M, T>> {
+    fn take(&mut self, here: Rank, event: Option<(Rank, M)>) -> Option<End<M, T, S>> {
         let channel = self.channel.as_ref()?;
         let place = |rank: Rank| PlaceId(rank.0);
         let mut out = |to: Rank, message: M| channel.send(place(here), place(to), message);
-        let ended = match (self.step)(event, &mut out) {
+        let step = self.step.as_mut()?;
+        let ended = match step(event, &mut out) {
             Ok(None) => return None,
             Ok(Some(value)) => Ok(Received {
                 value,
@@ -346,8 +354,18 @@ impl<M: Portable + 'static, T, S: Step<M, T>> State<M, T, S> {
             }),
             Err(stray) => Err(Error::Stray(stray)),
         };
+        self.end(ended)
+    }
+
+    /// Takes what has ended, with this result.
+    fn end(&mut self, ended: Ended<T>) -> Option<End<M, T, S>> {
         self.pending = None;
-        Some((self.completion.take()?, self.channel.take(), ended))
+        Some(End {
+            completion: self.completion.take()?,
+            channel: self.channel.take(),
+            step: self.step.take(),
+            ended,
+        })
     }
 }
 

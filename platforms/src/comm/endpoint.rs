@@ -1,6 +1,7 @@
 //! The communication worker of a communicator, and what it has to do.
 
 use super::Error;
+use super::unsent::Unsent;
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +25,7 @@ pub(crate) struct Endpoint {
     channel: Arc<Channel<Packet>>,
     packets: Option<Arc<dyn PacketLink>>,
     inbox: Arc<Inbox>,
+    pub(super) unsent: Unsent,
 }
 
 /// What has arrived, put by turns of the exchange.
@@ -188,6 +190,7 @@ impl Endpoint {
             channel,
             packets,
             inbox,
+            unsent: Unsent::default(),
         }
     }
 
@@ -242,6 +245,24 @@ impl Endpoint {
         is_awaiting
     }
 
+    /// Whether all operations have ended. A thread that finds the worker taken meanwhile is served by the next look.
+    pub(crate) fn is_idle(&self) -> bool {
+        let is_idle = |worker: &mut Running| worker.as_ref().is_none_or(Worker::is_idle);
+        let is_idle = self.worker.with(&SpinThenYield::default(), is_idle);
+        self.inbox.notifier.set_due();
+        is_idle
+    }
+
+    /// Ends the receives, as the program has ended; what was sent may still be claimed.
+    pub(crate) fn end_receives(&self) {
+        self.worker.with(&SpinThenYield::default(), |worker| {
+            if let Some(worker) = worker {
+                worker.carrier().close();
+            }
+        });
+        self.inbox.notifier.notify();
+    }
+
     /// Notifies the other ranks that this one sends nothing any more.
     pub(crate) fn leave(&self, here: Rank, ranks: u32) {
         for to in (0..ranks).filter(|to| *to != here.0) {
@@ -263,5 +284,10 @@ impl Endpoint {
         if let Some(packets) = &self.packets {
             packets.close(self.channel.ordinal());
         }
+    }
+
+    /// Reports messages that have not arrived, and whose requests the program has dropped.
+    pub(crate) fn report(&self, here: Rank) {
+        self.unsent.report(here);
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::plan::Builder;
 use crate::world::{Shared, World};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use tautline_node::pool::Idle;
 
 impl Builder {
@@ -32,12 +31,8 @@ impl Builder {
     /// ```
     pub fn world(mut self, world: &World) -> Self {
         let (used, left) = (world.lent().clone(), world.lent().clone());
-        // If decoding panics, the channels end, and the receivers learn it.
         let turn = |shared: &Shared| !shared.is_dedicated() && shared.turn();
-        let act = move || {
-            let turned = catch_unwind(AssertUnwindSafe(|| used.with(turn)));
-            turned.unwrap_or(Some(true)).unwrap_or(false)
-        };
+        let act = move || used.with(turn).unwrap_or(false);
         let leave = move || _ = left.with(Shared::hand_over);
         self.idle = Some(Idle::new(act, leave));
         self

@@ -54,6 +54,7 @@ mod error;
 mod idle;
 mod native;
 mod request;
+mod unsent;
 
 pub(crate) use endpoint::Endpoint;
 pub use error::Error;
@@ -79,8 +80,7 @@ const COMM: CommId = CommId(0);
 
 /// A communicator: what is sent by it is received by it alone. Made by [`World::comm`], by all ranks in the same order.
 ///
-/// Dropped, its sends still leave as long as the world exists; receives that no message has ended stay pending, and end with
-/// [`Error::Closed`] with the world. A clone or a request that outlives the world keeps its link, so that over MPI the library does not
+/// Dropped, its sends still leave; receives that no message has ended stay pending, and end with [`Error::Closed`] with the world. A clone or a request that outlives the world keeps its link, so that over MPI the library does not
 /// end, and the launcher takes the job for failed.
 #[derive(Clone)]
 pub struct Comm {
@@ -147,6 +147,10 @@ impl Comm {
 
     /// Starts to send `value`, which is encoded before this returns. The request ends when the message has left, maybe long before it is
     /// received. A `hold` is released then.
+    ///
+    /// The message arrives whether or not the request is kept, also if the world is dropped next, which waits until the receiver has it or
+    /// its program has ended: for 10 seconds without progress at most. If it cannot arrive, the request ends with an error; if that was
+    /// dropped before, a line on standard error states so when the world ends.
     pub fn isend<T: Serialize + ?Sized>(
         &self,
         hold: impl Into<Option<Hold>>,

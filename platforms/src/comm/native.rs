@@ -4,7 +4,7 @@ use super::request::{Completion, Decode, Task, elements};
 use super::{Comm, Error, LONGEST, Request};
 use crate::runtime::Hold;
 use crate::world::Pending;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tautline_core::Rank;
 use tautline_core::comm::{
     Body, Collective, Complete, Done, Matched, Number, Operator, Outcome, PacketLink, Status,
@@ -221,14 +221,11 @@ impl Native {
             return Request::failed(shared, Error::TooLong { bytes, most });
         }
         let cell = Arc::default();
-        let completion = Completion {
-            cell: Arc::clone(&cell),
-            hold: Mutex::new(hold),
-        };
         let task = Arc::new(Task {
-            completion,
+            completion: Completion::new(Arc::clone(&cell), hold),
             decode,
             endpoint: Arc::clone(endpoint),
+            sent: None,
         });
         let done = Arc::new(Counted {
             task,

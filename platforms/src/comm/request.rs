@@ -1,18 +1,19 @@
 //! Operations that were started.
 
 use super::{Endpoint, Error};
+use crate::contain::contain;
 use crate::runtime::{Cx, Ddf, Hold};
 use crate::world::Shared;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::hint;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
-use tautline_core::comm::{Body, Complete, Operation, Outcome, Status, Ticket};
+use tautline_core::Rank;
+use tautline_core::comm::{Body, Complete, Operation, Outcome, Status, Tag, Ticket};
 use tautline_core::flow;
 use tautline_core::wire::{Garbled, Why};
 
@@ -77,21 +78,38 @@ impl<T> fmt::Debug for Request<T> {
 }
 
 /// What the communication worker does when an operation has ended.
-pub(super) struct Completion<T> {
-    pub(super) cell: Arc<Ddf<Ended<T>>>,
-    pub(super) hold: Mutex<Option<Hold>>,
-}
+pub(super) struct Completion<T>(Mutex<Option<Completed<T>>>);
+
+/// The cell that it fills, and what it releases then.
+type Completed<T> = (Arc<Ddf<Ended<T>>>, Option<Hold>);
 
 impl<T> Completion<T> {
+    pub(super) fn new(cell: Arc<Ddf<Ended<T>>>, hold: Option<Hold>) -> Self {
+        Self(Mutex::new(Some((cell, hold))))
+    }
+
+    /// Whether the request was dropped.
+    fn is_dropped(&self) -> bool {
+        let completed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        completed
+            .as_ref()
+            .is_some_and(|(cell, _)| Arc::strong_count(cell) == 1)
+    }
+
+    /// Fills the cell, wakes what waits for it, and releases the hold; the program's code that this runs cannot panic on the calling
+    /// thread. Later calls have no effect.
     pub(super) fn put(&self, ended: Ended<T>) {
-        // Put once, by the worker.
-        _ = self.cell.put(ended);
-        let hold = self
-            .hold
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        drop(hold);
+        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some((cell, hold)) = taken else {
+            return;
+        };
+        let waiters = cell.fill(ended).ok();
+        // Before what waits runs, which may take the value out of the cell; if nothing waits, the value is dropped here.
+        contain(|| drop(cell));
+        if let Some(mut waiters) = waiters {
+            while contain(|| waiters.release()).is_none() {}
+        }
+        contain(|| drop(hold));
     }
 }
 
@@ -100,13 +118,20 @@ pub(super) struct Task<T> {
     pub(super) completion: Completion<T>,
     pub(super) decode: Decode<T>,
     pub(super) endpoint: Arc<Endpoint>,
+    /// The receiver and the tag, of a send.
+    pub(super) sent: Option<(Rank, Tag)>,
 }
 
 impl<T: Send + Sync> Complete for Task<T> {
     fn complete(self: Arc<Self>, outcome: Outcome) {
         // The hook has reported the panic; the communication worker continues.
-        let ended = catch_unwind(AssertUnwindSafe(|| self.ended(outcome)));
-        self.completion.put(ended.unwrap_or(Err(Error::Panicked)));
+        let ended = contain(|| self.ended(outcome)).unwrap_or(Err(Error::Panicked));
+        if let (Err(error), Some(sent)) = (&ended, self.sent)
+            && self.completion.is_dropped()
+        {
+            self.endpoint.unsent.count(sent, error);
+        }
+        self.completion.put(ended);
     }
 }
 
@@ -157,14 +182,14 @@ impl<T> Request<T> {
     {
         shared.assert_rank();
         let cell = Arc::<Ddf<Ended<T>>>::default();
-        let completion = Completion {
-            cell: Arc::clone(&cell),
-            hold: Mutex::new(hold),
-        };
         let task = Task {
-            completion,
+            completion: Completion::new(Arc::clone(&cell), hold),
             decode,
             endpoint: Arc::clone(endpoint),
+            sent: match &operation {
+                Operation::Send { to, tag, .. } => Some((*to, *tag)),
+                _ => None,
+            },
         };
         let ticket = endpoint.tasks().submit(operation, Arc::new(task));
         shared.start(endpoint);
@@ -237,7 +262,7 @@ impl<T> Request<T> {
         loop {
             match Arc::try_unwrap(cell) {
                 Ok(cell) => return cell.into_inner().expect("it is full"),
-                // The communication worker is about to release it.
+                // Another thread has just filled it, and releases it before it runs anything else.
                 Err(shared) => cell = shared,
             }
             thread::yield_now();

@@ -20,6 +20,7 @@
 mod clocks;
 pub(crate) mod collective;
 pub(crate) mod home;
+mod inside;
 #[cfg(feature = "process")]
 mod join;
 mod lent;
@@ -30,6 +31,8 @@ mod progress;
 mod share;
 mod waiting;
 
+pub(crate) use inside::inside;
+use inside::is_inside;
 pub(crate) use lent::Lent;
 use owned::RankOwned;
 pub use progress::Progress;
@@ -43,7 +46,6 @@ use crate::comm::Endpoint;
 use crate::environment;
 use crate::watch::{DUMP_VARIABLE, Printer, add_awaiting};
 pub(crate) use pending::Pending;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::thread::{self, JoinHandle, Thread};
@@ -182,12 +184,16 @@ impl Shared {
         let looks = self.looks.load(Ordering::Relaxed);
         // ORDERING: Relaxed: as above.
         self.looks.store(looks.wrapping_add(1), Ordering::Relaxed);
-        let mut moved = self.exchange.turn() == Ok(true);
-        if self.step() {
-            self.send_packets();
-            moved = true;
-        }
-        moved
+        let turn = || {
+            let mut moved = self.exchange.turn() == Ok(true);
+            if self.step() {
+                self.send_packets();
+                moved = true;
+            }
+            moved
+        };
+        // If decoding panics, the channels end, and the receivers learn it.
+        inside(turn).unwrap_or(true)
     }
 
     /// As [`turn`](Self::turn), unless another thread that waits does it: then returns `None`.
@@ -213,12 +219,14 @@ impl Shared {
         if self.is_dedicated() {
             return self.notifier.set_due();
         }
-        if endpoint.step() {
-            // If the channels have ended, the next step ends what was submitted.
-            if self.packets.is_none() && self.exchange.turn().is_err() {
-                endpoint.step();
+        inside(|| {
+            if endpoint.step() {
+                // If the channels have ended, the next step ends what was submitted.
+                if self.packets.is_none() && self.exchange.turn().is_err() {
+                    endpoint.step();
+                }
             }
-        }
+        });
         self.drive_alone();
     }
 
@@ -235,7 +243,28 @@ impl Shared {
     pub(crate) fn drive_alone(&self) {
         if !self.is_driven {
             while self.turn() {}
+            // ORDERING: Acquire, pairs with Release in drop; no mutant: loom builds core alone.
+            if self.ends.load(Ordering::Acquire) && !is_inside() {
+                self.end();
+            }
         }
+    }
+
+    /// Ends what has not ended, as the world was dropped.
+    fn end(&self) {
+        for endpoint in self.endpoints().iter() {
+            endpoint.close();
+            endpoint.report(self.exchange.here());
+        }
+        let here = self.exchange.here();
+        self.exchange.fail(&Error {
+            here,
+            peer: here,
+            channel: None,
+            cause: Cause::Lost {
+                doing: "waiting, as its world was dropped",
+            },
+        });
     }
 }
 
@@ -396,13 +425,8 @@ impl World {
         let (carried, described) = (Arc::clone(&shared), Arc::clone(&shared));
         let here = shared.exchange.here();
         let named = thread::Builder::new().name(format!("tautline-link-{}", here.0));
-        let thread = named.spawn(move || {
-            let carried = &*carried;
-            // Encoding and decoding are the program's code. If they panic, the channels end, and the receivers learn it.
-            if catch_unwind(AssertUnwindSafe(|| carry(carried))).is_err() {
-                carry(carried);
-            }
-        })?;
+        let ended = lent.clone();
+        let thread = named.spawn(move || carry(&carried, &ended))?;
         // Builders of runtimes report what is wrong with the variable.
         let is_dumped = environment::flag(DUMP_VARIABLE).unwrap_or(false);
         let describe = move || match described.patience.waiting() {
@@ -541,8 +565,9 @@ impl World {
 }
 
 impl Drop for World {
-    /// Sends what waits, and leaves: the other ranks do not take this one for lost. During a panic, their calls end with an error
-    /// that reports it. In the child of `fork` it does nothing.
+    /// Ends receives, sends what waits, until the receivers have it, and leaves: the other ranks do not take this one for lost. During a panic,
+    /// their calls end with an error that reports it. In code that the world runs while it communicates, such as a waker, it does not
+    /// wait for that. In the child of `fork` it does nothing.
     fn drop(&mut self) {
         if !self.shared.exchange.is_here() {
             return;
@@ -551,27 +576,20 @@ impl Drop for World {
             // ORDERING: Relaxed: the Release below publishes it.
             self.shared.panicked.store(true, Ordering::Relaxed);
         }
-        self.lent.end();
         // ORDERING: Release, pairs with Acquire in carry; no mutant: it publishes `panicked` alone, and loom builds core alone.
         self.shared.ends.store(true, Ordering::Release);
         self.exchange().wake();
-        if let Some(thread) = self.thread.take().and_then(Owned::into_inner) {
-            thread.thread().unpark();
-            // A panic of that thread was reported by its hook; a second one here would abort the process.
-            let _ = thread.join();
+        match self.thread.take().and_then(Owned::into_inner) {
+            Some(thread) => {
+                thread.thread().unpark();
+                // In a turn, the calling thread may be that one, or have what that one waits for.
+                if !is_inside() {
+                    // It contains the program's panics; a panic here could abort the process.
+                    let _ = thread.join();
+                }
+            }
+            None if is_inside() => (),
+            None => self.shared.end(),
         }
-        for endpoint in self.shared.endpoints().iter() {
-            endpoint.close();
-        }
-        // Ends what is left: operations of all ranks that have not come.
-        let here = self.rank();
-        self.exchange().fail(&Error {
-            here,
-            peer: here,
-            channel: None,
-            cause: Cause::Lost {
-                doing: "waiting, as its world was dropped",
-            },
-        });
     }
 }

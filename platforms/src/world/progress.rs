@@ -1,7 +1,7 @@
 //! Which threads communicate.
 #![forbid(unsafe_code)]
 
-use super::{AnyLink, LOOK_NS, Shared, World};
+use super::{AnyLink, LOOK_NS, Lent, Shared, World, inside};
 use std::hint;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -77,18 +77,35 @@ impl Shared {
         // Other threads may have to run on this processor.
         thread::yield_now();
     }
+
+    /// Ends all channels, at all ranks, as code of the program has panicked in a turn.
+    pub(crate) fn give_up(&self) {
+        inside(|| self.exchange.fail(&panicked(&self.exchange)));
+    }
+}
+
+/// Sends and receives until the world ends, and leaves. A panic ends all channels, at all ranks, and nothing else: the operations end with
+/// an error, and later ones, too.
+pub(super) fn carry(shared: &Shared, lent: &Lent) {
+    _ = shared.carrier.set(thread::current());
+    while inside(|| drive(shared)).is_none() {
+        shared.give_up();
+        // If the next look panics, too, it is not repeated at once.
+        thread::park_timeout(Duration::from_nanos(LOOK_NS));
+    }
+    lent.end();
+    inside(|| leave(shared));
+    inside(|| shared.end());
 }
 
 /// Sends and receives until the world ends.
-pub(super) fn carry(shared: &Shared) {
+fn drive(shared: &Shared) {
     let Shared {
         exchange,
         ends,
-        panicked,
         patience,
         ..
     } = shared;
-    _ = shared.carrier.set(thread::current());
     let (mut seen, mut nudged) = (0, Instant::now());
     // ORDERING: Acquire, pairs with Release in drop; no mutant: as there.
     while !ends.load(Ordering::Acquire) {
@@ -112,14 +129,24 @@ pub(super) fn carry(shared: &Shared) {
         }
         patience.look(exchange);
     }
-    let since = Instant::now();
-    while shared.turn() && since.elapsed() < GOODBYE {}
+}
+
+/// Sends what waits, and notifies the other ranks that this one ends.
+fn leave(shared: &Shared) {
+    let exchange = &shared.exchange;
+    // ORDERING: Relaxed: the Acquire in drive makes the store visible.
+    let has_panicked = shared.panicked.load(Ordering::Relaxed);
+    if has_panicked {
+        let since = Instant::now();
+        while shared.turn() && since.elapsed() < GOODBYE {}
+    } else {
+        send_all(shared);
+    }
     for endpoint in shared.endpoints().iter() {
         endpoint.leave(exchange.here(), exchange.ranks());
     }
-    // ORDERING: Relaxed: the Acquire above makes the store visible.
-    if panicked.load(Ordering::Relaxed) {
-        give_up(exchange);
+    if has_panicked {
+        end_calls(exchange);
     }
     let mut since = Instant::now();
     let has_left = || exchange.leave().unwrap_or(true) && exchange.is_sent();
@@ -131,31 +158,53 @@ pub(super) fn carry(shared: &Shared) {
     }
 }
 
-/// Waits, as the thread of the world, and does what there is to do.
-fn look(shared: &Shared) {
+/// Ends receives, and waits until what was sent has arrived, or its receiver's program has ended.
+fn send_all(shared: &Shared) {
+    let endpoints = shared.endpoints();
+    endpoints
+        .iter()
+        .for_each(|endpoint| endpoint.end_receives());
+    let mut since = Instant::now();
+    while endpoints.iter().any(|endpoint| !endpoint.is_idle()) && since.elapsed() < GOODBYE {
+        if look(shared) {
+            since = Instant::now();
+        }
+    }
+}
+
+/// Waits, as the thread of the world, and does what there is to do. Returns whether anything moved.
+fn look(shared: &Shared) -> bool {
+    let mut moved = false;
+    let mut step = || {
+        while shared.step() {
+            shared.send_packets();
+            moved = true;
+        }
+    };
     shared.notifier.take_over();
-    while shared.step() {
-        shared.send_packets();
-    }
+    step();
     let waited = shared.exchange.wait(LOOK_NS);
-    while shared.step() {
-        shared.send_packets();
-    }
+    step();
     if waited.is_err() {
         // It has reached the receivers of all channels; those opened from now on get it at the next look.
         thread::park_timeout(Duration::from_nanos(LOOK_NS));
     }
+    moved || waited == Ok(true)
 }
 
-/// Sends what can be sent without waiting for other ranks, then ends their calls, as the program has panicked here.
-fn give_up(exchange: &Exchange<AnyLink>) {
+/// Returns the error of a rank whose program panics.
+fn panicked(exchange: &Exchange<AnyLink>) -> Error {
     let here = exchange.here();
-    let error = Error {
+    Error {
         here,
         peer: here,
         channel: None,
         cause: Cause::Panicked,
-    };
+    }
+}
+
+/// Sends what can be sent without waiting for other ranks, then ends their calls, as the program has panicked here.
+fn end_calls(exchange: &Exchange<AnyLink>) {
     let since = Instant::now();
     let mut moved = exchange.turn();
     while moved == Ok(true) && since.elapsed() < GOODBYE {
@@ -163,6 +212,6 @@ fn give_up(exchange: &Exchange<AnyLink>) {
     }
     // Channels that have ended before keep their first error.
     if moved.is_ok() {
-        exchange.fail(&error);
+        exchange.fail(&panicked(exchange));
     }
 }

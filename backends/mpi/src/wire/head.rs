@@ -13,6 +13,7 @@ const REFUSAL: u32 = 3;
 const BODY: u32 = 4;
 const ROOM: u32 = 5;
 const LEFT: u32 = 6;
+const CLOSED: u32 = 7;
 
 /// What is known of a packet without its body. Fields that a kind does not have are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +72,10 @@ impl Head {
                 )
             }
             Packet::Left => (Self { kind: LEFT, ..head }, Body::default()),
+            Packet::Closed => {
+                let kind = CLOSED;
+                (Self { kind, ..head }, Body::default())
+            }
             Packet::Body { offer, body } => (Self::of_body(number, offer), body),
             Packet::Room { bytes } => (
                 Self {
@@ -119,6 +124,7 @@ impl Head {
             BODY => Packet::Body { offer, body },
             ROOM => Packet::Room { bytes },
             LEFT => Packet::Left,
+            CLOSED => Packet::Closed,
             _ => return None,
         })
     }
@@ -190,6 +196,7 @@ mod tests {
             },
             Packet::Room { bytes: 5 },
             Packet::Left,
+            Packet::Closed,
         ] {
             let (head, body) = Head::of(11, packet.clone());
             let head = Head::from_bytes(&head.to_bytes());
@@ -197,7 +204,7 @@ mod tests {
             assert_eq!(head.packet(body), Some(packet));
         }
         let unknown = Head {
-            kind: 7,
+            kind: 8,
             ..Head::default()
         };
         assert_eq!(unknown.packet(Body::default()), None);

@@ -3,6 +3,7 @@
 use crate::machine::unpinned;
 use std::fmt::{self, Display};
 use std::io;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
@@ -67,7 +68,10 @@ impl Hook {
 
     fn call(&self) {
         // The panic hook has reported it; a thread that is missing would strand its tasks.
-        _ = catch_unwind(AssertUnwindSafe(|| (self.0)()));
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| (self.0)())) {
+            // Its drop may panic.
+            mem::forget(payload);
+        }
     }
 }
 

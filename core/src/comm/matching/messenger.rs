@@ -8,12 +8,12 @@
 //! waits for its receive never holds up a later one.
 
 use super::offers::{Offer, Offers};
+use super::outcome::{done, received, unreceived};
 use super::packet::{Mail, News, Packet};
 use super::{End, Incoming, Matching};
 use crate::comm::carrier::{Bounds, Carrier};
 use crate::comm::error::Error;
-use crate::comm::message::Body;
-use crate::comm::message::{CommId, Envelope, Pattern, Tag};
+use crate::comm::message::{Body, CommId, Envelope, Pattern, Tag};
 use crate::comm::operation::{Done, Outcome, Status};
 use crate::comm::slot::Ticket;
 use crate::id::Rank;
@@ -45,7 +45,7 @@ impl Default for Limits {
 }
 
 /// Where the body of a message is.
-enum Place {
+pub(super) enum Place {
     Here(Body),
     /// At the sender, under the number of an offer.
     Offered(u64),
@@ -67,11 +67,13 @@ struct Peer {
     /// Bytes of it that receives have taken and for which it was not returned the room.
     taken: usize,
     lost: Option<&'static str>,
+    /// Whether it receives no further message.
+    is_closed: bool,
 }
 
 /// The [`Carrier`] that matches messages itself, over a channel of the program.
 pub struct Messenger<M> {
-    mail: M,
+    pub(super) mail: M,
     limits: Limits,
     matching: Matching<Ticket, Place>,
     peers: Vec<Peer>,
@@ -84,6 +86,8 @@ pub struct Messenger<M> {
     ends: Vec<(Ticket, End<Place>)>,
     /// Operations that have ended, to be reported.
     ended: VecDeque<(Ticket, Outcome)>,
+    /// Whether this rank receives no further message.
+    pub(super) is_closed: bool,
 }
 
 impl<M> fmt::Debug for Messenger<M> {
@@ -111,11 +115,12 @@ impl<M: Mail> Messenger<M> {
             rooms: Vec::new(),
             ends: Vec::new(),
             ended: VecDeque::new(),
+            is_closed: false,
         }
     }
 
     /// Lets the matching take a step, and does what follows from the receives and probes that it ends.
-    fn step<T>(
+    pub(super) fn step<T>(
         &mut self,
         step: impl FnOnce(&mut Matching<Ticket, Place>, &mut dyn FnMut(Ticket, End<Place>)) -> T,
     ) -> T {
@@ -171,7 +176,7 @@ impl<M: Mail> Messenger<M> {
                 body: Body::default(),
             }),
             End::Lost(rank) => Err(self.lost(rank)),
-            End::Freed(comm) => Err(Error::Freed { comm }),
+            End::Freed(comm) => Err(self.freed(comm)),
         };
         self.ended.push_back((ticket, outcome));
     }
@@ -186,6 +191,10 @@ impl<M: Mail> Messenger<M> {
 
     /// Drops a message that no receive takes.
     fn discard(&mut self, message: Incoming<Place>) {
+        if self.is_closed {
+            // Its sender was notified.
+            return;
+        }
         match message.body {
             Place::Here(_) => self.return_room(&message.envelope),
             Place::Offered(offer) => self.claim(message.envelope.source, offer, false),
@@ -246,6 +255,13 @@ impl<M: Mail> Messenger<M> {
             }
             Packet::Left => {
                 self.lose(from, "receiving from it, which has left");
+                true
+            }
+            Packet::Closed => {
+                self.peers[from.index()].is_closed = true;
+                let ended = &mut self.ended;
+                let refused = |ticket| ended.push_back((ticket, Err(unreceived(from))));
+                self.offers.refuse(from, refused);
                 true
             }
             Packet::Room { bytes } => {
@@ -346,26 +362,6 @@ impl<M: Mail> Messenger<M> {
     }
 }
 
-/// Returns the end of a receive: the body is put into the memory that the receive has brought, if it is elsewhere.
-fn received(envelope: &Envelope, body: Body, into: Option<Body>) -> Outcome {
-    let body = match into {
-        None => body,
-        Some(mut into) => {
-            into.bytes_mut()[..body.len()].copy_from_slice(&body);
-            into
-        }
-    };
-    Ok(done(envelope, body))
-}
-
-/// Returns the end of an operation on a message.
-fn done(envelope: &Envelope, body: Body) -> Done {
-    Done {
-        status: Status::of(envelope),
-        body,
-    }
-}
-
 /// Returns the room that a message takes.
 const fn cost(bytes: usize) -> usize {
     bytes.saturating_add(ENVELOPE)
@@ -400,6 +396,9 @@ impl<M: Mail> Carrier for Messenger<M> {
         let peer = &mut self.peers[to.index()];
         if peer.lost.is_some() {
             return Some(Err(self.lost(to)));
+        }
+        if peer.is_closed {
+            return Some(Err(unreceived(to)));
         }
         let sent = peer.sent.saturating_add(cost(bytes));
         let is_copied = !body.is_vector() || bytes <= COPIED;

@@ -10,8 +10,10 @@
 //!
 //! A step takes time in proportion to the length of one list.
 
+mod close;
 mod messenger;
 mod offers;
+mod outcome;
 mod packet;
 
 pub use messenger::{Limits, Messenger};
@@ -78,6 +80,8 @@ pub struct Matching<K, B> {
     unexpected: VecDeque<Incoming<B>>,
     lost: BTreeSet<Rank>,
     freed: BTreeSet<CommId>,
+    /// Whether nothing is received any more.
+    is_closed: bool,
 }
 
 impl<K, B> core::fmt::Debug for Matching<K, B> {
@@ -94,6 +98,7 @@ impl<K, B> Default for Matching<K, B> {
             unexpected: VecDeque::new(),
             lost: BTreeSet::new(),
             freed: BTreeSet::new(),
+            is_closed: false,
         }
     }
 }
@@ -138,7 +143,7 @@ impl<K: Copy + Eq, B> Matching<K, B> {
     ) {
         let lost = pattern.source.filter(|source| self.lost.contains(source));
         match lost {
-            _ if self.is_freed(pattern.comm) => ended(key, End::Freed(pattern.comm)),
+            _ if self.refuses(pattern.comm) => ended(key, End::Freed(pattern.comm)),
             Some(rank) => ended(key, End::Lost(rank)),
             None => self.posted.push_back(Posted {
                 key,
@@ -155,7 +160,7 @@ impl<K: Copy + Eq, B> Matching<K, B> {
         ended: &mut impl FnMut(K, End<B>),
     ) -> Option<Incoming<B>> {
         let envelope = message.envelope;
-        if self.is_freed(envelope.comm) {
+        if self.refuses(envelope.comm) {
             return Some(message);
         }
         let mut at = 0;
@@ -218,9 +223,22 @@ impl<K: Copy + Eq, B> Matching<K, B> {
         dropped.into()
     }
 
+    /// Ends all receives and probes, now and in future, as if every communicator were freed. Drops all messages.
+    pub fn close(&mut self, ended: &mut impl FnMut(K, End<B>)) {
+        self.is_closed = true;
+        for Posted { key, pattern, .. } in self.posted.drain(..) {
+            ended(key, End::Freed(pattern.comm));
+        }
+        self.unexpected.clear();
+    }
+
     /// Whether a communicator was freed.
     pub fn is_freed(&self, comm: CommId) -> bool {
         self.freed.contains(&comm)
+    }
+
+    fn refuses(&self, comm: CommId) -> bool {
+        self.is_closed || self.is_freed(comm)
     }
 
     fn end_where(

@@ -65,14 +65,19 @@ impl Offers {
         Some((leaving.ticket, leaving.envelope))
     }
 
-    /// Removes the offers to a lost rank.
-    pub(super) fn lose(&mut self, rank: Rank, mut ended: impl FnMut(Ticket)) {
+    /// Removes the offers to a rank that claims no more.
+    pub(super) fn refuse(&mut self, rank: Rank, mut ended: impl FnMut(Ticket)) {
         self.waiting.retain(|_, offer| {
             if offer.to == rank {
                 ended(offer.ticket);
             }
             offer.to != rank
         });
+    }
+
+    /// Removes the offers to a lost rank.
+    pub(super) fn lose(&mut self, rank: Rank, mut ended: impl FnMut(Ticket)) {
+        self.refuse(rank, &mut ended);
         self.leaving.retain(|_, leaving| {
             if leaving.to == rank {
                 ended(leaving.ticket);

@@ -51,6 +51,8 @@ pub enum Packet {
         /// For what this number of bytes was sent.
         bytes: u64,
     },
+    /// The sender receives no further message, except for bodies that it has claimed. It may still send.
+    Closed,
 }
 
 /// What a messenger finds in its mail.

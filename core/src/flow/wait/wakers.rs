@@ -63,12 +63,6 @@ impl Wakers {
         drop(waker);
     }
 
-    /// Whether a future waits.
-    pub(in crate::flow) fn is_waited(&self) -> bool {
-        let slots = self.slots.lock(&Spin);
-        slots.wakers.iter().any(Option::is_some)
-    }
-
     /// Wakes the next future, in their order. The cell is full. Returns false if there is none.
     pub(in crate::flow) fn wake_next(&self) -> bool {
         let next = {

@@ -23,8 +23,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
 use core::task::{Context, Poll};
+use core::{fmt, mem};
 
 /// Why a rank cannot end the computation with the others.
 #[derive(Clone, Debug)]
@@ -283,7 +283,10 @@ impl<B: Bag + Portable + 'static, L: Link + Send> Elsewhere<B> for Peers<'_, B, 
     /// Runs a turn of the exchange.
     fn has_news(&self, unwind: &impl Unwind) -> bool {
         // Encoding and decoding are the program's code. An error, or a panic of theirs, has reached the mailbox.
-        let _ = unwind.catch(|| self.exchange.turn());
+        if let Err(payload) = unwind.catch(|| self.exchange.turn()) {
+            // Its drop may panic.
+            mem::forget(payload);
+        }
         !self.mailbox.is_empty()
     }
 

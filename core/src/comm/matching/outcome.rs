@@ -1,0 +1,32 @@
+//! Ends of operations on a message.
+
+use crate::comm::error::Error;
+use crate::comm::message::{Body, Envelope};
+use crate::comm::operation::{Done, Outcome, Status};
+use crate::id::Rank;
+
+/// Returns the end of a receive: the body is put into the memory that the receive has brought, if it is elsewhere.
+pub(super) fn received(envelope: &Envelope, body: Body, into: Option<Body>) -> Outcome {
+    let body = match into {
+        None => body,
+        Some(mut into) => {
+            into.bytes_mut()[..body.len()].copy_from_slice(&body);
+            into
+        }
+    };
+    Ok(done(envelope, body))
+}
+
+/// Returns the end of an operation on a message.
+pub(super) fn done(envelope: &Envelope, body: Body) -> Done {
+    Done {
+        status: Status::of(envelope),
+        body,
+    }
+}
+
+/// Returns the end of a send to a rank that receives no more.
+pub(super) fn unreceived(rank: Rank) -> Error {
+    let doing = "sending to it, whose program has ended";
+    Error::Lost { rank, doing }
+}

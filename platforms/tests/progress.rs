@@ -1,0 +1,412 @@
+//! Threads that communicate: which they are, code of the program that they run, and how they leave.
+#![cfg(feature = "serde")]
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::future::{Future, IntoFuture};
+use std::panic::{self, AssertUnwindSafe};
+use std::pin::Pin;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Barrier, Mutex, Once};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+use std::time::Duration;
+use tautline::comm::{Comm, Ended, Request, Tag};
+use tautline::prelude::*;
+use tautline::world::{self, Bell, Link, Lost, Progress, Rank, World};
+use tautline_node::Loopback;
+
+const TAG: Tag = Tag(7);
+const LONG: Duration = Duration::from_secs(60);
+
+/// The panics of these tests are not printed.
+const QUIET: &str = "on purpose";
+
+fn quiet() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if info.payload().downcast_ref::<&str>() != Some(&QUIET) {
+                before(info);
+            }
+        }));
+    });
+}
+
+/// Runs `program` at two ranks, which communicate in both ways.
+fn two<T: Send>(program: impl Fn(&World, &Comm, Rank) -> T + Sync) -> [Vec<T>; 2] {
+    quiet();
+    [Progress::Cooperative, Progress::Dedicated].map(|progress| {
+        world::loopback(2, |world| {
+            world.wait_at_most(LONG);
+            world.progress(progress);
+            program(world, &world.comm(), Rank(1 - world.rank().0))
+        })
+    })
+}
+
+/// A waker that runs `act` once it is called, and reports that it was.
+struct Act<F>(Mutex<Option<F>>, Mutex<Sender<()>>);
+
+impl<F: FnOnce() + Send> Wake for Act<F> {
+    fn wake(self: Arc<Self>) {
+        let act = self.0.lock().expect("not poisoned").take();
+        self.1.lock().expect("not poisoned").send(()).ok();
+        act.into_iter().for_each(|act| act());
+    }
+}
+
+type Pending<T> = Pin<Box<dyn Future<Output = Ended<T>> + Send>>;
+
+/// Lets `act` run when the request ends.
+fn upon<T, F>(request: Request<T>, act: F) -> (Pending<T>, Receiver<()>)
+where
+    T: Send + Sync + 'static,
+    F: FnOnce() + Send + 'static,
+{
+    let (woken, wakes) = channel();
+    let mut future = request.into_future();
+    let waker = Waker::from(Arc::new(Act(Mutex::new(Some(act)), Mutex::new(woken))));
+    let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
+    assert!(polled.is_pending(), "the other rank has not sent");
+    (future, wakes)
+}
+
+fn ready<T>(mut future: Pending<T>) -> Ended<T> {
+    match future
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+    {
+        Poll::Ready(ended) => ended,
+        Poll::Pending => panic!("it was woken"),
+    }
+}
+
+#[test]
+fn wakers_that_panic_end_no_later_operation() {
+    for values in two(|world, comm, other| {
+        let mut values = Vec::new();
+        for number in 0..5u32 {
+            if world.is_home() {
+                comm.recv::<()>(other, TAG).expect("it waits");
+                comm.send(&number, other, TAG).expect("sent");
+            } else {
+                let request = comm.irecv::<u32>(None, other, TAG);
+                let (future, woken) = upon(request, || panic::panic_any(QUIET));
+                comm.send(&(), other, TAG).expect("sent");
+                woken.recv_timeout(LONG).expect("woken");
+                values.push(ready(future).expect("received").value);
+            }
+        }
+        world.barrier().expect("both ranks live");
+        values
+    }) {
+        assert_eq!(values, [vec![], vec![0, 1, 2, 3, 4]]);
+    }
+}
+
+/// The hold of an operation whose waker panics is released, and other waiters of the same cell are woken.
+#[test]
+fn a_waker_that_panics_keeps_no_scope() {
+    for values in two(|world, comm, other| {
+        if world.is_home() {
+            comm.recv::<()>(other, TAG).expect("it waits");
+            comm.send(&5u32, other, TAG).expect("sent");
+            return 5;
+        }
+        let rt = Runtime::builder().workers(1).pinned(false).build();
+        rt.expect("a runtime").run(|cx| {
+            let mut sum = 0;
+            let received = cx.scope(|cx| {
+                let request = comm.irecv::<u32>(cx.hold(), other, TAG);
+                for _ in 0..2 {
+                    let waker = Waker::from(Arc::new(Act(
+                        Mutex::new(Some(|| panic::panic_any(QUIET))),
+                        Mutex::new(channel().0),
+                    )));
+                    let mut wait = Box::pin(async { _ = request.cell().wait().await });
+                    let polled = wait.as_mut().poll(&mut Context::from_waker(&waker));
+                    assert!(polled.is_pending());
+                    // Its waker stays.
+                    std::mem::forget(wait);
+                }
+                comm.send(&(), other, TAG).expect("sent");
+                request
+            });
+            cx.scope(|cx| {
+                cx.spawn_when(received.cell(), |ended, _| {
+                    sum += ended.as_ref().expect("received").value;
+                });
+            });
+            sum
+        })
+    }) {
+        assert_eq!(values, [5, 5]);
+    }
+}
+
+/// The future of a request is polled inside of the wake, as some executors do.
+#[test]
+fn a_waker_may_poll() {
+    struct Inline {
+        future: Mutex<Option<Pending<u32>>>,
+        ended: Mutex<Sender<Ended<u32>>>,
+    }
+    impl Wake for Inline {
+        fn wake(self: Arc<Self>) {
+            let future = self.future.lock().expect("not poisoned").take();
+            let Some(mut future) = future else { return };
+            let waker = Waker::from(Arc::clone(&self));
+            match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                Poll::Ready(ended) => self.ended.lock().unwrap().send(ended).expect("it waits"),
+                Poll::Pending => *self.future.lock().unwrap() = Some(future),
+            }
+        }
+    }
+    for values in two(|world, comm, other| {
+        if world.is_home() {
+            comm.recv::<()>(other, TAG).expect("it waits");
+            comm.send(&5u32, other, TAG).expect("sent");
+            return 5;
+        }
+        let future = comm.irecv::<u32>(None, other, TAG).into_future();
+        let (ended, end) = channel();
+        let inline = Arc::new(Inline {
+            future: Mutex::new(Some(future)),
+            ended: Mutex::new(ended),
+        });
+        inline.wake();
+        comm.send(&(), other, TAG).expect("sent");
+        let ended = end.recv_timeout(LONG).expect("woken");
+        ended.expect("received").value
+    }) {
+        assert_eq!(values, [5, 5]);
+    }
+}
+
+/// A value whose drop panics, with a payload whose drop panics.
+#[derive(Serialize, Deserialize)]
+struct Fragile(u32);
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        struct Payload;
+        impl Drop for Payload {
+            fn drop(&mut self) {
+                panic::panic_any(QUIET);
+            }
+        }
+        if !thread::panicking() {
+            panic::resume_unwind(Box::new(Payload));
+        }
+    }
+}
+
+/// No request takes what is received: it is dropped where it was decoded.
+#[test]
+fn values_whose_drop_panics_end_nothing() {
+    for values in two(|world, comm, other| {
+        if world.is_home() {
+            comm.recv::<()>(other, TAG).expect("it waits");
+            for number in 0..3 {
+                comm.send(&number, other, TAG).expect("sent");
+            }
+            comm.send(&5u32, other, Tag(1)).expect("sent");
+        } else {
+            for _ in 0..3 {
+                drop(comm.irecv::<Fragile>(None, other, TAG));
+            }
+            comm.send(&(), other, TAG).expect("sent");
+            let received = comm.recv::<u32>(other, Tag(1)).expect("received");
+            assert_eq!(received.value, 5);
+        }
+        world.barrier().expect("both ranks live");
+        5
+    }) {
+        assert_eq!(values, [5, 5]);
+    }
+}
+
+/// An operator that panics ends the operation at all ranks, whichever thread has run it, and unwinds none of them.
+#[test]
+fn an_operator_that_panics_is_an_error_at_all_ranks() {
+    for errors in two(|world, comm, _| {
+        let home = world.is_home();
+        let sum = comm.all_reduce(None, 1u32, move |_, _| match home {
+            true => panic::panic_any(QUIET),
+            false => 2,
+        });
+        let ended = panic::catch_unwind(AssertUnwindSafe(|| sum.wait()));
+        ended.expect("not unwound").map(|sum| sum.value)
+    }) {
+        assert!(errors.iter().all(Result::is_err), "{errors:?}");
+    }
+}
+
+/// The last owner of a world drops it in a waker, on the thread that communicates: the other rank learns that it has left.
+#[test]
+fn a_world_dropped_in_a_turn_leaves() {
+    quiet();
+    let mut links = Loopback::new(2).into_iter().map(World::of);
+    let (home, other) = (links.next().expect("one"), links.next().expect("another"));
+    let [comm, others] = [&home, &other].map(|world| world.comm());
+    let ended = thread::scope(|scope| {
+        let ended = scope.spawn(|| {
+            others.recv::<()>(Rank(0), TAG).expect("it waits");
+            others.send(&5u32, Rank(0), TAG).expect("sent");
+            // It has left, so this ends.
+            others.recv::<()>(Rank(0), TAG).map(|_| ())
+        });
+        let request = comm.irecv::<u32>(None, Rank(1), TAG);
+        let last = comm.irecv::<u32>(None, Rank(1), Tag(1));
+        comm.send(&(), Rank(1), TAG).expect("sent");
+        let (future, woken) = upon(request, move || drop(home));
+        woken.recv_timeout(LONG).expect("woken");
+        assert_eq!(ready(future).expect("received").value, 5);
+        assert!(last.wait().is_err(), "the world has ended");
+        ended.join().expect("not unwound")
+    });
+    let error = ended.expect_err("it has left").to_string();
+    assert!(error.contains("which has left"), "{error}");
+}
+
+/// A link that records which threads enter it.
+struct Watched<L> {
+    link: L,
+    threads: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl<L: Link> Watched<L> {
+    fn enter(&self) {
+        let thread = thread::current();
+        let thread = format!("{:?} {:?}", thread.name(), thread.id());
+        self.threads.lock().expect("not poisoned").insert(thread);
+    }
+}
+
+impl<L: Link> Link for Watched<L> {
+    fn here(&self) -> Rank {
+        self.link.here()
+    }
+
+    fn ranks(&self) -> u32 {
+        self.link.ranks()
+    }
+
+    fn bell(&self) -> Arc<dyn Bell> {
+        self.link.bell()
+    }
+
+    fn send(&mut self, to: Rank, parcel: &[u8]) {
+        self.enter();
+        self.link.send(to, parcel);
+    }
+
+    fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
+        self.enter();
+        self.link.poll(take)
+    }
+
+    fn arm(&mut self) -> bool {
+        self.enter();
+        self.link.arm()
+    }
+
+    fn unsent(&self, to: Rank) -> usize {
+        self.link.unsent(to)
+    }
+}
+
+/// Chatterjee, acceptance fact 16: only one thread of a rank ever enters the transport, with [`Progress::Dedicated`].
+#[test]
+fn one_thread_enters_the_link() {
+    const THREADS: u32 = 4;
+    let threads = [(); 2].map(|()| Arc::<Mutex<BTreeSet<String>>>::default());
+    let links = Loopback::new(2).into_iter().zip(&threads);
+    let links = links.map(|(link, threads)| Watched {
+        link,
+        threads: Arc::clone(threads),
+    });
+    let sums = world::over(links.collect::<Vec<_>>(), |world| {
+        world.progress(Progress::Dedicated);
+        let (comm, other) = (world.comm(), Rank(1 - world.rank().0));
+        let exchanged = |tag| {
+            let tag = Tag(tag);
+            let numbers = 0..100u32;
+            let sums = numbers.map(|number| {
+                let received = comm.irecv::<u32>(None, other, tag);
+                comm.isend(None, &number, other, tag).wait().expect("sent");
+                received.wait().expect("received").value
+            });
+            sums.sum::<u32>()
+        };
+        let sums = thread::scope(|scope| {
+            let start = |tag| scope.spawn(move || exchanged(tag));
+            let sums: Vec<_> = (0..THREADS).map(start).collect();
+            sums.into_iter().map(|sum| sum.join().expect("a sum")).sum()
+        });
+        let all = comm.all_reduce(None, sums, |one, other| one + other);
+        let all: u32 = all.wait().expect("both ranks").value;
+        world.barrier().expect("both ranks");
+        all
+    });
+    assert_eq!(sums, [2 * THREADS * 4950; 2]);
+    for (rank, threads) in threads.iter().enumerate() {
+        let threads = threads.lock().expect("not poisoned");
+        let is_own = |thread: &String| thread.contains(&format!("tautline-link-{rank}"));
+        assert!(
+            threads.len() == 1 && threads.iter().all(is_own),
+            "{threads:?}"
+        );
+    }
+}
+
+/// More than is sent before there are receives, by a rank whose program has ended; its requests were dropped.
+#[test]
+fn what_was_sent_arrives_after_the_end_of_the_program() {
+    const MESSAGES: u8 = 20;
+    let has_ended = Barrier::new(2);
+    two(|world, comm, other| {
+        if world.is_home() {
+            for number in 0..MESSAGES {
+                drop(comm.isend(None, &vec![number; 100_000], other, TAG));
+            }
+            has_ended.wait();
+            return;
+        }
+        has_ended.wait();
+        for number in 0..MESSAGES {
+            let received = comm.recv::<Vec<u8>>(other, TAG).expect("received");
+            assert_eq!(received.value, vec![number; 100_000]);
+        }
+    });
+}
+
+/// Two ranks that leave wait for none of the other's receives, and state what has not arrived.
+#[test]
+fn what_nobody_receives_is_reported() {
+    let lines = Arc::<Mutex<Vec<String>>>::default();
+    let put = Arc::clone(&lines);
+    tautline::messages::set_hook(move |line| put.lock().expect("not poisoned").push(line.into()));
+    let have_sent = Barrier::new(2);
+    two(|_, comm, other| {
+        let tag = Tag(900 + comm.rank().0);
+        for bytes in [1 << 20, 10, 1 << 20] {
+            drop(comm.isend(None, &vec![0u8; bytes], other, tag));
+        }
+        // A receive that no message ends is no error.
+        drop(comm.irecv::<()>(None, other, TAG));
+        have_sent.wait();
+    });
+    let lines = lines.lock().expect("not poisoned");
+    for here in 0..2 {
+        let other = 1 - here;
+        let own = format!(
+            "tautline: rank {here}: 2 messages to rank {other}, the first with tag 90{here}, did not arrive: "
+        );
+        let number = lines.iter().filter(|line| line.starts_with(&own)).count();
+        // In each of two worlds.
+        assert_eq!(number, 2, "{lines:?}");
+    }
+}
