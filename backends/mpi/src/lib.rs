@@ -19,7 +19,7 @@
 //! count as unsent.
 //!
 //! A rank that ends its link sends a last message to each other one, which is how those observe its loss. A rank that ends
-//! without it, killed or by `exit`, is noticed by the launcher, which ends the job.
+//! without it is noticed by the launcher, which ends the job: killed, or by `exit`, whose status is then a failure in any case.
 //!
 //! MPI has no wait that sleeps. A link that waits naps, each time for an eighth of the time since anything has moved, at most 4 ms.
 //!
@@ -29,6 +29,7 @@
 
 mod calls;
 mod error;
+mod exit;
 mod link;
 mod nap;
 mod native;

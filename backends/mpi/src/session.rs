@@ -2,6 +2,7 @@
 
 use crate::calls::Comm;
 use crate::error::Error;
+use crate::exit;
 use crate::link::MpiLink;
 use crate::nap::Nap;
 use crate::shared::{Shared, State};
@@ -30,10 +31,14 @@ fn release() {
 /// The MPI library of this process, from its start on. Dropping it waits until all ranks that had links have dropped them, and ends
 /// the library, unless the program had started it itself.
 ///
-/// Other code of this process must not call MPI while a link does.
+/// Other code of this process must not call MPI while a link does, and must not end the library, by `MPI_Finalize` or by the drop of
+/// a `Universe`, before all links are dropped: any call of a link is an error then, for which the library ends the process. A
+/// process that ends by itself while it has a link fails, with a line that states so.
 pub struct Session {
     /// `None` if the program has started the library.
     universe: Option<Universe>,
+    /// The number of ranks of the program: asked once, before a link may make calls.
+    ranks: u32,
     shared: Arc<Shared>,
 }
 
@@ -51,7 +56,7 @@ impl Session {
     /// Starts MPI, or uses the library that this program has started. Once per process.
     ///
     /// # Errors
-    /// If the library grants less than `MPI_THREAD_SERIALIZED`, or was ended in this process before.
+    /// If the library grants less than `MPI_THREAD_SERIALIZED`, was ended in this process before, or reports an error.
     pub fn start() -> Result<Self, Error> {
         if environment::is_finalized() {
             return Err(Error::Ended);
@@ -70,8 +75,13 @@ impl Session {
             Threading::Single => "MPI_THREAD_SINGLE",
             Threading::Funneled => "MPI_THREAD_FUNNELED",
             Threading::Serialized | Threading::Multiple => {
-                let shared = Arc::default();
-                return Ok(Self { universe, shared });
+                let ranks = Comm::world_ranks().inspect_err(|_| release())?;
+                exit::watch();
+                return Ok(Self {
+                    universe,
+                    ranks,
+                    shared: Arc::default(),
+                });
             }
         };
         release();
@@ -79,14 +89,11 @@ impl Session {
     }
 
     /// Returns the number of ranks of the program.
-    ///
-    /// # Errors
-    /// If the library reports one.
-    pub fn ranks(&self) -> Result<u32, Error> {
-        Ok(Comm::world_ranks()?)
+    pub fn ranks(&self) -> u32 {
+        self.ranks
     }
 
-    /// Returns the library's own name and version, in one line.
+    /// Returns the library's own name and version, in one line. MPI permits that call to any thread at any time.
     pub fn library(&self) -> String {
         let named = environment::library_version().unwrap_or_default();
         let named = named
@@ -125,12 +132,13 @@ impl Session {
     /// # Safety
     /// As [`connect_beside`](Self::connect_beside).
     unsafe fn connect_to(&self, ranks: u32, state: &mut State) -> Result<MpiLink, Error> {
-        let all = self.ranks()?;
+        let all = self.ranks;
         if !(1..=all).contains(&ranks) {
             return Err(Error::Ranks { ranks, all });
         }
         let wire = Wire::new(Comm::of_first(ranks)?)?;
         state.links += 1;
+        exit::count_link();
         Ok(MpiLink::new(wire, Arc::clone(&self.shared)))
     }
 
@@ -141,7 +149,7 @@ impl Session {
     /// As [`start`](Self::start) and [`connect`](Self::connect); or if the library knows this process as another rank.
     pub fn join(launched: (u32, u32)) -> Result<Joined, Error> {
         let session = Self::start()?;
-        let link = session.connect(session.ranks()?)?;
+        let link = session.connect(session.ranks())?;
         let joined = (link.here().0, link.ranks());
         if joined != launched {
             return Err(Error::Launcher {

@@ -1,6 +1,7 @@
 //! What a session and its links share.
 #![forbid(unsafe_code)]
 
+use crate::exit;
 use crate::wire::Wire;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -29,5 +30,6 @@ impl Shared {
         let mut state = self.state();
         state.left.push(wire);
         state.links -= 1;
+        exit::count_end();
     }
 }

@@ -26,7 +26,7 @@ fn main() {
         exit(launch());
     };
     let session = Session::start().expect("MPI starts");
-    assert_eq!(session.ranks().expect("MPI runs"), RANKS);
+    assert_eq!(session.ranks(), RANKS);
     // SAFETY: no other link of this process exists yet.
     let link = unsafe { session.connect_beside(RANKS) }.expect("all ranks connect");
     let here = link.here();
