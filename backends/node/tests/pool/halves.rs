@@ -1,11 +1,12 @@
 //! Halves that wait for each other: idle workers must be able to steal a private fork.
 
-use super::{Cx, PATIENCE, start, wait_until};
+use super::{Cx, PATIENCE, wait_until};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc;
 use std::thread;
 use tautline_core::flow::Ddf;
 use tautline_core::task::Wait;
+use tautline_node::pool::{Idle, Plan, Threads};
 
 const ROUNDS: usize = 200;
 
@@ -22,11 +23,22 @@ fn inside(cx: &mut Cx, forks: usize, body: &(impl Fn(&mut Cx) + Sync)) {
 /// # Panics
 /// If it does not end.
 fn ends(what: &'static str, body: impl Fn(&mut Cx) + Sync + Send + Copy + 'static) {
+    ends_with(None, what, body);
+}
+
+/// As [`ends`], by workers that do this between two searches.
+fn ends_with(
+    idle: Option<Idle>,
+    what: &'static str,
+    body: impl Fn(&mut Cx) + Sync + Send + Copy + 'static,
+) {
     for workers in [2, 4] {
+        let mut plan = Plan::flat(workers);
+        plan.idle = idle.clone();
         let (done, ended) = mpsc::channel();
         // Not joined if it does not end: the test must.
         let runner = thread::spawn(move || {
-            let threads = start(workers);
+            let threads = Threads::start(&plan);
             for round in 0..ROUNDS {
                 threads.run(|cx| inside(cx, round % 4, &body));
             }
@@ -42,16 +54,29 @@ fn ends(what: &'static str, body: impl Fn(&mut Cx) + Sync + Send + Copy + 'stati
     }
 }
 
+fn blocks_for_the_second_half(cx: &mut Cx) {
+    let flag = AtomicBool::new(false);
+    cx.join(
+        |_| wait_until("the second half runs", || flag.load(SeqCst)),
+        |_| flag.store(true, SeqCst),
+    );
+}
+
 /// The first half spins until the second has run, so the owner neither pushes nor pops meanwhile.
 #[test]
 fn a_first_half_may_block_for_the_second() {
-    ends("a first half that blocks", |cx| {
-        let flag = AtomicBool::new(false);
-        cx.join(
-            |_| wait_until("the second half runs", || flag.load(SeqCst)),
-            |_| flag.store(true, SeqCst),
-        );
-    });
+    ends("a first half that blocks", blocks_for_the_second_half);
+}
+
+/// The same where idle workers always have something else to do, as those that communicate without end.
+#[test]
+fn a_first_half_may_block_beside_workers_that_communicate() {
+    let idle = Idle::new(|| true, || ());
+    ends_with(
+        Some(idle),
+        "a first half that blocks",
+        blocks_for_the_second_half,
+    );
 }
 
 /// The same after a fork whose second half may have been seen by thieves, and was taken back.
@@ -99,7 +124,7 @@ fn every_second_half_of_a_chain_is_taken() {
         }
     }
     for workers in [2, 4, 8] {
-        let threads = start(workers);
+        let threads = super::start(workers);
         for _ in 0..ROUNDS {
             let met = AtomicUsize::new(0);
             threads.run(|cx| chain(cx, workers - 1, &|| meet(&met, workers)));
@@ -122,7 +147,7 @@ fn every_leaf_of_a_tree_is_taken() {
         }
     }
     for workers in [2, 4, 8] {
-        let threads = start(workers);
+        let threads = super::start(workers);
         for _ in 0..ROUNDS {
             let met = AtomicUsize::new(0);
             threads.run(|cx| tree(cx, workers, &|| meet(&met, workers)));

@@ -10,7 +10,7 @@ use crate::watch::State;
 /// Searches between two readings of the clock.
 const SEARCHES_PER_CLOCK: u32 = 16;
 
-/// The fraction of its patience after which a searching worker fences the others to publish their private tasks.
+/// The fraction of its patience after which a searching worker first fences the others to publish their private tasks.
 const RAID_PART: u64 = 8;
 
 impl<P: Host> Worker<P> {
@@ -46,9 +46,11 @@ impl<P: Host> Worker<P> {
         self.enter(State::Stealing);
         let mut elapsed = false;
         let found = 'search: loop {
-            let mut start = port.now();
+            let begin = port.now();
+            // The last time that the port had something to do.
+            let mut start = begin;
             let patience = port.patience(self.id);
-            let mut raided = false;
+            let mut raid_at = patience / RAID_PART;
             for turn in 0.. {
                 if done() {
                     break 'search None;
@@ -56,26 +58,29 @@ impl<P: Host> Worker<P> {
                 if let Some(found) = self.find() {
                     break 'search Some(found);
                 }
-                if port.idle(self.id) {
-                    start = port.now();
-                    continue;
-                }
+                let has_moved = port.idle(self.id);
                 // Searching on, it would look busy to workers whose limits elapse at the same time.
-                if elapsed {
+                if elapsed && !has_moved {
                     break;
                 }
-                if turn % SEARCHES_PER_CLOCK == SEARCHES_PER_CLOCK - 1 || cfg!(tautline_loom) {
-                    let waited = port.now().wrapping_sub(start);
-                    if waited >= patience {
+                let is_turn = turn % SEARCHES_PER_CLOCK == SEARCHES_PER_CLOCK - 1;
+                if has_moved || is_turn || cfg!(tautline_loom) {
+                    let now = port.now();
+                    if has_moved {
+                        start = now;
+                    } else if now.wrapping_sub(start) >= patience {
                         break;
                     }
                     // The owners of private tasks have not answered the requests: they run long leaves.
-                    if !raided && waited >= patience / RAID_PART && self.sees_private() {
-                        raided = true;
+                    let waited = now.wrapping_sub(begin);
+                    if waited >= raid_at && self.sees_private() {
+                        raid_at = waited + patience;
                         _ = self.raid(pool.workers(), false);
                     }
                 }
-                port.relax(turn);
+                if !has_moved {
+                    port.relax(turn);
+                }
             }
             elapsed = sleep() && self.sleep(done);
         };
