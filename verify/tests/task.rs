@@ -13,6 +13,8 @@ mod domains;
 mod fork;
 #[path = "task/futures.rs"]
 mod futures;
+#[path = "task/handles.rs"]
+mod handles;
 #[path = "task/holds.rs"]
 mod holds;
 #[path = "task/machine.rs"]

@@ -158,7 +158,7 @@ fn wire_attended() {
 /// A thread is woken that waits while another one attends: what it was woken for is visible to it.
 #[test]
 fn wire_woken() {
-    Model::new("wire_woken").bound(3).floor(10).check(|| {
+    Model::new("wire_woken").bound(3).floor(15).check(|| {
         let scene = Scene::new();
         let attendance = scene.exchange.attend();
         let ends = Arc::new(AtomicBool::new(false));
