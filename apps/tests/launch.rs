@@ -68,6 +68,110 @@ fn ranks_of_mpi_need_a_build_that_joins_them() {
     }
 }
 
+/// Starts the command as ranks of a launch, with arguments in which the shell replaces `$TAUTLINE_RANK`.
+fn ranked(ranks: u32, args: &str) -> Output {
+    let mut command = tautline(&format!("launch -n {ranks} -- sh -c"));
+    let command = command.arg(format!("exec \"$0\" {args}"));
+    let command = command.arg(env!("CARGO_BIN_EXE_tautline"));
+    command.output().expect("it starts")
+}
+
+/// Returns the lines of standard error, each once, without the rank that has printed them.
+fn lines(output: &Output) -> Vec<&str> {
+    let lines = text(&output.stderr).lines();
+    let lines = lines.map(|line| line.split_once(": ").map_or(line, |(_, line)| line));
+    let mut lines: Vec<_> = lines.collect();
+    lines.dedup();
+    lines
+}
+
+/// A rank that computes something else would make the result wrong, with no other sign of it.
+#[test]
+fn ranks_with_other_settings_are_refused() {
+    for (args, difference) in [
+        (
+            "nqueens $((8 + TAUTLINE_RANK)) --baseline none",
+            r#""QUEENS=9" instead of "QUEENS=8""#,
+        ),
+        ("uts T1 -r $TAUTLINE_RANK", r#""-r=1" instead of "-r=0""#),
+        (
+            "smith-waterman --length 10$TAUTLINE_RANK",
+            r#""--length=101" instead of "--length=100""#,
+        ),
+        (
+            "$([ $TAUTLINE_RANK = 0 ] && echo nqueens 6 || echo pentomino)",
+            r#""pentomino" "#,
+        ),
+    ] {
+        let output = ranked(2, args);
+        let found = lines(&output);
+        let begin = format!("tautline: rank 1 has other arguments than rank 0: {difference}");
+        assert_eq!(output.status.code(), Some(2), "{args}: {found:?}");
+        assert!(
+            found.len() == 1 && found[0].starts_with(&begin),
+            "{args}: {found:?}"
+        );
+    }
+}
+
+/// What changes no result: the number of workers, what is printed, and where files of the same content are.
+#[test]
+fn settings_of_ranks_that_change_no_result_may_differ() {
+    let [zero, one] = ["graph", "graph"].map(Scratch::new);
+    for file in [&zero, &one] {
+        fs::write(&file.0, "0 1\n1 2\n2 3\n").expect("room for a file");
+    }
+    let (zero, one) = (zero.0.display(), one.0.display());
+    for args in [
+        "nqueens 6 --baseline none --workers $((1 + TAUTLINE_RANK)) --places 1",
+        "nqueens 6 --baseline none $([ $TAUTLINE_RANK = 1 ] && echo --quiet)",
+        &format!("bc $([ $TAUTLINE_RANK = 1 ] && echo {one} || echo {zero}) --baseline none"),
+    ] {
+        let output = ranked(2, args);
+        let found = lines(&output);
+        assert!(
+            output.status.success() && found.is_empty(),
+            "{args}: {found:?}"
+        );
+    }
+}
+
+/// As files that are not the same on all machines.
+#[test]
+fn ranks_with_other_inputs_are_refused() {
+    const CITIES: &str = "NAME: a\nTYPE: TSP\nDIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 3 4\n3 0 ";
+    for (arguments, [zero, one]) in [
+        (
+            "bc FILE --baseline none",
+            ["0 1\n1 2\n", "0 1\n1 3\n"].map(str::to_owned),
+        ),
+        (
+            "tsp FILE --baseline none",
+            ["8\nEOF\n", "9\nEOF\n"].map(|end| format!("{CITIES}{end}")),
+        ),
+        (
+            "smith-waterman FILE FILE",
+            ["ACGT", "ACGA"].map(str::to_owned),
+        ),
+    ] {
+        let files = [zero, one].map(|content| {
+            let file = Scratch::new("input");
+            fs::write(&file.0, content).expect("room for a file");
+            file
+        });
+        let [zero, one] = [&files[0], &files[1]].map(|file| file.0.display());
+        let file = format!("$([ $TAUTLINE_RANK = 2 ] && echo {one} || echo {zero})");
+        let output = ranked(3, &arguments.replace("FILE", &file));
+        let found = lines(&output);
+        let begin = "tautline: rank 2 has another input than rank 0: ";
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {found:?}");
+        assert!(
+            found.len() == 1 && found[0].starts_with(begin),
+            "{arguments}: {found:?}"
+        );
+    }
+}
+
 /// A place has at most 64 workers.
 #[test]
 fn ranks_with_different_numbers_of_places_are_noted() {

@@ -35,6 +35,9 @@ fn rank() {
         "memory" => memory(),
         "early" => early(),
         "other" => other(),
+        "arguments" => arguments(),
+        "own arguments" => own_arguments(),
+        "agree" => agree(),
         "warned" => warned(),
         role => panic!("{role}"),
     };
@@ -190,25 +193,14 @@ fn with_other(role: &str, path: &str) -> Launch {
         .env("ROLE", role)
 }
 
-/// Rank 1 runs another program, and is refused.
+/// Rank 1 runs another program, which all ranks refuse.
 fn other() -> i32 {
-    let is_other = env::var("TAUTLINE_RANK").as_deref() == Ok("1");
-    match World::join() {
-        Ok(world) => {
-            assert!(!is_other, "another program has joined");
-            // Rank 1 has ended.
-            assert!(world.barrier().is_err());
-            0
-        }
-        Err(error) => {
-            let line = error.to_string();
-            assert!(
-                is_other && line.starts_with("rank 1 runs another program, "),
-                "{line}"
-            );
-            2
-        }
-    }
+    let line = World::join().unwrap_err().to_string();
+    assert!(
+        line.starts_with("rank 1 has another program than rank 0: "),
+        "{line}"
+    );
+    2
 }
 
 #[test]
@@ -232,9 +224,96 @@ fn another_program_is_refused_and_a_copy_is_not() {
     .expect("own");
     assert_eq!(
         ends(&with_other("other", path)),
-        [End::Code(0), End::Code(2)]
+        [End::Code(2), End::Code(2)]
     );
     fs::remove_dir_all(folder).expect("the folder");
+}
+
+/// Launches ranks whose last arguments the shell words in `words` are. The arguments after `rank` select further tests, of which
+/// there are none of these names.
+fn with_arguments(role: &str, ranks: u32, words: &str) -> Launch {
+    let script = format!(r#"exec "$0" "$@" {words}"#);
+    let program = env::current_exe().expect("it runs");
+    let launch = Launch::new("bash", ranks).args(["-c", &script]);
+    launch.args([program]).args(AS_RANK).env("ROLE", role)
+}
+
+/// The ranks have other arguments, and all report the same line.
+fn arguments() -> i32 {
+    let line = World::join().unwrap_err().to_string();
+    assert_eq!(line, env::var("LINE").expect("the expected one"));
+    2
+}
+
+#[test]
+fn other_arguments_are_refused_at_every_rank() {
+    for (ranks, words, rank, parts) in [
+        (2, "a $TAUTLINE_RANK b", 1, r#""1" instead of "0""#),
+        (3, "$((TAUTLINE_RANK / 2))", 2, r#""1" instead of "0""#),
+        (
+            4,
+            "$([ $TAUTLINE_RANK = 2 ] && echo more)",
+            2,
+            r#""more" instead of none"#,
+        ),
+        (
+            2,
+            "$([ $TAUTLINE_RANK = 0 ] && echo a b)",
+            1,
+            r#"none instead of "a" "b""#,
+        ),
+        (
+            2,
+            "$(for n in {1..40}; do echo x$TAUTLINE_RANK; done)",
+            1,
+            r#""x1" "x1" "x1" "x1" "x1" "x1" "x1" "x1" "x1" "x1" "x1" "x1" … instead of "x0" "x0" "x0" "x0" "x0" "x0" "x0" "x0" "x0" "x0" "x0" "x0" …"#,
+        ),
+    ] {
+        let line = format!(
+            "rank {rank} has other arguments than rank 0: {parts}; all ranks must have the same"
+        );
+        let launch = with_arguments("arguments", ranks, words).env("LINE", line);
+        assert_eq!(ends(&launch), vec![End::Code(2); ranks as usize], "{words}");
+    }
+}
+
+/// The ranks compare a part of their arguments.
+fn own_arguments() -> i32 {
+    let world = World::join_with(env::args().skip(1).take(AS_RANK.len())).expect("alike");
+    world.barrier().expect("all live");
+    0
+}
+
+#[test]
+fn arguments_that_a_program_leaves_out_may_differ() {
+    let launch = with_arguments("own arguments", 3, "$TAUTLINE_RANK");
+    assert_eq!(ends(&launch), [End::Code(0); 3]);
+}
+
+/// The last rank has read something else.
+fn agree() -> i32 {
+    let world = join();
+    let last = world.ranks() - 1;
+    world.agree("input", "one\ntwo").expect("it is");
+    let value = if world.rank().0 == last {
+        "two"
+    } else {
+        "one\n"
+    };
+    let line = world.agree("input", value).unwrap_err().to_string();
+    let expected = format!(
+        r"rank {last} has another input than rank 0: two instead of one\n; all ranks must have the same"
+    );
+    assert_eq!(line, expected);
+    2
+}
+
+#[test]
+fn other_values_are_refused_at_every_rank() {
+    for ranks in [2, 5] {
+        let expected = vec![End::Code(2); ranks as usize];
+        assert_eq!(ends(&launch("agree", ranks)), expected);
+    }
 }
 
 /// Rank 1 has a variable that rank 0 has not.

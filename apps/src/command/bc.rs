@@ -16,6 +16,7 @@ use tautline::glb::PlaceId;
 use tautline_cli::bc::{
     Bc as Bag, Centrality, Form, Graph, GraphError, Named, Rmat, brandes, read,
 };
+use tautline_cli::program::digest;
 
 const SCALE_MAX: u64 = Rmat::SCALE_MAX as u64;
 const EDGE_FACTOR_MAX: u64 = Rmat::EDGE_FACTOR_MAX as u64;
@@ -56,7 +57,7 @@ pub(super) struct Bc {
     #[arg(long, requires = "file")]
     weighted: bool,
     /// Write the betweenness of every vertex: vertex,betweenness
-    #[arg(long, value_name = "FILE.csv")]
+    #[arg(long, value_name = "FILE.csv", help_heading = "Output")]
     output: Option<PathBuf>,
     /// The graph has 2^SCALE vertices [default: 12, simulated 10]
     #[arg(long, value_name = "SCALE", value_parser = whole::<u32, SCALE_MAX>(), allow_negative_numbers = true)]
@@ -138,7 +139,9 @@ impl Bc {
         };
         let Named { graph, names } = read(&path.display().to_string(), &text, form, self.seed)?;
         let file = path.file_name().unwrap_or_default().to_string_lossy();
-        Ok(Between::new(Source::File(file.into_owned(), names), graph))
+        let mut between = Between::new(Source::File(file.into_owned(), names), graph);
+        between.input = Some(digest([text.as_bytes()]));
+        Ok(between)
     }
 }
 
@@ -156,6 +159,8 @@ pub(super) struct Between {
     source: Source,
     graph: Arc<Graph>,
     tasks: Option<u64>,
+    /// The digest of the file.
+    input: Option<String>,
     /// What receives the betweenness of every vertex.
     file: Mutex<Option<Pending>>,
 }
@@ -166,6 +171,7 @@ impl Between {
             source,
             tasks: graph.tasks(),
             graph: Arc::new(graph),
+            input: None,
             file: Mutex::default(),
         }
     }
@@ -268,6 +274,10 @@ impl Problem for Between {
 
     fn tasks(&self) -> Option<u64> {
         self.tasks
+    }
+
+    fn input(&self) -> Option<String> {
+        self.input.clone()
     }
 
     fn bag(&self) -> Bag {

@@ -113,17 +113,23 @@ enum Command {
 pub(crate) fn main() -> ExitCode {
     let command = Cli::command();
     usage::warn_of_unknown_variables(&command);
-    let cli = match usage::read(&command, Cli::from_arg_matches) {
-        Ok(cli) => cli,
+    let read = usage::read(&command, |matches| {
+        Ok((
+            Cli::from_arg_matches(matches)?,
+            usage::settings(&command, matches),
+        ))
+    });
+    let (cli, settings) = match read {
+        Ok(read) => read,
         Err(code) => return code,
     };
     if cfg!(debug_assertions) && io::stderr().is_terminal() {
         eprintln!("tautline: a debug build: rates are a fraction of those of cargo run --release");
     }
     let outcome = match cli.command {
-        Command::Application(application) => application.run(),
-        Command::Stencil(stencil) => stencil.run(),
-        Command::SmithWaterman(alignment) => alignment.run(),
+        Command::Application(application) => application.run(&settings),
+        Command::Stencil(stencil) => stencil.run(&settings),
+        Command::SmithWaterman(alignment) => alignment.run(&settings),
         Command::Simulate(simulate) => simulate.run(),
         Command::Topo(topo) => topo.run(),
         Command::Bench(bench) => bench.run(),

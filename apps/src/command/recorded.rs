@@ -9,6 +9,7 @@ use serde_json::json;
 use std::fs;
 use std::path::PathBuf;
 use tautline::glb::PlaceId;
+use tautline_cli::program::digest;
 use tautline_cli::recorded::{Bag, Found, Tree, Work};
 
 const EXAMPLES: &str = "\
@@ -43,6 +44,7 @@ impl App for Recorded {
         let tree = tree.map_err(|error| Failure::Usage(format!("recorded {name}: {error}")))?;
         Ok(Trace {
             name: name.to_string(),
+            input: digest([text.as_bytes()]),
             work: Work {
                 tree: tree.into(),
                 spins: !small,
@@ -55,6 +57,8 @@ impl App for Recorded {
 #[derive(Debug)]
 pub(super) struct Trace {
     name: String,
+    /// The digest of the file.
+    input: String,
     work: Work,
 }
 
@@ -84,6 +88,10 @@ impl Problem for Trace {
 
     fn task_ns(&self) -> u64 {
         1
+    }
+
+    fn input(&self) -> Option<String> {
+        Some(self.input.clone())
     }
 
     fn bag(&self) -> Bag {

@@ -11,6 +11,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tautline::glb::PlaceId;
+use tautline_cli::program::digest;
 use tautline_cli::tsp::{
     Found, Incumbent, Instance, Search, Tour, Tsp as Bag, draw_tour, held_karp, tsplib, write_tour,
 };
@@ -62,15 +63,16 @@ pub(super) struct Tsp {
     #[arg(long)]
     plain: bool,
     /// Write the tour in the format of TSPLIB 95
-    #[arg(long, value_name = "FILE.tour")]
+    #[arg(long, value_name = "FILE.tour", help_heading = "Output")]
     output: Option<PathBuf>,
     /// Draw the tour on the map of the cities
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", help_heading = "Output")]
     svg: Option<PathBuf>,
 }
 
 impl Tsp {
-    fn instance(&self, small: bool) -> Result<Instance, String> {
+    /// Returns the instance, and the digest of the file that it is from.
+    fn instance(&self, small: bool) -> Result<(Instance, Option<String>), String> {
         if let Some(path) = &self.file {
             return read(path);
         }
@@ -78,14 +80,16 @@ impl Tsp {
         let cities = self.cities.unwrap_or(usual);
         let side = self.side.unwrap_or(1000);
         let made = Instance::random(cities, side, self.seed.unwrap_or(SEED));
-        made.map_err(|error| format!("tsp: {error}"))
+        let made = made.map_err(|error| format!("tsp: {error}"))?;
+        Ok((made, None))
     }
 }
 
-fn read(path: &Path) -> Result<Instance, String> {
+fn read(path: &Path) -> Result<(Instance, Option<String>), String> {
     let name = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
-    tsplib::read(&text).map_err(|error| format!("{name}: {error}"))
+    let instance = tsplib::read(&text).map_err(|error| format!("{name}: {error}"))?;
+    Ok((instance, Some(digest([text.as_bytes()]))))
 }
 
 impl App for Tsp {
@@ -94,7 +98,7 @@ impl App for Tsp {
     const NAME: &'static str = "tsp";
 
     fn problem(&self, small: bool) -> Result<Trip, Failure> {
-        let instance = self.instance(small).map_err(Failure::Usage)?;
+        let (instance, input) = self.instance(small).map_err(Failure::Usage)?;
         if let (Some(path), None) = (&self.svg, instance.places()) {
             let (path, name) = (path.display(), instance.name());
             let line = format!("--svg {path}: {name} has distances only, no coordinates to draw");
@@ -116,6 +120,7 @@ impl App for Tsp {
         Ok(Trip {
             search: Arc::new(search),
             published: published.flatten(),
+            input,
             files: Mutex::new(files),
         })
     }
@@ -126,6 +131,8 @@ impl App for Tsp {
 pub(super) struct Trip {
     search: Arc<Search>,
     published: Option<usize>,
+    /// The digest of the file.
+    input: Option<String>,
     files: Mutex<Files>,
 }
 
@@ -196,6 +203,10 @@ impl Problem for Trip {
 
     fn task_ns(&self) -> u64 {
         10 * self.search.instance().cities().max(1) as u64
+    }
+
+    fn input(&self) -> Option<String> {
+        self.input.clone()
     }
 
     fn bag(&self) -> Bag {

@@ -54,9 +54,9 @@ impl Program {
     ) -> ExitCode {
         let command = self.command::<A, Balanced>();
         usage::warn_of_unknown_variables(&command);
-        self.with(command, |own, options| {
+        self.with(command, |own, options, settings| {
             let work = work(own).map_err(|error| Failure::Usage(error.to_string()))?;
-            work.run(self.name, self.tasks, &options)
+            work.run(self.name, self.tasks, &options, settings)
         })
     }
 
@@ -91,7 +91,7 @@ impl Program {
         body: impl for<'s, 'e> FnOnce(&mut Cx<'s, 'e>, A) -> Result<Rows, Box<dyn Error>>,
     ) -> ExitCode {
         let command = self.command::<A, OnRuntime>();
-        self.with(command, |own, options: OnRuntime| {
+        self.with(command, |own, options: OnRuntime, _| {
             options.run(self.name, |cx| body(cx, own))
         })
     }
@@ -114,13 +114,15 @@ impl Program {
     fn with<A: Args, O: Args>(
         &self,
         command: Command,
-        carry_out: impl FnOnce(A, O) -> Outcome,
+        carry_out: impl FnOnce(A, O, &[String]) -> Outcome,
     ) -> ExitCode {
         let read = usage::read(&command, |matches| {
-            Ok((A::from_arg_matches(matches)?, O::from_arg_matches(matches)?))
+            let settings = usage::settings(&command, matches);
+            let own = A::from_arg_matches(matches)?;
+            Ok((own, O::from_arg_matches(matches)?, settings))
         });
         match read {
-            Ok((own, options)) => end(self.name, carry_out(own, options)),
+            Ok((own, options, settings)) => end(self.name, carry_out(own, options, &settings)),
             Err(code) => code,
         }
     }

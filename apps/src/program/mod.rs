@@ -8,7 +8,8 @@
 //! | [`Program::run`] | a task on a [`Runtime`](tautline::Runtime) | `--workers`, `--pin`, `--no-pin`, `--stalled`, `--deadline`, `--json`, `--explain`, `--life`, `--trace`, `--times` |
 //!
 //! A balanced computation that calls [`Work::across`] runs over all ranks if the program was launched as several processes, by
-//! `tautline launch`.
+//! `tautline launch`. The program's own options must then be the same at all ranks, except those whose help heading is `Output`, and
+//! names of files (`PathBuf`): of what is read, [`Work::input`] compares the content.
 //!
 //! The program's own options are a type with `#[derive(clap::Args)]`, or `()`. They must not have the names of the others, nor `-w`
 //! and `-n`: a debug build panics then. The program depends on `clap` with the feature `derive` itself.
@@ -75,6 +76,7 @@ pub mod balancer;
 mod disturbed;
 mod ended;
 mod front;
+mod input;
 #[doc(hidden)]
 pub mod interrupts;
 mod measured;
@@ -93,6 +95,8 @@ pub use balanced::{Balanced, Finished, Recorded, RecordedAcross};
 #[doc(hidden)]
 pub use ended::{Failure, Outcome, deliver, end};
 pub use front::{Program, named};
+#[doc(hidden)]
+pub use input::digest;
 #[doc(hidden)]
 pub use measured::Measured;
 pub use serde_json::Value;

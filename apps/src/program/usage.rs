@@ -2,10 +2,12 @@
 
 use super::origin::origin;
 use super::{Failure, ended};
+use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error as _;
 use std::ffi::OsStr;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use tautline::phaser::DEGREE_VARIABLE;
 use tautline::pinning::WARN_VARIABLE;
@@ -26,6 +28,9 @@ const OTHERS: [&str; 11] = [
     watch::DUMP_VARIABLE,
     watch::STALLED_VARIABLE,
 ];
+
+/// The heading of options that change what is printed and written, not what is computed.
+const OUTPUT: &str = "Output";
 
 /// Reads the arguments of this process by `command`, with `of` from what was given. Prints help and version unchanged, and any error
 /// as one line that names option, value and what is allowed.
@@ -49,6 +54,56 @@ pub fn read<T>(
             }
             _ => refuse(line(&error, command)),
         })
+}
+
+/// Returns the commands and settings in `matches` that all ranks must have alike, also where an option has its default. Three kinds
+/// of options may differ: those for which the library has a variable, as they change no result; those of the heading "Output"; and
+/// of a path its name, since what is read from a file is compared by its content.
+pub fn settings(command: &clap::Command, matches: &clap::ArgMatches) -> Vec<String> {
+    let mut settings = Vec::new();
+    for arg in command.get_arguments().filter(|arg| is_shared(arg)) {
+        let values = matches.try_get_raw(arg.get_id().as_str());
+        let Some(values) = values.ok().flatten() else {
+            continue;
+        };
+        let name = name_of(arg);
+        match is_path(arg) {
+            true => settings.push(name),
+            false => {
+                let text = |value: &OsStr| format!("{name}={}", value.to_string_lossy());
+                settings.extend(values.map(text));
+            }
+        }
+    }
+    if let Some((name, inner)) = matches.subcommand() {
+        settings.insert(0, name.to_owned());
+        let command = command.find_subcommand(name);
+        settings.extend(
+            command
+                .into_iter()
+                .flat_map(|command| self::settings(command, inner)),
+        );
+    }
+    settings
+}
+
+fn is_shared(arg: &clap::Arg) -> bool {
+    let variable = arg.get_env().unwrap_or_default().to_string_lossy();
+    arg.get_help_heading() != Some(OUTPUT) && !variable.starts_with("TAUTLINE_")
+}
+
+fn is_path(arg: &clap::Arg) -> bool {
+    let path: ValueParser = clap::value_parser!(PathBuf);
+    arg.get_value_parser().type_id() == path.type_id()
+}
+
+/// Returns the name of an argument as it is given.
+fn name_of(arg: &clap::Arg) -> String {
+    match (arg.get_long(), arg.get_short()) {
+        (Some(long), _) => format!("--{long}"),
+        (None, Some(short)) => format!("-{short}"),
+        (None, None) => arg.get_id().to_string().to_uppercase(),
+    }
 }
 
 /// Returns one line that names option, value and what is allowed.

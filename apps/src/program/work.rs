@@ -3,7 +3,10 @@
 use super::show::document;
 use super::show::number::grouped;
 use super::show::story::Story;
-use super::{Answer, Balanced, Failure, Findings, Finished, Outcome, RecordedAcross, deliver};
+use super::{
+    Answer, Balanced, Failure, Findings, Finished, Measured, Outcome, RecordedAcross, deliver,
+    digest,
+};
 use serde_json::Value;
 use tautline::glb::{Bag, PlaceId, Run};
 use tautline::story::{Clock, Recorder};
@@ -19,6 +22,8 @@ pub struct Work<B: Bag> {
     shared: Box<dyn Fn(PlaceId) -> B::Shared>,
     output: B::Output,
     total: Option<u64>,
+    /// The digest of what was read.
+    input: Option<String>,
     facts: Vec<(&'static str, String)>,
     show: Box<Show<B>>,
     verify: Option<Box<Verify<B>>>,
@@ -45,6 +50,7 @@ impl<B: Bag> Work<B> {
             shared: Box::new(shared),
             output,
             total: None,
+            input: None,
             facts: Vec::new(),
             show: Box::new(|_| Vec::new()),
             verify: None,
@@ -69,6 +75,13 @@ impl<B: Bag> Work<B> {
         self
     }
 
+    /// States the content that each rank has read from files: ranks that have read other bytes than rank 0 are refused. Without it, a
+    /// computation over ranks takes files that differ between machines for the same.
+    pub fn input(mut self, content: &[u8]) -> Self {
+        self.input = Some(digest([content]));
+        self
+    }
+
     /// Sets the number of tasks, if known in advance, for the progress line.
     pub fn total(mut self, tasks: u64) -> Self {
         self.total = Some(tasks);
@@ -87,13 +100,28 @@ impl<B: Bag> Work<B> {
         self
     }
 
-    /// Runs it with the `options`, and reports the result.
-    pub(super) fn run(self, name: &'static str, unit: &'static str, options: &Balanced) -> Outcome {
-        let world = World::join()?;
-        let across = self.across.filter(|_| world.ranks() > 1);
-        if world.ranks() > 1 && across.is_none() {
+    /// Joins the ranks with which this process was launched, which must have the same settings and input.
+    fn join(&self, settings: &[String]) -> Result<World, Failure> {
+        let world = World::join_with(settings)?;
+        if world.ranks() > 1 && self.across.is_none() {
             return Err(refused(&world));
         }
+        if let Some(input) = &self.input {
+            world.agree("input", input)?;
+        }
+        Ok(world)
+    }
+
+    /// Runs it with the `options`, and reports the result.
+    pub(super) fn run(
+        self,
+        name: &'static str,
+        unit: &'static str,
+        options: &Balanced,
+        settings: &[String],
+    ) -> Outcome {
+        let world = self.join(settings)?;
+        let across = self.across.filter(|_| world.ranks() > 1);
         let finished = options.run(
             &world,
             (unit, self.total),
@@ -131,13 +159,7 @@ impl<B: Bag> Work<B> {
             complete: run.complete,
             unverified: "",
         };
-        let delivered = deliver(&if options.is_json() {
-            document(measured.json(&answer, &run.places, &run.workers))
-        } else {
-            let mut rows = measured.rows(&answer);
-            rows.extend(measured.memory());
-            measured.table(&rows, &run.places, &run.workers)
-        });
+        let delivered = deliver(&printed(options, &measured, &answer, &run));
         let told = files.write(&Story {
             title: name,
             facts: &measured.facts(&answer),
@@ -148,6 +170,21 @@ impl<B: Bag> Work<B> {
         delivered.and(told)?;
         answer.outcome()
     }
+}
+
+/// Returns the result as it is printed.
+fn printed<O, T>(
+    options: &Balanced,
+    measured: &Measured,
+    answer: &Answer,
+    run: &Run<O, T>,
+) -> String {
+    if options.is_json() {
+        return document(measured.json(answer, &run.places, &run.workers));
+    }
+    let mut rows = measured.rows(answer);
+    rows.extend(measured.memory());
+    measured.table(&rows, &run.places, &run.workers)
 }
 
 /// Returns the failure of a program that was launched as several processes and computes as one.

@@ -1,5 +1,6 @@
 //! Joining the processes with which this one was launched.
 
+use super::agree::{self, difference, refused, shortened};
 use super::{AnyLink, Limits, Rank, World};
 use crate::error::Error;
 use crate::launchers::{Launched, launched};
@@ -7,11 +8,12 @@ use crate::pinning::WARN_VARIABLE;
 use crate::{Result, messages};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
-use std::{env, fmt, fs};
+use std::{env, fs};
 use tautline_core::comm::PacketLink;
 use tautline_process::{RANK_VARIABLE, RANKS_VARIABLE, SEGMENT_VARIABLE};
 
@@ -23,8 +25,8 @@ impl World {
     /// launcher of MPI, as in `mpirun -n 4 PROGRAM`. Feature `process`. A process that was started by hand is the only rank; it starts
     /// no thread, no MPI library, and waits for nothing.
     ///
-    /// All ranks must run the same program, and rank 0 must have joined before this returns. Where variables of this library
-    /// differ from those of rank 0, a warning names them.
+    /// All ranks must run the same program with the same arguments, else all return the error; and rank 0 must have joined before
+    /// this returns. Where variables of this library differ from those of rank 0, a warning names them.
     ///
     /// ```
     /// use tautline::prelude::*;
@@ -40,16 +42,34 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Variables of a launch that do not belong to this process, another program than that of rank 0, the loss of a rank, a
+    /// A rank with another program or other arguments than rank 0 has, malformed variables of a launcher, the loss of a rank, a
     /// second call; if the process was launched, a thread that the system refuses, and other systems than Linux. Ranks of MPI without
     /// the feature `mpi`, a library that is not the launcher's, and one that does not let threads take turns.
     pub fn join() -> Result<Self> {
+        Self::join_with(env::args_os().skip(1))
+    }
+
+    /// As [`join`](Self::join), but compares `arguments` in place of those of the process: for programs of which some arguments may
+    /// differ, such as the name of a file that each rank writes.
+    ///
+    /// ```
+    /// use tautline::world::World;
+    ///
+    /// // `program STEPS LOG`: each rank has a log of its own.
+    /// let world = World::join_with(std::env::args().skip(1).take(1))?;
+    /// # assert_eq!(world.ranks(), 1);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`join`](Self::join).
+    pub fn join_with(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<Self> {
         let Some((link, packets)) = link()?.filter(|(link, _)| link.ranks() > 1) else {
             return Ok(Self::alone());
         };
         let refused = |source| Error::Threads { threads: 1, source };
         let world = Self::start(Limits::default(), link, packets).map_err(refused)?;
-        let here = Greeting::own().map_err(Error::invalid)?;
+        let here = Greeting::own(arguments).map_err(Error::invalid)?;
         let home = world.broadcast(here.clone())?;
         world.compare(&here, &home)?;
         #[cfg(feature = "mpi")]
@@ -57,20 +77,24 @@ impl World {
         Ok(world)
     }
 
-    /// Compares the program and the variables of this rank with those of rank 0.
+    /// Compares the program, the arguments and the variables of this rank with those of rank 0.
     fn compare(&self, here: &Greeting, home: &Greeting) -> Result<()> {
-        let is_same = here.program.file == home.program.file;
+        let is_other_file = here.program.file != home.program.file;
+        let other_arguments = here.other_arguments(home, self.rank());
+        let (is_other_file, other_arguments) = self
+            .all_reduce((is_other_file, other_arguments), |one, other| {
+                (one.0 | other.0, one.1.or(other.1))
+            })?;
         // Copies, as on other machines, are read by all ranks.
-        if self.all_reduce(!is_same, |one, other| one | other)? {
+        if is_other_file {
             let own = digest(Path::new(OWN)).map_err(Error::invalid)?;
-            if self.broadcast(own)? != own {
-                return Err(Error::invalid(Different {
-                    here: self.rank(),
-                    own: here.program.path.clone(),
-                    home: home.program.path.clone(),
-                }));
-            }
+            let other = (self.broadcast(own)? != own).then(|| {
+                let paths = [&here.program.path, &home.program.path];
+                difference(self.rank(), "another program", paths.map(String::as_str))
+            });
+            refused(self.all_reduce(other, Option::or)?)?;
         }
+        refused(other_arguments)?;
         let differing = here.differing(home);
         let is_wanted = env::var_os(WARN_VARIABLE).is_none_or(|value| value != "0");
         if !differing.is_empty() && is_wanted {
@@ -124,30 +148,12 @@ fn over_mpi(launched: Launched) -> Result<Ways> {
     })
 }
 
-/// Another program than that of rank 0.
-#[derive(Debug)]
-struct Different {
-    here: Rank,
-    own: String,
-    home: String,
-}
-
-impl fmt::Display for Different {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { here, own, home } = self;
-        write!(
-            f,
-            "{here} runs another program, {own}, than rank 0, {home}; all ranks must run the same build"
-        )
-    }
-}
-
-impl std::error::Error for Different {}
-
 /// What ranks compare when they join.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Greeting {
     program: Program,
+    /// In the spelling of `Debug`, which distinguishes those that are not text.
+    arguments: Vec<String>,
     /// The variables of this library, except those of the launcher.
     variables: BTreeMap<String, String>,
 }
@@ -164,7 +170,8 @@ struct Program {
 const OWN: &str = "/proc/self/exe";
 
 impl Greeting {
-    fn own() -> io::Result<Self> {
+    fn own(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Result<Self> {
+        let arguments = arguments.into_iter();
         let launchers = [RANK_VARIABLE, RANKS_VARIABLE, SEGMENT_VARIABLE];
         let variables = env::vars_os().map(|(name, value)| {
             let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
@@ -173,7 +180,23 @@ impl Greeting {
         let is_shared = |name: &str| name.starts_with(PREFIX) && !launchers.contains(&name);
         Ok(Self {
             program: Program::own()?,
+            arguments: arguments
+                .map(|text| format!("{:?}", text.as_ref()))
+                .collect(),
             variables: variables.filter(|(name, _)| is_shared(name)).collect(),
+        })
+    }
+
+    /// Returns the line for `rank`, whose arguments these are, unless they are those of `home`.
+    fn other_arguments(&self, home: &Self, rank: Rank) -> Option<String> {
+        let [here, home] = agree::parts([&self.arguments, &home.arguments]);
+        let is_other = !here.is_empty() || !home.is_empty();
+        is_other.then(|| {
+            let shown = |part: &[String]| match part {
+                [] => "none".to_owned(),
+                part => shortened(&part.join(" ")),
+            };
+            difference(rank, "other arguments", [&shown(here), &shown(home)])
         })
     }
 
@@ -256,7 +279,7 @@ mod tests {
             .map(|(name, value)| ((*name).into(), (*value).into()));
         Greeting {
             variables: owned.collect(),
-            ..Greeting::own().expect("this program")
+            ..Greeting::own([""; 0]).expect("this program")
         }
     }
 
@@ -275,6 +298,20 @@ mod tests {
         let differing = here.differing(&home);
         assert_eq!(differing, ["TAUTLINE_B", "TAUTLINE_D", "TAUTLINE_C"]);
         assert!(here.differing(&here).is_empty());
+    }
+
+    /// As text, both would be the same.
+    #[test]
+    fn arguments_that_are_no_text_are_compared() {
+        use std::os::unix::ffi::OsStrExt;
+        let [home, here] = [&b"\xf8"[..], b"\xf9"].map(|bytes| {
+            let arguments = [OsStr::new("a"), OsStr::from_bytes(bytes)];
+            Greeting::own(arguments).expect("this program")
+        });
+        let line = here.other_arguments(&home, Rank(1)).expect("they differ");
+        let expected = r#"rank 1 has other arguments than rank 0: "\xF9" instead of "\xF8"; all ranks must have the same"#;
+        assert_eq!(line, expected);
+        assert_eq!(here.other_arguments(&here, Rank(1)), None);
     }
 
     #[test]

@@ -17,6 +17,7 @@
 //! itself, and each other call ends when its messages have been processed.
 #![forbid(unsafe_code)]
 
+mod agree;
 mod clocks;
 pub(crate) mod collective;
 pub(crate) mod home;

@@ -44,6 +44,7 @@ pub(crate) trait AnyProblem: Send + Sync {
     fn task_ns(&self) -> u64;
     fn tasks(&self) -> Option<u64>;
     fn work(&self, output: &AnyOutput, tasks: u64) -> u64;
+    fn input(&self) -> Option<String>;
     fn bag(&self) -> AnyBag;
     fn shared(&self, place: PlaceId) -> AnyShared;
     fn output(&self) -> AnyOutput;
@@ -88,6 +89,10 @@ impl<P: Problem> AnyProblem for P {
 
     fn work(&self, output: &AnyOutput, tasks: u64) -> u64 {
         Problem::work(self, typed(output.as_ref()), tasks)
+    }
+
+    fn input(&self) -> Option<String> {
+        Problem::input(self)
     }
 
     fn bag(&self) -> AnyBag {

@@ -27,8 +27,8 @@ pub(crate) trait Way: Args + Debug {
     /// Completes the description of the command, which has that of `application` and the options of both.
     fn describe(command: Command, application: &Application) -> Command;
 
-    /// Runs the application that `request` names, and reports the outcome.
-    fn run(&self, request: &Request) -> Outcome;
+    /// Runs the application that `request` names, and reports the outcome. All ranks must have the same `settings`.
+    fn run(&self, request: &Request, settings: &[String]) -> Outcome;
 }
 
 /// An application, and its options as given.
@@ -127,8 +127,8 @@ impl Request {
 
 impl<W: Way> Chosen<W> {
     /// Carries out the request.
-    pub(crate) fn run(&self) -> Outcome {
-        self.way.run(&self.request)
+    pub(crate) fn run(&self, settings: &[String]) -> Outcome {
+        self.way.run(&self.request, settings)
     }
 }
 

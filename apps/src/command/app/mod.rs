@@ -84,6 +84,11 @@ pub(super) trait Problem: Send + Sync + 'static {
         tasks
     }
 
+    /// Returns the digest of what was read from files; `None` if nothing was.
+    fn input(&self) -> Option<String> {
+        None
+    }
+
     /// Returns all the work.
     fn bag(&self) -> Self::Bag;
 

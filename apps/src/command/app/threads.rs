@@ -56,6 +56,9 @@ impl Threads {
     /// Runs the problem at this rank; rank 0 reports the outcome.
     fn run_in(&self, world: World, request: &Request) -> Outcome {
         let problem = request.problem(false)?;
+        if let Some(input) = problem.input() {
+            world.agree("input", &input)?;
+        }
         if self.on_loss == OnLoss::Partial {
             world.tolerate_losses();
         }
@@ -159,8 +162,8 @@ impl Way for Threads {
         command.about(application.about())
     }
 
-    fn run(&self, request: &Request) -> Outcome {
-        let world = World::join()?;
+    fn run(&self, request: &Request, settings: &[String]) -> Outcome {
+        let world = World::join_with(settings)?;
         let is_single = world.ranks() == 1 && self.ranks.is_none_or(|ranks| ranks == 1);
         if self.require_steals && is_single {
             return Err(Failure::Usage(

@@ -114,7 +114,7 @@ impl Way for Virtual {
             .after_help(examples(application))
     }
 
-    fn run(&self, request: &Request) -> Outcome {
+    fn run(&self, request: &Request, _: &[String]) -> Outcome {
         if self.sweep.varies() {
             return vary::run(self, request);
         }

@@ -30,7 +30,7 @@ impl Simulate {
     /// Carries out the request.
     pub(crate) fn run(&self) -> Outcome {
         match &self.application {
-            Some(application) => application.run(),
+            Some(application) => application.run(&[]),
             None if self.machines.asked() => self.machines.list(),
             None if self.calibrate.asked() => self.calibrate.run(),
             None => Err(Failure::Usage(format!(

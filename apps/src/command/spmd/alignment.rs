@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use tautline::comm::{self, Comm};
 use tautline::{FileError, Runtime, spelling};
-use tautline_cli::program::Findings;
+use tautline_cli::program::{Findings, digest};
 use tautline_cli::smith_waterman::{self, Best, Distribution, Scores, Tiles};
 
 const EXAMPLES: &str = "\
@@ -119,6 +119,8 @@ struct Alignment {
     second: Vec<u8>,
     /// Where they are from.
     source: String,
+    /// Whether that is files.
+    is_read: bool,
     scores: Scores,
     side: usize,
     distribution: Distribution,
@@ -126,27 +128,32 @@ struct Alignment {
 
 impl SmithWaterman {
     /// Aligns the sequences.
-    pub(crate) fn run(&self) -> Outcome {
-        self.run.run(|| self.problem())
+    pub(crate) fn run(&self, settings: &[String]) -> Outcome {
+        self.run.run(settings, || self.problem())
     }
 
     fn problem(&self) -> Result<Alignment, Failure> {
-        let ((first, second), source) = match (&self.first, &self.second) {
+        let ((first, second), source, is_read) = match (&self.first, &self.second) {
             (Some(first), Some(second)) => {
                 let both = read(first).and_then(|a| Ok((a, read(second)?)));
                 let both = both.map_err(|error| Failure::Usage(error.to_string()))?;
-                (both, format!("{}, {}", first.display(), second.display()))
+                (
+                    both,
+                    format!("{}, {}", first.display(), second.display()),
+                    true,
+                )
             }
             _ => {
                 let Lengths(first, second) = self.length;
                 let drawn = smith_waterman::draw(first as usize, second as usize, self.seed);
-                (drawn, format!("drawn, seed {}", self.seed))
+                (drawn, format!("drawn, seed {}", self.seed), false)
             }
         };
         let alignment = Alignment {
             first,
             second,
             source,
+            is_read,
             scores: Scores {
                 matched: self.matched,
                 mismatched: self.mismatched,
@@ -221,6 +228,11 @@ impl Problem for Alignment {
                 format!("{rows} x {} tiles of {side}, {columns}", tiles.columns()),
             ),
         ]
+    }
+
+    fn input(&self) -> Option<String> {
+        let read = self.is_read.then_some([&self.first[..], &self.second]);
+        read.map(digest)
     }
 
     fn cells(&self) -> u64 {

@@ -42,6 +42,11 @@ trait Problem {
     /// Returns the number of cells that are computed.
     fn cells(&self) -> u64;
 
+    /// Returns the digest of what was read from files; `None` if nothing was.
+    fn input(&self) -> Option<String> {
+        None
+    }
+
     /// Computes it as a rank of `comm`, and returns the result at rank 0.
     ///
     /// # Errors
@@ -90,8 +95,13 @@ struct OnRanks {
 
 impl OnRanks {
     /// Computes the problem that `make` returns, as a rank or by ranks that this process launches; rank 0 reports the result.
-    fn run<P: Problem>(&self, make: impl FnOnce() -> Result<P, Failure>) -> Outcome {
-        let world = World::join()?;
+    /// All ranks must have the same `settings`.
+    fn run<P: Problem>(
+        &self,
+        settings: &[String],
+        make: impl FnOnce() -> Result<P, Failure>,
+    ) -> Outcome {
+        let world = World::join_with(settings)?;
         let is_launcher = launch::is_launcher(self.ranks, &world)?;
         // What is refused is refused once, before anything starts.
         let (problem, builder) = (make()?, self.builder()?);
@@ -122,6 +132,9 @@ impl OnRanks {
     }
 
     fn run_in<P: Problem>(&self, world: World, problem: &P, builder: Builder) -> Outcome {
+        if let Some(input) = problem.input() {
+            world.agree("input", &input)?;
+        }
         let runtime = builder.world(&world).build()?;
         // There is no partial result to print.
         interrupts::on_first(|| process::exit(130))?;

@@ -67,8 +67,8 @@ struct Divided {
 
 impl Stencil {
     /// Computes the plate.
-    pub(crate) fn run(&self) -> Outcome {
-        self.run.run(|| Ok::<_, Failure>(self.problem()))
+    pub(crate) fn run(&self, settings: &[String]) -> Outcome {
+        self.run.run(settings, || Ok::<_, Failure>(self.problem()))
     }
 
     fn problem(&self) -> Divided {
