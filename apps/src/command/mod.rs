@@ -22,11 +22,12 @@ mod tsp;
 mod uts;
 
 use app::{Application, Chosen, Threads};
+use tautline_cli::program::show::terminal::is_terminal;
 use tautline_cli::program::show::{self, number, place, story};
 use tautline_cli::program::{Failure, Outcome, balancer, deliver, end, usage};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use std::io::{self, IsTerminal};
+use std::io;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
@@ -123,7 +124,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(read) => read,
         Err(code) => return code,
     };
-    if cfg!(debug_assertions) && io::stderr().is_terminal() {
+    if cfg!(debug_assertions) && is_terminal(&io::stderr()) {
         eprintln!("tautline: a debug build: rates are a fraction of those of cargo run --release");
     }
     let outcome = match cli.command {

@@ -1,5 +1,6 @@
 //! Colours of words, on a terminal.
 
+use super::terminal::is_terminal;
 use console::{Style, Term};
 
 /// Whether words are coloured.
@@ -14,7 +15,7 @@ pub enum Colours {
 impl Colours {
     /// Returns the colours of what is written to stdout.
     pub fn of_stdout() -> Self {
-        match Term::stdout().features().colors_supported() {
+        match is_terminal(&std::io::stdout()) && Term::stdout().features().colors_supported() {
             true => Self::Terminal,
             false => Self::None,
         }

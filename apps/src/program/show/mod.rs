@@ -6,6 +6,7 @@ pub mod number;
 pub mod place;
 pub mod progress;
 pub mod story;
+pub mod terminal;
 pub mod worker;
 
 use serde_json::{Map, Value};

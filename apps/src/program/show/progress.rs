@@ -1,9 +1,9 @@
 //! Progress of a run, on a terminal's stderr.
 
 use super::number::{grouped, rate};
+use super::terminal::is_terminal;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write;
-use std::io::IsTerminal;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tautline::glb::Control;
 /// Time between two polls of the run.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// A line that is updated until this is dropped; nothing if stderr is not a terminal. The thread that updates
+/// A line that is updated until this is dropped; nothing if stderr is not the terminal of this process. The thread that updates
 /// it holds a weak reference.
 pub struct Progress(Option<(Arc<()>, JoinHandle<()>)>);
 
@@ -40,7 +40,7 @@ impl Progress {
         deadline: Option<Duration>,
         look: impl Fn(f64) -> (u64, String) + Send + 'static,
     ) -> Self {
-        if quiet || !std::io::stderr().is_terminal() {
+        if quiet || !is_terminal(&std::io::stderr()) {
             return Self(None);
         }
         let running = Arc::new(());
