@@ -46,6 +46,7 @@ fn ranks_of_mpi_need_a_build_that_joins_them() {
         ["SLURM_PROCID", "SLURM_STEP_NUM_TASKS"],
         ["FLUX_TASK_RANK", "FLUX_JOB_SIZE"],
         ["JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"],
+        ["MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"],
     ] {
         let run = |own: &str, all: &str| {
             let mut command = tautline("nqueens 6 --baseline none");
@@ -65,6 +66,18 @@ fn ranks_of_mpi_need_a_build_that_joins_them() {
         assert_eq!(run("1", "two"), refused(line));
         assert_eq!(run("0", "1"), (Some(0), String::new()));
         assert_eq!(run("", ""), (Some(0), String::new()));
+    }
+    for rank in ["PMIX_RANK", "PALS_RANKID", "ALPS_APP_PE", "MPI_LOCALRANKID"] {
+        let mut command = tautline("nqueens 6 --baseline none");
+        let output = command.env(rank, "1").output().expect("it starts");
+        let line = format!(
+            "tautline: {rank} 1: this build cannot join the ranks of a launcher of MPI; build it with the feature `mpi`, or unset the \
+             variable to run alone\n"
+        );
+        assert_eq!(
+            (output.status.code(), text(&output.stderr)),
+            (Some(2), &*line)
+        );
     }
 }
 
@@ -308,9 +321,28 @@ fn bad_requests_are_refused_once() {
     }
 }
 
-/// A rank that was started by hand, with variables of a launch that has ended or that were made up.
+/// Runs the command with the variables of a rank, as if it were started by hand.
+fn with_variables(values: [&str; 3]) -> Output {
+    let mut command = tautline("nqueens 6 --baseline none");
+    for (name, value) in ["RANK", "RANKS", "SEGMENT"].into_iter().zip(values) {
+        command.env(format!("TAUTLINE_{name}"), value);
+    }
+    command.output().expect("it starts")
+}
+
+/// Such variables are those of a process that has started this one.
 #[test]
-fn variables_of_no_launch_are_refused() {
+fn variables_of_no_launch_make_no_rank() {
+    for variables in [["0", "4", "999"], ["1", "2", "4"], ["3", "4", "1"]] {
+        let output = with_variables(variables);
+        let (printed, errors) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success() && errors.is_empty(), "{errors}");
+        assert!(printed.contains("solutions         4 "), "{printed}");
+    }
+}
+
+#[test]
+fn malformed_variables_of_a_launch_are_refused() {
     for (variables, line) in [
         (
             ["1", "", ""],
@@ -321,20 +353,8 @@ fn variables_of_no_launch_are_refused() {
             ["0", "4", "x"],
             "TAUTLINE_SEGMENT x: the file descriptor of a shared segment",
         ),
-        (
-            ["0", "4", "999"],
-            "TAUTLINE_SEGMENT 999: no segment of a launch of 4 ranks",
-        ),
-        (
-            ["0", "4", "1"],
-            "TAUTLINE_SEGMENT 1: no segment of a launch of 4 ranks",
-        ),
     ] {
-        let mut command = tautline("nqueens 4");
-        for (name, value) in ["RANK", "RANKS", "SEGMENT"].into_iter().zip(variables) {
-            command.env(format!("TAUTLINE_{name}"), value);
-        }
-        let output = command.output().expect("it starts");
+        let output = with_variables(variables);
         let errors = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{errors}");
         assert!(errors.starts_with(&format!("tautline: {line}")), "{errors}");

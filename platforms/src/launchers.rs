@@ -7,35 +7,73 @@ use std::borrow::Cow;
 /// The variable with the rank of a process that this project's own launcher has started.
 const RANK_VARIABLE: &str = "TAUTLINE_RANK";
 
-/// The variables of a launcher: that of the rank, and that of the number of ranks.
+/// The variables of a launcher: that of the rank, and that of the number of ranks, if it sets one.
 struct Launcher {
     rank: &'static str,
-    ranks: &'static str,
+    ranks: Option<&'static str>,
 }
 
-/// The launchers of MPI that are known, and Slurm's and Flux's. `PMI_RANK` is set by MPICH, Intel MPI and others of their family.
-const LAUNCHERS: [Launcher; 5] = [
+/// The launchers of MPI that are known, and Slurm's and Flux's. `PMI_RANK` is set by MPICH, Intel MPI and others of their family. Those
+/// that state no number of ranks come last, as others set the same variables, too.
+const LAUNCHERS: [Launcher; 10] = [
     Launcher {
         rank: "OMPI_COMM_WORLD_RANK",
-        ranks: "OMPI_COMM_WORLD_SIZE",
+        ranks: Some("OMPI_COMM_WORLD_SIZE"),
     },
     Launcher {
         rank: "PMI_RANK",
-        ranks: "PMI_SIZE",
+        ranks: Some("PMI_SIZE"),
     },
     // Not SLURM_NTASKS, which a batch script has, too.
     Launcher {
         rank: "SLURM_PROCID",
-        ranks: "SLURM_STEP_NUM_TASKS",
+        ranks: Some("SLURM_STEP_NUM_TASKS"),
     },
     Launcher {
         rank: "FLUX_TASK_RANK",
-        ranks: "FLUX_JOB_SIZE",
+        ranks: Some("FLUX_JOB_SIZE"),
     },
     Launcher {
         rank: "JSM_NAMESPACE_RANK",
-        ranks: "JSM_NAMESPACE_SIZE",
+        ranks: Some("JSM_NAMESPACE_SIZE"),
     },
+    Launcher {
+        rank: "MV2_COMM_WORLD_RANK",
+        ranks: Some("MV2_COMM_WORLD_SIZE"),
+    },
+    Launcher {
+        rank: "PALS_RANKID",
+        ranks: None,
+    },
+    Launcher {
+        rank: "ALPS_APP_PE",
+        ranks: None,
+    },
+    Launcher {
+        rank: "PMIX_RANK",
+        ranks: None,
+    },
+    // A number on its machine.
+    Launcher {
+        rank: "MPI_LOCALRANKID",
+        ranks: None,
+    },
+];
+
+/// The processes by which launchers start ranks on a machine, by the beginnings of their names. What they start has variables of its own.
+#[cfg(feature = "process")]
+const PROGRAMS: [&str; 11] = [
+    "flux-shell",
+    "hydra_pmi_proxy",
+    "jsmd",
+    "mpiexec",
+    "mpirun",
+    "orted",
+    "orterun",
+    "palsd",
+    "prted",
+    "prterun",
+    "slurmstepd",
 ];
 
 /// The most ranks that a launcher starts.
@@ -51,7 +89,8 @@ pub(crate) struct Launched {
     /// The variable that has the rank.
     pub(crate) variable: &'static str,
     pub(crate) rank: u32,
-    pub(crate) ranks: u32,
+    /// The number of ranks, if the launcher states it.
+    pub(crate) ranks: Option<u32>,
 }
 
 /// Returns the rank of this process, as a text for the names of files; `None` if no launcher has started it.
@@ -59,25 +98,45 @@ pub(crate) struct Launched {
 /// # Errors
 /// As [`launched`].
 pub(crate) fn rank() -> Result<Option<String>> {
-    match environment::text(RANK_VARIABLE)? {
+    let own = environment::text(RANK_VARIABLE)?;
+    match own.filter(|_| !is_started_by_rank(RANK_VARIABLE)) {
         Some(rank) => Ok(Some(rank)),
         None => Ok(launched()?.map(|launched| launched.rank.to_string())),
     }
 }
 
-/// Returns what the first launcher that is known states; `None` if none has started this process.
+/// Whether this process has `variable` from a rank that has started it.
+#[cfg(feature = "process")]
+fn is_started_by_rank(variable: &str) -> bool {
+    let launchers = match variable {
+        RANK_VARIABLE => &[][..],
+        _ => &PROGRAMS,
+    };
+    tautline_process::is_started_by_rank(variable, launchers)
+}
+
+/// No rank is joined without the feature.
+#[cfg(not(feature = "process"))]
+fn is_started_by_rank(_: &str) -> bool {
+    false
+}
+
+/// Returns what the first launcher that is known states; `None` if none has started this process: also if it has the variables from a
+/// rank that has started it.
 ///
 /// # Errors
 /// A variable that is not a number, or a rank that is not below the number of ranks.
 pub(crate) fn launched() -> Result<Option<Launched>> {
     for Launcher { rank, ranks } in LAUNCHERS {
-        let Some(all) = environment::number(ranks, 1, MOST)? else {
+        let all = ranks.map(|ranks| environment::number(ranks, 1, MOST));
+        let all = all.transpose()?.flatten();
+        if ranks.is_some() && all.is_none() {
             continue;
-        };
+        }
         let Some(own) = environment::number(rank, 0, MOST)? else {
             continue;
         };
-        if own >= all {
+        if let (Some(all), Some(ranks)) = (all.filter(|all| own >= *all), ranks) {
             return Err(Error::Setting {
                 setting: rank,
                 value: own.to_string(),
@@ -86,11 +145,12 @@ pub(crate) fn launched() -> Result<Option<Launched>> {
                 )),
             });
         }
-        return Ok(Some(Launched {
+        let launched = Launched {
             variable: rank,
             rank: own as u32,
-            ranks: all as u32,
-        }));
+            ranks: all.map(|all| all as u32),
+        };
+        return Ok(Some(launched).filter(|_| !is_started_by_rank(rank)));
     }
     Ok(None)
 }

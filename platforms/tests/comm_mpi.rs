@@ -23,7 +23,7 @@ const LENGTHS: [usize; 12] = [
 
 type Scene = fn(&World, &Comm);
 
-const SCENES: [(&str, Scene); 10] = [
+const SCENES: [(&str, Scene); 11] = [
     ("vectors of all lengths", vectors),
     ("values of all lengths", values),
     ("order between short and long messages", order),
@@ -34,6 +34,7 @@ const SCENES: [(&str, Scene); 10] = [
     ("a scope waits for vectors", in_a_scope),
     ("operations of all ranks", |_, comm| operations(comm)),
     ("operations of the library", natives),
+    ("a program that a rank starts", |_, _| starts()),
 ];
 
 fn main() {
@@ -42,6 +43,7 @@ fn main() {
     }
     match env::var(STARTED).as_deref() {
         Ok("leaving") => return leaving(),
+        Ok("child") => return child(),
         Ok(_) => {}
         Err(_) => {
             launch(2, "scenes");
@@ -75,6 +77,23 @@ fn launch(ranks: u32, what: &str) {
     if !ended.success() {
         exit(ended.code().unwrap_or(1));
     }
+}
+
+/// What a rank starts has its variables, itself and through a shell.
+fn starts() {
+    for words in [r#"exec "$0""#, r#""$0"; exit $?"#] {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", words])
+            .arg(env::current_exe().expect("it runs"));
+        let status = command.env(STARTED, "child").status();
+        assert!(status.expect("it starts").success(), "{words}");
+    }
+}
+
+fn child() {
+    let world = World::join().expect("started by a rank");
+    assert_eq!((world.rank(), world.ranks()), (Rank(0), 1));
 }
 
 /// The last rank ends while others wait for it: their operations end with its loss, and those between the others continue.

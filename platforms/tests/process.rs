@@ -38,6 +38,9 @@ fn rank() {
         "arguments" => arguments(),
         "own arguments" => own_arguments(),
         "agree" => agree(),
+        "starts" => starts(),
+        "started" => started(),
+        "closed" => closed(),
         "warned" => warned(),
         role => panic!("{role}"),
     };
@@ -313,6 +316,72 @@ fn other_values_are_refused_at_every_rank() {
     for ranks in [2, 5] {
         let expected = vec![End::Code(2); ranks as usize];
         assert_eq!(ends(&launch("agree", ranks)), expected);
+    }
+}
+
+/// Programs that start a rank, as shell words: at once, as a child, with a closed segment, as a grandchild.
+const STARTS: [&str; 4] = [
+    r#"exec "$0" "$@""#,
+    r#""$0" "$@"; exit $?"#,
+    r#"eval "exec $TAUTLINE_SEGMENT>&-"; "$0" "$@"; exit $?"#,
+    r#"sh -c '"$0" "$@"; exit $?' "$0" "$@"; exit $?"#,
+];
+
+/// What a rank starts has its variables.
+fn starts() -> i32 {
+    let world = join();
+    let start_all = || {
+        for words in STARTS {
+            let mut command = Command::new("bash");
+            command.args(["-c", words]).arg(env::current_exe().unwrap());
+            command.args(AS_RANK).env("ROLE", "started");
+            assert!(command.status().expect("it starts").success(), "{words}");
+        }
+    };
+    start_all();
+    world.barrier().expect("all live");
+    drop(world);
+    start_all();
+    0
+}
+
+/// A program that a rank has started may launch ranks of its own.
+fn started() -> i32 {
+    let world = join();
+    assert_eq!((world.rank().0, world.ranks()), (0, 1));
+    assert_eq!(ends(&launch("own arguments", 2)), [End::Code(0); 2]);
+    0
+}
+
+#[test]
+fn programs_that_a_rank_starts_are_no_ranks() {
+    assert_eq!(ends(&launch("starts", 2)), [End::Code(0); 2]);
+}
+
+/// The program that has started this rank has closed the segment, without which each rank would compute alone.
+fn closed() -> i32 {
+    let line = World::join().unwrap_err().to_string();
+    let end = ": closed by the program that has started this rank; the descriptor must be passed on to the rank";
+    assert!(
+        line.starts_with("TAUTLINE_SEGMENT ") && line.ends_with(end),
+        "{line}"
+    );
+    2
+}
+
+#[test]
+fn ranks_behind_programs_that_join_nothing_are_ranks() {
+    let program = env::current_exe().expect("it runs");
+    let ends = |role: &str, words: &str| {
+        let launch = Launch::new("bash", 2).args(["-c", words]).args([&program]);
+        ends(&launch.args(AS_RANK).env("ROLE", role))
+    };
+    for words in STARTS {
+        let (role, code) = match words.contains(">&-") {
+            true => ("closed", 2),
+            false => ("own arguments", 0),
+        };
+        assert_eq!(ends(role, words), [End::Code(code); 2], "{words}");
     }
 }
 

@@ -19,7 +19,7 @@ pub enum Error {
     /// The launcher started more ranks than the library knows.
     Launcher {
         /// This process and the launch, as its launcher states them.
-        launched: (u32, u32),
+        launched: (u32, Option<u32>),
         /// The same as the library states them.
         joined: (u32, u32),
         /// The library, as it names itself.
@@ -74,8 +74,9 @@ impl fmt::Display for Error {
                 library,
             } => write!(
                 f,
-                "launched as rank {rank} of {ranks}, but rank {own} of {all} to the MPI library of this program, {library}; \
-                 use the launcher of that library, or build the program with the one of this launcher"
+                "launched as rank {rank}{}, but rank {own} of {all} to the MPI library of this program, {library}; \
+                 use the launcher of that library, or build the program with the one of this launcher",
+                ranks.map_or_else(String::new, |ranks| format!(" of {ranks}"))
             ),
             Self::Ranks { ranks, all } => write!(f, "ranks {ranks}: from 1 to {all}"),
             Self::Call(failed) => failed.fmt(f),

@@ -142,16 +142,20 @@ impl Session {
         Ok(MpiLink::new(wire, Arc::clone(&self.shared)))
     }
 
-    /// Starts MPI and connects this process to all others, as the launcher has started them: this rank, and the number of ranks.
-    /// The link ends the library when it is dropped.
+    /// Starts MPI and connects this process to all others, as the launcher has started them: this rank, and the number of ranks. If it
+    /// states no number, its rank may be one of the machine, and only a single rank must be the first. The link ends the library when it is dropped.
     ///
     /// # Errors
     /// As [`start`](Self::start) and [`connect`](Self::connect); or if the library knows this process as another rank.
-    pub fn join(launched: (u32, u32)) -> Result<Joined, Error> {
+    pub fn join(launched: (u32, Option<u32>)) -> Result<Joined, Error> {
         let session = Self::start()?;
         let link = session.connect(session.ranks())?;
         let joined = (link.here().0, link.ranks());
-        if joined != launched {
+        let is_same = match launched {
+            (rank, Some(ranks)) => joined == (rank, ranks),
+            (rank, None) => rank == 0 || joined.1 > 1,
+        };
+        if !is_same {
             return Err(Error::Launcher {
                 launched,
                 joined,

@@ -11,10 +11,12 @@
 //! The launcher creates a segment of memory without a name, which its children inherit; it exists for as long as one of
 //! these processes does. Each pair of ranks has a ring in each direction, and each rank a bell to sleep on. The launcher is the parent
 //! of all ranks: it waits for their end, states it in the segment, and rings all bells, so that a rank that is killed is lost for the
-//! others at once. When the launcher ends, however it does, the system kills the ranks.
+//! others at once. When the launcher ends, however it does, the system kills the ranks. A program that a rank starts has its variables,
+//! but neither the segment nor a place in the launch.
 //!
 //! Other systems than Linux are refused with an error: there, a program runs as a single process.
 
+mod descent;
 mod error;
 mod join;
 mod launch;
@@ -22,6 +24,7 @@ mod launch;
 mod segment;
 mod variables;
 
+pub use descent::{is_started_by_rank, set_joined};
 pub use error::Error;
 pub use join::join;
 pub use launch::{End, Ended, Launch};

@@ -26,7 +26,8 @@ impl World {
     /// no thread, no MPI library, and waits for nothing.
     ///
     /// All ranks must run the same program with the same arguments, else all return the error; and rank 0 must have joined before
-    /// this returns. Where variables of this library differ from those of rank 0, a warning names them.
+    /// this returns. Where variables of this library differ from those of rank 0, a warning names them. A program that a rank starts
+    /// is no rank: for it, this process was started by hand.
     ///
     /// ```
     /// use tautline::prelude::*;
@@ -116,7 +117,7 @@ fn link() -> Result<Option<Ways>> {
     if let Some(link) = tautline_process::join()? {
         return Ok(Some((link, None)));
     }
-    let launched = launched()?.filter(|launched| launched.ranks > 1);
+    let launched = launched()?.filter(|launched| launched.ranks != Some(1));
     launched.map(over_mpi).transpose()
 }
 
@@ -125,6 +126,7 @@ fn link() -> Result<Option<Ways>> {
 fn over_mpi(launched: Launched) -> Result<Ways> {
     let link = tautline_mpi::Session::join((launched.rank, launched.ranks));
     let link = link.map_err(Error::invalid)?;
+    tautline_process::set_joined(launched.variable);
     let packets = link.packets();
     Ok((Box::new(link), Some(packets)))
 }
@@ -137,11 +139,12 @@ fn over_mpi(launched: Launched) -> Result<Ways> {
         rank,
         ranks,
     } = launched;
+    let ranks = ranks.map_or_else(|| "the ranks".into(), |ranks| format!("the {ranks} ranks"));
     Err(Error::Setting {
         setting: variable,
         value: rank.to_string(),
         allowed: format!(
-            "this build cannot join the {ranks} ranks of a launcher of MPI; build it with the feature `mpi`, or unset the variable to \
+            "this build cannot join {ranks} of a launcher of MPI; build it with the feature `mpi`, or unset the variable to \
              run alone"
         )
         .into(),

@@ -7,7 +7,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use tautline::glb::{PlaceId, PlaceRun, WorkerId};
 use tautline::story::{Clock, Life, Output, Picture, Recorder, Trace, Watched, write_trace};
-use tautline_process::RANK_VARIABLE;
+use tautline_process::{RANK_VARIABLE, is_started_by_rank};
 
 /// Where the stories go.
 #[derive(Args, Debug)]
@@ -105,7 +105,8 @@ impl Files {
 impl Pending {
     /// Opens the file at `path`, if there is one, which `option` requests. Of several ranks, the first one alone has files.
     pub fn open(option: &'static str, path: Option<&Path>) -> Result<Option<Self>, Failure> {
-        let is_home = std::env::var_os(RANK_VARIABLE).is_none_or(|rank| rank == "0");
+        let is_home = std::env::var_os(RANK_VARIABLE).is_none_or(|rank| rank == "0")
+            || is_started_by_rank(RANK_VARIABLE, &[]);
         let Some(path) = path.filter(|_| is_home) else {
             return Ok(None);
         };

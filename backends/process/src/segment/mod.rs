@@ -20,6 +20,7 @@ mod layout;
 pub(crate) use layout::Layout;
 
 use crate::Error;
+use crate::descent::{self, Part, set_joined};
 use crate::variables::{RANK_VARIABLE, SEGMENT_VARIABLE, Seat, refuse};
 use bell::Shared;
 use layout::{Head, WORD};
@@ -295,6 +296,9 @@ impl Memory for Ring {
     }
 }
 
+/// What is wrong with a rank that has no segment.
+const CLOSED: &str = "closed by the program that has started this rank; the descriptor must be passed on to the rank";
+
 /// One rank's link to the others over a segment. A parcel has at most 1 GiB; sending a longer one panics.
 pub struct SegmentLink(Mesh<Ring, Segment>);
 
@@ -305,32 +309,36 @@ impl fmt::Debug for SegmentLink {
 }
 
 impl SegmentLink {
-    /// Connects this process, which was launched with these variables.
-    pub(crate) fn inherited(seat: Seat) -> Result<Self, Error> {
+    /// Connects this process, which has these variables; `None` if it has them from a process that no launch is waiting for.
+    pub(crate) fn inherited(seat: Seat) -> Result<Option<Self>, Error> {
         let Seat {
             rank,
             ranks,
             descriptor,
         } = seat;
-        let stale = || {
-            let reason = format!(
-                "no segment of a launch of {ranks} ranks; was this process started by a launcher?"
-            );
-            refuse(SEGMENT_VARIABLE, &descriptor.to_string(), reason)
-        };
+        let refuse = |reason| Err(refuse(SEGMENT_VARIABLE, &descriptor.to_string(), reason));
         let segment = Segment::inherited(descriptor).map_err(|source| Error::System {
             doing: "map the shared segment",
             source,
         })?;
-        let segment = segment.filter(|(segment, _)| segment.layout.ranks == ranks);
-        let (segment, launcher) = segment.ok_or_else(stale)?;
+        let Some((segment, launcher)) = segment else {
+            return match descent::nearest(RANK_VARIABLE, &[]) {
+                Some(Part::Launcher) => refuse(CLOSED.to_owned()),
+                _ => Ok(None),
+            };
+        };
+        if segment.layout.ranks != ranks {
+            let others = segment.layout.ranks;
+            return refuse(format!("the segment of {others} ranks, not of {ranks}"));
+        }
         let segment = Arc::new(segment);
         segment.enter(Rank(rank), std::process::id())?;
         launcher::end_with(launcher).map_err(|source| Error::System {
             doing: "watch the launcher",
             source,
         })?;
-        Ok(segment.link(Rank(rank)))
+        set_joined(RANK_VARIABLE);
+        Ok(Some(segment.link(Rank(rank))))
     }
 }
 

@@ -1,0 +1,148 @@
+//! The processes of this machine from which the calling one descends: whether a rank has started it.
+//!
+//! A process passes its variables on to the programs that it starts, so a program that a rank starts has those of the rank. Each rank
+//! that has joined, and each launcher, therefore binds a socket whose name contains its process id, and which the system releases when the
+//! process ends or executes another program. A process looks for the nearest of its ancestors that has such a socket: if that is a
+//! launcher, as behind a script that has not joined, the process is a rank; if that is a rank, it is none.
+#![forbid(unsafe_code)]
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{mark, nearest};
+
+/// The part of a process in a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "nothing is launched there")
+)]
+pub(crate) enum Part {
+    Launcher,
+    Rank,
+}
+
+/// States that this process has joined as the rank which `variable` contains, so that programs that it starts are no ranks.
+pub fn set_joined(variable: &str) {
+    #[cfg(target_os = "linux")]
+    std::mem::forget(mark(Part::Rank, variable));
+    #[cfg(not(target_os = "linux"))]
+    let _ = variable;
+}
+
+/// Whether a process that has [joined](set_joined) by `variable` has started this one, itself or through programs that have not
+/// joined, of which none has a name that begins with one in `launchers`: such a program sets
+/// the variable again.
+///
+/// ```
+/// use tautline_process::{is_started_by_rank, set_joined};
+///
+/// set_joined("EXAMPLE_RANK");
+/// // A program is no descendant of itself.
+/// assert!(!is_started_by_rank("EXAMPLE_RANK", &["mpirun"]));
+/// ```
+pub fn is_started_by_rank(variable: &str, launchers: &[&str]) -> bool {
+    #[cfg(target_os = "linux")]
+    return nearest(variable, launchers) == Some(Part::Rank);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (variable, launchers);
+        false
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use super::Part;
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+    use std::{fs, iter, process};
+
+    /// Shows the part of this process for as long as the socket exists. A system that refuses it leaves the process without.
+    pub(crate) fn mark(part: Part, variable: &str) -> Option<UnixDatagram> {
+        mark_process(part, variable, process::id())
+    }
+
+    fn mark_process(part: Part, variable: &str, process: u32) -> Option<UnixDatagram> {
+        UnixDatagram::bind_addr(&name(part, variable, process)?).ok()
+    }
+
+    /// Returns the part of the nearest ancestor that has one by `variable`, or the name of a launcher.
+    pub(crate) fn nearest(variable: &str, launchers: &[&str]) -> Option<Part> {
+        let socket = UnixDatagram::unbound().ok()?;
+        // This sends nothing, so it is not seen at the other end.
+        let is = |part, process| {
+            let name = name(part, variable, process);
+            name.is_some_and(|name| socket.connect_addr(&name).is_ok())
+        };
+        let part_of = |Ancestor { process, program }: Ancestor| {
+            let is_named = launchers.iter().any(|name| program.starts_with(name));
+            let is_launcher = is_named || is(Part::Launcher, process);
+            let is_rank = || is(Part::Rank, process).then_some(Part::Rank);
+            is_launcher.then_some(Part::Launcher).or_else(is_rank)
+        };
+        ancestors().find_map(part_of)
+    }
+
+    fn name(part: Part, variable: &str, process: u32) -> Option<SocketAddr> {
+        SocketAddr::from_abstract_name(format!("tautline-{part:?}-{process}-{variable}")).ok()
+    }
+
+    struct Ancestor {
+        process: u32,
+        /// Its name, of which the system keeps 15 bytes.
+        program: String,
+    }
+
+    /// Returns the ancestors of this process, its parent first.
+    fn ancestors() -> impl Iterator<Item = Ancestor> {
+        let parents = iter::successors(stat("self"), |(_, parent)| stat(&parent.to_string()));
+        let parents = parents.map(|(_, parent)| parent);
+        parents.map_while(|process| {
+            let (program, _) = stat(&process.to_string())?;
+            Some(Ancestor { process, program })
+        })
+    }
+
+    /// Returns the name of a process, and its parent.
+    fn stat(process: &str) -> Option<(String, u32)> {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // The name may contain anything. The state of the process follows it.
+        let (before, after) = stat.rsplit_once(") ")?;
+        let (_, name) = before.split_once('(')?;
+        Some((name.to_owned(), after.split(' ').nth(1)?.parse().ok()?))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn ancestors_begin_with_the_parent() {
+            let all: Vec<_> = ancestors().map(|ancestor| ancestor.process).collect();
+            assert_eq!(all[0], std::os::unix::process::parent_id());
+            assert!(!all.contains(&process::id()), "{all:?}");
+        }
+
+        /// As if ancestors of this process had joined.
+        #[test]
+        fn the_nearest_ancestor_counts() {
+            let variable = format!("TEST {}", process::id());
+            let found = || nearest(&variable, &[]);
+            let mut all = ancestors();
+            let Ancestor { process, program } = all.next().expect("a parent");
+            let _own = mark(Part::Rank, &variable);
+            assert_eq!(found(), None);
+            if let Some(far) = all.next() {
+                let _far = mark_process(Part::Rank, &variable, far.process);
+                assert_eq!(found(), Some(Part::Rank));
+                assert_eq!(nearest("OTHER", &[]), None);
+                assert_eq!(nearest(&variable, &[&program]), Some(Part::Launcher));
+                let _near = mark_process(Part::Launcher, &variable, process);
+                assert_eq!(found(), Some(Part::Launcher));
+            }
+            let near = mark_process(Part::Rank, &variable, process);
+            assert_eq!(found(), Some(Part::Rank));
+            drop(near);
+            assert_eq!(found(), None);
+        }
+    }
+}
