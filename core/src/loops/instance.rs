@@ -27,7 +27,7 @@ const MEASURED: u32 = 3;
 const INTERVAL: u32 = 8;
 
 /// Runs `body` on the consecutive ranges of `0..len`, each index once, and keeps their times. Returns what the parts have
-/// accumulated.
+/// accumulated. If a cancellation has cut the loop short, unwinds to the finish: a partial result never looks whole.
 pub(super) fn engine<'s, 'e, P: Host, B>(
     cx: &mut Cx<'s, 'e, P>,
     len: usize,
@@ -57,6 +57,10 @@ where
     let part = instance.run(cx, parts);
     let outcome = instance.course.into_outcome();
     outcome.keep(settings, site.as_deref_mut(), cx.pool().port());
+    if outcome.is_cut {
+        drop(part);
+        cx.unwind_to_finish();
+    }
     part
 }
 
@@ -85,6 +89,8 @@ struct Course<'l> {
     progress: CachePadded<Lock<Progress>>,
     /// Whether the rest is left out.
     is_stopped: AtomicBool,
+    /// Whether a part was cut short by a cancellation.
+    is_cut: AtomicBool,
 }
 
 /// What the parts have done so far.
@@ -106,6 +112,8 @@ struct Outcome {
     is_cached: bool,
     /// Whether times were kept.
     is_measured: bool,
+    /// Whether the loop was cut short by a cancellation.
+    is_cut: bool,
 }
 
 impl Outcome {
@@ -224,7 +232,12 @@ impl<B> Instance<'_, B> {
         pace.from = at;
         while at < chunk.end {
             // ORDERING: Relaxed: a hint; the join of the parts publishes what they have done.
-            if self.course.is_stopped.load(Ordering::Relaxed) || cx.cancelled().is_some() {
+            if self.course.is_stopped.load(Ordering::Relaxed) {
+                return false;
+            }
+            if cx.is_cut() {
+                // ORDERING: Relaxed: read after the join of the parts.
+                self.course.is_cut.store(true, Ordering::Relaxed);
                 return false;
             }
             let blocks = match timing.as_deref_mut() {
@@ -281,6 +294,7 @@ impl<'l> Course<'l> {
             block: AtomicUsize::new(block),
             progress: CachePadded::new(Lock::new(Progress::default())),
             is_stopped: AtomicBool::new(false),
+            is_cut: AtomicBool::new(false),
         }
     }
 
@@ -386,6 +400,8 @@ impl<'l> Course<'l> {
             block: self.block(),
             is_cached: self.plan.is_cached(),
             is_measured: self.site.is_some(),
+            // ORDERING: Relaxed: the parts have ended.
+            is_cut: self.is_cut.load(Ordering::Relaxed),
             progress: self.progress.into_inner().into_inner(),
         }
     }

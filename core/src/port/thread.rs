@@ -77,8 +77,20 @@ pub unsafe trait Unwind {
     /// Calls `body`; returns its panic instead of propagating it.
     fn catch<R>(&self, body: impl FnOnce() -> R) -> Result<R, Self::Payload>;
 
-    /// Resumes a panic that was caught.
+    /// Resumes a panic that was caught, or unwinds with a [`cancellation`](Self::cancellation), without a report.
     fn resume(&self, payload: Self::Payload) -> !;
+
+    /// Returns the payload with which a task whose finish was cancelled unwinds to it, which no panic hook reports. `None` on a
+    /// machine without unwinding: loops of a cancelled finish then run to their ends. Provided: `None`.
+    fn cancellation(&self) -> Option<Self::Payload> {
+        None
+    }
+
+    /// Returns whether `payload` was made by [`cancellation`](Self::cancellation). Provided: false.
+    fn is_cancellation(&self, payload: &Self::Payload) -> bool {
+        let _ = payload;
+        false
+    }
 
     /// Returns the text of a panic, for another process, which its payload does not reach. Provided: none is known.
     fn text<'p>(&self, payload: &'p Self::Payload) -> Option<&'p str> {

@@ -9,7 +9,7 @@
 use super::cx::Cx;
 use super::future::TaskCx;
 use super::pool::TaskScope;
-use super::scope::{Cause, wake};
+use super::scope::wake;
 use crate::port::{Host, Spin};
 use crate::sync::{Lock, note};
 use crate::watch::Stall;
@@ -177,14 +177,18 @@ impl<'s, P: Host, R> Sender<'s, P, R> {
         (Self { scope, cell }, handle)
     }
 
-    /// Calls a part of the task. Returns `None` if it panicked: then the scope is aborted before the handle is notified, so
+    /// Calls a part of the task. Returns `None` if it has unwound: then the scope is aborted before the handle is notified, so
     /// that a panic of the waiter cannot precede this one.
     fn catch<T>(&self, part: impl FnOnce() -> T) -> Option<T> {
         match self.scope.port().catch(part) {
             Ok(value) => Some(value),
             Err(payload) => {
-                self.scope.abort(Cause::Panic(payload));
-                self.end(Err(JoinError::Panicked));
+                let error = match self.scope.port().is_cancellation(&payload) {
+                    true => JoinError::Cancelled,
+                    false => JoinError::Panicked,
+                };
+                self.scope.abort_by_task(payload);
+                self.end(Err(error));
                 None
             }
         }

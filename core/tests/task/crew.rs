@@ -105,6 +105,8 @@ pub(crate) struct Crew {
     origin: Instant,
     /// Nanoseconds of a tick; 0 if each thread has a clock that shows what it has [spent](spend).
     tick: u32,
+    /// Whether cancelled loops unwind.
+    unwinds: bool,
 }
 
 impl Crew {
@@ -116,6 +118,7 @@ impl Crew {
     pub(crate) fn ticking(workers: usize, tick: u32) -> Self {
         Self {
             tick,
+            unwinds: true,
             permits: (0..workers).map(|_| Permit::default()).collect(),
             origin: Instant::now(),
         }
@@ -124,6 +127,14 @@ impl Crew {
     /// As [`new`](Self::new), with clocks that only [`spend`] advances. Idle workers do not park.
     pub(crate) fn spending(workers: usize) -> Self {
         Self::ticking(workers, 0)
+    }
+
+    /// Makes cancelled loops run to their ends, as on a machine without unwinding.
+    pub(crate) fn without_cancellation(self) -> Self {
+        Self {
+            unwinds: false,
+            ..self
+        }
     }
 
     /// Returns whether the worker is parked, without a permit that would end that.
@@ -205,6 +216,9 @@ unsafe impl Thread for Crew {
 
 impl Watch for Crew {}
 
+/// The payload of a cancellation.
+struct Cancellation;
+
 // SAFETY: `catch_unwind` does not unwind.
 unsafe impl Unwind for Crew {
     type Payload = Box<dyn Any + Send>;
@@ -215,6 +229,15 @@ unsafe impl Unwind for Crew {
 
     fn resume(&self, payload: Self::Payload) -> ! {
         resume_unwind(payload)
+    }
+
+    fn cancellation(&self) -> Option<Self::Payload> {
+        self.unwinds
+            .then(|| Box::new(Cancellation) as Self::Payload)
+    }
+
+    fn is_cancellation(&self, payload: &Self::Payload) -> bool {
+        payload.is::<Cancellation>()
     }
 }
 

@@ -165,6 +165,9 @@ unsafe impl Thread for Machine {
 
 impl Watch for Machine {}
 
+/// The payload of a cancellation.
+struct Cancellation;
+
 // SAFETY: `catch_unwind` does not unwind.
 unsafe impl Unwind for Machine {
     type Payload = Payload;
@@ -175,6 +178,14 @@ unsafe impl Unwind for Machine {
 
     fn resume(&self, payload: Payload) -> ! {
         resume_unwind(payload)
+    }
+
+    fn cancellation(&self) -> Option<Self::Payload> {
+        Some(Box::new(Cancellation))
+    }
+
+    fn is_cancellation(&self, payload: &Self::Payload) -> bool {
+        payload.is::<Cancellation>()
     }
 }
 

@@ -290,6 +290,9 @@ impl Watch for Node {
     }
 }
 
+/// The payload of a cancellation. Private, so that no panic of a program has it.
+struct Cancellation;
+
 // SAFETY: `catch_unwind` does not unwind.
 unsafe impl Unwind for Node {
     type Payload = Box<dyn Any + Send>;
@@ -302,6 +305,15 @@ unsafe impl Unwind for Node {
     #[inline]
     fn resume(&self, payload: Self::Payload) -> ! {
         resume_unwind(payload)
+    }
+
+    fn cancellation(&self) -> Option<Self::Payload> {
+        // Of a type without a size: no allocation.
+        cfg!(panic = "unwind").then(|| Box::new(Cancellation) as Self::Payload)
+    }
+
+    fn is_cancellation(&self, payload: &Self::Payload) -> bool {
+        payload.is::<Cancellation>()
     }
 
     fn text<'p>(&self, payload: &'p Self::Payload) -> Option<&'p str> {

@@ -21,7 +21,7 @@ const OVERHEAD: Overhead = Overhead {
     band: 0,
 };
 
-/// Checks the declarations and runs the loops. Returns how each ran.
+/// Checks the declarations and runs the loops. Returns how each ran. Unwinds to the finish if a cancellation has cut them short.
 pub(super) fn run<P: Host>(
     cx: &mut Cx<'_, '_, P>,
     outlines: Vec<Outline>,
@@ -36,6 +36,9 @@ pub(super) fn run<P: Host>(
         let first = loops.start(cx.pool().port());
         join(cx, loops, first);
     });
+    if !loops.is_over(cx.pool().port()) {
+        cx.unwind_to_finish();
+    }
     let port = cx.pool().port();
     let report = |(at, outline): (usize, &Outline)| {
         let (chunks, block, estimate) = loops.measured(at, port);
@@ -69,7 +72,7 @@ fn serve<'s, P: Host>(cx: &mut Cx<'s, '_, P>, loops: &'s Checked<'_>) {
             mem::forget(stop);
             return;
         };
-        let ran = loops.run(chunk, port, || cx.cancelled().is_some());
+        let ran = loops.run(chunk, port, || cx.is_cut());
         let Some(more) = ran else {
             // `stop` leaves out the rest.
             return;

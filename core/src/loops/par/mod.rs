@@ -46,8 +46,14 @@ impl<'s, 'e, P: Host> Cx<'s, 'e, P> {
     /// # }
     /// ```
     ///
-    /// If a finish around this task is cancelled, a loop leaves out the items that no worker has taken yet. Results then lack them;
-    /// the finish returns an error.
+    /// # Cancellation
+    /// If a finish around this task is cancelled, a loop leaves out the items that no worker has taken yet, and does not return: the
+    /// task unwinds to the finish, which returns an error. So no code takes a part of a result for the whole. Destructors run, and no
+    /// panic hook is called. A loop whose items have all been taken returns its result.
+    ///
+    /// Code that catches the unwinding with `catch_unwind` continues in a finish that is cancelled. Destructors must not run loops in
+    /// such a finish, as a second unwinding ends the process. Where a program cannot unwind (`panic = "abort"`), loops run to their
+    /// ends.
     #[track_caller]
     pub fn par<I: IntoPar>(&mut self, items: I) -> Par<'_, 's, 'e, P, I::Source> {
         Par {

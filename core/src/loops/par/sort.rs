@@ -10,7 +10,7 @@
 //! requires no buffer.
 //!
 //! Both move items only by swaps and rotations. So a slice is a permutation of what it was whenever a comparison panics, and this
-//! module needs no unsafe code. Both end early if the loop is cancelled.
+//! module needs no unsafe code. Both unwind if a finish around them is cancelled, between two partitions or merges.
 
 use super::super::raw::SliceMut;
 use super::Par;
@@ -36,7 +36,7 @@ impl<P: Host, T: Send> Par<'_, '_, '_, P, SliceMut<'_, T>> {
     /// # }
     /// ```
     ///
-    /// If a finish around this task is cancelled, the slice may be left unsorted.
+    /// If a finish around this task is cancelled, the sort [unwinds](Cx::par#cancellation) to it, with all items in the slice.
     ///
     /// # Panics
     /// With a panic of a comparison, or if std detects that it is no total order; the slice then contains all items.
@@ -79,7 +79,7 @@ impl<P: Host, T: Send> Par<'_, '_, '_, P, SliceMut<'_, T>> {
     /// # }
     /// ```
     ///
-    /// If a finish around this task is cancelled, the slice may be left unsorted.
+    /// If a finish around this task is cancelled, the sort [unwinds](Cx::par#cancellation) to it, with all items in the slice.
     ///
     /// # Panics
     /// As [`sort_unstable`](Self::sort_unstable).
@@ -127,9 +127,12 @@ fn quicksort<P: Host, T: Send>(
     grain: usize,
     mut levels: u32,
 ) {
-    while slice.len() > grain && levels > 0 {
-        if cx.cancelled().is_some() {
-            return;
+    loop {
+        if cx.is_cut() {
+            cx.unwind_to_finish();
+        }
+        if slice.len() <= grain || levels == 0 {
+            return slice.sort_unstable_by(compare);
         }
         levels -= 1;
         choose_pivot(slice, compare);
@@ -151,7 +154,6 @@ fn quicksort<P: Host, T: Send>(
         );
         return;
     }
-    slice.sort_unstable_by(compare);
 }
 
 /// Swaps the median of a sample to the front.
@@ -188,8 +190,8 @@ fn merge_sort<P: Host, T: Send>(
     is_less: &(impl Fn(&T, &T) -> bool + Sync),
     grain: usize,
 ) {
-    if cx.cancelled().is_some() {
-        return;
+    if cx.is_cut() {
+        cx.unwind_to_finish();
     }
     if slice.len() <= grain {
         return slice.sort_by(compare);

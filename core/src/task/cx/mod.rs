@@ -233,8 +233,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
     ) -> R {
         match self.open(wait, false, body) {
-            (result, None) => result,
-            (_, Some(reason)) => unreachable!("a scope was cancelled: {}", reason.name()),
+            Ok(result) => result,
+            Err(reason) => unreachable!("a scope was cancelled: {reason}"),
         }
     }
 
@@ -291,10 +291,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         wait: Wait,
         body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
     ) -> Result<R, Cancelled> {
-        match self.open(wait, true, body) {
-            (result, None) => Ok(result),
-            (_, Some(reason)) => Err(Cancelled { reason }),
-        }
+        self.open(wait, true, body)
+            .map_err(|reason| Cancelled { reason })
     }
 
     fn open<'e, R>(
@@ -302,7 +300,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         wait: Wait,
         cancellable: bool,
         body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
-    ) -> (R, Option<Reason>) {
+    ) -> Result<R, Reason> {
         // A wait inside an isolated task must not run other tasks either.
         let wait = match self.scope.wait {
             Wait::Help => wait,
@@ -326,14 +324,17 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     ) -> R {
         let owner = Owner::Worker(worker.id());
         let scope = TaskScope::new(worker.pool(), None, owner, worker.isolation());
-        Self::inside_of(worker, &scope, body).0
+        match Self::inside_of(worker, &scope, body) {
+            Ok(result) => result,
+            Err(reason) => unreachable!("a scope was cancelled: {reason}"),
+        }
     }
 
     fn inside_of<'e, R>(
         worker: &Worker<P>,
         scope: &TaskScope<P>,
         body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R,
-    ) -> (R, Option<Reason>) {
+    ) -> Result<R, Reason> {
         let port = worker.pool().port();
         let run = || {
             let _isolation = worker.isolate(scope.wait);
@@ -349,13 +350,40 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
             run()
         };
         match (outcome, scope.take_cause()) {
-            (Ok(result), None) => (result, None),
-            (Ok(result), Some(Cause::Cancelled(reason))) => (result, Some(reason)),
+            (Ok(result), None) => Ok(result),
+            (Ok(_), Some(Cause::Cancelled(reason))) => Err(reason),
             (Ok(_), Some(Cause::Panic(payload))) => port.resume(payload),
-            (Err(payload), cause) => {
-                discard(port, cause);
-                port.resume(payload)
+            (Err(payload), cause) => Self::unwound(scope, payload, cause),
+        }
+    }
+
+    /// Ends a scope whose body has unwound with `payload`: by a panic, or by a cancellation, over which a panic of a task
+    /// takes precedence.
+    #[cold]
+    fn unwound<R>(
+        scope: &TaskScope<P>,
+        payload: P::Payload,
+        cause: Option<Cause<P::Payload>>,
+    ) -> Result<R, Reason> {
+        let port = scope.port();
+        if !port.is_cancellation(&payload) {
+            discard(port, cause);
+            port.resume(payload)
+        }
+        let reason = match cause {
+            Some(Cause::Panic(panic)) => {
+                discard(port, payload);
+                port.resume(panic)
             }
+            Some(Cause::Cancelled(reason)) => Some(reason),
+            None => scope.reason().filter(|_| scope.cancellable),
+        };
+        match reason {
+            Some(reason) => {
+                discard(port, payload);
+                Err(reason)
+            }
+            None => port.resume(payload),
         }
     }
 
@@ -377,7 +405,24 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
             })
         };
         if let Err(payload) = outcome {
-            scope.abort(Cause::Panic(payload));
+            scope.abort_by_task(payload);
+        }
+    }
+
+    /// Returns whether loops of this task are to be cut short: a finish around it was cancelled, and the machine can unwind to
+    /// it.
+    #[inline]
+    pub(crate) fn is_cut(&self) -> bool {
+        self.scope.reason().is_some() && self.pool().port().cancellation().is_some()
+    }
+
+    /// Unwinds to the finish that was cancelled. Called after [`is_cut`](Self::is_cut) has returned true.
+    #[cold]
+    pub(crate) fn unwind_to_finish(&self) -> ! {
+        let port = self.pool().port();
+        match port.cancellation() {
+            Some(payload) => port.resume(payload),
+            None => unreachable!("a loop was cut short on a machine without unwinding"),
         }
     }
 

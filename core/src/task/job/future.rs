@@ -6,7 +6,7 @@ use super::Task;
 use super::home::{Home, Resumable};
 use crate::port::Host;
 use crate::task::pool::{Pool, TaskScope};
-use crate::task::scope::{Cause, MemberKey};
+use crate::task::scope::MemberKey;
 use async_task::{Builder, ScheduleInfo, WithInfo};
 use core::future::Future;
 use core::pin::Pin;
@@ -90,7 +90,7 @@ impl<P: Host, F: Future<Output = ()>> Future for Member<P, F> {
             }
             Ok(Poll::Ready(())) => Poll::Ready(()),
             Err(payload) => {
-                scope.abort(Cause::Panic(payload));
+                scope.abort_by_task(payload);
                 Poll::Ready(())
             }
         }
@@ -103,7 +103,7 @@ impl<P: Host, F> Drop for Member<P, F> {
         let scope = unsafe { self.home.scope.as_ref() };
         let future = &mut self.future;
         if let Err(payload) = scope.port().catch(|| *future = None) {
-            scope.abort(Cause::Panic(payload));
+            scope.abort_by_task(payload);
         }
         if let Some(suspended) = self.suspended.take() {
             scope.remove_suspended(suspended);

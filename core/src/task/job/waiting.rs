@@ -15,7 +15,6 @@ use crate::id::WorkerId;
 use crate::port::Host;
 use crate::task::cx::Cx;
 use crate::task::pool::{Pool, TaskScope};
-use crate::task::scope::Cause;
 use crate::task::worker::Worker;
 use core::marker::PhantomData;
 use core::mem::{self, ManuallyDrop};
@@ -102,7 +101,7 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
             .port()
             .catch(|| unsafe { ManuallyDrop::drop(body) });
         if let Err(payload) = dropped {
-            scope_ref.abort(Cause::Panic(payload));
+            scope_ref.abort_by_task(payload);
         }
         // SAFETY: the caller has claimed the task.
         if unsafe { Waiter::mark_empty(header.cast::<Waiter<P>>()) } {

@@ -9,6 +9,7 @@ use super::cause::{Cause, discard, wake};
 use super::members::{MemberKey, Members};
 use super::{Payload, Scope, ScopePool};
 use crate::finish::Reason;
+use crate::port::Unwind;
 use crate::sync::{Guard, Ordering};
 use crate::watch::{Site, Stall};
 use alloc::vec::Vec;
@@ -106,6 +107,16 @@ impl<S: ScopePool> Scope<S> {
         }
     }
 
+    /// Aborts the scope because one of its tasks has unwound. A cancellation that unwinds ends at the finish.
+    pub(crate) fn abort_by_task(&self, payload: Payload<S>) {
+        let port = self.port();
+        if self.cancellable && port.is_cancellation(&payload) && self.reason().is_some() {
+            discard(port, payload);
+        } else {
+            self.abort(Cause::Panic(payload));
+        }
+    }
+
     /// Aborts the scope because of a panic of its body, which is the cause.
     pub(crate) fn abort_by_body(&self) {
         // ORDERING: Release, pairs with Acquire in is_aborted (J2): a worker that drops a task sees what the body did.
@@ -134,7 +145,7 @@ impl<S: ScopePool> Scope<S> {
         false
     }
 
-    /// Returns the reason why this scope, or one around it, was cancelled.
+    /// Returns the reason why this scope, or one around it, was cancelled. Takes a step for each finish around it.
     pub(crate) fn reason(&self) -> Option<Reason> {
         let mut scope = Some(self);
         while let Some(this) = scope {
@@ -143,7 +154,7 @@ impl<S: ScopePool> Scope<S> {
             if let Some(reason) = aborted.then(|| this.own_reason()).flatten() {
                 return Some(reason);
             }
-            scope = this.parent();
+            scope = this.finish();
         }
         None
     }

@@ -113,6 +113,8 @@ pub(super) struct Scope<S: ScopePool> {
     cause: Lock<Option<Cause<Payload<S>>>>,
     /// The scope of the task that opened this one, which it outlives.
     parent: Option<NonNull<Scope<S>>>,
+    /// The innermost finish around this scope.
+    finish: Option<NonNull<Scope<S>>>,
     /// The outermost scope around this one; `None` if it is this one.
     root: Option<NonNull<Scope<S>>>,
     /// In a root: the members of this scope and of all scopes inside it.
@@ -146,6 +148,10 @@ impl<S: ScopePool> Scope<S> {
             aborted: AtomicBool::new(false),
             cause: Lock::new(None),
             parent: parent.map(NonNull::from),
+            finish: parent.and_then(|p| match p.cancellable {
+                true => Some(NonNull::from(p)),
+                false => p.finish,
+            }),
             root: parent.map(|p| NonNull::from(p.root())),
             members: Lock::new(Members::new()),
             pool: NonNull::from(pool),
@@ -203,6 +209,12 @@ impl<S: ScopePool> Scope<S> {
     pub(super) fn parent(&self) -> Option<&Self> {
         // SAFETY: the parent's owner is inside the call that opened this scope, or this scope holds a share of the parent.
         self.parent.map(|p| unsafe { p.as_ref() })
+    }
+
+    /// Returns the innermost finish around this scope: polls for a cancellation skip the scopes between, which cannot be cancelled.
+    fn finish(&self) -> Option<&Self> {
+        // SAFETY: a scope around this one, which outlives it.
+        self.finish.map(|f| unsafe { f.as_ref() })
     }
 
     /// Counts one more task, before another thread can access it.

@@ -55,12 +55,12 @@ impl<'s> Checked<'s> {
     }
 
     /// Runs a chunk; returns how many workers are to join. `None` if the rest is left out, as another worker has found, or
-    /// `is_cancelled` has returned true.
+    /// `is_cut` has returned true.
     pub(crate) fn run<P: Clock + Relax>(
         &self,
         chunk: Chunk,
         port: &P,
-        is_cancelled: impl Fn() -> bool,
+        is_cut: impl Fn() -> bool,
     ) -> Option<u32> {
         let chunk = chunk.0;
         let Range { mut start, end } = chunk.positions;
@@ -68,7 +68,7 @@ impl<'s> Checked<'s> {
         let mut began = port.now();
         while start < end {
             // ORDERING: Relaxed: a hint; the end of the scope publishes what its tasks have done.
-            if self.is_stopped.load(Ordering::Relaxed) || is_cancelled() {
+            if self.is_stopped.load(Ordering::Relaxed) || is_cut() {
                 return None;
             }
             let block = chunk.block.min(end - start);
@@ -92,6 +92,11 @@ impl<'s> Checked<'s> {
         // ORDERING: Relaxed: a hint, as above.
         self.is_stopped.store(true, Ordering::Relaxed);
         self.dispatcher.lock(relax).stop();
+    }
+
+    /// Returns whether all iterations of all loops were run.
+    pub(crate) fn is_over(&self, relax: &impl Relax) -> bool {
+        self.dispatcher.lock(relax).is_over()
     }
 
     /// Returns the number of chunks of a loop, the positions of a block, and the times of its blocks.
