@@ -143,10 +143,11 @@ impl Roster for Leaving {
     fn wait(&self, _: Rank, _: u64) {}
 }
 
-/// What a rank sends before its link is dropped arrives at the other one before that reports the loss.
+/// What a rank sends before its link is dropped arrives at the other one before that reports the loss. The first record is published at
+/// once, the second as the link is dropped.
 #[test]
 fn channel_last_records() {
-    Model::new("channel_last_records").floor(60).check(|| {
+    Model::new("channel_last_records").floor(450).check(|| {
         let rings = [(); 2].map(|()| Arc::new(Local::new(8)));
         let ring = |from: Rank, _| Arc::clone(&rings[from.index()]);
         let roster = Arc::new(Leaving {
@@ -156,6 +157,7 @@ fn channel_last_records() {
         let mut stays = Mesh::new(Rank(1), 2, roster, ring);
         let sending = thread::spawn(move || {
             leaves.send(Rank(1), &[7]);
+            leaves.send(Rank(1), &[8]);
             drop(leaves);
         });
         let mut arrived = Vec::new();
@@ -165,7 +167,7 @@ fn channel_last_records() {
                 Err(lost) => break lost,
             }
         };
-        assert_eq!((lost.rank, &arrived[..]), (Rank(0), &[7][..]));
+        assert_eq!((lost.rank, &arrived[..]), (Rank(0), &[7, 8][..]));
         sending.join().unwrap();
     });
 }
