@@ -61,11 +61,11 @@ impl<F: Futex> Signal<F> {
     /// Waits until the signal was given since the last wait, or `ticks` are over. It may return at any time.
     pub fn wait(&self, ticks: u64) {
         let word = self.0.word();
-        // ORDERING: Acquire, pairs with Release in set (SB1).
-        if word.swap(AWAITED, Ordering::Acquire) != GIVEN {
+        // ORDERING: Relaxed: a signal that this takes is acquired below, by a swap in the same release sequence (SB1).
+        if word.swap(AWAITED, Ordering::Relaxed) != GIVEN {
             self.0.sleep(AWAITED, ticks);
         }
-        // ORDERING: Acquire, pairs with Release in set (SB1): the signal may have been given since.
+        // ORDERING: Acquire, pairs with Release in set (SB1): also of a signal that was given since.
         word.swap(SILENT, Ordering::Acquire);
     }
 }
