@@ -493,3 +493,24 @@ fn messages_that_arrive_at_once_are_all_taken() {
     });
     assert_eq!(received[1], (0..MESSAGES).collect::<Vec<_>>());
 }
+
+/// A receive that waits ends with the error with which the channels have ended, although no news arrives.
+#[test]
+fn a_receive_ends_with_its_channel() {
+    let step = Barrier::new(2);
+    let ended = two(|world, comm, other| {
+        let ended = world.is_home().then(|| {
+            let received = comm.irecv::<u8>(None, other, TAG);
+            world.wait_at_most(Duration::from_millis(20));
+            world.barrier().expect_err("rank 1 does not come");
+            let due = Instant::now() + Duration::from_secs(20);
+            while received.test().is_none() && Instant::now() < due {
+                thread::yield_now();
+            }
+            matches!(received.test(), Some(Err(Error::Wire(_))))
+        });
+        step.wait();
+        ended
+    });
+    assert_eq!(ended[0], Some(true));
+}
