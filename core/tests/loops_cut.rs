@@ -419,10 +419,13 @@ fn a_cancellation_from_another_thread_cuts_a_loop_short() {
     });
 }
 
-/// Returns the least time of a thousand polls inside of `depth` scopes, each inside of the one before.
-fn polls_at(cx: &mut Cx<'_, '_>, depth: usize) -> Duration {
+/// Returns the least time of a thousand polls inside of `depth` scopes or finishes, each inside of the one before.
+fn polls_at(cx: &mut Cx<'_, '_>, depth: usize, are_finishes: bool) -> Duration {
+    if depth > 0 && are_finishes {
+        return cx.finish(|cx| polls_at(cx, depth - 1, true)).unwrap();
+    }
     if depth > 0 {
-        return cx.scope(|cx| polls_at(cx, depth - 1));
+        return cx.scope(|cx| polls_at(cx, depth - 1, false));
     }
     let times = (0..50).map(|_| {
         let begin = Instant::now();
@@ -437,10 +440,12 @@ fn polls_at(cx: &mut Cx<'_, '_>, depth: usize) -> Duration {
 #[test]
 fn a_poll_takes_the_same_time_in_any_number_of_scopes() {
     let thread = std::thread::Builder::new().stack_size(1 << 28);
-    let measure = |depth| on(1, |cx| polls_at(cx, depth));
     let test = move || {
-        let (few, many) = (measure(4), measure(4000));
-        assert!(many < 20 * few, "{few:?}, then {many:?}");
+        for are_finishes in [false, true] {
+            let measure = |depth| on(1, |cx| polls_at(cx, depth, are_finishes));
+            let (few, many) = (measure(4), measure(4000));
+            assert!(many < 20 * few, "{few:?}, then {many:?}");
+        }
     };
     thread.spawn(test).unwrap().join().unwrap();
 }

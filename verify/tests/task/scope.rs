@@ -5,7 +5,7 @@ use super::machine::{
     Cell, Cxt, Machine, Rendezvous, fail, number_of, overwrite_stack, with_others, with_others_of,
 };
 use loom::sync::atomic::AtomicUsize as Flag;
-use loom::sync::atomic::Ordering::Relaxed as Loose;
+use loom::sync::atomic::Ordering::{Acquire as Observe, Relaxed as Loose, Release as Publish};
 use loom::thread;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -408,6 +408,32 @@ fn scope_outer_cancelled() {
                 });
                 begun.wait(1);
                 _ = cx.finish(|cx| cx.spawn(move |_| task.used()));
+            })
+        });
+        assert_eq!(ended.unwrap().map_err(|c| c.reason), Err(Reason::Found));
+    });
+}
+
+/// J3: a poll that follows a cancellation returns its reason, also if one before it, or at the same time, has found none.
+#[test]
+fn scope_polled() {
+    let model = Model::new("scope_polled").bound(1).floor(35_000);
+    model.check(|| {
+        let (begun, is_cancelled) = (Rendezvous::new(), Flag::new(0));
+        let ended = with_others(1, |cx| {
+            cx.finish(|cx| {
+                cx.spawn(|cx: &mut Cxt<'_, '_>| {
+                    begun.begin();
+                    cx.cancel(Reason::Found);
+                    is_cancelled.store(1, Publish);
+                });
+                begun.wait(1);
+                _ = cx.finish(|cx| {
+                    _ = cx.cancelled();
+                    if is_cancelled.load(Observe) == 1 {
+                        assert_eq!(cx.cancelled(), Some(Reason::Found), "missed");
+                    }
+                });
             })
         });
         assert_eq!(ended.unwrap().map_err(|c| c.reason), Err(Reason::Found));

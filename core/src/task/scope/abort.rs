@@ -1,9 +1,22 @@
 //! Aborting a scope, by a panic or a cancellation, and notifying its members that are in no queue.
 //!
+//! # Algorithm
+//! A poll asks whether this scope or one around it was aborted. Scopes nest to any depth and loops poll for each block, so a poll
+//! must not walk outwards. The root counts the aborts of its tree, and each scope remembers the count at which it and all scopes
+//! around it were clear. A poll at the same count is three loads; after an abort, one walk outwards ends at the first scope that
+//! is known to be clear, and leaves the count in the scopes that it passes. Only once a scope around is aborted does each poll walk
+//! to it, before the tasks inside end.
+//!
+//! # Words
+//! `aborts`, in the root: the number of aborts in its tree; increased after `aborted` of the scope was set. `clear_at`: a count such
+//! that none of so many aborts, the first ones, was of this scope or of one around it, which is final; `usize::MAX` at first.
+//! An older count may overwrite a newer one, which costs a walk.
+//!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | J2 | `abort`, `abort_by_body` set `aborted` | `is_aborted`, `is_outer_aborted` | what led to the abort | `scope_cancelled`, `scope_gives_up`, `scope_outer_cancelled` |
+//! | J3 | `count_abort` increases `aborts` | `is_clear` | `aborted` of as many scopes | `scope_polled` |
 
 use super::cause::{Cause, discard, wake};
 use super::members::{MemberKey, Members};
@@ -13,6 +26,7 @@ use crate::port::Unwind;
 use crate::sync::{Guard, Ordering};
 use crate::watch::{Site, Stall};
 use alloc::vec::Vec;
+use core::iter::successors;
 use core::ptr::NonNull;
 use core::task::Waker;
 
@@ -99,6 +113,7 @@ impl<S: ScopePool> Scope<S> {
             *slot = Some(cause);
             // ORDERING: Release, pairs with Acquire in is_aborted (J2): a worker that drops a task sees the cause.
             self.aborted.store(true, Ordering::Release);
+            self.count_abort();
             drop(slot);
             self.notify_members();
         } else {
@@ -121,7 +136,39 @@ impl<S: ScopePool> Scope<S> {
     pub(crate) fn abort_by_body(&self) {
         // ORDERING: Release, pairs with Acquire in is_aborted (J2): a worker that drops a task sees what the body did.
         self.aborted.store(true, Ordering::Release);
+        self.count_abort();
         self.notify_members();
+    }
+
+    /// Makes polls inside of this scope look at `aborted`, which was set before.
+    fn count_abort(&self) {
+        // ORDERING: Release, pairs with Acquire in is_clear (J3): a poll that loads this count observes `aborted`.
+        self.root().aborts.fetch_add(1, Ordering::Release);
+    }
+
+    /// Returns whether neither this scope nor one around it was aborted.
+    #[inline]
+    fn is_clear(&self) -> bool {
+        // ORDERING: Acquire, pairs with Release in count_abort (J3): `aborted` of as many scopes is visible.
+        let aborts = self.root().aborts.load(Ordering::Acquire);
+        // ORDERING: Relaxed: a count at which a scope is clear is final.
+        self.clear_at.load(Ordering::Relaxed) == aborts || self.is_clear_at(aborts)
+    }
+
+    /// As [`is_clear`](Self::is_clear), by a walk outwards to the first scope that is known to be clear at `aborts`.
+    #[cold]
+    #[inline(never)]
+    fn is_clear_at(&self, aborts: usize) -> bool {
+        // ORDERING: Relaxed, as in is_clear.
+        let is_unknown = |scope: &&Self| scope.clear_at.load(Ordering::Relaxed) != aborts;
+        let unknown = || successors(Some(self), |scope| scope.parent()).take_while(is_unknown);
+        // ORDERING: Relaxed: made visible by the count.
+        if unknown().any(|scope| scope.aborted.load(Ordering::Relaxed)) {
+            return false;
+        }
+        // ORDERING: Relaxed, as in is_clear.
+        unknown().for_each(|scope| scope.clear_at.store(aborts, Ordering::Relaxed));
+        true
     }
 
     /// Returns whether tasks that have not begun are to be dropped.
@@ -134,6 +181,9 @@ impl<S: ScopePool> Scope<S> {
     /// Returns whether a scope around this one was aborted, across scopes that cannot be cancelled.
     #[inline]
     fn is_outer_aborted(&self) -> bool {
+        if self.is_clear() {
+            return false;
+        }
         let mut scope = self.parent();
         while let Some(this) = scope {
             // ORDERING: Acquire, pairs with Release in abort and abort_by_body (J2).
@@ -145,8 +195,17 @@ impl<S: ScopePool> Scope<S> {
         false
     }
 
-    /// Returns the reason why this scope, or one around it, was cancelled. Takes a step for each finish around it.
+    /// Returns the reason why this scope, or one around it, was cancelled.
+    #[inline]
     pub(crate) fn reason(&self) -> Option<Reason> {
+        match self.is_clear() {
+            true => None,
+            false => self.innermost_reason(),
+        }
+    }
+
+    #[cold]
+    fn innermost_reason(&self) -> Option<Reason> {
         let mut scope = Some(self);
         while let Some(this) = scope {
             // ORDERING: Relaxed: set under the lock of the cause, which is acquired next.

@@ -6,7 +6,7 @@
 //! `live`: see [`Counter`]. `owner_count`: accessed by the owning worker only. `aborted`: set by the first task that
 //! panics or cancels the scope, under the lock of `cause`, or by a panic of the scope's body (`abort.J2`); read before a
 //! task is run.
-//! `id`: set once, by the first call of [`Scope::id`].
+//! `id`: set once, by the first call of [`Scope::id`]. `aborts`, `clear_at`: see `abort`.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -110,6 +110,10 @@ pub(super) struct Scope<S: ScopePool> {
     /// counter. On a separate cache line, since the owner writes it at every spawn.
     owner_count: CacheLine<Cell<Option<isize>>>,
     aborted: AtomicBool,
+    /// In a root: the number of aborts of this scope and of all scopes inside it.
+    aborts: AtomicUsize,
+    /// The number of aborts at which this scope and all scopes around it were known to be clear.
+    clear_at: AtomicUsize,
     cause: Lock<Option<Cause<Payload<S>>>>,
     /// The scope of the task that opened this one, which it outlives.
     parent: Option<NonNull<Scope<S>>>,
@@ -146,6 +150,8 @@ impl<S: ScopePool> Scope<S> {
             owner,
             owner_count: CacheLine(Cell::new(count)),
             aborted: AtomicBool::new(false),
+            aborts: AtomicUsize::new(0),
+            clear_at: AtomicUsize::new(usize::MAX),
             cause: Lock::new(None),
             parent: parent.map(NonNull::from),
             finish: parent.and_then(|p| match p.cancellable {
@@ -211,7 +217,7 @@ impl<S: ScopePool> Scope<S> {
         self.parent.map(|p| unsafe { p.as_ref() })
     }
 
-    /// Returns the innermost finish around this scope: polls for a cancellation skip the scopes between, which cannot be cancelled.
+    /// Returns the innermost finish around this scope: the scopes between cannot be cancelled.
     fn finish(&self) -> Option<&Self> {
         // SAFETY: a scope around this one, which outlives it.
         self.finish.map(|f| unsafe { f.as_ref() })
