@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `TAUTLINE_PLACES` | the number of places: shares of the machine that exchange work by messages |
 //! | `TAUTLINE_WORKERS` | the number of workers: of each place if `TAUTLINE_PLACES` is set, else in all |
-//! | `TAUTLINE_PIN`, else `OMP_PLACES` | the processors of the workers ([`pinning`]) |
+//! | `TAUTLINE_PIN`, else `OMP_PLACES` | the processors of the workers ([`pinning`](crate::pinning)) |
 //! | `TAUTLINE_PLATFORM` | a file that describes the tree of memories ([`platform`]) |
 //! | `TAUTLINE_NO_PIN` | 1: the system may move workers between processors; 0: also a second runtime pins them |
 //! | `TAUTLINE_PHASER_DEGREE` | the degree of phasers ([`phaser`](mod@crate::phaser)) |
@@ -258,7 +258,7 @@ impl Builder {
     }
 
     /// Sets whether workers are pinned to processors. Default: yes, unless `TAUTLINE_NO_PIN` is 1, the machine is shared, or
-    /// another runtime has workers pinned to one of the processors ([`pinning`]).
+    /// another runtime has workers pinned to one of the processors ([`pinning`](crate::pinning)).
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -273,7 +273,7 @@ impl Builder {
         self
     }
 
-    /// Sets the processors for workers. Default: those of the environment ([`pinning`]).
+    /// Sets the processors for workers. Default: those of the environment ([`pinning`](crate::pinning)).
     ///
     /// ```
     /// # use tautline::prelude::*;

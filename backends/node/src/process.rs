@@ -216,7 +216,7 @@ mod handlers {
     /// What a thread that forks has between `prepare` and the handlers after the fork.
     struct Held {
         _forks: MutexGuard<'static, ()>,
-        /// By [`ForChild`].
+        /// By `FOR_CHILD`.
         prepared: Vec<usize>,
     }
 

@@ -72,7 +72,7 @@ impl<P: Host> Cx<'_, '_, P> {
     /// ```
     ///
     /// If a finish around this task is cancelled, indices that no worker has taken yet are left out, and the loop
-    /// [unwinds](Cx::par#cancellation) to it.
+    /// [unwinds](crate::task::Cx::par) to it.
     ///
     /// # Panics
     /// With a panic of `body`. Indices that no worker has taken by then are left out.

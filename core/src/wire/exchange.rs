@@ -173,7 +173,8 @@ impl<L: Link> Exchange<L> {
         Attendance { exchange: self }
     }
 
-    /// Ends all channels with `error`, for which this rank cannot go on. The other ranks are notified.
+    /// Ends all channels with `error`, for which this rank cannot go on, or with the error that has ended them before. The other ranks
+    /// are notified.
     pub fn fail(&self, error: &Error) {
         let relax = self.hub.relax();
         self.post.lock(&relax).fail(&self.hub, error);

@@ -178,7 +178,7 @@ impl<S: Scene> Park for Here<'_, S> {
         S::parks(world, place, worker);
         let permit = &world.permits[place.index()][worker.index()];
         let given = permit.given.lock().unwrap();
-        let (mut given, late) = permit
+        let (given, late) = permit
             .came
             .wait_timeout_while(given, PATIENCE, |given| !*given)
             .unwrap();
@@ -186,9 +186,10 @@ impl<S: Scene> Park for Here<'_, S> {
             !late.timed_out(),
             "{place}, {worker:?} was not woken in time"
         );
-        *given = false;
         drop(given);
+        // Before the permit is taken: who sees none given sees that the worker runs.
         S::wakes(world, place, worker);
+        *permit.given.lock().unwrap() = false;
     }
 }
 

@@ -8,7 +8,7 @@
 //! The n-th worker is the n-th thread that the runtime starts, from the second on: the first worker is whichever thread calls
 //! [`run`](crate::Runtime::run), a thread of the program, which is not pinned. Linux passes the mask of a pinned worker on to the threads
 //! and processes that a task starts. Machines that are discovered there, and runtimes, have the processors of the process all the same;
-//! for other libraries' pools and for programs there is [`unpinned`].
+//! for other libraries' pools and for programs there is [`unpinned()`].
 //!
 //! A runtime that is not requested to pin its workers does so only while no other runtime, of this process or another, has workers
 //! pinned to one of its processors: two programs with one worker each would both run on the first processor. Nor does it where the

@@ -39,7 +39,7 @@ impl<P: Host> Cx<'_, '_, P> {
     /// ```
     ///
     /// If a finish around this task is cancelled, iterations that no worker has taken yet are left out, and the call
-    /// [unwinds](Cx::par#cancellation) to it.
+    /// [unwinds](crate::task::Cx::par) to it.
     ///
     /// # Errors
     /// If iterations that may run at a time access the same columns, one to write them, or an iteration accesses columns that do

@@ -27,7 +27,7 @@ impl<P: Host, T: Send + Sync> Par<'_, '_, '_, P, SliceMut<'_, T>> {
     /// # }
     /// ```
     ///
-    /// If a finish around this task is cancelled, the scan [unwinds](Cx::par#cancellation) to it; the items are unspecified then.
+    /// If a finish around this task is cancelled, the scan [unwinds](crate::task::Cx::par) to it; the items are unspecified then.
     ///
     /// # Panics
     /// With a panic of `op`; the items are unspecified then.

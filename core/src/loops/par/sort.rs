@@ -36,7 +36,7 @@ impl<P: Host, T: Send> Par<'_, '_, '_, P, SliceMut<'_, T>> {
     /// # }
     /// ```
     ///
-    /// If a finish around this task is cancelled, the sort [unwinds](Cx::par#cancellation) to it, with all items in the slice.
+    /// If a finish around this task is cancelled, the sort [unwinds](crate::task::Cx::par) to it, with all items in the slice.
     ///
     /// # Panics
     /// With a panic of a comparison, or if std detects that it is no total order; the slice then contains all items.
@@ -79,7 +79,7 @@ impl<P: Host, T: Send> Par<'_, '_, '_, P, SliceMut<'_, T>> {
     /// # }
     /// ```
     ///
-    /// If a finish around this task is cancelled, the sort [unwinds](Cx::par#cancellation) to it, with all items in the slice.
+    /// If a finish around this task is cancelled, the sort [unwinds](crate::task::Cx::par) to it, with all items in the slice.
     ///
     /// # Panics
     /// As [`sort_unstable`](Self::sort_unstable).

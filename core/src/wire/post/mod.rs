@@ -146,9 +146,9 @@ impl<L: Link> Post<L> {
     }
 
     /// Ends all channels, and notifies the other ranks, also of an error that another rank reported: they would take this one for
-    /// lost if it ended before they know why.
+    /// lost if it ended before they know why. If an error has ended them before, it stays: it is the cause of this one.
     pub(super) fn fail(&mut self, hub: &Hub, error: &Error) {
-        self.failure = Some(error.clone());
+        let error = &self.failure.get_or_insert_with(|| error.clone()).clone();
         hub.set_dead();
         let lanes = self.book.lanes.values();
         lanes.for_each(|side| side.lane.fail(error));
