@@ -187,7 +187,7 @@ impl<S: Scene> Park for Here<'_, S> {
             "{place}, {worker:?} was not woken in time"
         );
         drop(given);
-        // Before the permit is taken: who sees none given sees that the worker runs.
+        // Before the permit is taken: a test that sees none given also sees that the worker runs.
         S::wakes(world, place, worker);
         *permit.given.lock().unwrap() = false;
     }

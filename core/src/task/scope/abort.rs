@@ -9,7 +9,7 @@
 //!
 //! # Words
 //! `aborts`, in the root: the number of aborts in its tree; increased after `aborted` of the scope was set. `clear_at`: a count such
-//! that none of so many aborts, the first ones, was of this scope or of one around it, which is final; `usize::MAX` at first.
+//! that none of the first `clear_at` aborts was of this scope or of one around it, which is final; `usize::MAX` at first.
 //! An older count may overwrite a newer one, which costs a walk.
 //!
 //! # Orderings
