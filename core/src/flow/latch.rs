@@ -315,7 +315,16 @@ impl Waiters {
 
 impl Drop for Waiters {
     fn drop(&mut self) {
-        self.release();
+        /// Releases those that a panic has left.
+        struct Rest<'a>(&'a mut Waiters);
+
+        impl Drop for Rest<'_> {
+            fn drop(&mut self) {
+                self.0.release();
+            }
+        }
+
+        Rest(self).0.release();
     }
 }
 

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use tautline_core::flow::{Ddf, wait_all, wait_any};
 
-/// A panic of one waker propagates to the put; the remaining futures are woken regardless.
+/// A panic of one waker propagates to the put, or to the drop of what a fill returns; the remaining futures are woken regardless.
 #[test]
 fn a_panic_of_a_waker_keeps_no_future_waiting() {
     struct Bad;
@@ -24,22 +24,25 @@ fn a_panic_of_a_waker_keeps_no_future_waiting() {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
     }
-    let cell = Ddf::new();
-    let woken: [Arc<Woken>; 3] = Default::default();
-    let [first, second, third] = woken.clone().map(Waker::from);
-    let wakers = [first, Waker::from(Arc::new(Bad)), second, third];
-    let mut waits = [(); 4].map(|()| Box::pin(cell.wait()));
-    for (wait, waker) in waits.iter_mut().zip(&wakers) {
-        assert!(
-            wait.as_mut()
-                .poll(&mut Context::from_waker(waker))
-                .is_pending()
-        );
+    let ends: [fn(&Ddf<i32>); 2] = [
+        |cell| cell.put(7).unwrap(),
+        |cell| drop(cell.fill(7).unwrap()),
+    ];
+    for end in ends {
+        let cell = Ddf::new();
+        let woken: [Arc<Woken>; 3] = Default::default();
+        let [first, second, third] = woken.clone().map(Waker::from);
+        let wakers = [first, Waker::from(Arc::new(Bad)), second, third];
+        let mut waits = [(); 4].map(|()| Box::pin(cell.wait()));
+        for (wait, waker) in waits.iter_mut().zip(&wakers) {
+            let mut context = Context::from_waker(waker);
+            assert!(wait.as_mut().poll(&mut context).is_pending());
+        }
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| end(&cell)));
+        assert!(ended.is_err());
+        assert_eq!(woken.map(|w| w.0.load(Ordering::Relaxed)), [1, 1, 1]);
+        assert_eq!(cell.get(), Ok(&7));
     }
-    let put = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| cell.put(7)));
-    assert!(put.is_err());
-    assert_eq!(woken.map(|w| w.0.load(Ordering::Relaxed)), [1, 1, 1]);
-    assert_eq!(cell.get(), Ok(&7));
 }
 
 /// Wakes a thread, and counts how often.
