@@ -12,8 +12,9 @@ use tautline_node::process::{Owned, PerProcess};
 /// A [`CancelToken`] that is cancelled after a time, as [`Reason::Deadline`].
 ///
 /// It is for [`finish_until`](tautline_core::task::Cx::finish_until) in tasks and in async code. Tasks that have not begun are
-/// dropped, and suspended ones; a running one ends earlier only if it polls [`cancelled`](tautline_core::task::Cx::cancelled).
-/// Dropping it revokes the deadline.
+/// dropped, and suspended ones; a running one ends earlier where it polls [`cancelled`](tautline_core::task::Cx::cancelled), and at
+/// its next loop of `par`, `par_for` or `concurrent`, which unwinds to the finish ([`Cx::par`](tautline_core::task::Cx::par),
+/// Cancellation). Dropping it revokes the deadline.
 ///
 /// ```
 /// use std::time::Duration;

@@ -99,7 +99,7 @@ impl<P: Host> Loop<'_, '_, '_, P> {
     /// ```
     ///
     /// # Panics
-    /// With a panic of `body`. Indices that no worker has taken by then are left out.
+    /// With a panic of `body`. Indices that have not started by then may be left out.
     pub fn for_each(self, body: impl Fn(usize) + Sync) {
         let body = from(self.range.start, body);
         engine(self.cx, self.range.len(), &self.settings, &body);
@@ -117,7 +117,7 @@ impl<P: Host> Loop<'_, '_, '_, P> {
     /// ```
     ///
     /// # Panics
-    /// With a panic of `body`. Indices that no worker has taken by then are left out.
+    /// With a panic of `body`. Indices that have not started by then may be left out.
     pub fn explain(self, body: impl Fn(usize) + Sync) -> Report {
         let (report, body) = (Cell::new(None), from(self.range.start, body));
         let mut settings = self.settings;

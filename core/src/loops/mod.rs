@@ -71,11 +71,11 @@ impl<P: Host> Cx<'_, '_, P> {
     /// # }
     /// ```
     ///
-    /// If a finish around this task is cancelled, indices that no worker has taken yet are left out, and the loop
-    /// [unwinds](crate::task::Cx::par) to it.
+    /// If a finish around this task is cancelled, indices that have not started are left out, but for the rest of the blocks that
+    /// run, and the loop [unwinds](crate::task::Cx::par) to it. A loop whose indices have all started returns.
     ///
     /// # Panics
-    /// With a panic of `body`. Indices that no worker has taken by then are left out.
+    /// With a panic of `body`. Indices that have not started by then may be left out.
     #[track_caller]
     pub fn par_for(&mut self, range: Range<usize>, body: impl Fn(usize) + Sync) {
         engine(

@@ -104,8 +104,9 @@ impl CancelToken {
     /// Cancels the finishes that run with this token, and those that begin later, for `reason`. Returns false, and does
     /// nothing, if it was cancelled before.
     ///
-    /// Tasks that have not begun are dropped, suspended ones too; running ones can poll [`Cx::cancelled`]. The calling thread
-    /// drops tasks that wait for a cell.
+    /// Tasks that have not begun are dropped, suspended ones too. A running one ends earlier where it polls [`Cx::cancelled`], and
+    /// at its next loop of `par`, `par_for` or `concurrent`, which unwinds to the finish ([`Cx::par`], Cancellation). The calling
+    /// thread drops tasks that wait for a cell.
     pub fn cancel(&self, reason: Reason) -> bool {
         let finishes = {
             let mut state = self.state.lock(&Spin);

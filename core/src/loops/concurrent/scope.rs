@@ -38,16 +38,16 @@ impl<P: Host> Cx<'_, '_, P> {
     /// # }
     /// ```
     ///
-    /// If a finish around this task is cancelled, iterations that no worker has taken yet are left out, and the call
-    /// [unwinds](crate::task::Cx::par) to it.
+    /// If a finish around this task is cancelled, iterations that have not started are left out, but for the rest of the blocks
+    /// that run, and the call [unwinds](crate::task::Cx::par) to it. If all iterations of all loops have started, it returns.
     ///
     /// # Errors
     /// If iterations that may run at a time access the same columns, one to write them, or an iteration accesses columns that do
     /// not exist. No iteration was run then.
     ///
     /// # Panics
-    /// With a panic of `declare`, or of a body, also if that accesses columns that its loop does not declare. Iterations that no
-    /// worker has taken by then are left out.
+    /// With a panic of `declare`, or of a body, also if that accesses columns that its loop does not declare. Iterations that have not
+    /// started by then may be left out.
     pub fn concurrent<'env>(
         &mut self,
         declare: impl for<'s> FnOnce(&mut LoopScope<'s, 'env>),

@@ -47,9 +47,9 @@ impl<'s, 'e, P: Host> Cx<'s, 'e, P> {
     /// ```
     ///
     /// # Cancellation
-    /// If a finish around this task is cancelled, a loop leaves out the items that no worker has taken yet, and does not return: the
-    /// task unwinds to the finish, which returns an error. So no code takes a part of a result for the whole. Destructors run, and no
-    /// panic hook is called. A loop whose items have all been taken returns its result.
+    /// If a finish around this task is cancelled, a loop leaves out the items that have not started, but for the rest of the blocks
+    /// that run, and does not return: the task unwinds to the finish, which returns an error. So no code takes a part of a result for
+    /// the whole. Destructors run, and no panic hook is called. A loop whose items have all started returns its result.
     ///
     /// Code that catches the unwinding with `catch_unwind` continues in a finish that is cancelled. Destructors must not run loops in
     /// such a finish, as a second unwinding ends the process. Where a program cannot unwind (`panic = "abort"`), loops run to their
@@ -68,7 +68,7 @@ impl<'s, 'e, P: Host> Cx<'s, 'e, P> {
 /// Items on which a loop is about to run. Made by [`Cx::par`].
 ///
 /// Functions are called by several workers at a time, so they are `Fn` and `Sync`. A panic of one reaches the caller with its
-/// payload; items that no worker has taken by then are left out, and owned ones are dropped.
+/// payload; items that have not started by then may be left out, and owned ones are dropped.
 #[must_use = "a loop runs when it is consumed, by `for_each` for instance"]
 pub struct Par<'x, 's, 'e: 's, P: Host, S> {
     cx: &'x mut Cx<'s, 'e, P>,

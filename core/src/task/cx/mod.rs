@@ -259,7 +259,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// ```
     ///
     /// # Errors
-    /// If it, or a finish around it, was cancelled: tasks that had not begun by then were dropped.
+    /// If it, or a finish around it, was cancelled: tasks that had not begun by then were dropped, and loops that had not ended
+    /// have unwound to it.
     ///
     /// # Panics
     /// As [`scope`](Self::scope).
@@ -426,9 +427,10 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         }
     }
 
-    /// Cancels the innermost [`finish`](Self::finish) around this task: its tasks that have not
-    /// begun are dropped, and running ones can poll [`cancelled`](Self::cancelled). Later reasons
-    /// are ignored. Returns false if there is no finish around it.
+    /// Cancels the innermost [`finish`](Self::finish) around this task: its tasks that have not begun are dropped. A running one
+    /// ends earlier where it polls [`cancelled`](Self::cancelled), and at its next loop of `par`, `par_for` or `concurrent`, which
+    /// unwinds to the finish ([`par`](Self::par), Cancellation). Later reasons are ignored. Returns false if there is no finish
+    /// around it.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};

@@ -140,7 +140,7 @@ impl<S: ScopePool> Scope<S> {
         self.notify_members();
     }
 
-    /// Makes polls inside of this scope look at `aborted`, which was set before.
+    /// Makes polls inside of this scope check `aborted`, which was set before.
     fn count_abort(&self) {
         // ORDERING: Release, pairs with Acquire in is_clear (J3): a poll that loads this count observes `aborted`.
         self.root().aborts.fetch_add(1, Ordering::Release);
