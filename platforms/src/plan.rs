@@ -6,7 +6,7 @@
 //! | `TAUTLINE_WORKERS` | the number of workers: of each place if `TAUTLINE_PLACES` is set, else in all |
 //! | `TAUTLINE_PIN`, else `OMP_PLACES` | the processors of the workers ([`pinning`](crate::pinning)) |
 //! | `TAUTLINE_PLATFORM` | a file that describes the tree of memories ([`platform`]) |
-//! | `TAUTLINE_NO_PIN` | 1: the system may move workers between processors; 0: also a second runtime pins them |
+//! | `TAUTLINE_NO_PIN` | 1: the system may move workers between processors; 0: they are pinned also where that is not the default |
 //! | `TAUTLINE_PHASER_DEGREE` | the degree of phasers ([`phaser`](mod@crate::phaser)) |
 //! | `TAUTLINE_RANDOM_STEALS`, `TAUTLINE_LIFELINES`, `TAUTLINE_STEAL`, `TAUTLINE_GRAIN`, `TAUTLINE_FAIRNESS`, `TAUTLINE_SEED` | the balancer's rules, spelled as in the options of the command ([`spelling`](crate::spelling)) |
 //! | `TAUTLINE_TRACE`, `TAUTLINE_LIFE`, `TAUTLINE_TIMES`, `TAUTLINE_DUMP` | what is recorded of the workers ([`watch`](crate::watch)) |
@@ -257,8 +257,10 @@ impl Builder {
         self
     }
 
-    /// Sets whether workers are pinned to processors. Default: yes, unless `TAUTLINE_NO_PIN` is 1, the machine is shared, or
-    /// another runtime has workers pinned to one of the processors ([`pinning`](crate::pinning)).
+    /// Sets whether workers are pinned to processors, all but the thread that calls [`Runtime::run`](crate::Runtime::run). Default:
+    /// yes, unless `TAUTLINE_NO_PIN` is 1, the quota of the control group is below the number of processors, the process is in a
+    /// network namespace of its own, as in a container, or another runtime has workers pinned to one of the processors
+    /// ([`pinning`](crate::pinning)).
     ///
     /// ```
     /// # use tautline::prelude::*;

@@ -132,8 +132,10 @@ pub type Hold = tautline_core::task::Hold<Node>;
 
 /// The workers of a program: they run tasks, phasers and balanced computations.
 ///
-/// By default there is one for each processor that the process may use, pinned to it unless another runtime has pinned workers to
-/// one of these ([`pinning`](crate::pinning)). Starting a worker starts a thread, so a program makes one runtime and keeps it.
+/// By default there is one for each processor that the process may use, up to the quota of its control group. All but the thread that
+/// calls [`run`](Self::run) are pinned, unless another runtime has pinned workers to one of the processors, the quota is below their
+/// number, or the process is in a network namespace of its own, as in a container ([`pinning`](crate::pinning)). Starting a worker
+/// starts a thread, so a program makes one runtime and keeps it.
 /// Entering it is cheap: an empty [`run`](Self::run) takes about 50 ns, a region that is forked onto two workers and joined 0.2 to 0.6 µs,
 /// and idle workers use 0.04 ms of processor time a second (`benches/TASKS.md`, virtual machines with two processors).
 ///
@@ -265,8 +267,9 @@ impl Runtime {
         })
     }
 
-    /// As [`run`](Self::run), and ends after `after` at the latest: tasks that have not begun by then are dropped. A running one
-    /// ends earlier only if it polls [`cancelled`](tautline_core::task::Cx::cancelled). In a task use a
+    /// As [`run`](Self::run), and is cancelled after `after`: tasks that have not begun by then are dropped. A running one ends
+    /// earlier where it polls [`cancelled`](tautline_core::task::Cx::cancelled), and at its next loop of `par`, `par_for` or
+    /// `concurrent`, which unwinds out of the run ([`Cx::par`](tautline_core::task::Cx::par), Cancellation). In a task use a
     /// [`Deadline`].
     ///
     /// ```

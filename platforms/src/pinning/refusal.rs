@@ -1,7 +1,7 @@
-//! Why workers are not pinned, where that is not requested.
+//! The reasons to leave workers unpinned where pinning is not requested.
 #![forbid(unsafe_code)]
 
-/// Why workers are not pinned by default.
+/// A reason to leave workers unpinned.
 pub(crate) enum Refusal {
     /// This processor has workers of another runtime.
     Taken(usize),

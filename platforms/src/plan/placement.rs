@@ -12,7 +12,7 @@ pub(crate) struct Placement {
     /// Whether that is by default, and so only while no other runtime has workers on one of their processors.
     pub(super) yields: bool,
     pub(crate) source: Source,
-    /// Why they are not pinned, where that is not requested.
+    /// The reason to leave them unpinned where that is not requested.
     pub(crate) why_not: Option<String>,
 }
 
@@ -47,7 +47,7 @@ impl Builder {
         }
     }
 
-    /// Why workers are not pinned by default on this machine, if they are not.
+    /// Returns the reason to leave workers unpinned by default on this machine, if there is one.
     fn shared(&self) -> Option<String> {
         let (quota, allowed) = (self.machine.quota()?, self.machine.allowed().len());
         let refusal = Refusal::Shared { quota, allowed };
@@ -74,7 +74,7 @@ impl Builder {
         })
     }
 
-    /// What users do not expect of the placement, and a list of OpenMP's that was passed over.
+    /// Returns notes on a placement that users may not expect, and on a list of OpenMP's that was passed over.
     pub(super) fn surprises(
         &self,
         pinning: &Pinning,

@@ -59,7 +59,7 @@ const UNPIN: ForChild = ForChild {
 };
 
 /// Calls `act` while the calling thread may use all processors that its process may use. Elsewhere than on a pinned worker, or a thread
-/// that was started by a task there, it only calls `act`.
+/// that was started by a task there, it only calls `act`. Programs that use `tautline` call it as `tautline::pinning::unpinned`.
 pub fn unpinned<R>(act: impl FnOnce() -> R) -> R {
     let _pinned = without_forks(inherited).map(|(cpu, before)| {
         confine(&before);
