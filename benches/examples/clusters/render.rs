@@ -14,7 +14,8 @@ builds with each MPI library that is installed, launches everything in turn, rep
 the machine that it runs on, and renders this file from the figures of all machines. Medians; a difference or a ratio is the median of
 those of the rounds, each of which has both figures taken right after each other. Each rank has processors of its own: half of them, in a
 search one for each worker. A search is judged by the sequential program alone, and by that on each of its processors at the same time, the
-mean of the measurements before and after it. No search can be faster than the latter: beyond 1.02 the verdict is *baseline disturbed*.
+mean of the measurements before and after it. All this unless the conditions of a table state otherwise. No search can be faster than the
+sequential program on each of its processors: beyond 1.02 the verdict is *baseline disturbed*.
 ";
 
 /// The whole of benches/CLUSTERS.md.
