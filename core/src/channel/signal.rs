@@ -20,6 +20,26 @@ const GIVEN: u32 = 1;
 const AWAITED: u32 = 2;
 
 /// A word for which threads sleep, of this process or of any that shares the memory.
+///
+/// ```
+/// use std::sync::atomic::AtomicU32;
+/// use tautline_core::channel::Futex;
+///
+/// /// Yields the processor where a system would block the thread, as a sleep may end at any time.
+/// struct Yield(AtomicU32);
+///
+/// impl Futex for Yield {
+///     fn word(&self) -> &AtomicU32 {
+///         &self.0
+///     }
+///
+///     fn sleep(&self, _: u32, _: u64) {
+///         std::thread::yield_now();
+///     }
+///
+///     fn wake(&self) {}
+/// }
+/// ```
 pub trait Futex {
     /// Returns the word, 0 at first.
     fn word(&self) -> &AtomicU32;
@@ -33,6 +53,22 @@ pub trait Futex {
 }
 
 /// A sticky signal, for which one thread at a time waits.
+///
+/// ```
+/// use tautline_core::channel::{Futex, Signal};
+///
+/// /// Wakes a thread that may wait for `signal`.
+/// fn notify<F: Futex>(signal: &Signal<F>) {
+///     signal.give();
+/// }
+///
+/// /// Waits until `is_done` returns true, which another thread brings about before it calls `notify`.
+/// fn wait<F: Futex>(signal: &Signal<F>, is_done: impl Fn() -> bool) {
+///     while !is_done() {
+///         signal.wait(u64::MAX);
+///     }
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Signal<F>(pub F);
 

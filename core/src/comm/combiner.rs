@@ -78,14 +78,17 @@ impl<T> Combiner<T> {
         self.value.try_lock()
     }
 
-    /// Calls `f` with the value; returns `None` if a thread has it. Does not block. The caller must see to it that a
-    /// [`run`](Self::run) follows: for a thread that has found the value taken by this call.
+    /// Calls `f` with the value; returns `None` if another thread has it. Does not block.
+    ///
+    /// The caller must ensure that a call of [`run`](Self::run) follows: a thread that finds the value taken by this call leaves its turn
+    /// to it.
     pub fn try_with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
         self.value.try_lock().map(|mut value| f(&mut value))
     }
 
-    /// Calls `f` with the value, once no other thread has it; relaxes until then. As [`try_with`](Self::try_with) for threads that find
-    /// it taken meanwhile.
+    /// Calls `f` with the value once no other thread has it; waits by `relax` until then.
+    ///
+    /// The caller must ensure that a call of [`run`](Self::run) follows, as after [`try_with`](Self::try_with).
     pub fn with<R>(&self, relax: &impl Relax, f: impl FnOnce(&mut T) -> R) -> R {
         f(&mut self.value.lock(relax))
     }

@@ -67,7 +67,8 @@ impl<M> Mailbox<M> {
         self.reader.lock(relax).attendants += 1;
     }
 
-    /// Removes such a worker. The last one leaves the messages to the task, which is woken if there are any.
+    /// Removes such a worker. The last one leaves the messages to the task, which is woken if there are any. The caller must have
+    /// called [`attend`](Self::attend).
     pub fn retire(&self, relax: &impl Relax) {
         let mut reader = self.reader.lock(relax);
         reader.attendants -= 1;
