@@ -62,7 +62,7 @@ pub struct Row {
     pub iterations: u32,
     /// Nanoseconds an episode, one sample a round.
     pub samples: Vec<f64>,
-    /// How many of these are of threads that had to wait for their processors.
+    /// The number of these whose threads had to wait for their processors.
     pub disturbed: usize,
 }
 
@@ -73,7 +73,7 @@ pub struct RoundTrip {
     pub cpus: [usize; 2],
     /// Nanoseconds of a round trip.
     pub samples: Vec<f64>,
-    /// How many of these are of threads that had to wait for their processors.
+    /// The number of these whose threads had to wait for their processors.
     pub disturbed: usize,
 }
 

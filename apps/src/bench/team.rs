@@ -113,7 +113,7 @@ impl Plan {
     }
 }
 
-/// Returns how many turns of the work between episodes take this many nanoseconds here.
+/// Returns the number of turns of the work between episodes that take this many nanoseconds here.
 pub fn delay_turns(ns: u64) -> u64 {
     const TURNS: u64 = 1_000_000;
     let start = Instant::now();
@@ -183,7 +183,7 @@ impl Episode<'_> {
     }
 }
 
-/// Where threads wait until all have started, or one failed to.
+/// A latch at which threads wait until all have started, or one failed to.
 #[derive(Default)]
 pub(super) struct Gate {
     open: Mutex<Option<bool>>,

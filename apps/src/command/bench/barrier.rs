@@ -43,11 +43,11 @@ EXAMPLES:
 
 An overhead is the time of a loop with the barrier less that of the loop without, by its turns. Barriers
 take turns, sample by sample; a sample whose threads had to wait for others is repeated, up to 4 times.
-A row has \"disturbed\" in place of round trips if that did not help for a quarter of its samples.
-There is no verdict with more tasks than processors, if threads cannot be pinned, if others used the
-processors, and with fewer samples than requested. Rows are printed when they have been measured. At the
-deadline, of which each number of tasks has an equal share, and at Ctrl-C the samples so far count; the
-exit code is then 0 and 130. A list of places is as for topo --pin.";
+Rows show `disturbed` in place of round trips if a quarter of their samples stayed so. There is no
+verdict with more tasks than processors, if threads cannot be pinned, if others used the processors, and
+with fewer samples than requested. Rows are printed when they have been measured. Each number of tasks
+has an equal share of the deadline. At the deadline (exit code 0) and at Ctrl-C (130) the samples so far
+are printed. A list of places is as for topo --pin.";
 
 /// Measure barrier latency against a cache-line round trip
 #[derive(Args, Debug)]
