@@ -137,8 +137,8 @@ fn outcome_of(tasks: &Tasks, operation: Operation) -> Arc<Mutex<Vec<Outcome>>> {
     outcomes
 }
 
-/// Tasks of many threads, of which the one that drives the worker enters the carrier. That a worker cannot be used by two at a time, or moved
-/// from the thread to which its carrier is bound, is checked by the compiler (its documentation has the example).
+/// Tasks of many threads, of which the one that drives the worker enters the carrier. That a worker cannot be used by two at a time, or
+/// moved from the thread to which its carrier is bound, is checked by the compiler (its documentation has the example).
 #[test]
 fn one_thread_enters_the_carrier() {
     let carrier = Scripted::default();

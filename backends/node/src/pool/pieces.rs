@@ -117,7 +117,8 @@ psm::psm_stack_manipulation! {
         unsafe fn on_stack(low: *mut u8, body: &mut dyn FnMut()) -> Option<Payload> {
             // No panic leaves the new stack.
             let caught = || catch_unwind(AssertUnwindSafe(body)).err();
-            // SAFETY: the caller ensures that the memory is usable; it begins at a page, as its length is pages; the closure does not unwind.
+            // SAFETY: the caller ensures that the memory is usable; it begins at a page, as its length is pages; the closure does not
+            // unwind.
             unsafe { psm::on_stack(low, PIECE_BYTES, caught) }
         }
     }

@@ -12,9 +12,9 @@ use crate::id::Rank;
 use core::mem;
 
 impl<M: Mail> Messenger<M> {
-    /// Ends the receives of this rank, now and in future, with [`Error::Closed`], except for those whose message was claimed; sends continue
-    /// until they have ended. Messages that no receive has taken are dropped, also those that arrive later. Sends of other ranks to
-    /// this one of which the message is not here end with an error.
+    /// Ends the receives of this rank, now and in future, with [`Error::Closed`], except for those whose message was claimed; sends
+    /// continue until they have ended. Messages that no receive has taken are dropped, also those that arrive later. Sends of other
+    /// ranks to this one of which the message is not here end with an error.
     pub fn close(&mut self) {
         if mem::replace(&mut self.is_closed, true) {
             return;
