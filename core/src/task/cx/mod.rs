@@ -259,8 +259,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// ```
     ///
     /// # Errors
-    /// If it, or a finish around it, was cancelled: tasks that had not begun by then were dropped, and loops that had not ended
-    /// have unwound to it.
+    /// If it, or a finish around it, was cancelled: tasks that had not begun by then were dropped, and loops may have unwound to it.
     ///
     /// # Panics
     /// As [`scope`](Self::scope).
