@@ -23,7 +23,7 @@ const LENGTHS: [usize; 12] = [
 
 type Scene = fn(&World, &Comm);
 
-const SCENES: [(&str, Scene); 11] = [
+const SCENES: [(&str, Scene); 12] = [
     ("vectors of all lengths", vectors),
     ("values of all lengths", values),
     ("order between short and long messages", order),
@@ -35,6 +35,7 @@ const SCENES: [(&str, Scene); 11] = [
     ("operations of all ranks", |_, comm| operations(comm)),
     ("operations of the library", natives),
     ("a program that a rank starts", |_, _| starts()),
+    ("a child that a rank forks", |_, _| forks()),
 ];
 
 fn main() {
@@ -89,6 +90,20 @@ fn starts() {
         let status = command.env(STARTED, "child").status();
         assert!(status.expect("it starts").success(), "{words}");
     }
+}
+
+/// The child has the links of the rank in its memory, but is no rank: it may report success.
+fn forks() {
+    // SAFETY: the child calls nothing but `exit`, which may run in the child of a process with threads.
+    let pid = unsafe { libc::fork() };
+    assert!(pid >= 0, "it starts");
+    if pid == 0 {
+        exit(0);
+    }
+    let mut status = 0;
+    // SAFETY: a child of this process, and a local.
+    let ended = unsafe { libc::waitpid(pid, &raw mut status, 0) };
+    assert_eq!((ended, status), (pid, 0));
 }
 
 fn child() {

@@ -29,8 +29,9 @@ mod gnu {
     use super::LINKS;
     use std::ffi::{c_int, c_void};
     use std::io::{self, Write};
+    use std::process;
     use std::ptr;
-    use std::sync::Once;
+    use std::sync::OnceLock;
     use std::sync::atomic::Ordering;
 
     unsafe extern "C" {
@@ -38,16 +39,22 @@ mod gnu {
         fn _exit(status: c_int) -> !;
     }
 
+    /// The id of the watched process. A child of `fork` inherits the handler and the links, but is no rank.
+    static WATCHED: OnceLock<u32> = OnceLock::new();
+
     pub(super) fn watch() {
-        static ONCE: Once = Once::new();
-        // SAFETY: `fail` may be called at any time, does not unwind, and does not use its argument. If memory is short, the end is
-        // left to the launcher.
-        ONCE.call_once(|| _ = unsafe { on_exit(fail, ptr::null_mut()) });
+        WATCHED.get_or_init(|| {
+            // SAFETY: `fail` may be called at any time, does not unwind, and does not use its argument. If memory is short, the end is
+            // left to the launcher.
+            unsafe { on_exit(fail, ptr::null_mut()) };
+            process::id()
+        });
     }
 
     extern "C" fn fail(status: c_int, _: *mut c_void) {
+        let is_watched = WATCHED.get() == Some(&process::id());
         // ORDERING: Relaxed: a count.
-        if status != 0 || LINKS.load(Ordering::Relaxed) == 0 {
+        if status != 0 || !is_watched || LINKS.load(Ordering::Relaxed) == 0 {
             return;
         }
         // Not `eprintln!`, which panics if the line cannot be printed.
