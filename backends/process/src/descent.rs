@@ -4,6 +4,9 @@
 //! that has joined, and each launcher, therefore binds a socket whose name contains its process id, and which the system releases when the
 //! process ends or executes another program. A process looks for the nearest of its ancestors that has such a socket: if that is a
 //! launcher, as behind a script that has not joined, the process is a rank; if that is a rank, it is none.
+//!
+//! Such names belong to a network namespace, process ids to a pid namespace. Containers may share the former alone, so the name
+//! contains the latter too. Any user of the machine may bind a name first: there is no protection against that.
 #![forbid(unsafe_code)]
 
 #[cfg(target_os = "linux")]
@@ -28,9 +31,8 @@ pub fn set_joined(variable: &str) {
     let _ = variable;
 }
 
-/// Whether a process that has [joined](set_joined) by `variable` has started this one, itself or through programs that have not
-/// joined, of which none has a name that begins with one in `launchers`: such a program sets
-/// the variable again.
+/// Whether the nearest ancestor with a part in a launch by `variable`, as its launcher or as a rank that has [joined](set_joined),
+/// is a rank. An ancestor whose name begins with one of `launchers` counts as a launcher, since it sets the variable again.
 ///
 /// ```
 /// use tautline_process::{is_started_by_rank, set_joined};
@@ -53,6 +55,7 @@ pub fn is_started_by_rank(variable: &str, launchers: &[&str]) -> bool {
 mod linux {
     use super::Part;
     use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::fs::MetadataExt;
     use std::os::unix::net::{SocketAddr, UnixDatagram};
     use std::{fs, iter, process};
 
@@ -83,7 +86,14 @@ mod linux {
     }
 
     fn name(part: Part, variable: &str, process: u32) -> Option<SocketAddr> {
-        SocketAddr::from_abstract_name(format!("tautline-{part:?}-{process}-{variable}")).ok()
+        let namespace = pid_namespace();
+        let name = format!("tautline-{part:?}-{namespace}-{process}-{variable}");
+        SocketAddr::from_abstract_name(name).ok()
+    }
+
+    /// Returns the number of the namespace of this process's id; 0 if the system does not tell.
+    fn pid_namespace() -> u64 {
+        fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
     }
 
     struct Ancestor {
@@ -120,6 +130,18 @@ mod linux {
             let all: Vec<_> = ancestors().map(|ancestor| ancestor.process).collect();
             assert_eq!(all[0], std::os::unix::process::parent_id());
             assert!(!all.contains(&process::id()), "{all:?}");
+        }
+
+        /// A process of another pid namespace may have the same id.
+        #[test]
+        fn a_name_contains_the_pid_namespace() {
+            let link = fs::read_link("/proc/self/ns/pid").expect("as Linux has it");
+            let link = link.to_str().expect("in ASCII");
+            let number = link.trim_start_matches("pid:[").trim_end_matches(']');
+            let name = name(Part::Rank, "TEST", 7).expect("a short name");
+            let name = name.as_abstract_name().expect("an abstract one");
+            let expected = format!("tautline-Rank-{number}-7-TEST");
+            assert_eq!(str::from_utf8(name), Ok(&*expected));
         }
 
         /// As if ancestors of this process had joined.
