@@ -21,7 +21,7 @@ pub(crate) use layout::Layout;
 
 use crate::Error;
 use crate::descent::{self, Part, set_joined};
-use crate::variables::{RANK_VARIABLE, SEGMENT_VARIABLE, Seat, refuse};
+use crate::variables::{RANK_VARIABLE, RANKS_VARIABLE, SEGMENT_VARIABLE, Seat, refuse};
 use bell::Shared;
 use layout::{Head, WORD};
 use memmap2::{Advice, MmapOptions, MmapRaw};
@@ -329,7 +329,9 @@ impl SegmentLink {
         };
         if segment.layout.ranks != ranks {
             let others = segment.layout.ranks;
-            return refuse(format!("the segment of {others} ranks, not of {ranks}"));
+            return refuse(format!(
+                "the segment of {others} ranks, but {RANKS_VARIABLE} is {ranks}; pass both on as the launcher set them"
+            ));
         }
         let segment = Arc::new(segment);
         segment.enter(Rank(rank), std::process::id())?;
@@ -447,6 +449,23 @@ mod tests {
             .write_all_at(&4_usize.to_ne_bytes(), WORD as u64)
             .unwrap();
         assert!(Segment::inherited(segment.descriptor()).unwrap().is_none());
+    }
+
+    /// Variables of two launches.
+    #[test]
+    fn a_segment_of_other_ranks_is_refused() {
+        let segment = Segment::new(Layout::new(3, None).unwrap()).unwrap();
+        let descriptor = segment.descriptor();
+        let seat = Seat {
+            rank: 1,
+            ranks: 2,
+            descriptor,
+        };
+        let error = SegmentLink::inherited(seat).unwrap_err().to_string();
+        let expected = format!(
+            "TAUTLINE_SEGMENT {descriptor}: the segment of 3 ranks, but TAUTLINE_RANKS is 2; pass both on as the launcher set them"
+        );
+        assert_eq!(error, expected);
     }
 
     /// A rank cannot take the memory away from the others.
