@@ -300,6 +300,37 @@ fn elements_without_bytes_are_bounded() {
     }
 }
 
+/// Elements that have no bytes, but take memory where they are decoded.
+#[test]
+fn memory_of_elements_without_bytes_is_bounded() {
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    struct Cached {
+        #[serde(skip, default = "zeros")]
+        cache: [u8; 4096],
+    }
+    const fn zeros() -> [u8; 4096] {
+        [0; 4096]
+    }
+    const CACHED: Cached = Cached { cache: zeros() };
+    const MOST: u32 = (1 << 20) / 4096;
+    fn why<T: DeserializeOwned>(bytes: &[u8]) -> Option<Why> {
+        unpack::<T>(bytes).err().map(|error| error.why)
+    }
+    let many = vec![CACHED; MOST as usize];
+    assert_eq!(unpack(&packed(&many)), Ok(many));
+    // The size of elements is not visible to the encoder.
+    let bytes = packed(&vec![CACHED; MOST as usize + 1]);
+    assert_eq!(bytes.len(), 2);
+    let refused = Some(Why::TooManyEmpty(MOST));
+    assert_eq!(why::<Vec<Cached>>(&bytes), refused);
+    // The bound is one for all collections of a value.
+    let two = (vec![CACHED; 200], vec![CACHED; 57]);
+    assert_eq!(why::<(Vec<Cached>, Vec<Cached>)>(&packed(&two)), refused);
+    // Maps of another type may keep all entries.
+    assert_eq!(why::<BTreeMap<Cached, ()>>(&bytes), refused);
+    assert_eq!(why::<BTreeMap<(), Cached>>(&bytes), refused);
+}
+
 /// A value with each kind of serde's model that random bytes may be taken for.
 type Everything = (
     (Vec<Shape>, BTreeMap<i16, (char, Option<String>)>, Nest),

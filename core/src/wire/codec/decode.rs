@@ -1,6 +1,6 @@
 //! The decoder: the reverse of [`encode`](super::encode), for bytes that anything may have written.
 
-use super::{EMPTY_MOST, LEVELS, Why};
+use super::{EMPTY_BYTES, EMPTY_MOST, LEVELS, Why};
 use core::fmt::{self, Display};
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer, MapAccess, SeqAccess,
@@ -34,8 +34,8 @@ pub(super) struct Decoder<'de> {
     bytes: &'de [u8],
     /// The levels that may still be entered.
     levels: u32,
-    /// The elements without bytes that may still come.
-    empty: u32,
+    /// The memory that elements without bytes may still take.
+    empty: usize,
 }
 
 impl<'de> Decoder<'de> {
@@ -43,7 +43,7 @@ impl<'de> Decoder<'de> {
         Self {
             bytes,
             levels: LEVELS,
-            empty: EMPTY_MOST,
+            empty: EMPTY_BYTES,
         }
     }
 
@@ -142,12 +142,15 @@ impl<'de> Decoder<'de> {
         self.inside(|decoder| visitor.visit_seq(Fields { decoder, left }))
     }
 
-    /// Ends an element that began where `before` bytes were left, and counts it if it has no bytes.
+    /// Ends an element that takes `size` bytes of memory and began where `before` bytes were left, and counts it if it has no bytes.
     #[inline]
-    fn end_element(&mut self, before: usize) -> Result<(), Fault> {
+    fn end_element(&mut self, before: usize, size: usize) -> Result<(), Fault> {
         if self.bytes.len() == before {
-            let left = self.empty.checked_sub(1);
-            self.empty = left.ok_or(Fault(Why::TooManyEmpty(EMPTY_MOST)))?;
+            // At least a share of it, which bounds the number too.
+            let size = size.max(EMPTY_BYTES / EMPTY_MOST as usize);
+            let most = (EMPTY_BYTES / size) as u32;
+            let left = self.empty.checked_sub(size);
+            self.empty = left.ok_or(Fault(Why::TooManyEmpty(most)))?;
         }
         Ok(())
     }
@@ -185,9 +188,21 @@ struct Elements<'a, 'de> {
     left: usize,
     /// The bytes that were left where the element began.
     before: usize,
+    /// The size of its key, in a map.
+    key_size: usize,
 }
 
-impl Elements<'_, '_> {
+impl<'a, 'de> Elements<'a, 'de> {
+    #[inline]
+    fn new(decoder: &'a mut Decoder<'de>, left: usize) -> Self {
+        Self {
+            decoder,
+            left,
+            before: 0,
+            key_size: 0,
+        }
+    }
+
     /// Begins an element, if there is one more.
     #[inline]
     fn begin(&mut self) -> bool {
@@ -215,7 +230,8 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
             return Ok(None);
         }
         let element = seed.deserialize(&mut *self.decoder)?;
-        self.decoder.end_element(self.before)?;
+        self.decoder
+            .end_element(self.before, size_of::<T::Value>())?;
         Ok(Some(element))
     }
 
@@ -235,13 +251,15 @@ impl<'de> MapAccess<'de> for Elements<'_, 'de> {
         if !self.begin() {
             return Ok(None);
         }
+        self.key_size = size_of::<K::Value>();
         seed.deserialize(&mut *self.decoder).map(Some)
     }
 
     #[inline]
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Fault> {
         let value = seed.deserialize(&mut *self.decoder)?;
-        self.decoder.end_element(self.before)?;
+        let size = self.key_size.saturating_add(size_of::<T::Value>());
+        self.decoder.end_element(self.before, size)?;
         Ok(value)
     }
 
@@ -404,13 +422,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     #[inline]
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         let left = self.length()?;
-        self.inside(|decoder| {
-            visitor.visit_seq(Elements {
-                decoder,
-                left,
-                before: 0,
-            })
-        })
+        self.inside(|decoder| visitor.visit_seq(Elements::new(decoder, left)))
     }
 
     #[inline]
@@ -431,13 +443,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     #[inline]
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         let left = self.length()?;
-        self.inside(|decoder| {
-            visitor.visit_map(Elements {
-                decoder,
-                left,
-                before: 0,
-            })
-        })
+        self.inside(|decoder| visitor.visit_map(Elements::new(decoder, left)))
     }
 
     #[inline]

@@ -1,13 +1,17 @@
 //! Values as bytes: serde's data model in postcard's format, with bounds.
 //!
 //! # Bounds
-//! Both directions have the same ones, so that what a correct sender has encoded is decoded, and its own call fails otherwise:
+//! Both directions have the same ones, with one exception, so that what a correct sender has encoded is decoded, and its own call
+//! fails otherwise:
 //!
 //! | what | bound | why |
 //! |---|---|---|
 //! | levels of a value: collections, structures, variants and options inside each other | [`LEVELS`] | each takes some stack of the thread that decodes |
 //! | elements of collections that have no bytes, such as `()` | [`EMPTY_MOST`] | a few bytes announce 2^64 of them |
+//! | the memory of those elements, each at least 16 bytes | [`EMPTY_BYTES`], the decoder only | skipped fields take memory, but no bytes |
 //! | elements for which memory is reserved | the bytes that are left | an announcement is not trusted |
+//!
+//! The exception: collections pass their elements to the encoder by reference, which hides their size.
 
 mod bulk;
 mod decode;
@@ -31,12 +35,16 @@ const LEVELS: u32 = 256;
 /// The elements without bytes that the collections of a value may have together.
 const EMPTY_MOST: u32 = 1 << 16;
 
+/// The memory that those may take together: that of [`EMPTY_MOST`] elements of 16 bytes.
+const EMPTY_BYTES: usize = 1 << 20;
+
 /// What can travel to another process: it can be encoded, is decoded into an owned value, and may
 /// be moved to another thread. Implemented for every such type.
 ///
 /// A value nests at most 256 levels deep: collections, structures, variants with fields and options, each inside of another one.
 /// A list or a tree whose nodes own each other travels as a vector of its nodes, with indices in place of boxes. Elements that
-/// have no bytes, such as `()` in a `Vec<()>`, are at most 65 536.
+/// have no bytes, such as `()` in a `Vec<()>`, are at most 65 536. If they take memory all the same, by skipped fields, they are at
+/// most 1 MiB: the receiver refuses more, which the sender does not notice.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -95,11 +103,12 @@ pub fn pack_within<T: Serialize + ?Sized>(
 /// Decodes a value, which must take all bytes.
 ///
 /// A collection never reserves more memory than the remaining bytes can fill, at one byte an
-/// element: the memory of the value is bounded by the bytes times the size of its largest element.
+/// element: the memory of the value is bounded by the bytes times the size of its largest element. Elements that have no bytes
+/// take at most 1 MiB more, without memory that they own elsewhere, for instance by a `Box`.
 ///
 /// # Errors
 /// If the bytes are not the encoding of a `T`, if bytes are left, or if they encode a value that [`pack`] refuses, such as one
-/// that nests too deep.
+/// that nests too deep; and if elements without bytes would take too much memory, which [`pack`] does not notice.
 pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Garbled> {
     let garbled = |why| Garbled {
         expected: type_name::<T>(),
@@ -136,7 +145,7 @@ pub enum Why {
     Wrong,
     /// They encode a value that nests more than this many levels deep.
     TooDeep(u32),
-    /// They announce more than this many elements that have no bytes.
+    /// They announce too many elements that have no bytes: a value may have this many of their size.
     TooManyEmpty(u32),
     /// They encode a value that the receiver does not accept, for the stated reason.
     Refused(&'static str),
@@ -157,7 +166,7 @@ impl fmt::Display for Why {
             Self::TooManyEmpty(most) => {
                 write!(
                     f,
-                    "they announce more than {most} elements that have no bytes"
+                    "they announce too many elements that have no bytes: at most {most} of their size are permitted"
                 )
             }
             Self::Refused(because) => f.write_str(because),
