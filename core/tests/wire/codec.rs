@@ -255,7 +255,12 @@ fn values_nest_to_a_bound() {
         let mut kept = vec![1];
         let error = pack(&nest(most + 1), &mut kept).unwrap_err();
         assert_eq!((error.why, kept), (Unfit::TooDeep, vec![1]), "kind {kind}");
-        assert!(error.to_string().contains("256 levels"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .ends_with("256 levels deep; send its nodes as a vector, with indices"),
+            "{error}"
+        );
         for count in [most + 1, most + 2, 200_000] {
             let error = unpack::<Nest>(&Nest::encoded(kind, count)).unwrap_err();
             assert_eq!(error.why, Why::TooDeep(LEVELS), "kind {kind}");
@@ -275,7 +280,12 @@ fn elements_without_bytes_are_bounded() {
     assert_eq!(unpack(&packed(&many(MOST))), Ok(many(MOST)));
     let error = pack(&many(MOST + 1), &mut Vec::new()).unwrap_err();
     assert_eq!(error.why, Unfit::TooManyEmpty);
-    assert!(error.to_string().contains("65536 elements"), "{error}");
+    assert!(
+        error.to_string().ends_with(
+            "more than 65536 elements of its collections have no bytes; send their number"
+        ),
+        "{error}"
+    );
     let two = (many(MOST / 2), vec![[(); 3]; MOST as usize / 2]);
     assert_eq!(unpack(&packed(&two)), Ok(two));
     let two = (many(MOST / 2 + 1), many(MOST / 2));

@@ -419,11 +419,14 @@ impl fmt::Display for Unfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong(limit) => write!(f, "its encoding exceeds {limit} bytes"),
-            Self::TooDeep => write!(f, "its parts nest more than {LEVELS} levels deep"),
+            Self::TooDeep => write!(
+                f,
+                "its parts nest more than {LEVELS} levels deep; send its nodes as a vector, with indices"
+            ),
             Self::TooManyEmpty => {
                 write!(
                     f,
-                    "more than {EMPTY_MOST} elements of its collections have no bytes"
+                    "more than {EMPTY_MOST} elements of its collections have no bytes; send their number"
                 )
             }
             Self::Failed => f.write_str("its `Serialize` implementation failed"),

@@ -6,7 +6,7 @@
 //!
 //! | what | bound | why |
 //! |---|---|---|
-//! | levels of a value: collections, structures, variants and options inside each other | [`LEVELS`] | each takes some stack of the thread that decodes |
+//! | levels of a value: collections, tuples, structures, newtypes, variants and options inside each other | [`LEVELS`] | each takes some stack of the thread that decodes |
 //! | elements of collections that have no bytes, such as `()` | [`EMPTY_MOST`] | a few bytes announce 2^64 of them |
 //! | the memory of those elements, each at least 16 bytes | [`EMPTY_BYTES`], the decoder only | skipped fields take memory, but no bytes |
 //! | elements for which memory is reserved | the bytes that are left | an announcement is not trusted |
@@ -41,7 +41,8 @@ const EMPTY_BYTES: usize = 1 << 20;
 /// What can travel to another process: it can be encoded, is decoded into an owned value, and may
 /// be moved to another thread. Implemented for every such type.
 ///
-/// A value nests at most 256 levels deep: collections, structures, variants with fields and options, each inside of another one.
+/// A value nests at most 256 levels deep: collections, tuples, structures, newtypes, variants with fields and options, each inside of
+/// another one.
 /// A list or a tree whose nodes own each other travels as a vector of its nodes, with indices in place of boxes. Elements that
 /// have no bytes, such as `()` in a `Vec<()>`, are at most 65 536. If they take memory all the same, by skipped fields, they are at
 /// most 1 MiB: the receiver refuses more, which the sender does not notice.
