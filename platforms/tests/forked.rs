@@ -289,6 +289,7 @@ fn a_child_that_waits_for_its_parents_task_is_ended_in_one_line() {
     let told: Vec<_> = told.collect();
     assert_eq!(told.len(), 1, "{printed}");
     assert!(told[0].contains("was forked by a task, and waits for tasks of its parent"));
+    assert!(told[0].ends_with("end it by `exec` or `_exit`"));
 }
 
 /// What stands for something of the parent: a handle, a future, a deadline.

@@ -41,7 +41,7 @@ fn count_forks() {
     }
 }
 
-/// Calls `act` while no other thread forks. It must be short, must not fork, and must not call this again.
+/// Calls `act` while no other thread forks. `act` must be short; if it forks or calls this function, the thread deadlocks.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -61,7 +61,7 @@ pub fn without_forks<R>(act: impl FnOnce() -> R) -> R {
 #[derive(Debug)]
 pub struct Owned<T> {
     generation: u64,
-    /// `None` while it is dropped.
+    /// `None` once taken.
     value: Option<T>,
 }
 
@@ -182,7 +182,7 @@ impl<T: fmt::Debug> fmt::Debug for PerProcess<T> {
 
 /// What a thread does for the child that it forks.
 pub(crate) struct ForChild {
-    /// Called before the fork; without forks, which it must not request again.
+    /// Called before the fork, with the lock of [`without_forks`]; must not call that.
     pub(crate) prepare: fn() -> Vec<usize>,
     /// Called in the child with the result, if that is not empty. Must only call the system.
     pub(crate) act: fn(&[usize]),
@@ -199,8 +199,8 @@ pub(crate) fn do_for_children(act: ForChild) {
 pub(crate) fn abandon() -> ! {
     let process = std::process::id();
     let line = format!(
-        "tautline: process {process} was forked by a task, and waits for tasks of its parent; \
-         such a child ends by `exec` or `_exit`, or calls a runtime\n"
+        "tautline: process {process} was forked by a task, and waits for tasks of its parent, which \
+         such a child must not: end it by `exec` or `_exit`\n"
     );
     handlers::print(&line);
     std::process::abort()

@@ -58,8 +58,8 @@ pub(super) fn left_below(here: usize) -> Option<usize> {
     }
 }
 
-/// Calls `body` on a further piece of stack, unless there is no memory for one. Returns false, without the call, if no piece
-/// below the present stack was found.
+/// Calls `body` on a further piece of stack, and returns true; so it does without the call if there is no memory for a piece.
+/// Returns false, without the call, if no piece below the present stack was found.
 pub(super) fn on_piece(body: &mut dyn FnMut()) -> bool {
     let local = 0_u8;
     let here = ptr::from_ref(&local).addr();
@@ -117,8 +117,8 @@ psm::psm_stack_manipulation! {
         unsafe fn on_stack(low: *mut u8, body: &mut dyn FnMut()) -> Option<Payload> {
             // No panic leaves the new stack.
             let caught = || catch_unwind(AssertUnwindSafe(body)).err();
-            // SAFETY: the caller ensures that the memory is usable; it begins at a page, as its length is pages; the closure does not
-            // unwind.
+            // SAFETY: the caller ensures that the memory is usable; `low` and the length are multiples of the page size; the closure does
+            // not unwind.
             unsafe { psm::on_stack(low, PIECE_BYTES, caught) }
         }
     }
