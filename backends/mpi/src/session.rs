@@ -142,8 +142,9 @@ impl Session {
         Ok(MpiLink::new(wire, Arc::clone(&self.shared)))
     }
 
-    /// Starts MPI and connects this process to all others, as the launcher has started them: this rank, and the number of ranks. If it
-    /// states no number, its rank may be one of the machine, and only a single rank must be the first. The link ends the library when it is dropped.
+    /// Starts MPI and connects this process to all others, as the launcher has started them: this rank, and the number of ranks. If
+    /// the launcher states no number, its rank may be local to the machine; then only a link of a single rank is checked. The link ends
+    /// the library when it is dropped.
     ///
     /// # Errors
     /// As [`start`](Self::start) and [`connect`](Self::connect); or if the library knows this process as another rank.
