@@ -3,7 +3,7 @@
 //!
 //! Started by hand, this program starts itself by `$TAUTLINE_MPIRUN`, or else `mpirun --oversubscribe`.
 
-use std::process::{Command, exit};
+use std::process::{Command, ExitStatus, exit};
 use std::time::Duration;
 use std::{env, thread};
 use tautline::comm::{
@@ -44,12 +44,18 @@ fn main() {
     }
     match env::var(STARTED).as_deref() {
         Ok("leaving") => return leaving(),
+        Ok("exiting") => exiting(),
         Ok("child") => return child(),
         Ok(_) => {}
         Err(_) => {
             launch(2, "scenes");
             launch(4, "scenes");
-            return launch(3, "leaving");
+            launch(3, "leaving");
+            // Elsewhere, that is left to the launcher.
+            if cfg!(all(target_os = "linux", target_env = "gnu")) {
+                assert!(!ended(2, "exiting").success());
+            }
+            return;
         }
     }
     let world = World::join().expect("all ranks join");
@@ -63,21 +69,26 @@ fn main() {
     }
 }
 
-/// Starts this program as ranks that do this.
+/// Starts this program as ranks that do this, and exits with their status if they fail.
 fn launch(ranks: u32, what: &str) {
+    let ended = ended(ranks, what);
+    if !ended.success() {
+        exit(ended.code().unwrap_or(1));
+    }
+}
+
+/// Starts this program as ranks that do this, until they have ended.
+fn ended(ranks: u32, what: &str) -> ExitStatus {
     let launcher = env::var("TAUTLINE_MPIRUN");
     let launcher = launcher.unwrap_or_else(|_| "mpirun --oversubscribe".to_owned());
     let mut words = launcher.split_whitespace();
-    let ended = Command::new(words.next().expect("a program"))
+    Command::new(words.next().expect("a program"))
         .args(words)
         .args(["-n", &ranks.to_string()])
         .arg(env::current_exe().expect("it runs"))
         .env(STARTED, what)
         .status()
-        .expect("the launcher starts");
-    if !ended.success() {
-        exit(ended.code().unwrap_or(1));
-    }
+        .expect("the launcher starts")
 }
 
 /// What a rank starts has its variables, itself and through a shell.
@@ -109,6 +120,12 @@ fn forks() {
 fn child() {
     let world = World::join().expect("started by a rank");
     assert_eq!((world.rank(), world.ranks()), (Rank(0), 1));
+}
+
+/// Reports success, though it is a rank.
+fn exiting() -> ! {
+    let _world = World::join().expect("all ranks join");
+    exit(0)
 }
 
 /// The last rank ends while others wait for it: their operations end with its loss, and those between the others continue.
