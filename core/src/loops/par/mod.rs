@@ -49,7 +49,8 @@ impl<'s, 'e, P: Host> Cx<'s, 'e, P> {
     /// # Cancellation
     /// If a finish around this task is cancelled, a loop leaves out the items that have not started, but for the rest of the blocks
     /// that run, and does not return: the task unwinds to the finish, which returns an error. So no code takes a part of a result for
-    /// the whole. Destructors run, and no panic hook is called. A loop whose items have all started returns its result.
+    /// the whole. Destructors run, and no panic hook is called. A loop whose items have all started returns its result. A panic of
+    /// the other half of a join that is cut is dropped, as is one of a task that panics after the cancellation.
     ///
     /// Code that catches the unwinding with `catch_unwind` continues in a finish that is cancelled. Destructors must not run loops in
     /// such a finish, as a second unwinding ends the process. Where a program cannot unwind (`panic = "abort"`), loops run to their
