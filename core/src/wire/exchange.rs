@@ -129,19 +129,21 @@ impl<L: Link> Exchange<L> {
     /// # Panics
     /// If encoding, decoding or a receiver does; the channels are dead then, too.
     pub fn turn(&self) -> Result<bool, Error> {
-        let mut moved = false;
+        let mut ended = Ok(false);
         for _ in 0..ROUNDS {
             let Some(mut post) = self.post.try_lock() else {
-                return Ok(moved);
+                return ended;
             };
-            moved |= Turn::run(&self.hub, &mut post)?;
+            let turned = Turn::run(&self.hub, &mut post);
+            ended = turned.map(|moved| moved || ended == Ok(true));
             let seen = post.seen();
             drop(post);
+            // Dead channels, too: the receivers of those opened meanwhile are to learn it.
             if self.hub.recent_news() == seen {
-                return Ok(moved);
+                return ended;
             }
         }
-        Ok(true)
+        ended.map(|_| true)
     }
 
     /// Waits until something may have arrived, a message was sent here, or `ticks` of the link's
@@ -178,6 +180,8 @@ impl<L: Link> Exchange<L> {
     pub fn fail(&self, error: &Error) {
         let relax = self.hub.relax();
         self.post.lock(&relax).fail(&self.hub, error);
+        // For threads that have opened a channel since, and found the link taken.
+        let _ = self.turn();
     }
 
     /// From now on the loss of a rank ends the channels only if one is open, or is opened later, whose receiver does not

@@ -1,8 +1,11 @@
 //! Ranks that are lost, and ranks that leave.
 
 use crate::net::{Net, errors, open, settle};
-use tautline_core::PlaceId;
-use tautline_core::wire::Limits;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use tautline_core::port::{Alone, Spin};
+use tautline_core::wire::{Cause, Channel, Error, Exchange, Garbled, Limits, Receiver};
+use tautline_core::{PlaceId, Rank};
 
 #[test]
 fn a_lost_rank_is_named() {
@@ -122,4 +125,66 @@ fn dead_channels_keep_nothing() {
     ends[0].0.send(PlaceId(0), PlaceId(1), 1);
     assert_eq!(ends[0].0.waiting(), 0);
     assert!(all[0].leave().is_err());
+}
+
+/// Opens a channel, and turns in vain, when the link is taken: another thread's calls at the worst moment.
+struct Opening {
+    exchange: Arc<Exchange<Alone>>,
+    opened: Arc<Mutex<Option<Channel<u8>>>>,
+    has_heard: Arc<AtomicBool>,
+}
+
+impl Receiver for Opening {
+    fn take(&self, _: PlaceId, _: PlaceId, _: &[u8]) -> Result<(), Garbled> {
+        Ok(())
+    }
+
+    fn fail(&self, _: &Error) {
+        let heard = Hearing(Arc::clone(&self.has_heard));
+        *self.opened.lock().unwrap() = Some(self.exchange.open("late", 1, heard));
+        assert_eq!(self.exchange.turn(), Ok(false), "the link is taken");
+    }
+}
+
+struct Hearing(Arc<AtomicBool>);
+
+impl Receiver for Hearing {
+    fn take(&self, _: PlaceId, _: PlaceId, _: &[u8]) -> Result<(), Garbled> {
+        Ok(())
+    }
+
+    fn fail(&self, _: &Error) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether the thread that has the link ends all channels, or only takes a turn after their end.
+#[test]
+fn channels_that_are_opened_while_others_end_learn_it() {
+    for fails in [true, false] {
+        let exchange = Arc::new(Exchange::new(Alone, Spin));
+        let error = Error {
+            here: Rank(0),
+            peer: Rank(0),
+            channel: None,
+            cause: Cause::Panicked,
+        };
+        if !fails {
+            exchange.fail(&error);
+        }
+        let (opened, has_heard) = <(Arc<Mutex<_>>, Arc<AtomicBool>)>::default();
+        let opening = Opening {
+            exchange: Arc::clone(&exchange),
+            opened: Arc::clone(&opened),
+            has_heard: Arc::clone(&has_heard),
+        };
+        let first = exchange.open::<u8>("first", 1, opening);
+        if fails {
+            exchange.fail(&error);
+        } else {
+            assert_eq!(exchange.turn(), Err(error));
+        }
+        assert!(has_heard.load(Ordering::Relaxed), "by a failure: {fails}");
+        drop((first, opened.lock().unwrap().take()));
+    }
 }
