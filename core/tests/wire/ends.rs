@@ -127,7 +127,7 @@ fn dead_channels_keep_nothing() {
     assert!(all[0].leave().is_err());
 }
 
-/// Opens a channel, and turns in vain, when the link is taken: another thread's calls at the worst moment.
+/// Opens a channel and takes a turn while the link is taken, as another thread may.
 struct Opening {
     exchange: Arc<Exchange<Alone>>,
     opened: Arc<Mutex<Option<Channel<u8>>>>,
