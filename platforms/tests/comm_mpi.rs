@@ -3,6 +3,7 @@
 //!
 //! Started by hand, this program starts itself by `$TAUTLINE_MPIRUN`, or else `mpirun --oversubscribe`.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::process::{Command, ExitStatus, exit};
 use std::time::Duration;
 use std::{env, thread};
@@ -484,6 +485,19 @@ fn natives(_: &World, comm: &Comm) {
         let sum = n as u64 * u64::from(ranks);
         assert_eq!(request.wait().expect(ended).value, [sum; 10]);
     }
+    // SAFETY: the child makes calls that are refused, and then ends without its parent's
+    // destructors.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        set_hook(Box::new(|_| ()));
+        let refused = || catch_unwind(AssertUnwindSafe(|| native.barrier(None))).is_err();
+        // SAFETY: it only ends the process.
+        unsafe { libc::_exit(i32::from(!refused())) }
+    }
+    let mut status = 0;
+    // SAFETY: a child of this process, and a local.
+    let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
+    assert_eq!((waited, status), (child, 0), "a child is no rank");
 }
 
 fn combined<T: Number + PartialEq + std::fmt::Debug>(

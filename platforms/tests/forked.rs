@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
-use tautline::comm::Tag;
+use tautline::comm::{Matched, Tag};
 use tautline::glb::Reason;
 use tautline::messages;
 use tautline::prelude::*;
@@ -475,6 +475,9 @@ fn ranks() {
             assert!(is_refused(|| comm.send(&1, other, Tag(1))));
             assert!(is_refused(|| comm.recv::<u32>(other, Tag(1))));
             assert!(is_refused(|| comm.barrier(None).wait()));
+            // SAFETY: it is refused.
+            let matched = unsafe { Matched::promise() };
+            assert!(is_refused(|| comm.native(matched)));
             assert!(is_refused(|| received.cancel()));
             assert!(is_refused(|| received.wait()));
             let rt = runtime(1);

@@ -64,6 +64,7 @@ impl Comm {
     /// # Ok::<(), tautline::Error>(())
     /// ```
     pub fn native(&self, matched: Matched) -> Option<Native> {
+        self.shared.assert_rank();
         let packets = self.shared.packets.clone()?;
         packets.open_collectives(self.endpoint.number());
         Some(Native {
@@ -215,6 +216,7 @@ impl Native {
         decode: Decode<T>,
     ) -> Request<T> {
         let Comm { shared, endpoint } = &self.comm;
+        shared.assert_rank();
         let bytes = own.len().max(into.len());
         if bytes > LONGEST {
             let most = LONGEST;
