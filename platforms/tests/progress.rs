@@ -1,4 +1,4 @@
-//! Threads that communicate: which they are, code of the program that they run, and how they leave.
+//! Threads that communicate: which they are, and code of the program that they run.
 #![cfg(feature = "serde")]
 
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use std::future::{Future, IntoFuture};
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Barrier, Mutex, Once};
+use std::sync::{Arc, Mutex, Once};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
@@ -359,54 +359,5 @@ fn one_thread_enters_the_link() {
             threads.len() == 1 && threads.iter().all(is_own),
             "{threads:?}"
         );
-    }
-}
-
-/// More than is sent before there are receives, by a rank whose program has ended; its requests were dropped.
-#[test]
-fn what_was_sent_arrives_after_the_end_of_the_program() {
-    const MESSAGES: u8 = 20;
-    let has_ended = Barrier::new(2);
-    two(|world, comm, other| {
-        if world.is_home() {
-            for number in 0..MESSAGES {
-                drop(comm.isend(None, &vec![number; 100_000], other, TAG));
-            }
-            has_ended.wait();
-            return;
-        }
-        has_ended.wait();
-        for number in 0..MESSAGES {
-            let received = comm.recv::<Vec<u8>>(other, TAG).expect("received");
-            assert_eq!(received.value, vec![number; 100_000]);
-        }
-    });
-}
-
-/// Two ranks that leave wait for none of the other's receives, and state what has not arrived.
-#[test]
-fn what_nobody_receives_is_reported() {
-    let lines = Arc::<Mutex<Vec<String>>>::default();
-    let put = Arc::clone(&lines);
-    tautline::messages::set_hook(move |line| put.lock().expect("not poisoned").push(line.into()));
-    let have_sent = Barrier::new(2);
-    two(|_, comm, other| {
-        let tag = Tag(900 + comm.rank().0);
-        for bytes in [1 << 20, 10, 1 << 20] {
-            drop(comm.isend(None, &vec![0u8; bytes], other, tag));
-        }
-        // A receive that no message ends is no error.
-        drop(comm.irecv::<()>(None, other, TAG));
-        have_sent.wait();
-    });
-    let lines = lines.lock().expect("not poisoned");
-    for here in 0..2 {
-        let other = 1 - here;
-        let own = format!(
-            "tautline: rank {here}: 2 messages to rank {other}, the first with tag 90{here}, did not arrive: "
-        );
-        let number = lines.iter().filter(|line| line.starts_with(&own)).count();
-        // In each of two worlds.
-        assert_eq!(number, 2, "{lines:?}");
     }
 }

@@ -6,7 +6,7 @@ use crate::contain::contain;
 use crate::runtime::Hold;
 use crate::world::collective::{GAP, LATENCY};
 use crate::world::home::{AtHome, FromHome, FromHomeToAll};
-use crate::world::{Pending, Shared, inside};
+use crate::world::{Pending, inside};
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use tautline_core::collective::{
@@ -220,19 +220,22 @@ impl Comm {
         T: Send + Sync + 'static,
         S: Step<M, T> + 'static,
     {
+        let Self { shared, endpoint } = self;
+        if let Some(refused) = Request::refused(shared, endpoint) {
+            return refused;
+        }
         let cell = Arc::default();
         let state = State {
             step: Some(step(self.rank(), self.ranks())),
             channel: None,
             early: Vec::new(),
             completion: Some(Completion::new(Arc::clone(&cell), hold)),
-            pending: Some(Pending::new(&self.shared.pending)),
+            pending: Some(Pending::new(&shared.pending)),
         };
         let running = Arc::new(Running {
             here: self.rank(),
             state: Mutex::new(state),
         });
-        let shared: &Arc<Shared> = &self.shared;
         let channel = shared
             .exchange
             .open_at(site, kind, 1, Steps(Arc::clone(&running)));

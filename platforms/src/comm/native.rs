@@ -216,7 +216,9 @@ impl Native {
         decode: Decode<T>,
     ) -> Request<T> {
         let Comm { shared, endpoint } = &self.comm;
-        shared.assert_rank();
+        if let Some(refused) = Request::refused(shared, endpoint) {
+            return refused;
+        }
         let bytes = own.len().max(into.len());
         if bytes > LONGEST {
             let most = LONGEST;

@@ -170,6 +170,14 @@ impl<T> Request<T> {
         request
     }
 
+    /// Returns a request that has ended, if the world was dropped: its end waits for what was
+    /// started before.
+    pub(super) fn refused(shared: &Arc<Shared>, endpoint: &Endpoint) -> Option<Self> {
+        shared.assert_rank();
+        let is_refused = shared.has_ended();
+        is_refused.then(|| Self::failed(shared, endpoint.closed()))
+    }
+
     pub(super) fn submit(
         shared: &Arc<Shared>,
         endpoint: &Arc<Endpoint>,
@@ -180,7 +188,9 @@ impl<T> Request<T> {
     where
         T: Send + Sync + 'static,
     {
-        shared.assert_rank();
+        if let Some(refused) = Self::refused(shared, endpoint) {
+            return refused;
+        }
         let cell = Arc::<Ddf<Ended<T>>>::default();
         let task = Task {
             completion: Completion::new(Arc::clone(&cell), hold),

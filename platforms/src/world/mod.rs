@@ -155,6 +155,12 @@ impl Shared {
         _ = self.exchange.here();
     }
 
+    /// Whether the world was dropped.
+    pub(crate) fn has_ended(&self) -> bool {
+        // ORDERING: Relaxed: a thread that does not observe it yet starts one more operation.
+        self.ends.load(Ordering::Relaxed)
+    }
+
     /// Enters the communication worker of a communicator.
     pub(crate) fn add_endpoint(&self, endpoint: Arc<Endpoint>) {
         let endpoints = self.endpoints.write();

@@ -95,6 +95,9 @@ pub(super) fn carry(shared: &Shared, lent: &Lent) {
     }
     lent.end();
     inside(|| leave(shared));
+    // ORDERING: Relaxed: the locks of `end` order it: a thread whose channel or endpoint `end` does
+    // not find observes it, and takes turns.
+    shared.is_dedicated.store(false, Ordering::Relaxed);
     inside(|| shared.end());
 }
 

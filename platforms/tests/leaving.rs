@@ -1,0 +1,129 @@
+//! The end of a world: what it waits for, what it refuses, and what the other ranks learn.
+#![cfg(feature = "serde")]
+
+use std::collections::VecDeque;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+use tautline::comm::{Comm, Error, Tag};
+use tautline::world::{self, Progress, Rank, World};
+
+const TAG: Tag = Tag(7);
+const LONG: Duration = Duration::from_secs(60);
+
+/// Runs `program` at two ranks, which communicate in both ways.
+fn two<T: Send>(program: impl Fn(&World, &Comm, Rank) -> T + Sync) -> [Vec<T>; 2] {
+    [Progress::Cooperative, Progress::Dedicated].map(|progress| {
+        world::loopback(2, |world| {
+            world.wait_at_most(LONG);
+            world.progress(progress);
+            program(world, &world.comm(), Rank(1 - world.rank().0))
+        })
+    })
+}
+
+/// Returns what `act` does, on a thread of its own: it may not end.
+fn in_time<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
+    let (put, got) = channel();
+    thread::spawn(move || put.send(act()));
+    got.recv_timeout(LONG / 3).expect("it ends")
+}
+
+/// More than is sent before there are receives, by a rank whose program has ended; its requests
+/// were dropped.
+#[test]
+fn what_was_sent_arrives_after_the_end_of_the_program() {
+    const MESSAGES: u8 = 20;
+    let has_ended = Barrier::new(2);
+    two(|world, comm, other| {
+        if world.is_home() {
+            for number in 0..MESSAGES {
+                drop(comm.isend(None, &vec![number; 100_000], other, TAG));
+            }
+            has_ended.wait();
+            return;
+        }
+        has_ended.wait();
+        for number in 0..MESSAGES {
+            let received = comm.recv::<Vec<u8>>(other, TAG).expect("received");
+            assert_eq!(received.value, vec![number; 100_000]);
+        }
+    });
+}
+
+/// Two ranks that leave wait for none of the other's receives, and state what has not arrived.
+#[test]
+fn what_nobody_receives_is_reported() {
+    let lines = Arc::<Mutex<Vec<String>>>::default();
+    let put = Arc::clone(&lines);
+    tautline::messages::set_hook(move |line| put.lock().expect("not poisoned").push(line.into()));
+    let have_sent = Barrier::new(2);
+    two(|_, comm, other| {
+        let tag = Tag(900 + comm.rank().0);
+        for bytes in [1 << 20, 10, 1 << 20] {
+            drop(comm.isend(None, &vec![0u8; bytes], other, tag));
+        }
+        // A receive that no message ends is no error.
+        drop(comm.irecv::<()>(None, other, TAG));
+        have_sent.wait();
+    });
+    let lines = lines.lock().expect("not poisoned");
+    for here in 0..2 {
+        let other = 1 - here;
+        let own = format!(
+            "tautline: rank {here}: 2 messages to rank {other}, the first with tag 90{here}, did not arrive: "
+        );
+        let number = lines.iter().filter(|line| line.starts_with(&own)).count();
+        // In each of two worlds.
+        assert_eq!(number, 2, "{lines:?}");
+    }
+}
+
+/// A communicator outlives its world, whose thread alone has communicated or has not.
+#[test]
+fn operations_after_the_end_of_the_world_end() {
+    for comms in two(|_, comm, _| comm.clone()) {
+        for comm in comms {
+            let after = comm.dup();
+            in_time(move || {
+                assert!(comm.barrier(None).wait().is_err());
+                assert!(comm.recv::<u32>(None, None).is_err());
+            });
+            in_time(move || {
+                assert!(after.recv::<u32>(None, None).is_err());
+                assert!(after.barrier(None).wait().is_err());
+            });
+        }
+    }
+}
+
+/// Another thread sends as long as it can, to a rank that receives as long as it can.
+#[test]
+fn a_thread_that_sends_on_keeps_no_world() {
+    const LIMIT: Duration = Duration::from_secs(10);
+    for ended in two(|world, comm, other| {
+        if !world.is_home() {
+            while comm.recv::<Vec<u8>>(other, TAG).is_ok() {}
+            return None;
+        }
+        let (comm, start) = (comm.clone(), Instant::now());
+        let sends = thread::spawn(move || {
+            // Each waits for its receive, so that some always do.
+            let send = || comm.isend(None, &vec![0u8; 300_000], other, TAG);
+            let mut sent: VecDeque<_> = (0..32).map(|_| send()).collect();
+            while start.elapsed() < LIMIT {
+                sent.push_back(send());
+                sent.pop_front().expect("32 of them").wait()?;
+            }
+            Ok::<_, Error>(())
+        });
+        thread::sleep(Duration::from_millis(50));
+        Some(sends)
+    }) {
+        for sends in ended.into_iter().flatten() {
+            let ended = sends.join().expect("not unwound");
+            ended.expect_err("the world ends before the last send");
+        }
+    }
+}
