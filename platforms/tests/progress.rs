@@ -361,3 +361,44 @@ fn one_thread_enters_the_link() {
         );
     }
 }
+
+/// Returns what `act` does, on a thread of its own: it may not end.
+fn in_time<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
+    let (put, got) = channel();
+    thread::spawn(move || put.send(act()));
+    got.recv_timeout(LONG / 3).expect("it ends")
+}
+
+/// The clone of a value panics at the start of a scan, by a waker in the turn that ends a barrier.
+#[test]
+fn a_panic_in_a_nested_operation_ends_the_channels() {
+    #[derive(Serialize, Deserialize)]
+    struct Unique;
+    impl Clone for Unique {
+        fn clone(&self) -> Self {
+            panic::panic_any(QUIET)
+        }
+    }
+    let ended = in_time(|| {
+        two(|world, comm, other| {
+            let barrier = || comm.barrier(None);
+            let inner = comm.clone();
+            let scan = move || inner.scan(None, Unique, |_, last| last);
+            if world.is_home() {
+                comm.recv::<()>(other, TAG).expect("it waits");
+                barrier().wait().expect("both ranks");
+                return scan().wait().is_err();
+            }
+            let (started, start) = channel();
+            let (future, woken) = upon(barrier(), move || {
+                started.send(scan()).expect("open");
+            });
+            comm.send(&(), other, TAG).expect("sent");
+            woken.recv_timeout(LONG).expect("woken");
+            ready(future).expect("both ranks");
+            let scan = start.recv_timeout(LONG / 6).expect("it returns");
+            scan.wait().is_err()
+        })
+    });
+    assert_eq!(ended, [[true; 2], [true; 2]].map(Vec::from));
+}

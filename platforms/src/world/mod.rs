@@ -116,6 +116,8 @@ pub(crate) struct Shared {
     /// Whether a thread that waits takes a turn.
     is_polled: AtomicBool,
     carrier: OnceLock<Thread>,
+    /// Whether the channels are to end, as a nested turn has panicked.
+    gives_up: AtomicBool,
     ends: AtomicBool,
     /// Whether the program has panicked; set before `ends`.
     panicked: AtomicBool,
@@ -142,6 +144,7 @@ impl Shared {
             is_handed_over: AtomicBool::new(false),
             is_polled: AtomicBool::new(false),
             carrier: OnceLock::new(),
+            gives_up: AtomicBool::new(false),
             exchange: RankOwned::new(Exchange::within(limits, link, SpinThenYield::default())),
             ends: AtomicBool::new(false),
             panicked: AtomicBool::new(false),
@@ -250,8 +253,12 @@ impl Shared {
     pub(crate) fn drive_alone(&self) {
         if !self.is_driven {
             while self.turn() {}
+            if is_inside() {
+                return;
+            }
+            inside(|| self.end_given_up());
             // ORDERING: Acquire, pairs with Release in drop; no mutant: loom builds core alone.
-            if self.ends.load(Ordering::Acquire) && !is_inside() {
+            if self.ends.load(Ordering::Acquire) {
                 self.end();
             }
         }

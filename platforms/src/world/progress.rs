@@ -1,7 +1,7 @@
 //! Which threads communicate.
 #![forbid(unsafe_code)]
 
-use super::{AnyLink, LOOK_NS, Lent, Shared, World, inside};
+use super::{AnyLink, LOOK_NS, Lent, Shared, World, inside, is_inside};
 use std::hint;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -78,9 +78,25 @@ impl Shared {
         thread::yield_now();
     }
 
-    /// Ends all channels, at all ranks, as code of the program has panicked in a turn.
+    /// Ends all channels, at all ranks, as code of the program has panicked in a turn. In a nested
+    /// one, the calling thread may hold the link, whose lock is not reentrant: they end as soon as
+    /// a thread takes notice that is in no turn.
     pub(crate) fn give_up(&self) {
-        inside(|| self.exchange.fail(&panicked(&self.exchange)));
+        // ORDERING: Relaxed: the flag publishes nothing.
+        self.gives_up.store(true, Ordering::Relaxed);
+        if is_inside() {
+            self.exchange.wake();
+        } else {
+            inside(|| self.end_given_up());
+        }
+    }
+
+    /// Ends all channels if a turn has panicked. The calling thread holds no lock of the world.
+    pub(super) fn end_given_up(&self) {
+        // ORDERING: Relaxed: as in give_up.
+        if self.gives_up.swap(false, Ordering::Relaxed) {
+            self.exchange.fail(&panicked(&self.exchange));
+        }
     }
 }
 
@@ -118,6 +134,7 @@ fn drive(shared: &Shared) {
         let is_handed_over = shared.is_handed_over.swap(false, Ordering::Acquire);
         let is_left = looks != seen && !is_handed_over;
         seen = looks;
+        shared.end_given_up();
         if shared.is_dedicated() {
             shared.poll();
         } else if is_left {
@@ -169,6 +186,7 @@ fn send_all(shared: &Shared) {
         .for_each(|endpoint| endpoint.end_receives());
     let mut since = Instant::now();
     while endpoints.iter().any(|endpoint| !endpoint.is_idle()) && since.elapsed() < GOODBYE {
+        shared.end_given_up();
         if look(shared) {
             since = Instant::now();
         }
