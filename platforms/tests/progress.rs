@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::future::{Future, IntoFuture};
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, Once};
 use std::task::{Context, Poll, Wake, Waker};
@@ -401,4 +402,37 @@ fn a_panic_in_a_nested_operation_ends_the_channels() {
         })
     });
     assert_eq!(ended, [[true; 2], [true; 2]].map(Vec::from));
+}
+
+/// The thread that waits takes the turn in which a waker drops the only rank's world.
+#[test]
+fn the_only_ranks_world_dropped_in_a_turn_of_a_wait_ends() {
+    for _ in 0..200 {
+        let world = World::alone();
+        let comm = world.comm();
+        let waits = comm.clone();
+        let request = comm.irecv::<u32>(None, None, TAG);
+        let never = comm.irecv::<u32>(None, None, Tag(1));
+        let (future, woken) = upon(request, move || {
+            // Meanwhile, the sender returns.
+            thread::sleep(Duration::from_millis(1));
+            drop(world);
+        });
+        let has_started = Arc::new(AtomicBool::new(false));
+        let starts = Arc::clone(&has_started);
+        let sends = thread::spawn(move || {
+            while !has_started.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+            waits.send(&5u32, Rank(0), TAG)
+        });
+        let ended = in_time(move || {
+            starts.store(true, Ordering::Relaxed);
+            never.wait()
+        });
+        assert!(ended.is_err(), "the world has ended");
+        sends.join().expect("not unwound").expect("sent");
+        woken.recv_timeout(LONG).expect("woken");
+        assert_eq!(ready(future).expect("received").value, 5);
+    }
 }

@@ -353,9 +353,11 @@ fn drive(shared: &Shared, is_over: impl Fn() -> bool) {
             if moved.is_some() {
                 shared.hand_over();
             }
-            return;
+            break;
         }
     }
+    // A turn may have dropped the only rank's world.
+    shared.drive_alone();
 }
 
 /// Sleeps until the future is ready.
