@@ -436,3 +436,32 @@ fn the_only_ranks_world_dropped_in_a_turn_of_a_wait_ends() {
         assert_eq!(ready(future).expect("received").value, 5);
     }
 }
+
+/// A node with as many bytes on the stack of each level that is decoded.
+#[derive(Serialize, Deserialize)]
+struct Node {
+    numbers: [[[u64; 32]; 8]; 2],
+    next: Option<Box<Node>>,
+}
+
+/// About as deep as values may nest: more than a stack of 2 MiB holds.
+#[test]
+fn the_progress_thread_decodes_large_nodes() {
+    const LEVELS: usize = 120;
+    let levels = world::loopback(2, |world| {
+        world.progress(Progress::Dedicated);
+        let (comm, other) = (world.comm(), Rank(1 - world.rank().0));
+        let mut chain = None;
+        for _ in 0..LEVELS {
+            let numbers = [[[7; 32]; 8]; 2];
+            let next = chain;
+            chain = Some(Box::new(Node { numbers, next }));
+        }
+        let received = comm.irecv::<Option<Box<Node>>>(None, other, TAG);
+        comm.send(&chain, other, TAG).expect("sent");
+        let received = received.wait().expect("received");
+        let first = received.value.as_deref();
+        std::iter::successors(first, |node| node.next.as_deref()).count()
+    });
+    assert_eq!(levels, [LEVELS; 2]);
+}

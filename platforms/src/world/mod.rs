@@ -56,7 +56,7 @@ use tautline_core::comm::{Notifier, PacketLink};
 use tautline_core::port::Alone;
 use tautline_core::wire::{Error, Exchange};
 use tautline_node::process::Owned;
-use tautline_node::{Loopback, SpinThenYield};
+use tautline_node::{Loopback, SpinThenYield, pool};
 use waiting::Patience;
 pub use waiting::Waiting;
 
@@ -438,9 +438,13 @@ impl World {
         add_awaiting(lent.awaiting());
         let (carried, described) = (Arc::clone(&shared), Arc::clone(&shared));
         let here = shared.exchange.here();
-        let named = thread::Builder::new().name(format!("tautline-link-{}", here.0));
+        // With the stack of a worker: values may nest deep, and this thread decodes them.
+        let threads = pool::Thread {
+            name: "tautline-link".to_owned(),
+            ..pool::Thread::default()
+        };
         let ended = lent.clone();
-        let thread = named.spawn(move || carry(&carried, &ended))?;
+        let thread = threads.spawn(here.0, move || carry(&carried, &ended))?;
         // Builders of runtimes report what is wrong with the variable.
         let is_dumped = environment::flag(DUMP_VARIABLE).unwrap_or(false);
         let describe = move || match described.patience.waiting() {
