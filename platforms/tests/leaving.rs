@@ -98,6 +98,62 @@ fn operations_after_the_end_of_the_world_end() {
     }
 }
 
+/// Rank 0 has left its program when rank 1 joins the operation.
+#[test]
+fn collective_operations_that_were_started_end_after_the_end_of_the_program() {
+    let has_ended = Barrier::new(2);
+    for ended in two(|world, comm, _| {
+        let start = || comm.all_reduce(None, 1u32, |a, b| a + b);
+        if world.is_home() {
+            (0..2).for_each(|_| drop(start()));
+            has_ended.wait();
+            return Ok(2);
+        }
+        has_ended.wait();
+        thread::sleep(Duration::from_millis(50));
+        start().wait()?;
+        start().wait().map(|sum| sum.value)
+    }) {
+        assert_eq!(ended, [Ok(2), Ok(2)]);
+    }
+}
+
+/// Rank 1 leaves without its part of an operation: rank 0, which has left its program, does not
+/// wait any longer.
+#[test]
+fn collective_operations_that_a_rank_does_not_join_keep_no_rank() {
+    let start = Instant::now();
+    two(|world, comm, _| {
+        if world.is_home() {
+            drop(comm.barrier(None));
+        } else {
+            thread::sleep(Duration::from_millis(50));
+        }
+    });
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+/// Rank 1 lives and comes too late: it has an error, and does not wait for a rank that has left.
+#[test]
+fn a_collective_operation_that_a_rank_gives_up_ends_at_all() {
+    let (ended, end) = channel();
+    let end = Mutex::new(end);
+    world::loopback(2, |world| {
+        let comm = world.comm();
+        let start = || comm.barrier(None);
+        if world.is_home() {
+            return drop(start());
+        }
+        thread::sleep(Duration::from_secs(11));
+        let barrier = start();
+        let ended = ended.clone();
+        in_time(move || ended.send(barrier.wait()).expect("it waits"));
+    });
+    let ended = end.into_inner().expect("not poisoned");
+    let ended = ended.recv().expect("in time");
+    ended.expect_err("rank 0 has given up");
+}
+
 /// Another thread sends as long as it can, to a rank that receives as long as it can.
 #[test]
 fn a_thread_that_sends_on_keeps_no_world() {

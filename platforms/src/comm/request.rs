@@ -58,7 +58,9 @@ pub struct Received<T> {
 /// How an operation has ended.
 pub type Ended<T> = Result<Received<T>, Error>;
 
-/// An operation that was started: a cell that is full once it has ended. Dropping it does not cancel the operation.
+/// An operation that was started: a cell that is full once it has ended. Dropping it does not
+/// cancel the operation, and the end of the [`World`](crate::world::World) waits for sends and
+/// collective operations.
 pub struct Request<T> {
     cell: Arc<Ddf<Ended<T>>>,
     shared: Arc<Shared>,

@@ -54,7 +54,7 @@ use std::time::Duration;
 use std::{fmt, io};
 use tautline_core::comm::{Notifier, PacketLink};
 use tautline_core::port::Alone;
-use tautline_core::wire::{Error, Exchange};
+use tautline_core::wire::Exchange;
 use tautline_node::process::Owned;
 use tautline_node::{Loopback, SpinThenYield, pool};
 use waiting::Patience;
@@ -71,6 +71,11 @@ const FRAME: usize = 64;
 ///
 /// Workers send and receive while they compute, a thread of the world while none does. That one sleeps unless there is something to
 /// do, but polls about 20 times a second, over MPI about 250 times.
+///
+/// Dropped, it ends receives, and waits until messages have left, those that wait for a receive
+/// have arrived, and collective operations have ended, whether or not their requests were kept; or
+/// until the ranks that they need have ended, for 10 seconds without progress at most. Operations
+/// over a communicator that are started from then on end with an error.
 ///
 /// A child of `fork` is no rank: calls over the world of its parent panic there, and a drop has no effect.
 ///
@@ -99,7 +104,7 @@ pub(crate) struct Shared {
     /// The way of packets of communicators, if the link has one beside its parcels.
     pub(crate) packets: Option<Arc<dyn PacketLink>>,
     pub(crate) notifier: Arc<Notifier>,
-    /// The number of collective operations that have not ended.
+    /// The number of collective operations that have not ended; the end of the world waits for them.
     pub(crate) pending: Arc<AtomicUsize>,
     /// The most bytes of a message.
     pub(crate) body: usize,
@@ -262,23 +267,6 @@ impl Shared {
                 self.end();
             }
         }
-    }
-
-    /// Ends what has not ended, as the world was dropped.
-    fn end(&self) {
-        for endpoint in self.endpoints().iter() {
-            endpoint.close();
-            endpoint.report(self.exchange.here());
-        }
-        let here = self.exchange.here();
-        self.exchange.fail(&Error {
-            here,
-            peer: here,
-            channel: None,
-            cause: Cause::Lost {
-                doing: "waiting, as its world was dropped",
-            },
-        });
     }
 }
 
@@ -583,9 +571,8 @@ impl World {
 }
 
 impl Drop for World {
-    /// Ends receives, sends what waits, until the receivers have it, and leaves: the other ranks do not take this one for lost. During a panic,
-    /// their calls end with an error that reports it. In code that the world runs while it communicates, such as a waker, it does not
-    /// wait for that. In the child of `fork` it does nothing.
+    /// Leaves: the other ranks do not take this one for lost. During a panic, their calls end with
+    /// an error. It waits, except then, and if code that the world runs calls it, such as a waker.
     fn drop(&mut self) {
         if !self.shared.exchange.is_here() {
             return;

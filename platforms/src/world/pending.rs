@@ -1,4 +1,4 @@
-//! The count of collective operations that have not ended, for reports of deadlocks.
+//! The count of collective operations that have not ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ pub(crate) struct Pending(Arc<AtomicUsize>);
 
 impl Pending {
     pub(crate) fn new(count: &Arc<AtomicUsize>) -> Self {
-        // ORDERING: Relaxed: a count for reports.
+        // ORDERING: Relaxed: the program orders it before the drop of the world.
         count.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(count))
     }
@@ -16,7 +16,7 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        // ORDERING: Relaxed: a count for reports.
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        // ORDERING: Release, pairs with Acquire in send_all; no mutant: as there.
+        self.0.fetch_sub(1, Ordering::Release);
     }
 }

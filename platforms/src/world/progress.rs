@@ -98,6 +98,15 @@ impl Shared {
             self.exchange.fail(&panicked(&self.exchange));
         }
     }
+
+    /// Ends what has not ended, as the world was dropped.
+    pub(super) fn end(&self) {
+        for endpoint in self.endpoints().iter() {
+            endpoint.close();
+            endpoint.report(self.exchange.here());
+        }
+        self.exchange.fail(&dropped(&self.exchange));
+    }
 }
 
 /// Sends and receives until the world ends, and leaves. A panic ends all channels, at all ranks, and nothing else: the operations end with
@@ -178,18 +187,28 @@ fn leave(shared: &Shared) {
     }
 }
 
-/// Ends receives, and waits until what was sent has arrived, or its receiver's program has ended.
+/// Ends receives, and waits until what was sent has arrived, or its receiver's program has ended,
+/// and until collective operations have ended: other ranks may need this one, whose part has just
+/// begun. Those that a rank does not join end when it leaves. If a rank neither joins nor leaves,
+/// all channels end, at all ranks: it may come later, and would wait for this one.
 fn send_all(shared: &Shared) {
     let endpoints = shared.endpoints();
     endpoints
         .iter()
         .for_each(|endpoint| endpoint.end_receives());
     let mut since = Instant::now();
-    while endpoints.iter().any(|endpoint| !endpoint.is_idle()) && since.elapsed() < GOODBYE {
+    // ORDERING: Acquire, pairs with Release in Pending::drop: what an operation has sent is in its
+    // outbox; no mutant: loom builds core alone.
+    let is_pending = || shared.pending.load(Ordering::Acquire) > 0;
+    let is_busy = || is_pending() || endpoints.iter().any(|endpoint| !endpoint.is_idle());
+    while is_busy() && since.elapsed() < GOODBYE {
         shared.end_given_up();
         if look(shared) {
             since = Instant::now();
         }
+    }
+    if is_pending() {
+        shared.exchange.fail(&dropped(&shared.exchange));
     }
 }
 
@@ -215,12 +234,22 @@ fn look(shared: &Shared) -> bool {
 
 /// Returns the error of a rank whose program panics.
 fn panicked(exchange: &Exchange<AnyLink>) -> Error {
+    of_this_rank(exchange, Cause::Panicked)
+}
+
+/// Returns the error of what waits when the world has been dropped.
+fn dropped(exchange: &Exchange<AnyLink>) -> Error {
+    let doing = "waiting, as its world was dropped";
+    of_this_rank(exchange, Cause::Lost { doing })
+}
+
+fn of_this_rank(exchange: &Exchange<AnyLink>, cause: Cause) -> Error {
     let here = exchange.here();
     Error {
         here,
         peer: here,
         channel: None,
-        cause: Cause::Panicked,
+        cause,
     }
 }
 
