@@ -148,9 +148,12 @@ impl Comm {
     /// Starts to send `value`, which is encoded before this returns. The request ends when the message has left, maybe long before it is
     /// received. A `hold` is released then.
     ///
-    /// The message arrives whether or not the request is kept, also if the world is dropped next, which waits until the receiver has it or
-    /// its program has ended: for 10 seconds without progress at most. If it cannot arrive, the request ends with an error; if that was
-    /// dropped before, a line on standard error states so when the world ends.
+    /// The message is sent whether or not the request is kept, also if the [`World`] is dropped
+    /// next. A short one leaves at once, if the receiver has room: its request ends without an
+    /// error, and if the receiver ends without a receive for it, no error reports that. A longer
+    /// one waits for its receive; if none comes before the receiver or this world ends, the request
+    /// ends with an error. If that was dropped before, a line on standard error names the receiver
+    /// and the tag when the world ends.
     pub fn isend<T: Serialize + ?Sized>(
         &self,
         hold: impl Into<Option<Hold>>,

@@ -25,9 +25,10 @@ impl World {
     /// launcher of MPI, as in `mpirun -n 4 PROGRAM`. Feature `process`. A process that was started by hand is the only rank; it starts
     /// no thread, no MPI library, and waits for nothing.
     ///
-    /// All ranks must run the same program with the same arguments, else all return the error; and rank 0 must have joined before
-    /// this returns. Where variables of this library differ from those of rank 0, a warning names them. A program that a rank starts
-    /// is no rank: for it, this process was started by hand.
+    /// All ranks must run the same program with the same arguments, else all return the error; and
+    /// rank 0 must have joined before this returns. Where variables of this library differ from
+    /// those of rank 0, a warning names them. In a program that a rank starts, this returns the
+    /// world of a single process.
     ///
     /// ```
     /// use tautline::prelude::*;
@@ -43,9 +44,11 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// A rank with another program or other arguments than rank 0 has, malformed variables of a launcher, the loss of a rank, a
-    /// second call; if the process was launched, a thread that the system refuses, and other systems than Linux. Ranks of MPI without
-    /// the feature `mpi`, a library that is not the launcher's, and one that does not let threads take turns.
+    /// A rank with another program or other arguments than rank 0 has, malformed variables of a
+    /// launcher, a segment whose descriptor was not passed on to the rank, or that has another
+    /// number of ranks, the loss of a rank, a second call; if the process was launched, a thread
+    /// that the system refuses, and other systems than Linux. Ranks of MPI without the feature
+    /// `mpi`, a library that is not the launcher's, and one that does not let threads take turns.
     pub fn join() -> Result<Self> {
         Self::join_with(env::args_os().skip(1))
     }
