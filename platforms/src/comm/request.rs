@@ -17,9 +17,9 @@ use tautline_core::comm::{Body, Complete, Operation, Outcome, Status, Tag, Ticke
 use tautline_core::flow;
 use tautline_core::wire::{Garbled, Why};
 
-/// How long a thread polls by itself, while nothing moves, before it sleeps and the thread of the world communicates.
+/// How long a thread polls by itself, while nothing moves, before it sleeps and the progress thread communicates.
 const POLLING: Duration = Duration::from_micros(50);
-/// The same over a link with packets, MPI's, whose bell cannot wake: the thread of the world would poll as long.
+/// The same over a link with packets, MPI's, whose bell cannot wake: the progress thread would poll as long.
 const POLLING_PACKETS: Duration = Duration::from_micros(320);
 
 /// Polls between two looks at the clock.

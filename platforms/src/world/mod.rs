@@ -69,7 +69,7 @@ const FRAME: usize = 64;
 
 /// The ranks of a program, seen from one of them.
 ///
-/// Workers send and receive while they compute, a thread of the world while none does. That one sleeps unless there is something to
+/// Workers send and receive while they compute, a progress thread while none does. That one sleeps unless there is something to
 /// do, but polls about 20 times a second, over MPI about 250 times.
 ///
 /// Dropped, it ends receives, and waits until messages have left, those that wait for a receive
@@ -195,7 +195,7 @@ impl Shared {
 
     /// Receives, lets communication workers do what there is to do, and sends. Returns whether anything moved.
     pub(crate) fn turn(&self) -> bool {
-        // ORDERING: Relaxed: a hint for the thread of the world: an increment that is lost is one of several threads that look.
+        // ORDERING: Relaxed: a hint for the progress thread: an increment that is lost is one of several threads that look.
         let looks = self.looks.load(Ordering::Relaxed);
         // ORDERING: Relaxed: as above.
         self.looks.store(looks.wrapping_add(1), Ordering::Relaxed);
@@ -245,9 +245,9 @@ impl Shared {
         self.drive_alone();
     }
 
-    /// Makes the thread of the world take over from the calling thread.
+    /// Makes the progress thread take over from the calling thread.
     pub(crate) fn hand_over(&self) {
-        // ORDERING: Release, pairs with Acquire in carry; no mutant: loom builds core alone. Behind it, the thread of the world is woken.
+        // ORDERING: Release, pairs with Acquire in carry; no mutant: loom builds core alone. Behind it, the progress thread is woken.
         self.is_handed_over.store(true, Ordering::Release);
         if let Some(carrier) = self.carrier.get() {
             carrier.unpark();

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tautline_core::wire::{Cause, Error, Exchange};
 
-/// For how long the thread of the world leaves its work to other threads before it looks whether they still do it.
+/// For how long the progress thread leaves its work to other threads before it looks whether they still do it.
 const TAKE_OVER: Duration = Duration::from_micros(200);
 
 /// The longest time without progress while a rank sends what waits when its program ends.
@@ -25,10 +25,10 @@ const POLLS: u32 = 1024;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Progress {
     /// Threads that wait for a message and idle workers of a runtime [with this world](crate::plan::Builder::world); if there are
-    /// none, the thread of the world, which sleeps while nothing moves.
+    /// none, the progress thread, which sleeps while nothing moves.
     #[default]
     Cooperative,
-    /// The thread of the world alone, which polls without sleep: for a processor that nothing else uses.
+    /// The progress thread alone, which polls without sleep: for a processor that nothing else uses.
     Dedicated,
 }
 
@@ -61,7 +61,7 @@ impl World {
 }
 
 impl Shared {
-    /// Whether only the thread of the world communicates.
+    /// Whether only the progress thread communicates.
     pub(crate) fn is_dedicated(&self) -> bool {
         // ORDERING: Relaxed: as in progress.
         self.is_dedicated.load(Ordering::Relaxed)
@@ -212,7 +212,7 @@ fn send_all(shared: &Shared) {
     }
 }
 
-/// Waits, as the thread of the world, and does what there is to do. Returns whether anything moved.
+/// Waits, as the progress thread, and does what there is to do. Returns whether anything moved.
 fn look(shared: &Shared) -> bool {
     let mut moved = false;
     let mut step = || {

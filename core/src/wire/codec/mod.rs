@@ -205,11 +205,11 @@ impl core::error::Error for Garbled {}
 pub struct Unencodable {
     /// The name of its type.
     pub what: &'static str,
-    /// Why not.
+    /// The reason.
     pub why: Unfit,
 }
 
-/// Why a value is [`Unencodable`].
+/// The reason why a value is [`Unencodable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
     /// Its encoding is longer than the permitted number of bytes.
