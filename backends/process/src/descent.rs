@@ -10,7 +10,7 @@
 #![forbid(unsafe_code)]
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{mark, nearest};
+pub(crate) use linux::{Launching, nearest};
 
 /// The part of a process in a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(crate) enum Part {
 /// States that this process has joined as the rank which `variable` contains, so that programs that it starts are no ranks.
 pub fn set_joined(variable: &str) {
     #[cfg(target_os = "linux")]
-    std::mem::forget(mark(Part::Rank, variable));
+    std::mem::forget(linux::mark(Part::Rank, variable));
     #[cfg(not(target_os = "linux"))]
     let _ = variable;
 }
@@ -54,13 +54,66 @@ pub fn is_started_by_rank(variable: &str, launchers: &[&str]) -> bool {
 #[cfg(target_os = "linux")]
 mod linux {
     use super::Part;
+    use crate::variables::RANK_VARIABLE;
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::fs::MetadataExt;
     use std::os::unix::net::{SocketAddr, UnixDatagram};
+    use std::sync::{Mutex, MutexGuard, PoisonError};
     use std::{fs, iter, process};
 
+    /// Shows that this process launches ranks, until it is dropped. Launches at the same time share a socket: a name can be bound
+    /// once, and the first launch may end before the others.
+    pub(crate) struct Launching {
+        process: u32,
+    }
+
+    static LAUNCHES: Mutex<Launches> = Mutex::new(Launches {
+        process: 0,
+        number: 0,
+        socket: None,
+    });
+
+    struct Launches {
+        /// The process that they are of: the child of a fork has a copy of those of its parent.
+        process: u32,
+        number: usize,
+        socket: Option<UnixDatagram>,
+    }
+
+    impl Launching {
+        pub(crate) fn begin() -> Self {
+            let process = process::id();
+            let mut launches = launches();
+            if launches.process != process || launches.number == 0 {
+                *launches = Launches {
+                    process,
+                    number: 0,
+                    socket: mark(Part::Launcher, RANK_VARIABLE),
+                };
+            }
+            launches.number += 1;
+            Self { process }
+        }
+    }
+
+    impl Drop for Launching {
+        fn drop(&mut self) {
+            let mut launches = launches();
+            if launches.process == self.process {
+                launches.number -= 1;
+                if launches.number == 0 {
+                    launches.socket = None;
+                }
+            }
+        }
+    }
+
+    fn launches() -> MutexGuard<'static, Launches> {
+        LAUNCHES.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Shows the part of this process for as long as the socket exists. A system that refuses it leaves the process without.
-    pub(crate) fn mark(part: Part, variable: &str) -> Option<UnixDatagram> {
+    pub(super) fn mark(part: Part, variable: &str) -> Option<UnixDatagram> {
         mark_process(part, variable, process::id())
     }
 
@@ -142,6 +195,21 @@ mod linux {
             let name = name.as_abstract_name().expect("an abstract one");
             let expected = format!("tautline-Rank-{number}-7-TEST");
             assert_eq!(str::from_utf8(name), Ok(&*expected));
+        }
+
+        /// Launches of several threads end in any order.
+        #[test]
+        fn a_launcher_is_one_until_its_last_launch_ends() {
+            let name = name(Part::Launcher, RANK_VARIABLE, process::id()).expect("a short name");
+            let socket = UnixDatagram::unbound().expect("a socket");
+            let is_launcher = || socket.connect_addr(&name).is_ok();
+            let [first, second] = [(); 2].map(|()| Launching::begin());
+            drop(first);
+            assert!(is_launcher());
+            drop(second);
+            assert!(!is_launcher());
+            let _next = Launching::begin();
+            assert!(is_launcher());
         }
 
         /// As if ancestors of this process had joined.

@@ -4,9 +4,8 @@ use super::rank::Running;
 use super::signals::Signals;
 use super::{End, Ended, Launch};
 use crate::Error;
-use crate::descent::{Part, mark};
+use crate::descent::Launching;
 use crate::segment::{Layout, Segment};
-use crate::variables::RANK_VARIABLE;
 use std::io::{self, Write};
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -33,7 +32,7 @@ pub(super) fn run(launch: &Launch) -> Result<Ended, Error> {
         source,
     })?;
     let segment = Segment::new(Layout::new(launch.ranks, launch.ring_bytes)?)?;
-    let _mark = mark(Part::Launcher, RANK_VARIABLE);
+    let _launching = Launching::begin();
     let start = |rank| Running::start(launch, rank, segment.descriptor(), signals.before());
     let ranks = (0..launch.ranks).map(start).collect::<Result<_, _>>()?;
     let mut watch = Watch {
