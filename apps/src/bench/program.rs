@@ -72,6 +72,7 @@ fn output(command: &mut Command, stop: &Control) -> io::Result<Output> {
             // What it has started may hold its pipes open, so nothing waits for their ends.
             return Err(io::ErrorKind::Interrupted.into());
         }
+        // A sleep, since std waits for a child or for the stop, not for the first of both.
         thread::sleep(POLLED);
     };
     let text = |pipe: JoinHandle<_>| pipe.join().expect("it only reads");

@@ -143,8 +143,8 @@ impl Roster for Leaving {
     fn wait(&self, _: Rank, _: u64) {}
 }
 
-/// What a rank sends before its link is dropped arrives at the other one before that reports the loss. The first record is published at
-/// once, the second as the link is dropped.
+/// A rank receives all records that the other one sent before it dropped its link, and reports the loss afterwards. The first record
+/// is published at once, the second as the link is dropped.
 #[test]
 fn channel_last_records() {
     Model::new("channel_last_records").floor(450).check(|| {

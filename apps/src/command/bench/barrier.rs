@@ -152,6 +152,7 @@ impl Barrier {
         let (late, deadline) = (Arc::clone(&setting.stop), self.deadline);
         // The process may end before.
         thread::spawn(move || {
+            // A sleep, since the event is the time itself.
             thread::sleep(deadline);
             late.stop(Reason::Deadline);
         });
