@@ -3,13 +3,13 @@
 #[path = "task/crew.rs"]
 #[allow(dead_code, reason = "shared with the tests of tasks")]
 mod crew;
+#[path = "loops/left_out.rs"]
+mod left_out;
 
 use crew::{Crew, on, reads, run_on, spend};
 use std::iter::Sum;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
-use std::thread;
 use std::time::{Duration, Instant};
 use tautline_core::finish::Reason;
 use tautline_core::loops::{Report, Schedule};
@@ -90,36 +90,18 @@ fn loops_nest() {
 /// The panic waits until another worker runs a part of the loop, which then ends within a block.
 #[test]
 fn a_panic_leaves_out_the_rest() {
-    const LATEST: Duration = Duration::from_secs(20);
     for (workers, schedule) in WORKERS
         .into_iter()
         .flat_map(|w| [Schedule::Auto, Schedule::Guided].map(|s| (w, s)))
     {
-        let (is_shared, panicked) = (AtomicBool::new(workers == 1), OnceLock::new());
-        let is_late = AtomicBool::new(false);
+        let body = left_out::Body::new(workers == 1);
         let ended = catch_unwind(AssertUnwindSafe(|| {
             on(workers, |cx| {
-                let first = thread::current().id();
-                // Without the stop, this loop would last for centuries.
                 let rows = cx.loop_over(0..usize::MAX >> 1).schedule(schedule);
-                rows.for_each(|_| {
-                    if thread::current().id() != first {
-                        is_shared.store(true, SeqCst);
-                    } else if is_shared.load(SeqCst) {
-                        panicked.get_or_init(Instant::now);
-                        panic!("the rest is left out");
-                    }
-                    if panicked.get().is_some_and(|at| at.elapsed() > LATEST) {
-                        is_late.store(true, SeqCst);
-                        panic!("the loop has continued");
-                    }
-                });
+                rows.for_each(|_| body.step());
             });
         }));
-        let payload = ended.expect_err("the panic of the first worker");
-        let message = payload.downcast_ref::<&str>().expect("a message");
-        assert_eq!(*message, "the rest is left out");
-        assert!(!is_late.into_inner(), "{workers} workers, {schedule:?}");
+        body.assert_left_out(ended, &format!("{workers} workers, {schedule:?}"));
     }
 }
 

@@ -8,6 +8,8 @@
 mod declarations;
 #[path = "loops_concurrent/dispatched.rs"]
 mod dispatched;
+#[path = "loops/left_out.rs"]
+mod left_out;
 #[path = "loops_concurrent/random.rs"]
 mod random;
 #[path = "taper/reference.rs"]
@@ -21,10 +23,7 @@ mod crew;
 use crew::{on, wait_until};
 use reference::Random;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
-use std::thread;
-use std::time::{Duration, Instant};
 use tautline_core::finish::Reason;
 use tautline_core::loops::{Schedule, Sharing};
 
@@ -311,34 +310,17 @@ fn a_panic_of_one_loop_reaches_the_owner_and_leaves_out_the_rest() {
 /// The panic waits until another worker runs a chunk, which then ends within a block. The number of iterations may be the largest.
 #[test]
 fn a_panic_ends_chunks_of_half_the_loop() {
-    const LATEST: Duration = Duration::from_secs(20);
     for schedule in [Schedule::Static, Schedule::Guided, Schedule::Factoring] {
-        let (is_shared, is_late) = (AtomicBool::new(false), AtomicBool::new(false));
-        let panicked = OnceLock::new();
+        let body = left_out::Body::new(false);
         let ended = catch_unwind(AssertUnwindSafe(|| {
             on(2, |cx| {
-                let first = thread::current().id();
                 _ = cx.concurrent(|loops| {
                     let endless = loops.par_for(0..usize::MAX).schedule(schedule);
-                    endless.for_each(|_| {
-                        if thread::current().id() != first {
-                            is_shared.store(true, SeqCst);
-                        } else if is_shared.load(SeqCst) {
-                            panicked.get_or_init(Instant::now);
-                            panic!("the rest is left out");
-                        }
-                        if panicked.get().is_some_and(|at| at.elapsed() > LATEST) {
-                            is_late.store(true, SeqCst);
-                            panic!("the loop has continued");
-                        }
-                    });
+                    endless.for_each(|_| body.step());
                 });
             });
         }));
-        let payload = ended.expect_err("the panic of the first worker");
-        let message = payload.downcast_ref::<&str>().expect("a message");
-        assert_eq!(*message, "the rest is left out");
-        assert!(!is_late.into_inner(), "{schedule:?}");
+        body.assert_left_out(ended, &format!("{schedule:?}"));
     }
 }
 
