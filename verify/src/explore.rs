@@ -24,8 +24,8 @@ mod world;
 
 pub use actors::{
     Activities, Break, ClosingSlip, Closings, Collective, Compared, ComparedSlip, DeferSlip,
-    Deferring, Effects, EpochSlip, Forecast, Kind, Ledgers, Mistake, Opening, OpeningSlip,
-    SelfScheduled, Tokens,
+    Deferring, Effects, EpochSlip, Forecast, Kind, Leaving, LeavingSlip, Ledgers, Mistake, Opening,
+    OpeningSlip, Program, SelfScheduled, Tokens,
 };
 pub use balance::{Balance, Checks, Fault};
 pub use counts::Counts;

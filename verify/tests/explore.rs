@@ -25,6 +25,8 @@ mod defer;
 mod dispatch;
 #[path = "explore/finish.rs"]
 mod finish;
+#[path = "explore/leaving.rs"]
+mod leaving;
 #[path = "explore/opening.rs"]
 mod opening;
 

@@ -42,7 +42,7 @@ mod worker;
 pub use carrier::{Bounds, Carrier};
 pub use combiner::Combiner;
 pub use error::Error;
-pub use matching::{End, Incoming, Limits, Mail, Matching, Messenger, News, Packet};
+pub use matching::{End, Incoming, Limits, Mail, Matching, Messenger, News, Packet, Unreceived};
 pub use message::{Body, CommId, Envelope, Pattern, Tag};
 pub use notifier::Notifier;
 pub use operation::{Complete, Done, Operation, Outcome, Status};

@@ -364,6 +364,19 @@ fn ranks_that_close_wait_for_no_receive() {
         (Error::Closed, Error::Closed)
     );
     assert!(ranks.workers.iter().all(Worker::is_idle));
+    // Rank 1 has dropped what had arrived; what each sent after it had closed came too late.
+    for (here, expected) in [
+        (0, vec![]),
+        (1, vec![(0, 1, 1, 1), (1, 0, 1, 5), (1, 1, 1, 5)]),
+    ] {
+        let worker = &mut ranks.workers[here];
+        assert!(worker.carrier().is_settled());
+        let counted = worker.carrier().unreceived();
+        let counted: Vec<_> = counted
+            .map(|of| (of.from.0, of.to.0, of.messages, of.last.0))
+            .collect();
+        assert_eq!(counted, expected, "rank {here}");
+    }
 }
 
 /// Random programs of three ranks: every message is received once, and those that one receive could take in the order in which

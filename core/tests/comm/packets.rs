@@ -83,10 +83,16 @@ fn unexpected_packets_end_the_communication_with_their_rank() {
         body: vec![0; bytes].into(),
     };
     let room = |bytes| Packet::Room { bytes };
-    for (number, packet) in [claim(1), body(9), room(85), room(u64::MAX), claim(0)]
-        .into_iter()
-        .enumerate()
-    {
+    let packets = [
+        claim(1),
+        body(9),
+        room(85),
+        room(u64::MAX),
+        claim(0),
+        Packet::Closed { messages: 2 },
+        Packet::Arrived { messages: 2 },
+    ];
+    for (number, packet) in packets.into_iter().enumerate() {
         let mut ranks = Ranks::new(3, 100);
         // Rank 0 has sent 84 bytes to rank 1 and offers one more message, to rank 2; it has claimed 10 bytes.
         ranks.send(0, 1, 0, &[1; 20]);

@@ -1,7 +1,7 @@
 //! The communication worker of a communicator, and what it has to do.
 
 use super::Error;
-use super::unsent::Unsent;
+use super::unreceived::{self, Unsent};
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -245,12 +245,16 @@ impl Endpoint {
         is_awaiting
     }
 
-    /// Whether all operations have ended. A thread that finds the worker taken meanwhile is served by the next look.
-    pub(crate) fn is_idle(&self) -> bool {
-        let is_idle = |worker: &mut Running| worker.as_ref().is_none_or(Worker::is_idle);
-        let is_idle = self.worker.with(&SpinThenYield::default(), is_idle);
+    /// Whether all operations have ended, and no message is on its way, after the receives have
+    /// ended. A thread that finds the worker taken meanwhile is served by the next look.
+    pub(crate) fn has_ended(&self) -> bool {
+        let has_ended = |worker: &mut Running| match worker {
+            Some(worker) => worker.is_idle() && worker.carrier().is_settled(),
+            None => true,
+        };
+        let has_ended = self.worker.with(&SpinThenYield::default(), has_ended);
         self.inbox.notifier.set_due();
-        is_idle
+        has_ended
     }
 
     /// Ends the receives, as the program has ended; what was sent may still be claimed.
@@ -276,18 +280,20 @@ impl Endpoint {
         }
     }
 
-    /// Ends all operations that have not ended.
-    pub(crate) fn close(&self) {
+    /// Ends all operations that have not ended, and reports messages that were not received.
+    pub(crate) fn close(&self, here: Rank) {
         // Dropped outside of the lock: that ends operations, whose completions are the program's code.
         let worker = self.worker.with(&SpinThenYield::default(), Option::take);
-        drop(worker);
+        if let Some(mut worker) = worker {
+            let carrier = worker.carrier();
+            carrier
+                .unreceived()
+                .for_each(|messages| unreceived::report(here, messages));
+        }
+        // Of those, the program has dropped the requests.
+        self.unsent.report(here);
         if let Some(packets) = &self.packets {
             packets.close(self.channel.ordinal());
         }
-    }
-
-    /// Reports messages that have not arrived, and whose requests the program has dropped.
-    pub(crate) fn report(&self, here: Rank) {
-        self.unsent.report(here);
     }
 }

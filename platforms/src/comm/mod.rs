@@ -54,7 +54,7 @@ mod error;
 mod idle;
 mod native;
 mod request;
-mod unsent;
+mod unreceived;
 
 pub(crate) use endpoint::Endpoint;
 pub use error::Error;
@@ -149,11 +149,12 @@ impl Comm {
     /// received. A `hold` is released then.
     ///
     /// The message is sent whether or not the request is kept, also if the [`World`] is dropped
-    /// next. A short one leaves at once, if the receiver has room: its request ends without an
-    /// error, and if the receiver ends without a receive for it, no error reports that. A longer
-    /// one waits for its receive; if none comes before the receiver or this world ends, the request
-    /// ends with an error. If that was dropped before, a line on standard error names the receiver
-    /// and the tag when the world ends.
+    /// next. A short one leaves at once, if the receiver has room, and its request ends without an
+    /// error. A longer one waits for its receive; if none comes before the receiver or this world
+    /// ends, the request ends with an error. When the world ends, a line on standard error states
+    /// how many messages to a rank were not received, with a tag, if no request has returned that:
+    /// those whose request was dropped before; and short ones, of which the receiver states those
+    /// that had arrived, and this rank the others.
     pub fn isend<T: Serialize + ?Sized>(
         &self,
         hold: impl Into<Option<Hold>>,

@@ -102,8 +102,7 @@ impl Shared {
     /// Ends what has not ended, as the world was dropped.
     pub(super) fn end(&self) {
         for endpoint in self.endpoints().iter() {
-            endpoint.close();
-            endpoint.report(self.exchange.here());
+            endpoint.close(self.exchange.here());
         }
         self.exchange.fail(&dropped(&self.exchange));
     }
@@ -187,7 +186,7 @@ fn leave(shared: &Shared) {
     }
 }
 
-/// Ends receives, and waits until what was sent has arrived, or its receiver's program has ended,
+/// Ends receives, and waits until what was sent has arrived, or its receiver's program has ended;
 /// and until collective operations have ended: other ranks may need this one, whose part has just
 /// begun. Those that a rank does not join end when it leaves. If a rank neither joins nor leaves,
 /// all channels end, at all ranks: it may come later, and would wait for this one.
@@ -200,7 +199,7 @@ fn send_all(shared: &Shared) {
     // ORDERING: Acquire, pairs with Release in Pending::drop: what an operation has sent is in its
     // outbox; no mutant: loom builds core alone.
     let is_pending = || shared.pending.load(Ordering::Acquire) > 0;
-    let is_busy = || is_pending() || endpoints.iter().any(|endpoint| !endpoint.is_idle());
+    let is_busy = || is_pending() || endpoints.iter().any(|endpoint| !endpoint.has_ended());
     while is_busy() && since.elapsed() < GOODBYE {
         shared.end_given_up();
         if look(shared) {

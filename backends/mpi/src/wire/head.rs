@@ -14,6 +14,7 @@ const BODY: u32 = 4;
 const ROOM: u32 = 5;
 const LEFT: u32 = 6;
 const CLOSED: u32 = 7;
+const ARRIVED: u32 = 8;
 
 /// What is known of a packet without its body. Fields that a kind does not have are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,7 +24,8 @@ pub(crate) struct Head {
     kind: u32,
     comm: u32,
     tag: u32,
-    bytes: u64,
+    /// Bytes, of an offer or of room, or messages.
+    count: u64,
     offer: u64,
 }
 
@@ -54,7 +56,7 @@ impl Head {
                     kind: OFFER,
                     comm: comm.0,
                     tag: tag.0,
-                    bytes,
+                    count: bytes,
                     offer,
                     ..head
                 },
@@ -72,19 +74,18 @@ impl Head {
                 )
             }
             Packet::Left => (Self { kind: LEFT, ..head }, Body::default()),
-            Packet::Closed => {
-                let kind = CLOSED;
-                (Self { kind, ..head }, Body::default())
-            }
+            Packet::Closed { messages } => (head.counted(CLOSED, messages), Body::default()),
+            Packet::Arrived { messages } => (head.counted(ARRIVED, messages), Body::default()),
             Packet::Body { offer, body } => (Self::of_body(number, offer), body),
-            Packet::Room { bytes } => (
-                Self {
-                    kind: ROOM,
-                    bytes,
-                    ..head
-                },
-                Body::default(),
-            ),
+            Packet::Room { bytes } => (head.counted(ROOM, bytes), Body::default()),
+        }
+    }
+
+    fn counted(self, kind: u32, count: u64) -> Self {
+        Self {
+            kind,
+            count,
+            ..self
         }
     }
 
@@ -104,7 +105,7 @@ impl Head {
             kind,
             comm,
             tag,
-            bytes,
+            count,
             offer,
             ..
         } = self;
@@ -114,7 +115,7 @@ impl Head {
             OFFER => Packet::Offer {
                 comm,
                 tag,
-                bytes,
+                bytes: count,
                 offer,
             },
             CLAIM | REFUSAL => Packet::Claim {
@@ -122,9 +123,10 @@ impl Head {
                 is_wanted: kind == CLAIM,
             },
             BODY => Packet::Body { offer, body },
-            ROOM => Packet::Room { bytes },
+            ROOM => Packet::Room { bytes: count },
             LEFT => Packet::Left,
-            CLOSED => Packet::Closed,
+            CLOSED => Packet::Closed { messages: count },
+            ARRIVED => Packet::Arrived { messages: count },
             _ => return None,
         })
     }
@@ -142,7 +144,7 @@ impl Head {
         {
             bytes[4 * at..][..4].copy_from_slice(&word.to_le_bytes());
         }
-        bytes[16..24].copy_from_slice(&self.bytes.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.count.to_le_bytes());
         bytes[24..].copy_from_slice(&self.offer.to_le_bytes());
         bytes
     }
@@ -157,7 +159,7 @@ impl Head {
             kind: word(1),
             comm: word(2),
             tag: word(3),
-            bytes: long(16),
+            count: long(16),
             offer: long(24),
         }
     }
@@ -196,7 +198,8 @@ mod tests {
             },
             Packet::Room { bytes: 5 },
             Packet::Left,
-            Packet::Closed,
+            Packet::Closed { messages: 1 << 40 },
+            Packet::Arrived { messages: 6 },
         ] {
             let (head, body) = Head::of(11, packet.clone());
             let head = Head::from_bytes(&head.to_bytes());

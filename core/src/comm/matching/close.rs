@@ -2,10 +2,11 @@
 //!
 //! # Algorithm
 //! A rank whose program has ended notifies the others, which end the sends that it has not claimed: none of two ranks that leave
-//! waits for the other one's receives.
+//! waits for the other one's receives. Messages without an offer are accounted for in [`unreceived`](super::unreceived).
 
-use super::messenger::Messenger;
+use super::messenger::{Messenger, Peer};
 use super::packet::{Mail, Packet};
+use super::unreceived::Unreceived;
 use crate::comm::error::Error;
 use crate::comm::message::CommId;
 use crate::id::Rank;
@@ -14,15 +15,35 @@ use core::mem;
 impl<M: Mail> Messenger<M> {
     /// Ends the receives of this rank, now and in future, with [`Error::Closed`], except for those whose message was claimed; sends
     /// continue until they have ended. Messages that no receive has taken are dropped, also those that arrive later. Sends of other
-    /// ranks to this one of which the message is not here end with an error.
+    /// ranks to this one of which the message is not here end with an error; the others are [counted](Self::unreceived).
     pub fn close(&mut self) {
         if mem::replace(&mut self.is_closed, true) {
             return;
         }
-        self.step(|matching, mut ended| matching.close(&mut ended));
-        for rank in (0..self.mail.ranks()).map(Rank) {
-            self.mail.send(rank, Packet::Closed);
+        let dropped = self.step(|matching, mut ended| matching.close(&mut ended));
+        for message in dropped {
+            self.drop_unreceived(message);
         }
+        for rank in (0..self.mail.ranks()).map(Rank) {
+            let messages = self.peers[rank.index()].short.arrived();
+            self.mail.send(rank, Packet::Closed { messages });
+        }
+    }
+
+    /// Whether each message that was sent without an offer has arrived, or counts as
+    /// [unreceived](Self::unreceived). To be asked once this rank has closed: no other acknowledges before.
+    pub fn is_settled(&self) -> bool {
+        let is_settled = |peer: &Peer| peer.lost.is_some() || peer.short.is_settled();
+        self.peers.iter().all(is_settled)
+    }
+
+    /// Returns the messages without an offer of which this rank alone knows that no receive has taken them: those that were
+    /// dropped here, and those sent from here that arrived after their receiver had closed. Their sends have ended without
+    /// an error.
+    pub fn unreceived(&self) -> impl Iterator<Item = Unreceived> {
+        let here = self.mail.here();
+        let peers = (0..).map(Rank).zip(&self.peers);
+        peers.flat_map(move |(peer, state)| state.short.unreceived(here, peer))
     }
 
     /// Returns the end of an operation on a communicator that was freed.

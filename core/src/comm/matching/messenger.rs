@@ -10,6 +10,7 @@
 use super::offers::{Offer, Offers};
 use super::outcome::{done, received, unreceived};
 use super::packet::{Mail, News, Packet};
+use super::unreceived::Short;
 use super::{End, Incoming, Matching};
 use crate::comm::carrier::{Bounds, Carrier};
 use crate::comm::error::Error;
@@ -61,14 +62,13 @@ struct Claimed {
 
 /// What is known of another rank.
 #[derive(Clone, Default)]
-struct Peer {
+pub(super) struct Peer {
     /// Bytes sent to it for which it has not returned the room.
     sent: usize,
     /// Bytes of it that receives have taken and for which it was not returned the room.
     taken: usize,
-    lost: Option<&'static str>,
-    /// Whether it receives no further message.
-    is_closed: bool,
+    pub(super) short: Short,
+    pub(super) lost: Option<&'static str>,
 }
 
 /// The [`Carrier`] that matches messages itself, over a channel of the program.
@@ -76,7 +76,7 @@ pub struct Messenger<M> {
     pub(super) mail: M,
     limits: Limits,
     matching: Matching<Ticket, Place>,
-    peers: Vec<Peer>,
+    pub(super) peers: Vec<Peer>,
     offers: Offers,
     /// Receives whose message was claimed, by its sender and number.
     claimed: BTreeMap<(Rank, u64), Claimed>,
@@ -189,6 +189,15 @@ impl<M: Mail> Messenger<M> {
         }
     }
 
+    /// Drops a message that no receive has taken, of which its sender may not know.
+    pub(super) fn drop_unreceived(&mut self, message: Incoming<Place>) {
+        let Envelope { source, tag, .. } = message.envelope;
+        if matches!(message.body, Place::Here(_)) {
+            self.peers[source.index()].short.count_dropped(tag);
+        }
+        self.discard(message);
+    }
+
     /// Drops a message that no receive takes.
     fn discard(&mut self, message: Incoming<Place>) {
         if self.is_closed {
@@ -220,6 +229,10 @@ impl<M: Mail> Messenger<M> {
         match packet {
             Packet::Message { comm, tag, body } => {
                 let bytes = body.len();
+                if !self.is_closed {
+                    self.peers[from.index()].short.count_arrived();
+                    self.acknowledge(from);
+                }
                 self.arrive(from, (comm, tag, bytes), Place::Here(body));
                 true
             }
@@ -257,13 +270,17 @@ impl<M: Mail> Messenger<M> {
                 self.lose(from, "receiving from it, which has left");
                 true
             }
-            Packet::Closed => {
-                self.peers[from.index()].is_closed = true;
+            Packet::Closed { messages } => {
+                let is_expected = self.peers[from.index()].short.close(messages);
                 let ended = &mut self.ended;
                 let refused = |ticket| ended.push_back((ticket, Err(unreceived(from))));
                 self.offers.refuse(from, refused);
-                true
+                if !self.is_closed {
+                    self.acknowledge(from);
+                }
+                is_expected
             }
+            Packet::Arrived { messages } => self.peers[from.index()].short.acknowledged(messages),
             Packet::Room { bytes } => {
                 let sent = &mut self.peers[from.index()].sent;
                 let left = usize::try_from(bytes)
@@ -283,8 +300,20 @@ impl<M: Mail> Messenger<M> {
         };
         let message = Incoming { envelope, body };
         let refused = self.step(|matching, mut ended| matching.arrive(message, &mut ended));
-        if let Some(message) = refused {
-            self.discard(message);
+        match refused {
+            // Its sender learns from `Packet::Closed` that it is not received.
+            Some(message) if self.is_closed => self.discard(message),
+            Some(message) => self.drop_unreceived(message),
+            None => {}
+        }
+    }
+
+    /// Lets a rank that has closed know which of its messages have arrived.
+    fn acknowledge(&mut self, rank: Rank) {
+        let short = &self.peers[rank.index()].short;
+        let messages = short.arrived();
+        if short.is_closed() && messages > 0 {
+            self.mail.send(rank, Packet::Arrived { messages });
         }
     }
 
@@ -397,13 +426,14 @@ impl<M: Mail> Carrier for Messenger<M> {
         if peer.lost.is_some() {
             return Some(Err(self.lost(to)));
         }
-        if peer.is_closed {
+        if peer.short.is_closed() {
             return Some(Err(unreceived(to)));
         }
         let sent = peer.sent.saturating_add(cost(bytes));
         let is_copied = !body.is_vector() || bytes <= COPIED;
         if is_copied && sent <= self.limits.eager {
             peer.sent = sent;
+            peer.short.count_sent(tag);
             let (body, back) = match body.is_vector() {
                 true => (body.clone(), body),
                 false => (body, Body::default()),
@@ -463,7 +493,7 @@ impl<M: Mail> Carrier for Messenger<M> {
     fn free(&mut self, comm: CommId) {
         let dropped = self.step(|matching, mut ended| matching.free(comm, &mut ended));
         for message in dropped {
-            self.discard(message);
+            self.drop_unreceived(message);
         }
     }
 

@@ -15,14 +15,17 @@ mod messenger;
 mod offers;
 mod outcome;
 mod packet;
+mod unreceived;
 
 pub use messenger::{Limits, Messenger};
 pub use packet::{Mail, News, Packet};
+pub use unreceived::Unreceived;
 
 use super::message::{CommId, Envelope, Pattern};
 use crate::id::Rank;
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
+use core::mem;
 
 /// A message: what is known of it, and its body or where that is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -216,20 +219,20 @@ impl<K: Copy + Eq, B> Matching<K, B> {
     pub fn free(&mut self, comm: CommId, ended: &mut impl FnMut(K, End<B>)) -> Vec<Incoming<B>> {
         self.freed.insert(comm);
         self.end_where(|pattern| pattern.comm == comm, || End::Freed(comm), ended);
-        let (dropped, kept) = core::mem::take(&mut self.unexpected)
+        let (dropped, kept) = mem::take(&mut self.unexpected)
             .into_iter()
             .partition(|m| m.envelope.comm == comm);
         self.unexpected = kept;
         dropped.into()
     }
 
-    /// Ends all receives and probes, now and in future, as if every communicator were freed. Drops all messages.
-    pub fn close(&mut self, ended: &mut impl FnMut(K, End<B>)) {
+    /// Ends all receives and probes, now and in future, as if every communicator were freed. Returns all messages.
+    pub fn close(&mut self, ended: &mut impl FnMut(K, End<B>)) -> Vec<Incoming<B>> {
         self.is_closed = true;
         for Posted { key, pattern, .. } in self.posted.drain(..) {
             ended(key, End::Freed(pattern.comm));
         }
-        self.unexpected.clear();
+        mem::take(&mut self.unexpected).into()
     }
 
     /// Whether a communicator was freed.

@@ -52,7 +52,15 @@ pub enum Packet {
         bytes: u64,
     },
     /// The sender receives no further message, except for bodies that it has claimed. It may still send.
-    Closed,
+    Closed {
+        /// The messages without an offer that it was sent and that had arrived.
+        messages: u64,
+    },
+    /// The sender still receives; to a rank that does not.
+    Arrived {
+        /// The messages without an offer that it was sent and that have arrived.
+        messages: u64,
+    },
 }
 
 /// What a messenger finds in its mail.

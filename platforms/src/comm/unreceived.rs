@@ -1,12 +1,14 @@
-//! Messages that have not reached their receiver, of which the program has dropped the requests.
+//! Messages that were not received, of which no request informs the program: it has ended without an error, or was
+//! dropped.
 
 use super::{Error, Tag};
 use crate::messages;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use tautline_core::Rank;
+use tautline_core::comm::Unreceived;
 
-/// Those of a communicator.
+/// Those of a communicator whose requests were dropped.
 #[derive(Default)]
 pub(super) struct Unsent(Mutex<BTreeMap<Rank, Lost>>);
 
@@ -50,4 +52,25 @@ impl Lost {
         };
         format!("tautline: {here}: {sent} did not arrive: {error}")
     }
+}
+
+/// Reports, at rank `here`, messages whose requests have ended without an error.
+pub(super) fn report(here: Rank, unreceived: Unreceived) {
+    let Unreceived {
+        from,
+        to,
+        messages,
+        last,
+    } = unreceived;
+    let (way, other, whose) = match from == here {
+        true => ("to", to, "its"),
+        false => ("of", from, "this"),
+    };
+    let sent = match messages {
+        1 => format!("a message {way} {other} with {last} was"),
+        _ => format!("{messages} messages {way} {other}, the last with {last}, were"),
+    };
+    messages::send(&format!(
+        "tautline: {here}: {sent} not received: {whose} program has ended"
+    ));
 }

@@ -1,0 +1,93 @@
+//! Ranks whose programs end while messages between them are on their way.
+
+use super::{LIMIT, flawless, report};
+use std::time::Instant;
+use tautline_verify::explore::{
+    Delivery::Channels, Faults, Flaw, Leaving, LeavingSlip, Network, Program, explore,
+};
+
+const LOSS: Faults = Faults {
+    lose: 0,
+    double: 0,
+    overtake: 0,
+    crash: 1,
+    spared: 0,
+};
+
+/// Room for all messages, and for one.
+const ROOMS: [usize; 2] = [1000, 68];
+
+const fn program(sends: u32, receives: u32) -> Program {
+    Program {
+        sends,
+        receives,
+        is_last: false,
+    }
+}
+
+const IDLE: Program = program(0, 0);
+const RECEIVE: Program = program(0, 1);
+const SEND: Program = program(1, 0);
+const SEND_TWO: Program = program(2, 0);
+const SEND_THREE: Program = program(3, 1);
+const BOTH: Program = program(1, 1);
+
+/// It ends after the others have left, whose sends may wait for its receives.
+const LAST: Program = Program {
+    is_last: true,
+    ..program(0, 2)
+};
+
+fn network(
+    programs: &'static [Program],
+    room: usize,
+    faults: Faults,
+    slip: Option<LeavingSlip>,
+) -> Network<Leaving> {
+    let leaving = Leaving {
+        programs,
+        room,
+        slip,
+    };
+    Network::new(leaving, Channels).with_faults(faults)
+}
+
+fn check(name: &str, programs: &'static [Program], faults: Faults, floor: usize) {
+    let began = Instant::now();
+    let mut states = 0;
+    for room in ROOMS {
+        states += flawless(name, &mut network(programs, room, faults, None));
+    }
+    report(name, states, floor, began);
+}
+
+/// All ranks leave, and each message that its sender takes for sent was received or is counted at one of the two ranks. What two ranks
+/// account for depends on no third.
+#[test]
+fn what_is_sent_is_received_or_counted() {
+    let whole = Faults::default();
+    check("leave-p1", &[SEND_THREE], whole, 3_700);
+    check("leave-p2-n2", &[SEND_TWO, RECEIVE], whole, 231_000);
+    check("leave-p2-both", &[BOTH, SEND], whole, 358_000);
+    check("leave-p2-last", &[SEND_TWO, LAST], whole, 41_000);
+    check("leave-p2-lost", &[SEND, RECEIVE], LOSS, 167_000);
+    check("leave-p2-last-lost", &[SEND_TWO, LAST], LOSS, 227_000);
+}
+
+#[test]
+fn a_slip_in_leaving_is_detected() {
+    const PAIR: &[Program] = &[SEND_TWO, IDLE];
+    const LATE: &[Program] = &[SEND_TWO, LAST];
+    for (slip, programs, flaw) in [
+        (LeavingSlip::Hurry, PAIR, Flaw::Count),
+        (LeavingSlip::Silent, LATE, Flaw::Stuck),
+        (LeavingSlip::Deny, PAIR, Flaw::Count),
+        (LeavingSlip::Forget, PAIR, Flaw::Count),
+    ] {
+        let mut network = network(programs, 1000, Faults::default(), Some(slip));
+        let explored = explore(&mut network, LIMIT);
+        let (found, story) = explored.found.expect("the slip must show");
+        println!("{slip:?}: {found:?}\n{story}");
+        assert_eq!(found, flaw, "{slip:?}");
+    }
+}
