@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc;
+use std::time::{Duration, Instant};
 use std::{mem, thread};
 use tautline_core::defer::{
     Actions, Baseline, Call, Conditions, Deferred, Epochs, Geometry, Message, Notice, Pick,
@@ -22,6 +23,8 @@ use tautline_verify::link::Delayed;
 
 const RANKS: [u32; 5] = [1, 2, 3, 5, 8];
 const SIZES: [u64; 3] = [0, 3, 200];
+/// For one loop, which takes a fraction of a second.
+const LONG: Duration = Duration::from_secs(60);
 
 /// Numbers that look random.
 struct Random(u64);
@@ -219,7 +222,9 @@ impl<L: Link, M: Machine> Part<'_, L, M> {
             });
         self.machine.begin(&mut self.required);
         let (mut is_told, mut awaited) = (false, self.exchange.ranks());
+        let since = Instant::now();
         while awaited > 0 {
+            assert!(since.elapsed() < LONG, "{} waits for the end", self.here);
             self.execute();
             let moved = self.turn();
             if self.has_ended() && self.required.held.is_empty() && !is_told {
@@ -233,6 +238,7 @@ impl<L: Link, M: Machine> Part<'_, L, M> {
             }
         }
         while !self.exchange.leave().expect("all ranks are there") {
+            assert!(since.elapsed() < LONG, "{} has not left", self.here);
             thread::yield_now();
         }
     }

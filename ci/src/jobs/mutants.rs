@@ -201,9 +201,10 @@ fn model(copy: &Tree, m: &Mutant, words: &[&str]) -> Command {
 
 /// Runs a test of a crate, which a mutant may make endless: after a while it counts as failed.
 fn ordinary_test(copy: &Tree, package: &str, file: &str) -> Command {
-    // The library's feature `mpi` needs an installed library.
+    // The feature `mpi` needs an installed library.
     let features: &[&str] = match package {
         "tautline" => &["--features", "full"],
+        "tautline-cli" => &[],
         _ => &["--all-features"],
     };
     let words = ["test", "-p", package, "--test", file];
