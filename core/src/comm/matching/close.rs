@@ -4,11 +4,13 @@
 //! A rank whose program has ended notifies the others, which end the sends that it has not claimed: none of two ranks that leave
 //! waits for the other one's receives. Messages without an offer are accounted for in [`unreceived`](super::unreceived).
 
-use super::messenger::{Messenger, Peer};
+use super::Incoming;
+use super::messenger::{Messenger, Peer, Place};
+use super::outcome::unreceived;
 use super::packet::{Mail, Packet};
 use super::unreceived::Unreceived;
 use crate::comm::error::Error;
-use crate::comm::message::CommId;
+use crate::comm::message::{CommId, Envelope};
 use crate::id::Rank;
 use core::mem;
 
@@ -28,6 +30,42 @@ impl<M: Mail> Messenger<M> {
             let messages = self.peers[rank.index()].short.arrived();
             self.mail.send(rank, Packet::Closed { messages });
         }
+    }
+
+    /// Takes the news that a rank receives no more, at which `messages` had arrived. Returns false if fewer were sent.
+    pub(super) fn closed(&mut self, from: Rank, messages: u64) -> bool {
+        let is_expected = self.peers[from.index()].short.close(messages);
+        let ended = &mut self.ended;
+        let refused = |ticket| ended.push_back((ticket, Err(unreceived(from))));
+        self.offers.refuse(from, refused);
+        self.acknowledge(from);
+        is_expected
+    }
+
+    /// A message has come without an offer.
+    pub(super) fn count_arrived(&mut self, from: Rank) {
+        if !self.is_closed {
+            self.peers[from.index()].short.count_arrived();
+            self.acknowledge(from);
+        }
+    }
+
+    /// Lets a rank that has closed know which of its messages have arrived, while this one receives.
+    fn acknowledge(&mut self, rank: Rank) {
+        let short = &self.peers[rank.index()].short;
+        let messages = short.arrived();
+        if !self.is_closed && short.is_closed() && messages > 0 {
+            self.mail.send(rank, Packet::Arrived { messages });
+        }
+    }
+
+    /// Drops a message that no receive has taken, of which its sender may not know.
+    pub(super) fn drop_unreceived(&mut self, message: Incoming<Place>) {
+        let Envelope { source, tag, .. } = message.envelope;
+        if matches!(message.body, Place::Here(_)) {
+            self.peers[source.index()].short.count_dropped(tag);
+        }
+        self.discard(message);
     }
 
     /// Whether each message that was sent without an offer has arrived, or counts as

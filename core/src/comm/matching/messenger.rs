@@ -77,7 +77,7 @@ pub struct Messenger<M> {
     limits: Limits,
     matching: Matching<Ticket, Place>,
     pub(super) peers: Vec<Peer>,
-    offers: Offers,
+    pub(super) offers: Offers,
     /// Receives whose message was claimed, by its sender and number.
     claimed: BTreeMap<(Rank, u64), Claimed>,
     /// Memory of the receives that wait for their message, which have brought some.
@@ -85,7 +85,7 @@ pub struct Messenger<M> {
     /// Of the last step; its memory is used again.
     ends: Vec<(Ticket, End<Place>)>,
     /// Operations that have ended, to be reported.
-    ended: VecDeque<(Ticket, Outcome)>,
+    pub(super) ended: VecDeque<(Ticket, Outcome)>,
     /// Whether this rank receives no further message.
     pub(super) is_closed: bool,
 }
@@ -189,17 +189,8 @@ impl<M: Mail> Messenger<M> {
         }
     }
 
-    /// Drops a message that no receive has taken, of which its sender may not know.
-    pub(super) fn drop_unreceived(&mut self, message: Incoming<Place>) {
-        let Envelope { source, tag, .. } = message.envelope;
-        if matches!(message.body, Place::Here(_)) {
-            self.peers[source.index()].short.count_dropped(tag);
-        }
-        self.discard(message);
-    }
-
     /// Drops a message that no receive takes.
-    fn discard(&mut self, message: Incoming<Place>) {
+    pub(super) fn discard(&mut self, message: Incoming<Place>) {
         if self.is_closed {
             // Its sender was notified.
             return;
@@ -229,10 +220,7 @@ impl<M: Mail> Messenger<M> {
         match packet {
             Packet::Message { comm, tag, body } => {
                 let bytes = body.len();
-                if !self.is_closed {
-                    self.peers[from.index()].short.count_arrived();
-                    self.acknowledge(from);
-                }
+                self.count_arrived(from);
                 self.arrive(from, (comm, tag, bytes), Place::Here(body));
                 true
             }
@@ -270,16 +258,7 @@ impl<M: Mail> Messenger<M> {
                 self.lose(from, "receiving from it, which has left");
                 true
             }
-            Packet::Closed { messages } => {
-                let is_expected = self.peers[from.index()].short.close(messages);
-                let ended = &mut self.ended;
-                let refused = |ticket| ended.push_back((ticket, Err(unreceived(from))));
-                self.offers.refuse(from, refused);
-                if !self.is_closed {
-                    self.acknowledge(from);
-                }
-                is_expected
-            }
+            Packet::Closed { messages } => self.closed(from, messages),
             Packet::Arrived { messages } => self.peers[from.index()].short.acknowledged(messages),
             Packet::Room { bytes } => {
                 let sent = &mut self.peers[from.index()].sent;
@@ -305,15 +284,6 @@ impl<M: Mail> Messenger<M> {
             Some(message) if self.is_closed => self.discard(message),
             Some(message) => self.drop_unreceived(message),
             None => {}
-        }
-    }
-
-    /// Lets a rank that has closed know which of its messages have arrived.
-    fn acknowledge(&mut self, rank: Rank) {
-        let short = &self.peers[rank.index()].short;
-        let messages = short.arrived();
-        if short.is_closed() && messages > 0 {
-            self.mail.send(rank, Packet::Arrived { messages });
         }
     }
 
