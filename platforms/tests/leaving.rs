@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use tautline::comm::{Comm, Error, Tag};
@@ -28,6 +28,14 @@ fn in_time<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
     let (put, got) = channel();
     thread::spawn(move || put.send(act()));
     got.recv_timeout(LONG / 3).expect("it ends")
+}
+
+/// Returns what the library states in this process from now on.
+fn hooked() -> &'static Mutex<Vec<String>> {
+    static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let put = |line: &str| LINES.lock().expect("not poisoned").push(line.into());
+    tautline::messages::set_hook(put);
+    &LINES
 }
 
 /// More than is sent before there are receives, by a rank whose program has ended; its requests
@@ -56,9 +64,7 @@ fn what_was_sent_arrives_after_the_end_of_the_program() {
 /// of them, for a message that its sender takes for sent.
 #[test]
 fn what_nobody_receives_is_reported() {
-    let lines = Arc::<Mutex<Vec<String>>>::default();
-    let put = Arc::clone(&lines);
-    tautline::messages::set_hook(move |line| put.lock().expect("not poisoned").push(line.into()));
+    let lines = hooked();
     let have_sent = Barrier::new(2);
     two(|_, comm, other| {
         let tag = Tag(900 + comm.rank().0);
@@ -89,6 +95,30 @@ fn what_nobody_receives_is_reported() {
         let numbers = [count(&own), short.iter().map(|line| count(line)).sum()];
         assert_eq!(numbers, [2, 2], "{lines:?}");
     }
+}
+
+/// A rank without others.
+#[test]
+fn what_it_has_sent_to_itself_is_reported() {
+    let since = Instant::now();
+    let lines = hooked();
+    let world = World::alone();
+    let comm = world.comm();
+    for bytes in [1, 10, 1 << 20] {
+        drop(comm.isend(None, &vec![0u8; bytes], world.rank(), Tag(905)));
+    }
+    drop((comm, world));
+    let lines = lines.lock().expect("not poisoned");
+    let own: Vec<_> = lines
+        .iter()
+        .filter(|line| line.contains("tag 905"))
+        .collect();
+    let expected = [
+        "tautline: rank 0: 2 messages to rank 0, the last with tag 905, were not received: its program has ended",
+        "tautline: rank 0: a message to rank 0 with tag 905 did not arrive: rank 0 was lost, noticed while sending to it, whose program has ended",
+    ];
+    assert_eq!(own, expected);
+    assert!(since.elapsed() < LONG / 3);
 }
 
 /// A communicator outlives its world, whose thread alone has communicated or has not.

@@ -594,7 +594,7 @@ impl Drop for World {
                 }
             }
             None if is_inside() => (),
-            None => self.shared.end(),
+            None => progress::end(&self.shared, &self.lent),
         }
     }
 }

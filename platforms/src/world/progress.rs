@@ -117,6 +117,11 @@ pub(super) fn carry(shared: &Shared, lent: &Lent) {
         // If the next look panics, too, it is not repeated at once.
         thread::park_timeout(Duration::from_nanos(LOOK_NS));
     }
+    end(shared, lent);
+}
+
+/// Leaves, and ends what has not ended.
+pub(super) fn end(shared: &Shared, lent: &Lent) {
     lent.end();
     inside(|| leave(shared));
     // ORDERING: Relaxed: the locks of `end` order it: a thread whose channel or endpoint `end` does
