@@ -207,7 +207,7 @@ mod tests {
             assert_eq!(head.packet(body), Some(packet));
         }
         let unknown = Head {
-            kind: 8,
+            kind: 9,
             ..Head::default()
         };
         assert_eq!(unknown.packet(Body::default()), None);
