@@ -10,7 +10,7 @@ use scratch::Scratch;
 use serde_json::Value;
 use started::tautline;
 use std::fs;
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 use tautline::comm;
 use tautline::prelude::*;
 use tautline::watch::Stalled;
@@ -317,4 +317,22 @@ fn an_interrupt_ends_all_ranks() {
         let errors = text(&output.stderr);
         assert_eq!((output.status.code(), errors), (Some(130), ""));
     }
+}
+
+/// A rank that ends first is not reported as lost by those that are about to end as well.
+#[test]
+fn an_interrupt_may_end_one_rank_first() {
+    /// Rank 0 resumes when rank 1 has ended, and has about a millisecond to notice it.
+    const SCRIPT: &str = "\
+        kill -STOP $0; kill -INT $1; while kill -0 $1; do :; done; kill -CONT $0; \
+        i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); done; kill -INT $0";
+    let launched = Launched::start("stencil --steps 1000000000 --workers 1 --ranks 2");
+    let ranks = launched.computes(2);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", SCRIPT, &ranks[0], &ranks[1]]);
+    let status = shell.stderr(Stdio::null()).status();
+    assert!(status.expect("it starts").success());
+    let output = launched.end();
+    let errors = text(&output.stderr);
+    assert_eq!((output.status.code(), errors), (Some(130), ""));
 }

@@ -14,8 +14,8 @@ pub(super) use stencil::Stencil;
 use super::balancer::{self, whole};
 use super::{Failure, Outcome, deliver, launch, number, show};
 use clap::Args;
-use std::process;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use std::{process, thread};
 use tautline::Runtime;
 use tautline::comm::{self, Comm};
 use tautline::glb::{Config, Glb};
@@ -27,6 +27,8 @@ use tautline_cli::program::{Answer, Findings, interrupts};
 
 const PLACES_MAX: u64 = <Glb>::THREADS_MAX as u64;
 const WORKERS_MAX: u64 = 64;
+/// The time within which an interrupt reaches all ranks. A launch waits longer for ranks beside one that failed: 1.5 s.
+const PASSED_ON: Duration = Duration::from_millis(300);
 
 /// What the ranks compute together.
 trait Problem {
@@ -231,10 +233,18 @@ fn compared<P: Problem>(
 }
 
 /// Returns the failure of a rank whose message has failed.
+///
+/// A rank that is lost has often been interrupted, as all are, and ended first. So the loss, or what follows from it,
+/// is not reported before an interrupt had [`PASSED_ON`] to come and end this process.
 fn failure(world: &World) -> impl Fn(comm::Error) -> Failure {
     let here = world.rank();
-    move |error| match error {
-        comm::Error::Wire(_) => Failure::Ranks(error.to_string()),
-        _ => Failure::Ranks(format!("{here}: {error}")),
+    move |error| {
+        if matches!(error, comm::Error::Lost(_) | comm::Error::Wire(_)) {
+            thread::sleep(PASSED_ON);
+        }
+        match error {
+            comm::Error::Wire(_) => Failure::Ranks(error.to_string()),
+            _ => Failure::Ranks(format!("{here}: {error}")),
+        }
     }
 }
