@@ -234,12 +234,13 @@ fn compared<P: Problem>(
 
 /// Returns the failure of a rank whose message has failed.
 ///
-/// A rank that is lost has often been interrupted, as all are, and ended first. So the loss, or what follows from it,
-/// is not reported before an interrupt had [`PASSED_ON`] to come and end this process.
+/// A rank that is lost has often been interrupted, as all are, and ended first. So the loss, or what follows from it, is not reported
+/// before an interrupt had [`PASSED_ON`] to come.
 fn failure(world: &World) -> impl Fn(comm::Error) -> Failure {
     let here = world.rank();
     move |error| {
         if matches!(error, comm::Error::Lost(_) | comm::Error::Wire(_)) {
+            // A sleep, since the event that it waits for ends the process.
             thread::sleep(PASSED_ON);
         }
         match error {
