@@ -14,6 +14,7 @@
 //! | [`synthetic`], [`recorded`] | trees of tasks with given costs: drawn at random, recorded from a program |
 //! | [`iterations`] | loops with given times, and the policies that divide them |
 //! | [`mod@bench`] | measures barriers |
+//! | [`text`] | no application: inputs, decoded and unpacked |
 //! | [`program`] | no application: command lines for other programs |
 #![forbid(unsafe_code)]
 
@@ -28,6 +29,7 @@ pub mod recorded;
 pub mod smith_waterman;
 pub mod stencil;
 pub mod synthetic;
+pub mod text;
 pub mod tsp;
 pub mod uts;
 

@@ -1,7 +1,7 @@
 //! Descriptions in files: reading them, and their errors.
 #![forbid(unsafe_code)]
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -43,16 +43,32 @@ impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { name, what, known } => {
+                let name = Printable(name);
                 write!(f, "{name}: no such {what}, and no such file; {known}")
             }
-            Self::Unreadable { file, source } => write!(f, "{file}: {source}"),
+            Self::Unreadable { file, source } => write!(f, "{}: {source}", Printable(file)),
             Self::Malformed {
                 file,
                 line,
                 column,
                 message,
-            } => write!(f, "{file}:{line}:{column}: {message}"),
+            } => {
+                let (file, message) = (Printable(file), Printable(message));
+                write!(f, "{file}:{line}:{column}: {message}")
+            }
         }
+    }
+}
+
+/// A text of others in one line of a terminal: control characters are escaped.
+struct Printable<'a>(&'a str);
+
+impl fmt::Display for Printable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|c| match c.is_control() {
+            true => write!(f, "{}", c.escape_default()),
+            false => f.write_char(c),
+        })
     }
 }
 
