@@ -14,12 +14,14 @@
 //! | [`synthetic`], [`recorded`] | trees of tasks with given costs: drawn at random, recorded from a program |
 //! | [`iterations`] | loops with given times, and the policies that divide them |
 //! | [`mod@bench`] | measures barriers |
+//! | [`graph`] | no application: graphs in files of other programs |
 //! | [`text`] | no application: inputs, decoded and unpacked |
 //! | [`program`] | no application: command lines for other programs |
 #![forbid(unsafe_code)]
 
 pub mod bc;
 pub mod bench;
+pub mod graph;
 pub mod iterations;
 pub mod nqueens;
 pub mod pentomino;

@@ -78,6 +78,11 @@ impl Input {
         &self.decoded.text
     }
 
+    /// Returns the error of a mistake at byte `at`.
+    pub fn error_at(&self, at: usize, message: impl Into<String>) -> FileError {
+        FileError::malformed(&self.name, &self.decoded.text, at, message)
+    }
+
     /// Returns the text of a format whose comments are the lines that `is_comment` accepts.
     ///
     /// # Errors
@@ -158,9 +163,14 @@ impl Text {
 
     /// Returns the error of a mistake in `part`, which is a part of this text.
     pub fn error(&self, part: &str, message: impl Into<String>) -> FileError {
+        self.error_at(self.place(part), message)
+    }
+
+    /// Returns at which byte `part`, a part of this text, begins. For any other, the length of the text.
+    pub fn place(&self, part: &str) -> usize {
         let at = part.as_ptr().addr().checked_sub(self.text.as_ptr().addr());
         let at = at.filter(|at| *at <= self.text.len());
-        self.error_at(at.unwrap_or(self.text.len()), message)
+        at.unwrap_or(self.text.len())
     }
 
     /// Returns the error of a mistake at byte `at`.

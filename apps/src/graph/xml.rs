@@ -1,0 +1,187 @@
+//! GraphML (Brandes et al. 2002) and GEXF: graphs in XML.
+
+use super::{Builder, Listed, Options, Ways};
+use crate::text::Text;
+use roxmltree::{Document, Node, ParsingOptions};
+use tautline::FileError;
+
+/// What an edge or a node is called in either format, and where its attributes are.
+struct Dialect {
+    name: &'static str,
+    /// The attribute of the graph that says whether edges have a direction.
+    default: &'static str,
+    /// The attribute of an edge that says it.
+    own: &'static str,
+}
+
+const GRAPHML: Dialect = Dialect {
+    name: "GraphML",
+    default: "edgedefault",
+    own: "directed",
+};
+const GEXF: Dialect = Dialect {
+    name: "GEXF",
+    default: "defaultedgetype",
+    own: "type",
+};
+/// Names of a length, in the order of preference.
+const LENGTHS: &[&str] = &["weight", "value", "length"];
+
+pub(super) fn read(text: &Text, options: &Options) -> Result<Listed, FileError> {
+    let lower = text
+        .as_str()
+        .trim_start()
+        .get(..15)
+        .map(str::to_ascii_lowercase);
+    if lower.is_some_and(|head| head.starts_with("<!doctype html") || head.starts_with("<html")) {
+        return Err(text.error_at(0, format!("an HTML page; {}", super::format::allowed())));
+    }
+    let settings = ParsingOptions {
+        allow_dtd: true,
+        ..ParsingOptions::default()
+    };
+    let document = Document::parse_with_options(text.as_str(), settings).map_err(|error| {
+        let place = error.pos();
+        let line = text
+            .lines()
+            .nth(place.row.saturating_sub(1) as usize)
+            .unwrap_or("");
+        let column = line
+            .char_indices()
+            .nth(place.col.saturating_sub(1) as usize);
+        let part = column.map_or("", |(at, _)| &line[at..]);
+        let shown = error.to_string();
+        let shown = shown.split(" at ").next().unwrap_or_default();
+        text.error(part, format!("XML: {shown}"))
+    })?;
+    let root = document.root_element();
+    match root.tag_name().name() {
+        "graphml" => File {
+            text,
+            dialect: &GRAPHML,
+        }
+        .graph(root, options),
+        "gexf" => File {
+            text,
+            dialect: &GEXF,
+        }
+        .graph(root, options),
+        other => {
+            let message = format!(
+                "XML with the root `{other}`: graphml or gexf; {}",
+                super::format::allowed()
+            );
+            Err(text.error_at(root.range().start, message))
+        }
+    }
+}
+
+/// A file of one of the formats.
+struct File<'a> {
+    text: &'a Text,
+    dialect: &'a Dialect,
+}
+
+impl<'a> File<'a> {
+    fn error(&self, node: Node, message: &str) -> FileError {
+        let message = format!("{}: {message}", self.dialect.name);
+        self.text.error_at(node.range().start, message)
+    }
+
+    fn graph(&self, root: Node, options: &Options) -> Result<Listed, FileError> {
+        let is = |node: &Node, name: &str| node.tag_name().name() == name;
+        let mut graphs = root.descendants().filter(|node| is(node, "graph"));
+        let Some(graph) = graphs.next() else {
+            return Err(self.error(root, "no graph"));
+        };
+        if let Some(other) = graphs.next() {
+            return Err(self.error(other, "a second graph, or one in another: one is read"));
+        }
+        let stated = |value: Option<&str>, node| match value {
+            None => Ok(Ways::Unsaid),
+            Some("directed" | "true") => Ok(Ways::One),
+            Some("undirected" | "false" | "mutual") => Ok(Ways::Both),
+            Some(other) => Err(self.error(node, &format!("`{other}`: directed or undirected"))),
+        };
+        let default = stated(graph.attribute(self.dialect.default), graph)?;
+        let labels = keys(root, "node", &["label", "name"]);
+        let lengths = keys(root, "edge", LENGTHS);
+        let mut builder = Builder::new(self.text, options);
+        let mut edges = Vec::new();
+        for node in graph.descendants() {
+            match node.tag_name().name() {
+                "node" => self.vertex(node, &labels, &mut builder)?,
+                "edge" => edges.push(node),
+                "hyperedge" => return Err(self.error(node, "a hyperedge: edges have two ends")),
+                _ => {}
+            }
+        }
+        for edge in edges {
+            let vertex = |name| {
+                let missing = || self.error(edge, &format!("an edge without {name}"));
+                let id = edge.attribute(name).ok_or_else(missing)?;
+                let unknown = || self.error(edge, &format!("no node {id}"));
+                builder.known(id).ok_or_else(unknown)
+            };
+            let ends = (vertex("source")?, vertex("target")?);
+            let ways = match stated(edge.attribute(self.dialect.own), edge)? {
+                Ways::Unsaid => default,
+                own => own,
+            };
+            let length = LENGTHS.iter().find_map(|name| edge.attribute(*name));
+            let length = length.or_else(|| data(edge, &lengths)).map(str::trim);
+            let place = &self.text.as_str()[edge.range().start..];
+            builder.edge(ends, length, ways, place)?;
+        }
+        builder.listed(self.dialect.name.to_owned())
+    }
+
+    fn vertex(
+        &self,
+        node: Node,
+        labels: &[&str],
+        builder: &mut Builder<'a>,
+    ) -> Result<(), FileError> {
+        let id = node
+            .attribute("id")
+            .ok_or_else(|| self.error(node, "a node without id"))?;
+        if builder.known(id).is_some() {
+            return Err(self.error(node, &format!("a second node {id}")));
+        }
+        let number = builder.vertex(id.to_owned());
+        if let Some(label) = node.attribute("label").or_else(|| data(node, labels)) {
+            builder.label(number, label.to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Returns the keys of GraphML for data of these names, in their order.
+fn keys<'d>(root: Node<'d, '_>, domain: &str, names: &[&str]) -> Vec<&'d str> {
+    let key = |name: &&str| {
+        root.children().find(|key| {
+            let is_for = key
+                .attribute("for")
+                .is_none_or(|of| of == domain || of == "all");
+            let is_named = key
+                .attribute("attr.name")
+                .is_some_and(|own| own.eq_ignore_ascii_case(name));
+            key.tag_name().name() == "key" && is_for && is_named
+        })
+    };
+    names
+        .iter()
+        .filter_map(key)
+        .filter_map(|key| key.attribute("id"))
+        .collect()
+}
+
+/// Returns the text of the first of these data that a node or an edge has.
+fn data<'d>(of: Node<'d, '_>, keys: &[&str]) -> Option<&'d str> {
+    keys.iter().find_map(|key| {
+        let mut data = of
+            .children()
+            .filter(|child| child.tag_name().name() == "data");
+        data.find(|data| data.attribute("key") == Some(key))?.text()
+    })
+}
