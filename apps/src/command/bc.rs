@@ -319,6 +319,7 @@ impl Problem for Between {
             ],
             json: object(keys),
             verdict: complete.then(|| self.verdict(&betweenness)).flatten(),
+            agrees: "equal to the sequential program",
         }
     }
 

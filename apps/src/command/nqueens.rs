@@ -133,6 +133,7 @@ pub(super) fn counted(title: &str, found: &Found<u64>, known: Option<u64>) -> Fi
         rows: vec![("solutions", solutions), ("nodes", grouped(nodes))],
         json: object([("solutions", sum.into()), ("nodes", nodes.into())]),
         verdict,
+        agrees: "",
     }
 }
 

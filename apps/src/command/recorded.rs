@@ -125,6 +125,7 @@ impl Problem for Trace {
             rows: vec![("tasks", grouped(found.tasks))],
             json: object(keys),
             verdict,
+            agrees: "all tasks of the file",
         }
     }
 }

@@ -158,6 +158,7 @@ impl Problem for Tree {
             ],
             json: object(keys),
             verdict,
+            agrees: "",
         }
     }
 }

@@ -39,9 +39,12 @@ pub struct Findings {
     pub rows: Vec<(&'static str, String)>,
     /// JSON keys beside the common ones: `solutions`, `optimum`.
     pub json: Map<String, Value>,
-    /// The comparison with what is known: `Some(Ok(()))` verified, `Some(Err(line))` wrong and how, `None`
+    /// The comparison with what is known: `Some(Ok(()))` equal, `Some(Err(line))` wrong and how, `None`
     /// nothing to compare.
     pub verdict: Option<Result<(), String>>,
+    /// What an equal result is called, if it was compared with one of the same reader or algorithm: `equal to the sequential
+    /// program`. Empty after a comparison with something independent of both, as a published number: such a result is `verified`.
+    pub agrees: &'static str,
 }
 
 /// Rates, a second.
@@ -116,7 +119,10 @@ impl Answer {
     /// Returns the JSON keys that every run has, and those of the program.
     pub fn json(&self, rates: Rates) -> Map<String, Value> {
         let mut object = self.findings.json.clone();
-        let verified = self.findings.verdict.as_ref().map(Result::is_ok);
+        let agrees = Some(self.findings.agrees).filter(|_| self.findings.verdict == Some(Ok(())));
+        let agrees = agrees.filter(|agrees| !agrees.is_empty());
+        let verdict = self.findings.verdict.as_ref().map(Result::is_ok);
+        let verified = verdict.filter(|_| agrees.is_none());
         if !self.pictures.is_empty() {
             object.insert("pictures".to_owned(), self.pictures.clone().into());
         }
@@ -124,6 +130,7 @@ impl Answer {
             ("application", self.application.into()),
             ("tasks", self.tasks.into()),
             ("verified", verified.into()),
+            ("agrees", agrees.into()),
             ("complete", self.complete.into()),
             ("stopped", self.stopped.map(Reason::name).into()),
             (&self.key("", "_per_s"), rates.work.into()),
@@ -171,7 +178,10 @@ impl Answer {
                 Some(reason) => format!("   partial: {}", reason.name()),
                 None => "   partial".to_owned(),
             },
-            (Some(Ok(())), _) => format!("   {}", colours.good("verified")),
+            (Some(Ok(())), _) if self.findings.agrees.is_empty() => {
+                format!("   {}", colours.good("verified"))
+            }
+            (Some(Ok(())), _) => format!("   {}", self.findings.agrees),
             (None, None) if !self.unverified.is_empty() => format!("   {}", self.unverified),
             (None, _) => String::new(),
         }
@@ -191,6 +201,7 @@ mod tests {
                 rows: vec![("steps", "7".to_owned()), ("deepest", "3".to_owned())],
                 json: Map::from_iter([("steps".to_owned(), 7.into())]),
                 verdict,
+                agrees: "",
             },
             pictures: Vec::new(),
             tasks: 7,
@@ -222,6 +233,24 @@ mod tests {
             let last = stopped.map(|reason| format!("{} after 14 single steps", reason.name()));
             assert_eq!(rows.get(2).map(|row| row.1.clone()), last);
         }
+    }
+
+    #[test]
+    fn only_an_independent_comparison_verifies() {
+        let mut answer = answer(Some(Ok(())), None);
+        answer.findings.agrees = "equal to the sequential program";
+        assert_eq!(answer.rows()[0].1, "7   equal to the sequential program");
+        let json = answer.json(answer.rates(1.0));
+        assert_eq!(
+            (&json["verified"], &json["agrees"]),
+            (&Value::Null, &"equal to the sequential program".into())
+        );
+        answer.findings.verdict = Some(Err("no".to_owned()));
+        let json = answer.json(answer.rates(1.0));
+        assert_eq!(
+            (&json["verified"], &json["agrees"]),
+            (&false.into(), &Value::Null)
+        );
     }
 
     #[test]
@@ -265,7 +294,7 @@ mod tests {
         let mut object = answer.json(answer.rates(2.0));
         object.extend(answer.sequential(None));
         let expected = serde_json::json!({
-            "application": "count", "steps": 7, "tasks": 7, "verified": null, "complete": false,
+            "application": "count", "steps": 7, "tasks": 7, "verified": null, "agrees": null, "complete": false,
             "stopped": "deadline", "tasks_per_s": 3.5, "single_steps_per_s": 7.0,
             "sequential_tasks_per_s": null, "sequential_single_steps_per_s": null,
         });

@@ -265,6 +265,7 @@ impl Problem for Alignment {
                 ("end_second", best.column.into()),
             ]),
             verdict: None,
+            agrees: "",
         }
     }
 }

@@ -156,6 +156,7 @@ impl OnRanks {
         let mut findings = problem.findings(&solution);
         if self.check {
             findings.verdict = Some(compared(problem, &solution, &findings));
+            findings.agrees = "equal to the sequential program";
         }
         let answer = Answer {
             application: P::NAME,

@@ -132,6 +132,7 @@ impl Problem for Divided {
                 ("checksum", checksum.into()),
             ]),
             verdict: None,
+            agrees: "",
         }
     }
 }

@@ -232,6 +232,7 @@ impl Problem for Search {
             verdict: known
                 .filter(|_| complete)
                 .map(|known| verdict::compare(counts, known)),
+            agrees: "",
         }
     }
 
