@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use tautline::glb::{Run, Steal};
 use tautline::prelude::*;
-use tautline_cli::bc::{Bc, Centrality, Form, Graph, Named, Rmat, brandes, read, sequential};
+use tautline_cli::bc::{Bc, Centrality, Edge, Form, Graph, Rmat, brandes, sequential};
+use tautline_cli::graph::{self, Listed, Options};
+use tautline_cli::text::Input;
 
 fn assert_close(found: &[f64], expected: &[f64]) {
     assert_eq!(found.len(), expected.len());
@@ -186,13 +188,14 @@ fn splits_and_merges_keep_every_source() {
 }
 
 /// Reads a graph of the folder `graphs`.
-fn published(file: &str, is_directed: bool, is_weighted: bool) -> Named {
-    let text = std::fs::read_to_string(format!("{}/graphs/{file}", env!("CARGO_MANIFEST_DIR")));
-    let form = Form {
+fn published(file: &str, is_directed: bool, is_weighted: bool) -> Listed {
+    let path = format!("{}/graphs/{file}", env!("CARGO_MANIFEST_DIR"));
+    let options = Options {
         is_directed,
         is_weighted,
+        ..Options::default()
     };
-    read(file, &text.unwrap(), form, 1).unwrap()
+    graph::read(Input::read(path.as_ref(), 1 << 20).unwrap(), &options).unwrap()
 }
 
 /// The values of NetworkX 3.6.1, which are in `tests/graphs`, on graphs that many know.
@@ -205,8 +208,9 @@ fn published_graphs_have_the_values_of_another_implementation() {
         ("miserables.csv", "miserables-weighted", false, true),
         ("miserables.csv", "miserables-directed-weighted", true, true),
     ] {
-        let Named { graph, names } = published(file, is_directed, is_weighted);
-        let graph = Arc::new(graph);
+        let listed = published(file, is_directed, is_weighted);
+        let graph = Arc::new(Graph::of_file(&listed, 1).unwrap());
+        let names = listed.names;
         let found = sequential(&graph).betweenness(&graph);
         assert_close(&found, &brandes(&graph));
         let folder = format!("{}/tests/graphs", env!("CARGO_MANIFEST_DIR"));
@@ -230,18 +234,22 @@ fn random_graphs_with_lengths_and_directions() {
     for seed in 1..=8u64 {
         let mut draw = draws(seed);
         let vertices = 2 + draw(60);
-        // Few lengths, so that many paths are of the same.
-        let lines = (0..draw(4 * vertices)).map(|_| {
-            let [from, to] = [(); 2].map(|()| draw(vertices));
-            format!("{from} {to} 0.{}\n", 1 + draw(4))
-        });
-        let text: String = lines.collect();
+        // Few lengths, so that many paths are of the same. Some need the wider numbers.
+        let unit = [1, 1 << 70][seed as usize % 2];
+        let edges: Vec<_> = (0..draw(4 * vertices))
+            .map(|_| Edge {
+                from: draw(vertices) as u32,
+                to: draw(vertices) as u32,
+                length: unit * u128::from(1 + draw(4)),
+            })
+            .collect();
         for (is_directed, is_weighted) in [(false, true), (true, false), (true, true)] {
             let form = Form {
                 is_directed,
                 is_weighted,
             };
-            let graph = Arc::new(read("random", &text, form, seed).unwrap().graph);
+            let graph = Graph::of_form(vertices as usize, &edges, form, seed).unwrap();
+            let graph = Arc::new(graph);
             let expected = sequential(&graph);
             assert_close(&expected.betweenness(&graph), &brandes(&graph));
             let glb = Glb::new().places(2).workers(2).pinned(false).grain(7);

@@ -1,6 +1,6 @@
 //! The sequential program with which sums are compared.
 
-use super::graph::Graph;
+use super::graph::{Graph, Length, Lengths};
 use std::collections::BTreeSet;
 
 /// Returns the betweenness of every vertex, each pair of ends counted once, in a directed graph in each order: Brandes 2001 as
@@ -16,9 +16,10 @@ pub fn brandes(graph: &Graph) -> Vec<f64> {
     };
     let mut dependency = vec![0.0; vertices];
     for source in 0..vertices as u32 {
-        match graph.is_weighted() {
-            false => search.by_edges(graph, source),
-            true => search.by_lengths(graph, source),
+        match graph.all_lengths() {
+            Lengths::None => search.by_edges(graph, source),
+            Lengths::Words(_) => search.by_lengths::<u64>(graph, source),
+            Lengths::Wide(_) => search.by_lengths::<u128>(graph, source),
         }
         for w in search.order.drain(..).rev().map(|w| w as usize) {
             for v in search.before[w].drain(..).map(|v| v as usize) {
@@ -65,13 +66,13 @@ impl Search {
         }
     }
 
-    fn by_lengths(&mut self, graph: &Graph, source: u32) {
-        let mut distance = vec![u64::MAX; graph.vertices()];
-        let mut next = BTreeSet::from([(0, source)]);
-        (distance[source as usize], self.paths[source as usize]) = (0, 1.0);
+    fn by_lengths<L: Length>(&mut self, graph: &Graph, source: u32) {
+        let mut distance = vec![L::MAX; graph.vertices()];
+        let mut next = BTreeSet::from([(L::default(), source)]);
+        (distance[source as usize], self.paths[source as usize]) = (L::default(), 1.0);
         while let Some((length, v)) = next.pop_first() {
             self.order.push(v);
-            for (&w, edge) in graph.neighbours(v).iter().zip(graph.lengths(v)) {
+            for (w, edge) in graph.ways::<L>(v) {
                 let (farther, best) = (length + edge, distance[w as usize]);
                 if farther < best {
                     next.remove(&(best, w));

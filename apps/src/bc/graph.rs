@@ -1,6 +1,8 @@
 //! Graphs without loops and parallel edges, as rows of neighbours.
 
+use crate::graph::Listed;
 use crate::random::SplitMix;
+use std::ops::Add;
 use thiserror::Error;
 
 /// A graph. Its vertices are numbers from 0.
@@ -10,11 +12,74 @@ pub struct Graph {
     starts: Vec<u32>,
     /// The neighbours of all vertices in turn, each row in ascending order.
     neighbours: Vec<u32>,
-    /// The length of the edge to each of them, if edges have lengths.
-    lengths: Option<Vec<u64>>,
+    /// The length of the edge to each of them.
+    lengths: Lengths,
     is_directed: bool,
     /// All vertices in the order in which they are taken as sources.
     sources: Vec<u32>,
+}
+
+/// Lengths of edges, in numbers as wide as the sum of a path.
+#[derive(Clone, Debug)]
+pub(super) enum Lengths {
+    /// Edges have no lengths.
+    None,
+    Words(Vec<u64>),
+    Wide(Vec<u128>),
+}
+
+/// A length of an edge or a path.
+pub(super) trait Length: Copy + Ord + Default + Add<Output = Self> + 'static {
+    /// Above all lengths.
+    const MAX: Self;
+
+    /// Returns the number, which fits.
+    fn of(length: u128) -> Self;
+
+    /// Returns the lengths if they are of this width, else none.
+    fn all(lengths: &Lengths) -> &[Self];
+
+    fn lengths(all: Vec<Self>) -> Lengths;
+}
+
+impl Length for u64 {
+    const MAX: Self = Self::MAX;
+
+    fn of(length: u128) -> Self {
+        length as Self
+    }
+
+    #[inline]
+    fn all(lengths: &Lengths) -> &[Self] {
+        match lengths {
+            Lengths::Words(lengths) => lengths,
+            _ => &[],
+        }
+    }
+
+    fn lengths(all: Vec<Self>) -> Lengths {
+        Lengths::Words(all)
+    }
+}
+
+impl Length for u128 {
+    const MAX: Self = Self::MAX;
+
+    fn of(length: u128) -> Self {
+        length
+    }
+
+    #[inline]
+    fn all(lengths: &Lengths) -> &[Self] {
+        match lengths {
+            Lengths::Wide(lengths) => lengths,
+            _ => &[],
+        }
+    }
+
+    fn lengths(all: Vec<Self>) -> Lengths {
+        Lengths::Wide(all)
+    }
 }
 
 /// An edge from one vertex to another.
@@ -24,8 +89,8 @@ pub struct Edge {
     pub from: u32,
     /// Where it ends.
     pub to: u32,
-    /// Its length, from 1 to [`Graph::LENGTH_MAX`].
-    pub length: u64,
+    /// Its length, from 1 to [`Graph::length_max`].
+    pub length: u128,
 }
 
 /// What the edges of a graph mean.
@@ -58,8 +123,13 @@ pub enum GraphError {
         vertices: usize,
     },
     /// An edge whose length is out of bounds.
-    #[error("length {0}: from 1 to {most}", most = Graph::LENGTH_MAX)]
-    Length(u64),
+    #[error("length {length}: from 1 to {most}, so that sums are exact")]
+    Length {
+        /// The length.
+        length: u128,
+        /// The longest in a graph of so many vertices.
+        most: u128,
+    },
     /// An unsupported number of levels.
     #[error("scale {0}: at most {most}", most = Graph::VERTICES_MAX.ilog2())]
     Scale(u32),
@@ -89,12 +159,14 @@ pub(super) const EDGE_FACTOR_MAX: u32 = 1 << 10;
 
 impl Graph {
     /// The maximum number of vertices.
-    pub const VERTICES_MAX: usize = 1 << 26;
+    pub const VERTICES_MAX: usize = crate::graph::VERTICES_MAX;
     /// The maximum number of edges, before loops and parallel ones are removed.
     pub const EDGES_MAX: usize = 1 << 30;
 
-    /// The maximum length of an edge: the sum over a path fits a word.
-    pub const LENGTH_MAX: u64 = 1 << 37;
+    /// Returns the maximum length of an edge of a graph with so many vertices: the sum over a path fits 128 bits.
+    pub fn length_max(vertices: usize) -> u128 {
+        u128::MAX / vertices.max(1) as u128
+    }
 
     /// Creates the undirected graph of these edges; loops are removed, and so are all but one of parallel edges, in
     /// either direction. `seed` determines the order of the sources.
@@ -102,17 +174,7 @@ impl Graph {
     /// # Errors
     /// Too many vertices or edges, or an edge to a vertex that does not exist.
     pub fn new(vertices: usize, edges: &[(u32, u32)], seed: u64) -> Result<Self, GraphError> {
-        check(vertices, edges.len(), edges.iter().copied())?;
-        let real = || edges.iter().filter(|(a, b)| a != b);
-        let both = || real().flat_map(|&(a, b)| [(a, b), (b, a)]);
-        let (starts, neighbours) = rows(vertices, both, |to| *to);
-        Ok(Self {
-            starts,
-            neighbours,
-            lengths: None,
-            is_directed: false,
-            sources: shuffled(vertices, seed),
-        })
+        Self::build(vertices, edges, None, false, seed)
     }
 
     /// As [`new`](Self::new), of edges with lengths or directions. Of parallel edges the shortest remains. Without
@@ -126,28 +188,68 @@ impl Graph {
         form: Form,
         seed: u64,
     ) -> Result<Self, GraphError> {
-        check(vertices, edges.len(), edges.iter().map(|e| (e.from, e.to)))?;
-        let mut lengths = edges.iter().map(|edge| edge.length);
-        let bad = lengths.find(|length| !(1..=Self::LENGTH_MAX).contains(length));
-        if let Some(length) = bad.filter(|_| form.is_weighted) {
-            return Err(GraphError::Length(length));
+        let ends: Vec<_> = edges.iter().map(|edge| (edge.from, edge.to)).collect();
+        let lengths = form
+            .is_weighted
+            .then(|| edges.iter().map(|edge| edge.length));
+        let lengths: Option<Vec<_>> = lengths.map(Iterator::collect);
+        Self::build(vertices, &ends, lengths.as_deref(), form.is_directed, seed)
+    }
+
+    /// Creates the graph of a file.
+    ///
+    /// ```
+    /// use tautline_cli::bc::Graph;
+    /// use tautline_cli::graph::{self, Options};
+    /// use tautline_cli::text::Input;
+    ///
+    /// let file = Input::new("path", b"a b\nb c\n")?;
+    /// let listed = graph::read(file, &Options::default())?;
+    /// let graph = Graph::of_file(&listed, 1)?;
+    /// assert_eq!((graph.vertices(), graph.edges()), (3, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`of_form`](Self::of_form).
+    pub fn of_file(listed: &Listed, seed: u64) -> Result<Self, GraphError> {
+        let (vertices, lengths) = (listed.names.len(), listed.lengths.as_deref());
+        Self::build(vertices, &listed.edges, lengths, listed.is_directed, seed)
+    }
+
+    fn build(
+        vertices: usize,
+        edges: &[(u32, u32)],
+        lengths: Option<&[u128]>,
+        is_directed: bool,
+        seed: u64,
+    ) -> Result<Self, GraphError> {
+        check(vertices, edges)?;
+        let most = Self::length_max(vertices);
+        let mut all = lengths.iter().copied().flatten().copied();
+        if let Some(length) = all.find(|length| !(1..=most).contains(length)) {
+            return Err(GraphError::Length { length, most });
         }
-        let real = || edges.iter().filter(|edge| edge.from != edge.to);
-        let ways = || {
-            real().flat_map(|edge| {
-                let length = if form.is_weighted { edge.length } else { 1 };
-                let back = (edge.to, (edge.from, length));
-                let there = (edge.from, (edge.to, length));
-                [Some(there), (!form.is_directed).then_some(back)]
-            })
+        let longest = lengths.iter().copied().flatten().max();
+        let fits = |longest: u128| longest <= u128::from(u64::MAX) / vertices.max(1) as u128;
+        let (starts, neighbours, lengths) = match (lengths, longest) {
+            (Some(lengths), Some(longest)) if !fits(*longest) => {
+                weighted::<u128>(vertices, edges, lengths, is_directed)
+            }
+            (Some(lengths), _) => weighted::<u64>(vertices, edges, lengths, is_directed),
+            (None, _) => {
+                let real = || edges.iter().filter(|(a, b)| a != b);
+                let both = |&(a, b)| [Some((a, b)), (!is_directed).then_some((b, a))];
+                let ways = || real().flat_map(both).flatten();
+                let (starts, neighbours) = rows(vertices, ways, |to| *to);
+                (starts, neighbours, Lengths::None)
+            }
         };
-        let (starts, rows) = rows(vertices, || ways().flatten(), |(to, _)| *to);
-        let (neighbours, lengths): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
         Ok(Self {
             starts,
             neighbours,
-            lengths: form.is_weighted.then_some(lengths),
-            is_directed: form.is_directed,
+            lengths,
+            is_directed,
             sources: shuffled(vertices, seed),
         })
     }
@@ -172,7 +274,7 @@ impl Graph {
 
     /// Whether edges have lengths.
     pub fn is_weighted(&self) -> bool {
-        self.lengths.is_some()
+        !matches!(self.lengths, Lengths::None)
     }
 
     /// Returns the neighbours of a vertex, in ascending order.
@@ -185,13 +287,20 @@ impl Graph {
         &self.neighbours[from..to]
     }
 
-    /// Returns the length of the edge to each of the [`neighbours`](Self::neighbours) of a vertex; none if edges have no lengths.
+    /// The lengths of all edges.
     #[inline]
-    pub(super) fn lengths(&self, vertex: u32) -> &[u64] {
+    pub(super) fn all_lengths(&self) -> &Lengths {
+        &self.lengths
+    }
+
+    /// Returns each of the [`neighbours`](Self::neighbours) of a vertex and the length of the edge to it; none if lengths are not of
+    /// this width.
+    #[inline]
+    pub(super) fn ways<L: Length>(&self, vertex: u32) -> impl Iterator<Item = (u32, L)> {
         let [from, to] = [0, 1].map(|next| self.starts[vertex as usize + next] as usize);
-        self.lengths
-            .as_ref()
-            .map_or(&[], |lengths| &lengths[from..to])
+        let lengths = L::all(&self.lengths).get(from..to).unwrap_or(&[]);
+        let neighbours = self.neighbours[from..to].iter().copied();
+        neighbours.zip(lengths.iter().copied())
     }
 
     #[inline]
@@ -237,21 +346,38 @@ fn shuffled(vertices: usize, seed: u64) -> Vec<u32> {
     sources
 }
 
-fn check(
-    vertices: usize,
-    count: usize,
-    mut edges: impl Iterator<Item = (u32, u32)>,
-) -> Result<(), GraphError> {
+fn check(vertices: usize, edges: &[(u32, u32)]) -> Result<(), GraphError> {
     if vertices > Graph::VERTICES_MAX {
         return Err(GraphError::Vertices(vertices));
     }
-    if count > Graph::EDGES_MAX {
-        return Err(GraphError::Edges(count));
+    if edges.len() > Graph::EDGES_MAX {
+        return Err(GraphError::Edges(edges.len()));
     }
-    match edges.find(|(a, b)| *a.max(b) as usize >= vertices) {
-        Some((from, to)) => Err(GraphError::Vertex { from, to, vertices }),
+    let is_outside = |&&(a, b): &&(u32, u32)| a.max(b) as usize >= vertices;
+    match edges.iter().find(is_outside) {
+        Some(&(from, to)) => Err(GraphError::Vertex { from, to, vertices }),
         None => Ok(()),
     }
+}
+
+/// Returns the rows of neighbours and lengths of this width, which fit.
+fn weighted<L: Length>(
+    vertices: usize,
+    edges: &[(u32, u32)],
+    lengths: &[u128],
+    is_directed: bool,
+) -> (Vec<u32>, Vec<u32>, Lengths) {
+    let ways = || {
+        let all = edges.iter().zip(lengths).filter(|((a, b), _)| a != b);
+        all.flat_map(|(&(a, b), length)| {
+            let length = L::of(*length);
+            let back = (!is_directed).then_some((b, (a, length)));
+            [Some((a, (b, length))), back].into_iter().flatten()
+        })
+    };
+    let (starts, rows) = rows(vertices, ways, |(to, _)| *to);
+    let (neighbours, lengths) = rows.into_iter().unzip();
+    (starts, neighbours, L::lengths(lengths))
 }
 
 /// Returns where the row of each vertex begins, one more for the end, and the rows: sorted, and of those to the same vertex the

@@ -31,7 +31,6 @@
 
 mod bag;
 mod brandes;
-mod file;
 mod graph;
 mod portable;
 mod rmat;
@@ -39,6 +38,5 @@ mod walk;
 
 pub use bag::{Bc, Centrality, sequential};
 pub use brandes::brandes;
-pub use file::{Named, read};
 pub use graph::{Edge, Form, Graph, GraphError};
 pub use rmat::Rmat;

@@ -1,6 +1,6 @@
 //! Forward and backward passes from one source, a vertex at a time.
 
-use super::graph::Graph;
+use super::graph::{Graph, Length, Lengths};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -18,11 +18,19 @@ struct Seen {
 
 /// What a walk needs where edges have lengths (Dijkstra 1959).
 #[derive(Clone, Debug, Default)]
-struct Far {
+struct Far<L: Ord> {
     /// The length of the shortest path found so far, of vertices that this walk has seen.
-    lengths: Vec<u64>,
+    lengths: Vec<L>,
     /// Vertices to be settled, by that length; some of them repeatedly.
-    heap: BinaryHeap<Reverse<(u64, u32)>>,
+    heap: BinaryHeap<Reverse<(L, u32)>>,
+}
+
+impl<L: Length> Far<L> {
+    fn start(&mut self, source: u32, vertices: usize) {
+        self.lengths.resize(vertices, L::default());
+        self.lengths[source as usize] = L::default();
+        self.heap.push(Reverse((L::default(), source)));
+    }
 }
 
 /// Walks from one source after another, and the sums over all of them.
@@ -41,8 +49,10 @@ pub(super) struct Walk {
     base: u32,
     /// Whether a source has been begun and is not complete.
     is_under_way: bool,
-    /// Empty where edges have no lengths.
-    far: Far,
+    /// Empty but for lengths of this width.
+    far: Far<u64>,
+    /// As `far`.
+    farther: Far<u128>,
     /// In units of 2^-64.
     sums: Vec<u128>,
     /// Neighbours examined in forward passes.
@@ -59,6 +69,7 @@ impl Walk {
             base: 0,
             is_under_way: false,
             far: Far::default(),
+            farther: Far::default(),
             sums: vec![0; vertices],
             edges: 0,
         }
@@ -88,12 +99,10 @@ impl Walk {
             distance: self.base,
         };
         (self.out, self.back, self.is_under_way) = (0, 0, true);
-        if graph.is_weighted() {
-            self.far.lengths.resize(self.seen.len(), 0);
-            self.far.lengths[source as usize] = 0;
-            self.far.heap.push(Reverse((0, source)));
-        } else {
-            self.order.push(source);
+        match graph.all_lengths() {
+            Lengths::None => self.order.push(source),
+            Lengths::Words(_) => self.far.start(source, self.seen.len()),
+            Lengths::Wide(_) => self.farther.start(source, self.seen.len()),
         }
     }
 
@@ -102,9 +111,20 @@ impl Walk {
     pub(super) fn step(&mut self, n: usize, graph: &Graph) -> usize {
         let mut done = 0;
         if self.back == 0 {
-            done = match graph.is_weighted() {
-                false => self.settle_by_edges(n, graph),
-                true => self.settle_by_lengths(n, graph),
+            done = match graph.all_lengths() {
+                Lengths::None => self.settle_by_edges(n, graph),
+                Lengths::Words(_) => {
+                    let mut far = std::mem::take(&mut self.far);
+                    let done = self.settle_by_lengths(n, graph, &mut far);
+                    self.far = far;
+                    done
+                }
+                Lengths::Wide(_) => {
+                    let mut far = std::mem::take(&mut self.farther);
+                    let done = self.settle_by_lengths(n, graph, &mut far);
+                    self.farther = far;
+                    done
+                }
             };
             if done < n {
                 self.back = self.out;
@@ -112,9 +132,16 @@ impl Walk {
         }
         while done < n && self.back > 0 {
             self.back -= 1;
-            match graph.is_weighted() {
-                false => self.sum_by_edges(graph),
-                true => self.sum_by_lengths(graph),
+            match graph.all_lengths() {
+                Lengths::None => self.sum_by_edges(graph),
+                Lengths::Words(_) => {
+                    let dependency = self.dependency_by_lengths(graph, &self.far);
+                    self.add_dependency(self.order[self.back], dependency);
+                }
+                Lengths::Wide(_) => {
+                    let dependency = self.dependency_by_lengths(graph, &self.farther);
+                    self.add_dependency(self.order[self.back], dependency);
+                }
             }
             done += 1;
             if self.back == 0 {
@@ -137,10 +164,10 @@ impl Walk {
         done
     }
 
-    fn settle_by_lengths(&mut self, n: usize, graph: &Graph) -> usize {
+    fn settle_by_lengths<L: Length>(&mut self, n: usize, graph: &Graph, far: &mut Far<L>) -> usize {
         let mut done = 0;
         while done < n {
-            let Some(Reverse((length, from))) = self.far.heap.pop() else {
+            let Some(Reverse((length, from))) = far.heap.pop() else {
                 break;
             };
             let settled = &mut self.seen[from as usize];
@@ -153,23 +180,22 @@ impl Walk {
             self.order.push(from);
             self.out += 1;
             done += 1;
-            let row = graph.neighbours(from);
-            for (&to, edge) in row.iter().zip(graph.lengths(from)) {
+            for (to, edge) in graph.ways::<L>(from) {
                 let farther = length + edge;
                 let there = &mut self.seen[to as usize];
-                let best = &mut self.far.lengths[to as usize];
+                let best = &mut far.lengths[to as usize];
                 if there.distance < self.base || there.distance == self.base && farther < *best {
                     *there = Seen {
                         value,
                         distance: self.base,
                     };
                     *best = farther;
-                    self.far.heap.push(Reverse((farther, to)));
+                    far.heap.push(Reverse((farther, to)));
                 } else if farther == *best && there.distance == self.base {
                     there.value += value;
                 }
             }
-            self.edges += row.len() as u64;
+            self.edges += graph.neighbours(from).len() as u64;
         }
         done
     }
@@ -210,14 +236,15 @@ impl Walk {
         self.add_dependency(from, value * carried);
     }
 
-    fn sum_by_lengths(&mut self, graph: &Graph) {
+    /// Returns the dependency of the vertex whose turn it is.
+    fn dependency_by_lengths<L: Length>(&self, graph: &Graph, far: &Far<L>) -> f64 {
         let from = self.order[self.back];
-        let length = self.far.lengths[from as usize];
-        let row = graph.neighbours(from).iter().zip(graph.lengths(from));
+        let length = far.lengths[from as usize];
         // All neighbours are settled, those of a vertex that was reached are as well.
-        let next = row.filter(|(to, edge)| self.far.lengths[**to as usize] == length + **edge);
-        let carried: f64 = next.map(|(to, _)| self.seen[*to as usize].value).sum();
-        self.add_dependency(from, self.seen[from as usize].value * carried);
+        let is_next = |(to, edge): &(u32, L)| far.lengths[*to as usize] == length + *edge;
+        let next = graph.ways::<L>(from).filter(is_next);
+        let carried: f64 = next.map(|(to, _)| self.seen[to as usize].value).sum();
+        self.seen[from as usize].value * carried
     }
 
     /// Ends the backward pass of a vertex.

@@ -7,16 +7,16 @@ use super::show::object;
 use super::story::Pending;
 use super::{Failure, Outcome};
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use tautline::FileError;
 use tautline::glb::PlaceId;
-use tautline_cli::bc::{
-    Bc as Bag, Centrality, Form, Graph, GraphError, Named, Rmat, brandes, read,
-};
+use tautline_cli::bc::{Bc as Bag, Centrality, Graph, GraphError, Rmat, brandes};
+use tautline_cli::graph::{self, Format, Listed, Options};
 use tautline_cli::program::digest;
+use tautline_cli::text::{Input, STANDARD_INPUT};
 
 const SCALE_MAX: u64 = Rmat::SCALE_MAX as u64;
 const EDGE_FACTOR_MAX: u64 = Rmat::EDGE_FACTOR_MAX as u64;
@@ -37,17 +37,21 @@ EXAMPLES:
   tautline bc -a 0.25 -b 0.25 -c 0.25        one without hubs
   tautline bc friends.txt --output bc.csv    the graph of a list of edges; a value for each vertex
   tautline bc roads.mtx --weighted           a Matrix Market file, whose entries are lengths
+  zcat a.gz | tautline bc - --format metis   standard input, in a format that is not told by its content
 
-A list has an edge a line: two vertices, which may have any names, and perhaps a length, separated by white
-space, commas or semicolons; lines that begin with # or % are comments. Parallel edges count once, the
-shortest of them. A path passes through the vertices between its ends; where there are several shortest
+FILE: a list of edges or CSV, Matrix Market, METIS, DIMACS, GML, GraphML, GEXF, Pajek, an adjacency list,
+graph6, sparse6 or JSON, by its content or its name; also compressed by gzip. A list has an edge a line: two
+vertices, which may have any names, and perhaps a length, separated by white space, commas, semicolons or
+tabs; fields may be quoted; lines that begin with # or % are comments. The row \"read as\" states what was
+recognised; what can be read in two ways is refused. Parallel edges count once, the shortest of them. Sums of
+lengths are exact. A path passes through the vertices between its ends; where there are several shortest
 paths between two vertices, each counts for its share.";
 
 /// Compute the betweenness centrality of every vertex of a graph
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Graph", after_help = EXAMPLES)]
 pub(super) struct Bc {
-    /// A list of edges, or a Matrix Market file [default: an R-MAT graph]
+    /// A graph, in one of the formats below; - is standard input [default: an R-MAT graph]
     #[arg(value_name = "FILE", conflicts_with_all = ["scale", "edge_factor", "a", "b", "c"])]
     file: Option<PathBuf>,
     /// Edges lead from the first vertex to the second only
@@ -56,6 +60,16 @@ pub(super) struct Bc {
     /// The shortest paths are those of the least length, in the third column
     #[arg(long, requires = "file")]
     weighted: bool,
+    /// The format of the file [default: by its content, else its name]
+    #[arg(long, value_name = "FORMAT", requires = "file", value_parser = format())]
+    format: Option<Format>,
+    /// Whether the first line of a list names its columns [default: by content]
+    #[arg(long, value_name = "yes|no", requires = "file", num_args = 0..=1, require_equals = true, default_missing_value = "yes")]
+    #[arg(value_parser = PossibleValuesParser::new(["yes", "no"]))]
+    header: Option<String>,
+    /// In a list, a line of one name is a vertex without edges
+    #[arg(long, requires = "file")]
+    isolated: bool,
     /// Write the betweenness of every vertex: vertex,betweenness
     #[arg(long, value_name = "FILE.csv", help_heading = "Output")]
     output: Option<PathBuf>,
@@ -109,13 +123,25 @@ impl App for Bc {
     fn problem(&self, small: bool) -> Result<Between, Failure> {
         let output = Pending::open("--output", self.output.as_deref())?;
         let mut between = match &self.file {
-            Some(path) => self.read(path).map_err(|error| error.to_string()),
-            None => self.random(small).map_err(|error| format!("bc: {error}")),
-        }
-        .map_err(Failure::Usage)?;
+            Some(path) => self.read(path)?,
+            None => self.random(small).map_err(refused)?,
+        };
         between.file = Mutex::new(output);
         Ok(between)
     }
+}
+
+fn refused(error: GraphError) -> Failure {
+    Failure::Usage(format!("bc: {error}"))
+}
+
+/// Parses the name of a format.
+fn format() -> impl TypedValueParser<Value = Format> {
+    let names = PossibleValuesParser::new(Format::all().map(Format::name));
+    names.try_map(|name| {
+        let found = Format::all().find(|format| format.name() == name);
+        found.ok_or("not a format")
+    })
 }
 
 impl Bc {
@@ -131,26 +157,60 @@ impl Bc {
         })
     }
 
-    fn read(&self, path: &Path) -> Result<Between, FileError> {
-        let text = FileError::read(path, FILE_MAX)?;
-        let form = Form {
-            is_directed: self.directed,
-            is_weighted: self.weighted,
+    fn read(&self, path: &Path) -> Result<Between, Failure> {
+        let input = Input::read(path, FILE_MAX).map_err(file_refused)?;
+        let digest = digest([input.peek().as_bytes()]);
+        let listed = graph::read(input, &self.options()).map_err(file_refused)?;
+        let graph = Graph::of_file(&listed, self.seed).map_err(refused)?;
+        let Listed { names, read_as, .. } = listed;
+        let name = match path.as_os_str() == STANDARD_INPUT {
+            true => "standard input".to_owned(),
+            false => path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
         };
-        let Named { graph, names } = read(&path.display().to_string(), &text, form, self.seed)?;
-        let file = path.file_name().unwrap_or_default().to_string_lossy();
-        let mut between = Between::new(Source::File(file.into_owned(), names), graph);
-        between.input = Some(digest([text.as_bytes()]));
+        let source = Source::File(File {
+            name: name.escape_debug().to_string(),
+            names,
+            read_as,
+        });
+        let mut between = Between::new(source, graph);
+        between.input = Some(digest);
         Ok(between)
     }
+
+    fn options(&self) -> Options {
+        Options {
+            format: self.format,
+            is_directed: self.directed,
+            is_weighted: self.weighted,
+            has_header: self.header.as_deref().map(|header| header == "yes"),
+            allows_isolated: self.isolated,
+        }
+    }
+}
+
+fn file_refused(error: tautline::FileError) -> Failure {
+    Failure::Usage(error.to_string())
+}
+
+/// A graph from a file.
+#[derive(Debug)]
+struct File {
+    name: String,
+    /// Of the vertices.
+    names: Vec<String>,
+    /// The format, and what else was recognised.
+    read_as: String,
 }
 
 /// Where a graph comes from.
 #[derive(Debug)]
 enum Source {
     Rmat(Rmat),
-    /// The name of the file, and those of the vertices.
-    File(String, Vec<String>),
+    File(File),
 }
 
 /// A graph, and its amount of work.
@@ -183,7 +243,7 @@ impl Between {
     fn vertex(&self, number: usize) -> String {
         match &self.source {
             Source::Rmat(_) => number.to_string(),
-            Source::File(_, names) => names[number].clone(),
+            Source::File(file) => file.names[number].clone(),
         }
     }
 
@@ -206,7 +266,7 @@ impl Between {
         writeln!(out, "vertex,betweenness")?;
         for (number, value) in betweenness.iter().enumerate() {
             let name = self.vertex(number);
-            match name.contains('"') {
+            match name.contains(['"', ',', '\n']) {
                 true => writeln!(out, "\"{}\",{value}", name.replace('"', "\"\""))?,
                 false => writeln!(out, "{name},{value}")?,
             }
@@ -245,7 +305,7 @@ impl Problem for Between {
             Source::Rmat(Rmat {
                 scale, edge_factor, ..
             }) => format!("bc scale {scale}, edge factor {edge_factor}"),
-            Source::File(name, _) => format!("bc {name}"),
+            Source::File(file) => format!("bc {}", file.name),
         }
     }
 
@@ -262,10 +322,12 @@ impl Problem for Between {
         } else {
             ""
         };
-        vec![(
-            "graph",
-            format!("{vertices} vertices, {edges}{directed} edges{lengths}"),
-        )]
+        let graph = format!("{vertices} vertices, {edges}{directed} edges{lengths}");
+        let mut facts = vec![("graph", graph)];
+        if let Source::File(file) = &self.source {
+            facts.push(("read as", file.read_as.escape_debug().to_string()));
+        }
+        facts
     }
 
     fn task_ns(&self) -> u64 {
@@ -298,14 +360,22 @@ impl Problem for Between {
         let top = ranked.max_by(|a, b| a.1.total_cmp(b.1));
         let checksum = format!("{:016x}", output.checksum());
         let rows = match top {
-            Some((vertex, most)) => format!("{most:.3} at vertex {}", self.vertex(vertex)),
+            Some((vertex, most)) => {
+                let vertex = self.vertex(vertex);
+                format!("{most:.3} at vertex {}", vertex.escape_debug())
+            }
             None => "no vertex".to_owned(),
         };
         let max_vertex = top.map(|(vertex, _)| match &self.source {
             Source::Rmat(_) => json!(vertex),
-            Source::File(_, names) => json!(names[vertex]),
+            Source::File(file) => json!(file.names[vertex]),
         });
+        let read_as = match &self.source {
+            Source::Rmat(_) => None,
+            Source::File(file) => Some(&file.read_as),
+        };
         let keys = [
+            ("read_as", json!(read_as)),
             ("max_betweenness", json!(top.map(|(_, most)| most))),
             ("max_vertex", json!(max_vertex)),
             ("checksum", json!(checksum)),
