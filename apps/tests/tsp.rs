@@ -4,6 +4,7 @@ use std::sync::Arc;
 use tautline::glb::Control;
 use tautline::glb::{Reason, Run};
 use tautline::prelude::*;
+use tautline_cli::text::Input;
 use tautline_cli::tsp::{
     Found, HELD_KARP_CITIES_MAX, Incumbent, Instance, Search, Tsp, held_karp, sequential, tsplib,
 };
@@ -120,12 +121,97 @@ const FILES: [&str; 7] = [
 #[test]
 fn published_optima_are_found() {
     for file in FILES {
-        let instance = tsplib::read(file).unwrap();
+        let input = Input::new("x.tsp", file.as_bytes()).unwrap();
+        let instance = tsplib::read(input).unwrap().instance;
         let optimum = tsplib::optimum(instance.name()).unwrap();
         let search = Arc::new(Search::new(instance.clone(), None));
         check(&sequential(&search), &instance, optimum);
         let run = searched(&search, &Glb::new().places(2).workers(2).grain(5));
         check(&run.output, &instance, optimum);
+    }
+}
+
+/// Returns the length of the shortest tour with these edges, by trying all.
+fn shortest(instance: &Instance, fixed: &[(usize, usize)]) -> usize {
+    fn extend(
+        instance: &Instance,
+        fixed: &[(usize, usize)],
+        tour: &mut Vec<u16>,
+        best: &mut usize,
+    ) {
+        let cities = instance.cities();
+        if tour.len() == cities {
+            let ends = |at: usize| (usize::from(tour[at]), usize::from(tour[(at + 1) % cities]));
+            let edges: Vec<_> = (0..cities).map(ends).collect();
+            let has =
+                |(a, b): &(usize, usize)| edges.contains(&(*a, *b)) || edges.contains(&(*b, *a));
+            if fixed.iter().all(has) {
+                *best = instance.length(tour).min(*best);
+            }
+            return;
+        }
+        for city in 1..cities as u16 {
+            if !tour.contains(&city) {
+                tour.push(city);
+                extend(instance, fixed, tour, best);
+                tour.pop();
+            }
+        }
+    }
+    let mut best = usize::MAX;
+    extend(instance, fixed, &mut vec![0], &mut best);
+    best
+}
+
+/// From a few edges to a whole tour: each by all bounds, alone and over places, and by dynamic programming.
+#[test]
+fn fixed_edges_are_in_the_shortest_tour() {
+    let mut longer = 0;
+    for seed in 0..60u64 {
+        let free = random(4 + seed as usize % 5, seed);
+        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut draw = |below: usize| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            (random >> 32) as usize % below
+        };
+        let (mut instance, mut fixed) = (free.clone(), Vec::new());
+        for _ in 0..1 + draw(3 * free.cities()) {
+            let (from, to) = (draw(free.cities()), draw(free.cities()));
+            if instance.fix(from, to).is_ok() {
+                fixed.push((from, to));
+            }
+        }
+        let optimum = shortest(&instance, &fixed);
+        assert_ne!(optimum, usize::MAX, "no tour has the edges {fixed:?}");
+        longer += u32::from(optimum > shortest(&free, &[]));
+        assert_eq!(held_karp(&instance), Some(optimum), "{fixed:?}");
+        for search in [Search::new, Search::plain] {
+            let search = Arc::new(search(instance.clone(), None));
+            assert!(instance.is_tour(&search.first().cities), "{fixed:?}");
+            check(&sequential(&search), &instance, optimum);
+            let run = searched(&search, &Glb::new().places(2).workers(2).grain(3));
+            check(&run.output, &instance, optimum);
+        }
+    }
+    assert!(longer > 30, "{longer} optima are longer: no test");
+}
+
+/// Against dynamic programming, which prefers fixed edges by their cost: the search prunes.
+#[test]
+fn fixed_edges_of_larger_instances_are_in_the_shortest_tour() {
+    for seed in 0..40u64 {
+        let cities = 10 + seed as usize % 4;
+        let mut instance = random(cities, seed);
+        for step in 0..=seed as usize % cities {
+            let _ = instance.fix(step, (step * 5 + 3 + seed as usize) % cities);
+        }
+        let optimum = held_karp(&instance).unwrap();
+        for search in [Search::new, Search::plain] {
+            let search = Arc::new(search(instance.clone(), None));
+            check(&sequential(&search), &instance, optimum);
+        }
     }
 }
 
@@ -239,111 +325,5 @@ fn a_target_stops_all_places() {
         assert!(!run.complete, "{places} places");
         assert_eq!(control.reason(), Some(Reason::Found));
         check(&run.output, &instance, target);
-    }
-}
-
-/// What is said of a file.
-fn refusal(text: &str) -> String {
-    tsplib::read(text).unwrap_err().to_string()
-}
-
-#[test]
-fn a_bad_file_is_refused_at_line_and_column() {
-    let square = "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: FULL_MATRIX\nEDGE_WEIGHT_SECTION\n";
-    let points = "DIMENSION : 2\nEDGE_WEIGHT_TYPE : EUC_2D\nNODE_COORD_SECTION\n";
-    for (text, expected) in [
-        (
-            "NAME: a\nTYPE: ATSP\n".to_owned(),
-            "line 2, column 7: expected TSP, found ATSP",
-        ),
-        (
-            "DIMENSION : many\n".to_owned(),
-            "line 1, column 13: expected a number of cities, at most 1024, found many",
-        ),
-        (
-            "DIMENSION: 1025".to_owned(),
-            "line 1, column 12: expected a number of cities, at most 1024, found 1025",
-        ),
-        (
-            "NAME: a\n  EDGE_WEIGHT_TYPE: EUC_3D".to_owned(),
-            "line 2, column 21: expected one of EUC_2D CEIL_2D MAN_2D MAX_2D ATT GEO EXPLICIT, found EUC_3D",
-        ),
-        (
-            "EDGE_WEIGHT_FORMAT: UPPER_COL".to_owned(),
-            "line 1, column 21: expected one of FULL_MATRIX UPPER_ROW LOWER_ROW UPPER_DIAG_ROW LOWER_DIAG_ROW FUNCTION, found UPPER_COL",
-        ),
-        (
-            "NAME: a\nTOUR_SECTION\n".to_owned(),
-            "line 2, column 1: expected a keyword of TSPLIB, a section or EOF, found TOUR_SECTION",
-        ),
-        (
-            "NODE_COORD_SECTION".to_owned(),
-            "line 1, column 1: expected DIMENSION first, found NODE_COORD_SECTION",
-        ),
-        (
-            format!("{points}1 0 0\n2 x 0\n"),
-            "line 5, column 3: expected a coordinate, found x",
-        ),
-        (
-            format!("{points}1 0 0\n 1 0 0\n"),
-            "line 5, column 2: expected a city from 1 to 2 that has no coordinates yet, found 1",
-        ),
-        (
-            format!("{points}1 0 0\n2 1e30 0\n"),
-            "line 5, column 1: expected a city within 67108863 of that in line 4, found one at 1000000000000000000000000000000",
-        ),
-        (
-            format!("{points}1 0 0\n2 0\n"),
-            "line 6, column 1: expected a coordinate, found the end of the file",
-        ),
-        (
-            format!("{points}1 0 0\n2 0 0\n3 0 0\nEOF\n"),
-            "line 6, column 1: expected a keyword of TSPLIB, a section or EOF, found 3",
-        ),
-        (
-            format!("{square}0 1 2\n1 0 3\n2 4 0\n"),
-            "line 7, column 3: expected 3, the weight in the other direction, found 4",
-        ),
-        (
-            format!("{square}0 1 -2\n"),
-            "line 5, column 5: expected a whole weight from 0 to 67108863, found -2",
-        ),
-        (
-            "DIMENSION: 2\nEDGE_WEIGHT_TYPE: GEO\nEOF\n".to_owned(),
-            "line 3, column 1: expected NODE_COORD_SECTION first, found EOF",
-        ),
-        (
-            String::new(),
-            "line 1, column 1: expected DIMENSION first, found the end of the file",
-        ),
-        (
-            format!("{points}1 0 0\n2 0 0\nEDGE_WEIGHT_SECTION\n"),
-            "line 6, column 1: expected EDGE_WEIGHT_TYPE: EXPLICIT before this section, found EDGE_WEIGHT_SECTION",
-        ),
-    ] {
-        assert_eq!(refusal(&text), expected, "{text}");
-    }
-}
-
-#[test]
-fn every_matrix_format_gives_the_same_instance() {
-    let read = |format: &str, weights: &str| {
-        let text = format!(
-            "NAME: four\nTYPE: TSP (anonymous)\nDIMENSION: 4\nEDGE_WEIGHT_TYPE: EXPLICIT\n\
-             EDGE_WEIGHT_FORMAT: {format}\nEDGE_WEIGHT_SECTION\n{weights}\n\
-             DISPLAY_DATA_SECTION\n1 0 0\n2 0 1\n3 1 0\n4 1 1\nEOF\nanything"
-        );
-        tsplib::read(&text).unwrap()
-    };
-    let full = read("FULL_MATRIX", "0 1 2 3\n1 0 4 5\n2 4 0 6\n3 5 6 9999");
-    assert_eq!((full.name(), full.cities()), ("four", 4));
-    assert_eq!(full.distance(1, 3), 5);
-    for (format, weights) in [
-        ("UPPER_ROW", "1 2 3\n4 5\n6"),
-        ("LOWER_ROW", "1 2 4 3 5 6"),
-        ("UPPER_DIAG_ROW", "0 1 2 3 0 4 5 0 6 0"),
-        ("LOWER_DIAG_ROW", "0\r\n1 0\r\n2 4 0\r\n3 5 6 0"),
-    ] {
-        assert_eq!(read(format, weights), full, "{format}");
     }
 }

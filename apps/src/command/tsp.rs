@@ -10,8 +10,10 @@ use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use tautline::FileError;
 use tautline::glb::PlaceId;
 use tautline_cli::program::digest;
+use tautline_cli::text::Input;
 use tautline_cli::tsp::{
     Found, Incumbent, Instance, Search, Tour, Tsp as Bag, draw_tour, held_karp, tsplib, write_tour,
 };
@@ -38,7 +40,7 @@ EXAMPLES:
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Instance", after_help = EXAMPLES)]
 pub(super) struct Tsp {
-    /// A file of TSPLIB 95, TYPE TSP [default: cities drawn at random]
+    /// A file of TSPLIB 95, TYPE TSP, or - for standard input [default: cities drawn at random]
     #[arg(value_name = "FILE", conflicts_with_all = ["cities", "instance_seed", "side"])]
     file: Option<PathBuf>,
     /// Cities in a square, Euclidean distances rounded [default: 75, simulated 70]
@@ -71,10 +73,11 @@ pub(super) struct Tsp {
 }
 
 impl Tsp {
-    /// Returns the instance, and the digest of the file that it is from.
-    fn instance(&self, small: bool) -> Result<(Instance, Option<String>), String> {
+    /// Returns the instance, and what is known of the file that it is from.
+    fn instance(&self, small: bool) -> Result<(Instance, Option<Source>), String> {
         if let Some(path) = &self.file {
-            return read(path);
+            let (instance, source) = read(path).map_err(|error| error.to_string())?;
+            return Ok((instance, Some(source)));
         }
         let usual = if small { CITIES_SMALL } else { CITIES };
         let cities = self.cities.unwrap_or(usual);
@@ -85,11 +88,41 @@ impl Tsp {
     }
 }
 
-fn read(path: &Path) -> Result<(Instance, Option<String>), String> {
-    let name = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
-    let instance = tsplib::read(&text).map_err(|error| format!("{name}: {error}"))?;
-    Ok((instance, Some(digest([text.as_bytes()]))))
+/// The longest file: the largest matrix, with numbers of 64 characters.
+const BYTES_MAX: u64 = 1 << 26;
+
+/// What is known of a file.
+#[derive(Debug)]
+struct Source {
+    digest: String,
+    /// How distances are given, and what was ignored.
+    form: String,
+    published: Option<usize>,
+}
+
+fn read(path: &Path) -> Result<(Instance, Source), FileError> {
+    let input = Input::read(path, BYTES_MAX)?;
+    let digest = digest([input.peek().as_bytes()]);
+    let contents = tsplib::read(input)?;
+    let mut form = contents.form;
+    if contents.first == 0 {
+        form += ", cities counted from 0 there, from 1 here";
+    }
+    if !contents.ignored.is_empty() {
+        form = format!("{form}, ignored: {}", contents.ignored.join(" "));
+    }
+    let mut instance = contents.instance;
+    let published = tsplib::optimum(instance.name()).filter(|_| instance.fixed_edges() == 0);
+    if instance.name().is_empty() {
+        let stem = path.file_stem().unwrap_or_default();
+        instance = instance.named(stem.to_string_lossy());
+    }
+    let source = Source {
+        digest,
+        form,
+        published,
+    };
+    Ok((instance, source))
 }
 
 impl App for Tsp {
@@ -98,7 +131,7 @@ impl App for Tsp {
     const NAME: &'static str = "tsp";
 
     fn problem(&self, small: bool) -> Result<Trip, Failure> {
-        let (instance, input) = self.instance(small).map_err(Failure::Usage)?;
+        let (instance, source) = self.instance(small).map_err(Failure::Usage)?;
         if let (Some(path), None) = (&self.svg, instance.places()) {
             let (path, name) = (path.display(), instance.name());
             let line = format!("--svg {path}: {name} has distances only, no coordinates to draw");
@@ -108,19 +141,13 @@ impl App for Tsp {
             tour: Pending::open("--output", self.output.as_deref())?,
             picture: Pending::open("--svg", self.svg.as_deref())?,
         };
-        // Only a file names its instance.
-        let published = self
-            .file
-            .is_some()
-            .then(|| tsplib::optimum(instance.name()));
         let search = match self.plain {
             false => Search::new(instance, self.target),
             true => Search::plain(instance, self.target),
         };
         Ok(Trip {
             search: Arc::new(search),
-            published: published.flatten(),
-            input,
+            source,
             files: Mutex::new(files),
         })
     }
@@ -130,9 +157,7 @@ impl App for Tsp {
 #[derive(Debug)]
 pub(super) struct Trip {
     search: Arc<Search>,
-    published: Option<usize>,
-    /// The digest of the file.
-    input: Option<String>,
+    source: Option<Source>,
     files: Mutex<Files>,
 }
 
@@ -148,14 +173,19 @@ impl Trip {
     fn verdict(&self, best: &Tour, complete: bool) -> Option<Result<(), String>> {
         let instance = self.search.instance();
         if !instance.is_tour(&best.cities) {
-            return Some(Err("the tour does not visit every city once".to_owned()));
+            let all = match instance.fixed_edges() {
+                0 => "does not visit every city once",
+                _ => "does not visit every city once along all fixed edges",
+            };
+            return Some(Err(format!("the tour {all}")));
         }
         let length = instance.length(&best.cities);
         if length != best.length {
             let claimed = best.length;
             return Some(Err(format!("the tour is {length} long, not {claimed}")));
         }
-        let (known, by) = match self.published {
+        let published = self.source.as_ref().and_then(|source| source.published);
+        let (known, by) = match published {
             Some(optimum) => (Some(optimum), "as published"),
             None if instance.cities() <= CHECKED_CITIES_MAX => {
                 (held_karp(instance), "by dynamic programming")
@@ -207,7 +237,16 @@ impl Problem for Trip {
             Some(target) => format!("at most {}", grouped(target as u64)),
         };
         let first = self.search.first().length;
-        vec![("tour", wanted), ("first tour", grouped(first as u64))]
+        let form = self
+            .source
+            .as_ref()
+            .map(|source| ("distances", source.form.clone()));
+        let fixed = match self.search.instance().fixed_edges() {
+            0 => None,
+            fixed => Some(("fixed edges", grouped(fixed as u64))),
+        };
+        let rest = [("tour", wanted), ("first tour", grouped(first as u64))];
+        form.into_iter().chain(fixed).chain(rest).collect()
     }
 
     fn task_ns(&self) -> u64 {
@@ -215,7 +254,7 @@ impl Problem for Trip {
     }
 
     fn input(&self) -> Option<String> {
-        self.input.clone()
+        self.source.as_ref().map(|source| source.digest.clone())
     }
 
     fn bag(&self) -> Bag {
@@ -269,6 +308,7 @@ impl Problem for Trip {
             ("length", json!(best.length)),
             ("tour", json!(tour)),
             ("first_length", json!(self.search.first().length)),
+            ("fixed_edges", json!(self.search.instance().fixed_edges())),
             ("target", json!(self.search.target())),
             ("improvements", json!(found.improvements)),
         ];
@@ -330,7 +370,7 @@ mod tests {
     fn files_are_checked_by_their_name() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tsplib/gr17.tsp");
         let trip = trip(&format!("tsp {file}")).unwrap();
-        assert_eq!(trip.published, Some(2085));
+        assert_eq!(trip.source.as_ref().unwrap().published, Some(2085));
         let findings = trip.findings(&sequential(&trip.search), true);
         assert_eq!(
             (findings.verdict, &findings.json["optimum"]),

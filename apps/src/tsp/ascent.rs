@@ -11,6 +11,7 @@
 //! rounded: any prices give a valid bound, so rounding in the search for them does not matter.
 
 use super::Instance;
+use super::fixed::Fixed;
 
 /// Distances with prices added, in parts of a unit.
 #[derive(Clone, Debug)]
@@ -22,13 +23,14 @@ pub(super) struct Priced {
     near: Vec<u16>,
     /// Parts of a unit of length.
     scale: i64,
-    /// The amount that the prices add to every tour.
-    twice: i64,
+    /// The amount that the prices and fixed edges add to every tour.
+    added: i64,
+    pub(super) fixed: Fixed,
 }
 
 /// The maximum number of parts of a unit: far finer than the differences of lengths.
 const SCALE_MAX: i64 = 1 << 10;
-/// Bounds of scaled distances and of prices; a distance and two prices must fit 32 bits.
+/// Bounds of scaled distances and of prices; two distances and two prices must fit 32 bits.
 const SCALED_MAX: i64 = 1 << 28;
 
 impl Priced {
@@ -37,19 +39,34 @@ impl Priced {
         let cities = instance.cities();
         let pairs = || (0..cities).flat_map(|a| (0..cities).map(move |b| (a, b)));
         let longest = pairs().map(|(a, b)| instance.distance(a, b)).max();
-        let longest = i64::from(longest.unwrap_or(0).max(1));
+        let longest = longest.unwrap_or(0).max(1) as i32;
+        let fixed = instance.fixed();
+        let distances: Vec<_> = pairs()
+            .map(|(a, b)| {
+                let distance = instance.distance(a, b) as i32;
+                match (a as u16, b as u16) {
+                    (a, b) if fixed.contains(a, b) => distance - longest,
+                    (a, b) if !fixed.allows(a, b) => distance + longest,
+                    _ => distance,
+                }
+            })
+            .collect();
+        let longest = i64::from(longest);
+        let shorter = longest * fixed.edges() as i64;
         let mut scale = SCALE_MAX;
         while scale * longest > SCALED_MAX {
             scale /= 2;
         }
-        let prices =
-            upper.map_or_else(|| vec![0.0; cities], |upper| ascend(instance, upper as f64));
+        let prices = upper.map_or_else(
+            || vec![0.0; cities],
+            |upper| ascend(&distances, cities, upper as f64 - shorter as f64),
+        );
         let prices: Vec<i64> = prices
             .into_iter()
             .map(|price| ((price * scale as f64).round() as i64).clamp(-SCALED_MAX, SCALED_MAX))
             .collect();
         let weight = |(a, b)| {
-            let scaled = i64::from(instance.distance(a, b)) * scale;
+            let scaled = i64::from(distances[a * cities + b]) * scale;
             (scaled + prices[a] + prices[b]) as i32
         };
         let weights: Vec<_> = pairs().map(weight).collect();
@@ -64,14 +81,15 @@ impl Priced {
             near: near.collect(),
             weights,
             scale,
-            twice: 2 * prices.iter().sum::<i64>(),
+            added: 2 * prices.iter().sum::<i64>() - shorter * scale,
+            fixed: fixed.clone(),
         }
     }
 
     /// Returns the maximum weight of a tour that is shorter than `best`.
     #[inline]
     pub(super) fn limit(&self, best: usize) -> i64 {
-        (best as i64 - 1) * self.scale + self.twice
+        (best as i64 - 1) * self.scale + self.added
     }
 
     /// Returns the weights of the edges of a city.
@@ -95,14 +113,13 @@ fn steps(cities: usize) -> usize {
 }
 
 /// Returns the prices of all cities.
-fn ascend(instance: &Instance, upper: f64) -> Vec<f64> {
-    let cities = instance.cities();
+fn ascend(distances: &[i32], cities: usize, upper: f64) -> Vec<f64> {
     let mut prices = vec![0.0; cities];
     let (mut best, mut best_prices) = (f64::NEG_INFINITY, prices.clone());
     let mut last = vec![0.0; cities];
     let (mut agility, mut idle) = (2.0, 0);
     for _ in 0..steps(cities) {
-        let (weight, edges) = one_tree(instance, &prices);
+        let (weight, edges) = one_tree(distances, &prices);
         let bound = weight - 2.0 * prices.iter().sum::<f64>();
         let surplus: Vec<f64> = edges.iter().map(|edges| f64::from(*edges) - 2.0).collect();
         let square: f64 = surplus.iter().map(|s| s * s).sum();
@@ -128,9 +145,9 @@ fn ascend(instance: &Instance, upper: f64) -> Vec<f64> {
 }
 
 /// Returns the weight of the shortest 1-tree, and the number of edges of each city in it.
-fn one_tree(instance: &Instance, prices: &[f64]) -> (f64, Vec<u32>) {
+fn one_tree(distances: &[i32], prices: &[f64]) -> (f64, Vec<u32>) {
     let cities = prices.len();
-    let priced = |a: usize, b: usize| f64::from(instance.distance(a, b)) + prices[a] + prices[b];
+    let priced = |a: usize, b: usize| f64::from(distances[a * cities + b]) + prices[a] + prices[b];
     let mut edges = vec![0; cities];
     let mut weight = 0.0;
     // Prim 1957: for each city outside of the tree its nearest one inside, and the distance.

@@ -1,5 +1,6 @@
 //! Cities and the distances between them.
 
+use super::fixed::{Fixed, FixedError};
 use crate::random::SplitMix;
 use thiserror::Error;
 
@@ -12,6 +13,7 @@ pub struct Instance {
     places: Option<Vec<[f64; 2]>>,
     /// Row by row.
     distances: Vec<u32>,
+    fixed: Fixed,
 }
 
 /// Why distances are not an instance.
@@ -92,6 +94,7 @@ impl Instance {
             cities,
             places: None,
             distances,
+            fixed: Fixed::default(),
         })
     }
 
@@ -122,6 +125,51 @@ impl Instance {
     pub(super) fn on_map(self, places: Vec<[f64; 2]>) -> Self {
         let places = Some(places);
         Self { places, ..self }
+    }
+
+    /// Returns the instance under another name.
+    pub fn named(self, name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self { name, ..self }
+    }
+
+    /// Requires of all tours that they contain the edge between these cities.
+    ///
+    /// # Errors
+    /// If no tour contains it together with the edges fixed before; then the instance is as before.
+    ///
+    /// # Panics
+    /// If there is no such city.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tautline_cli::tsp::{FixedError, Instance, Search, sequential};
+    ///
+    /// // A square: its diagonals are longer than its sides.
+    /// let mut square = Instance::new("square", 4, |a, b| if a.abs_diff(b) == 2 { 14 } else { 10 })?;
+    /// square.fix(0, 2)?;
+    /// let found = sequential(&Arc::new(Search::new(square.clone(), None)));
+    /// assert_eq!(found.length(), Some(48));
+    /// square.fix(2, 3)?;
+    /// assert_eq!(square.fix(3, 0), Err(FixedError::Closed(3)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fix(&mut self, from: usize, to: usize) -> Result<(), FixedError> {
+        let cities = self.cities;
+        assert!(
+            from < cities && to < cities,
+            "{from}, {to}: {cities} cities"
+        );
+        self.fixed.add(cities, from as u16, to as u16)
+    }
+
+    /// Returns the number of edges that every tour must contain.
+    pub fn fixed_edges(&self) -> usize {
+        self.fixed.edges()
+    }
+
+    pub(super) fn fixed(&self) -> &Fixed {
+        &self.fixed
     }
 
     /// Returns where the cities are on a map, from left to right and from bottom to top; `None` if only distances are known.
@@ -162,11 +210,12 @@ impl Instance {
         legs.sum()
     }
 
-    /// Whether `tour` visits every city once.
+    /// Whether `tour` visits every city once and contains all fixed edges.
     pub fn is_tour(&self, tour: &[u16]) -> bool {
         let mut sorted = tour.to_vec();
         sorted.sort_unstable();
-        sorted.iter().map(|c| usize::from(*c)).eq(0..self.cities)
+        let visits_all = sorted.iter().map(|c| usize::from(*c)).eq(0..self.cities);
+        visits_all && self.fixed.are_in(tour)
     }
 }
 

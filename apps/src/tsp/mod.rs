@@ -16,6 +16,10 @@
 //! integers, so the bound is exact. Every tour is found in one of its two directions only. The
 //! initial tour is that of the nearest neighbour, improved by exchanges of two edges.
 //!
+//! Edges may be fixed: every tour must contain them. A path is pruned once it leaves a city without its fixed edges. In the
+//! weights of the bound fixed edges are shorter, each by the same amount, and edges that they exclude longer, so that the spanning tree takes the former
+//! and avoids the latter: the lengths of all tours that remain change by the same amount.
+//!
 //! # Proved
 //!
 //! Lengths against [`held_karp()`] for random instances and against the published optima of the
@@ -26,6 +30,7 @@
 mod ascent;
 mod bag;
 mod first;
+mod fixed;
 mod held_karp;
 mod instance;
 mod part;
@@ -34,6 +39,7 @@ mod tour;
 pub mod tsplib;
 
 pub use bag::{Found, Incumbent, Search, Tour, Tsp, sequential};
+pub use fixed::FixedError;
 pub use held_karp::{CITIES_MAX as HELD_KARP_CITIES_MAX, held_karp};
 pub use instance::{Instance, InstanceError};
 pub use tour::{draw_tour, write_tour};

@@ -1,6 +1,7 @@
 //! A part of the search tree: one path, and at each of its cities the branches not taken yet.
 
 use super::ascent::Priced;
+use super::fixed::Fixed;
 use serde::{Deserialize, Serialize};
 
 /// A candidate for the next city.
@@ -124,7 +125,9 @@ impl Part {
             let last = self.cities[0];
             let row = priced.row(last);
             let ends = [branch.city, 0].map(|end| i64::from(row[usize::from(end)]));
-            return weight + ends[0] + ends[1] <= limit;
+            let is_shorter = weight + ends[0] + ends[1] <= limit;
+            let is_free = priced.fixed.edges() == 0;
+            return is_shorter && (is_free || priced.fixed.are_in(&self.tour()));
         }
         false
     }
@@ -156,13 +159,17 @@ impl Part {
         let there = priced.row(here);
         let base = self.branches.len();
         let [before, after] = turn(priced);
+        let is_free = priced.fixed.edges() == 0;
         for city in priced.near(here) {
             let bound = bound + i64::from(there[usize::from(*city)]);
             if bound > limit {
                 break;
             }
             let is_open = |city: u16| usize::from(self.at[usize::from(city)]) < self.left;
-            if is_open(*city) && !(*city == after && is_open(before)) {
+            if is_open(*city)
+                && !(*city == after && is_open(before))
+                && (is_free || self.keeps(&priced.fixed, *city))
+            {
                 self.branches.push(Branch { bound, city: *city });
             }
         }
@@ -175,6 +182,16 @@ impl Part {
                 weight,
             });
         }
+    }
+
+    /// Whether the path with `city` next is that of a tour with all fixed edges, as far as its last city shows. Those of
+    /// city 0 may come last.
+    fn keeps(&self, fixed: &Fixed, city: u16) -> bool {
+        let here = self.cities[self.left];
+        let previous = self.cities.get(self.left + 1).copied();
+        let mut ends = fixed.of(here);
+        fixed.allows(here, city)
+            && (here == 0 || ends.all(|end| end == city || Some(end) == previous))
     }
 
     /// Removes some of the open branches of each level, the farthest: `given` returns how many, from the number of

@@ -83,7 +83,14 @@ pub fn draw_tour(out: &mut impl Write, instance: &Instance, tour: &[u16]) -> io:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::Input;
     use crate::tsp::tsplib;
+
+    fn read(text: &str) -> Instance {
+        tsplib::read(Input::new("t.tsp", text.as_bytes()).unwrap())
+            .unwrap()
+            .instance
+    }
 
     const FILE: &str = "NAME: rect\nTYPE: TSP\nDIMENSION: 4\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n\
                         1 0 0\n2 40 0\n3 40 20\n4 0 20\nEOF\n";
@@ -91,7 +98,7 @@ mod tests {
     #[test]
     fn a_tour_is_written_as_the_library_does() {
         let mut out = Vec::new();
-        write_tour(&mut out, &tsplib::read(FILE).unwrap(), &[0, 1, 2, 3]).unwrap();
+        write_tour(&mut out, &read(FILE), &[0, 1, 2, 3]).unwrap();
         let expected = "NAME : rect.tour\nCOMMENT : length 120\nTYPE : TOUR\nDIMENSION : 4\nTOUR_SECTION\n1\n2\n3\n4\n-1\nEOF\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
@@ -99,7 +106,7 @@ mod tests {
     #[test]
     fn a_tour_is_drawn_with_north_above() {
         let mut out = Vec::new();
-        draw_tour(&mut out, &tsplib::read(FILE).unwrap(), &[0, 1, 2, 3]).unwrap();
+        draw_tour(&mut out, &read(FILE), &[0, 1, 2, 3]).unwrap();
         let svg = String::from_utf8(out).unwrap();
         let points = "points=\"20.0,420.0 820.0,420.0 820.0,20.0 20.0,20.0 \"";
         assert!(
@@ -108,7 +115,7 @@ mod tests {
         );
         assert_eq!(svg.matches("<circle").count(), 4);
         let matrix = "TYPE: TSP\nDIMENSION: 2\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: UPPER_ROW\nEDGE_WEIGHT_SECTION\n5\nEOF\n";
-        let drawn = draw_tour(&mut Vec::new(), &tsplib::read(matrix).unwrap(), &[0, 1]);
+        let drawn = draw_tour(&mut Vec::new(), &read(matrix), &[0, 1]);
         assert_eq!(
             drawn.unwrap_err().to_string(),
             "distances without coordinates"
@@ -126,7 +133,7 @@ mod tests {
             ),
         ] {
             let mut out = Vec::new();
-            draw_tour(&mut out, &tsplib::read(file).unwrap(), tour).unwrap();
+            draw_tour(&mut out, &read(file), tour).unwrap();
             assert!(!String::from_utf8(out).unwrap().contains("NaN"));
         }
     }

@@ -1,18 +1,26 @@
-//! Files of the library TSPLIB 95 (Reinelt 1991): the parts that round trips require.
+//! Files of the library TSPLIB 95 (Reinelt 1991, 1995): symmetric travelling salesman problems.
 //!
-//! Supported are `NAME`, `COMMENT`, `TYPE: TSP`, `DIMENSION`, `EDGE_WEIGHT_TYPE` (EUC_2D CEIL_2D MAN_2D
-//! MAX_2D ATT GEO EXPLICIT), `EDGE_WEIGHT_FORMAT` (FULL_MATRIX, which must be symmetric, UPPER_ROW
-//! LOWER_ROW UPPER_DIAG_ROW LOWER_DIAG_ROW), `NODE_COORD_SECTION`, `EDGE_WEIGHT_SECTION`, `DISPLAY_DATA_SECTION` and `EOF`. Every other type (ATSP, SOP, CVRP, ...) is refused. Weights are integers.
+//! Read are files of `TYPE: TSP` with every `EDGE_WEIGHT_TYPE` but `SPECIAL`, whose distances a program computes, and every `EDGE_WEIGHT_FORMAT`;
+//! a full matrix must be symmetric. Tours contain the edges of `FIXED_EDGES_SECTION`; `DISPLAY_DATA_SECTION` is for pictures. Weights are whole
+//! numbers. Of the other sections (`DEPOT_SECTION`, `DEMAND_SECTION`, `EDGE_DATA_SECTION`, `TOUR_SECTION`) and types (`ATSP`, `SOP`, `HCP`, `CVRP`,
+//! `TOUR`) each is refused by name.
+//!
+//! As other programs write them: keywords and their values in small letters, with or without a blank before the colon; cities numbered
+//! from 0; `-1` at the end of a section; no `NAME`, no `EOF`; keywords of their own, with a colon and a value, which are ignored and
+//! listed in [`Contents::ignored`].
 
+mod format;
 mod metric;
-mod text;
+mod sections;
+mod words;
 
 use super::instance::Instance;
+use crate::text::Input;
+use format::Format;
 use metric::Metric;
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-use text::{END, Text, Word};
-use thiserror::Error;
+use sections::{Cities, Edge};
+use tautline::FileError;
+use words::{Word, Words};
 
 /// The published optima of the library's instances of up to 100 cities.
 #[rustfmt::skip] // A table.
@@ -32,248 +40,254 @@ pub fn optimum(name: &str) -> Option<usize> {
     known.map(|(_, length)| *length)
 }
 
-/// A malformed file.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("line {line}, column {column}: expected {expected}, found {found}")]
-pub struct TsplibError {
-    /// The line, from 1.
-    pub line: usize,
-    /// The character of the line, from 1.
-    pub column: usize,
-    /// What is allowed.
-    pub expected: Cow<'static, str>,
-    /// What was found.
-    pub found: String,
-}
-
-/// Which weights of the matrix are present, row by row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Full,
-    Upper,
-    Lower,
-    UpperDiagonal,
-    LowerDiagonal,
-}
-
-impl Format {
-    const NAMES: [(&'static str, Self); 5] = [
-        ("FULL_MATRIX", Self::Full),
-        ("UPPER_ROW", Self::Upper),
-        ("LOWER_ROW", Self::Lower),
-        ("UPPER_DIAG_ROW", Self::UpperDiagonal),
-        ("LOWER_DIAG_ROW", Self::LowerDiagonal),
-    ];
-
-    fn columns(self, row: usize, cities: usize) -> std::ops::Range<usize> {
-        match self {
-            Self::Full => 0..cities,
-            Self::Upper => row + 1..cities,
-            Self::Lower => 0..row,
-            Self::UpperDiagonal => row..cities,
-            Self::LowerDiagonal => 0..row + 1,
-        }
-    }
+/// The content of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contents {
+    /// The cities. The name is empty if the file has none.
+    pub instance: Instance,
+    /// How the file gives distances, in its words: `EUC_2D`, `EXPLICIT UPPER_ROW`.
+    pub form: String,
+    /// The number of the first city in the file, 0 or 1.
+    pub first: usize,
+    /// Keywords that the format does not define: they were ignored.
+    pub ignored: Vec<String>,
 }
 
 /// The origin of weights; `Explicit` ones are in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Weights {
     Explicit,
     Computed(Metric),
+    Special,
 }
 
 /// What has been read so far.
 #[derive(Debug, Default)]
-struct Draft {
-    name: String,
+struct Draft<'a> {
+    /// Keywords, in capital letters: each may occur once.
+    seen: Vec<String>,
+    ignored: Vec<String>,
+    name: &'a str,
     cities: Option<usize>,
-    weights: Option<Weights>,
-    format: Option<Format>,
-    /// Row by row, once they are known.
-    distances: Option<Vec<u64>>,
-    /// For pictures.
-    places: Option<Vec<[f64; 2]>>,
+    /// With the number of coordinates of a city.
+    weights: Option<(Word<'a>, Weights, usize)>,
+    format: Option<(Word<'a>, Option<Format>)>,
+    /// The number of coordinates, as declared.
+    axes: Option<(Word<'a>, usize)>,
+    coordinates: Option<Cities<'a>>,
+    display: Option<Cities<'a>>,
+    /// Row by row.
+    matrix: Option<Vec<u64>>,
+    fixed: Vec<Edge<'a>>,
 }
 
-/// Parses the text of a file.
+/// Types of problems that are not read.
+const OTHER_TYPES: [(&str, &str); 6] = [
+    ("ATSP", "an asymmetric travelling salesman problem"),
+    ("SOP", "a sequential ordering problem"),
+    ("HCP", "a Hamiltonian cycle problem"),
+    ("HPP", "a Hamiltonian path problem"),
+    ("CVRP", "a vehicle routing problem"),
+    ("TOUR", "a tour, not a problem"),
+];
+
+/// Sections that are not of a symmetric travelling salesman problem.
+const OTHER_SECTIONS: [(&str, &str); 4] = [
+    ("DEPOT_SECTION", "of vehicle routing problems"),
+    ("DEMAND_SECTION", "of vehicle routing problems"),
+    ("EDGE_DATA_SECTION", "of graphs that are not complete"),
+    ("TOUR_SECTION", "of files of TYPE: TOUR"),
+];
+
+const SECTIONS: &str =
+    "NODE_COORD_SECTION EDGE_WEIGHT_SECTION FIXED_EDGES_SECTION DISPLAY_DATA_SECTION";
+
+/// Reads a file.
 ///
 /// # Errors
-/// The first malformed part of the text.
-pub fn read(text: &str) -> Result<Instance, TsplibError> {
-    let mut text = Text::new(text);
+/// The first mistake, with file, line and column.
+///
+/// ```
+/// use tautline_cli::text::Input;
+/// use tautline_cli::tsp::tsplib;
+///
+/// let file = b"type : tsp\ndimension : 3\nedge_weight_type : EUC_2D\nnode_coord_section\n0 0 0\n1 0 3\n2 4 0\n";
+/// let contents = tsplib::read(Input::new("three.tsp", file)?)?;
+/// assert_eq!(contents.instance.length(&[0, 1, 2]), 3 + 5 + 4);
+///
+/// let error = tsplib::read(Input::new("a.tsp", b"TYPE: ATSP\n")?).unwrap_err();
+/// assert_eq!(error.to_string(), "a.tsp:1:7: expected TSP, found ATSP, an asymmetric travelling salesman problem");
+/// # Ok::<(), tautline::FileError>(())
+/// ```
+pub fn read(input: Input) -> Result<Contents, FileError> {
+    let text = input.into_text(is_free)?;
+    let mut words = Words::new(&text);
     let mut draft = Draft::default();
     loop {
-        let keyword = text.keyword();
-        if keyword.text == "EOF" || keyword.text == END {
-            return draft.finish(&keyword);
+        let (keyword, is_colon) = words.keyword();
+        match &*keyword.capital() {
+            "" | "EOF" => return draft.finish(&keyword),
+            key => draft.entry(key, keyword, is_colon, &mut words)?,
         }
-        draft.entry(&keyword, &mut text)?;
     }
 }
 
-impl Draft {
-    fn entry(&mut self, keyword: &Word<'_>, text: &mut Text<'_>) -> Result<(), TsplibError> {
-        match keyword.text {
-            "NAME" => self.name = text.value().text.to_owned(),
-            "COMMENT" | "DISPLAY_DATA_TYPE" => {
-                text.value();
+/// Whether a line is prose: it may be in any encoding.
+fn is_free(line: &str) -> bool {
+    let keyword = line.split([':', ' ', '\t']).find(|word| !word.is_empty());
+    let free = ["COMMENT", "NAME", "TYPE"];
+    keyword.is_some_and(|keyword| free.iter().any(|free| keyword.eq_ignore_ascii_case(free)))
+}
+
+impl<'a> Draft<'a> {
+    fn entry(
+        &mut self,
+        key: &str,
+        keyword: Word<'a>,
+        is_colon: bool,
+        words: &mut Words<'a>,
+    ) -> Result<(), FileError> {
+        if key == "COMMENT" {
+            words.value();
+            return Ok(());
+        }
+        if self.seen.iter().any(|seen| seen == key) {
+            return keyword.expected(format!("{key} only once"));
+        }
+        if let Some((_, of)) = OTHER_SECTIONS.iter().find(|(name, _)| *name == key) {
+            return keyword.found(format!("one of {SECTIONS}"), format!("{key}, {of}"));
+        }
+        match key {
+            "NODE_COORD_SECTION" => self.node_coord_section(&keyword, words)?,
+            "EDGE_WEIGHT_SECTION" => self.edge_weight_section(&keyword, words)?,
+            "FIXED_EDGES_SECTION" => self.fixed_edges_section(&keyword, words)?,
+            "DISPLAY_DATA_SECTION" => {
+                self.display = Some(self.cities_of(&keyword, words, 2)?);
             }
-            "TYPE" => {
-                let value = text.value();
-                // Some files of the library name their author after the type.
-                if value.text.split_whitespace().next() != Some("TSP") {
-                    return value.expected("TSP");
+            _ => {
+                let is_known = self.specification(key, words)?;
+                let is_keyword = is_colon && key.starts_with(|c: char| c.is_ascii_alphabetic());
+                if !is_known && (!is_keyword || key.ends_with("_SECTION")) {
+                    return keyword.expected("a keyword of TSPLIB, a section or EOF");
+                }
+                if !is_known {
+                    self.ignored.push(keyword.text.to_owned());
+                    words.value();
+                    return Ok(());
                 }
             }
-            "NODE_COORD_TYPE" => {
-                one_of(&text.value(), &[("TWOD_COORDS", ()), ("NO_COORDS", ())])?;
-            }
+        }
+        self.seen.push(key.to_owned());
+        Ok(())
+    }
+
+    /// Reads the value of a keyword. Returns false if the format does not define it.
+    fn specification(&mut self, key: &str, words: &mut Words<'a>) -> Result<bool, FileError> {
+        // Reading is undone for an unknown keyword: its value is not read.
+        let before = *words;
+        let value = words.value();
+        match key {
+            "NAME" => self.name = value.text,
+            "TYPE" => is_symmetric(&value)?,
             "DIMENSION" => {
                 let most = Instance::CITIES_MAX;
                 let expected = format!("a number of cities, at most {most}");
-                let value = text.value();
-                self.cities = Some(value.number(expected, |cities| *cities <= most)?);
+                self.cities = Some(value.whole(expected, most as u32)?);
             }
             "EDGE_WEIGHT_TYPE" => {
-                let metrics = Metric::NAMES.map(|(name, m)| (name, Weights::Computed(m)));
-                let names = [&metrics[..], &[("EXPLICIT", Weights::Explicit)]].concat();
-                self.weights = Some(one_of(&text.value(), &names)?);
+                let computed = |(name, (metric, axes))| (name, (Weights::Computed(metric), axes));
+                let metrics = Metric::NAMES.map(computed);
+                let others = [
+                    ("EXPLICIT", (Weights::Explicit, 0)),
+                    ("SPECIAL", (Weights::Special, 0)),
+                ];
+                let (weights, axes) = value.one_of(&[&metrics[..], &others].concat())?;
+                if weights == Weights::Special {
+                    let found = "SPECIAL: distances that a program computes";
+                    return value.found("distances that the format defines", found);
+                }
+                self.weights = Some((value, weights, axes));
             }
             "EDGE_WEIGHT_FORMAT" => {
-                let computed = ("FUNCTION", None);
                 let written = Format::NAMES.map(|(name, format)| (name, Some(format)));
-                let names = [&written[..], &[computed]].concat();
-                self.format = one_of(&text.value(), &names)?;
+                let names = [&written[..], &[("FUNCTION", None)]].concat();
+                self.format = Some((value, value.one_of(&names)?));
             }
-            "NODE_COORD_SECTION" => self.coordinates(keyword, text)?,
-            "EDGE_WEIGHT_SECTION" => self.matrix(keyword, text)?,
-            "DISPLAY_DATA_SECTION" => {
-                let places = self.places_of(keyword, text)?;
-                self.places = Some(places.values().map(|(_, place)| *place).collect());
+            "NODE_COORD_TYPE" => {
+                let names = [
+                    ("TWOD_COORDS", Some(2)),
+                    ("THREED_COORDS", Some(3)),
+                    ("NO_COORDS", None),
+                ];
+                self.axes = value.one_of(&names)?.map(|axes| (value, axes));
             }
-            _ => return keyword.expected("a keyword of TSPLIB, a section or EOF"),
-        }
-        Ok(())
-    }
-
-    /// Reads the number and the place of each city.
-    fn places_of<'a>(
-        &self,
-        head: &Word<'_>,
-        text: &mut Text<'a>,
-    ) -> Result<BTreeMap<usize, (Word<'a>, [f64; 2])>, TsplibError> {
-        let cities = known(self.cities, "DIMENSION", head)?;
-        let mut places: BTreeMap<usize, (Word<'_>, [f64; 2])> = BTreeMap::new();
-        for _ in 0..cities {
-            let number = text.word();
-            let fits =
-                |city: &usize| (1..=cities).contains(city) && !places.contains_key(&(city - 1));
-            let expected = format!("a city from 1 to {cities} that has no coordinates yet");
-            let city = number.number(expected, fits)? - 1;
-            let mut coordinate = || {
-                let word = text.word();
-                word.number("a coordinate", |x: &f64| x.is_finite())
-            };
-            let place = [coordinate()?, coordinate()?];
-            places.insert(city, (number, place));
-        }
-        Ok(places)
-    }
-
-    fn coordinates(&mut self, head: &Word<'_>, text: &mut Text<'_>) -> Result<(), TsplibError> {
-        let places = self.places_of(head, text)?;
-        let weights = known(self.weights, "EDGE_WEIGHT_TYPE", head)?;
-        let cities = places.len();
-        let Weights::Computed(metric) = weights else {
-            return Ok(());
-        };
-        let map = places.values().map(|(_, place)| metric.on_map(*place));
-        self.places.get_or_insert(map.collect());
-        let most = f64::from(Instance::DISTANCE_MAX);
-        let mut distances = Vec::with_capacity(cities * cities);
-        for (word, from) in places.values() {
-            for (other, to) in places.values() {
-                let distance = metric.distance(*from, *to);
-                if !(0.0..=most).contains(&distance) {
-                    let expected = format!(
-                        "a city within {most} of that in line {}",
-                        other.line.min(word.line)
-                    );
-                    let found = format!("one at {distance}");
-                    let later = if other.line > word.line { other } else { word };
-                    return Word {
-                        text: &found,
-                        ..*later
-                    }
-                    .expected(expected);
-                }
-                distances.push(distance as u64);
+            // Of no account for a complete graph, and for tours.
+            "EDGE_DATA_FORMAT" | "DISPLAY_DATA_TYPE" => {}
+            _ => {
+                *words = before;
+                return Ok(false);
             }
         }
-        self.distances = Some(distances);
-        Ok(())
+        Ok(true)
     }
 
-    fn matrix(&mut self, head: &Word<'_>, text: &mut Text<'_>) -> Result<(), TsplibError> {
-        let cities = known(self.cities, "DIMENSION", head)?;
-        if known(self.weights, "EDGE_WEIGHT_TYPE", head)? != Weights::Explicit {
-            return head.expected("EDGE_WEIGHT_TYPE: EXPLICIT before this section");
-        }
-        let format = known(self.format, "EDGE_WEIGHT_FORMAT", head)?;
-        let mut distances = vec![0; cities * cities];
-        for row in 0..cities {
-            for column in format.columns(row, cities) {
-                let word = text.word();
-                if row == column {
-                    // Written as 0 or as a huge value; it is not used.
-                    word.number::<f64>("a weight", |_| true)?;
-                    continue;
-                }
-                let most = Instance::DISTANCE_MAX;
-                let expected = format!("a whole weight from 0 to {most}");
-                let weight = word.number(expected, |weight| *weight <= u64::from(most))?;
-                let back = distances[row * cities + column];
-                if format == Format::Full && column < row && weight != back {
-                    return word.expected(format!("{back}, the weight in the other direction"));
-                }
-                distances[row * cities + column] = weight;
-                distances[column * cities + row] = weight;
-            }
-        }
-        self.distances = Some(distances);
-        Ok(())
-    }
-
-    fn finish(self, end: &Word<'_>) -> Result<Instance, TsplibError> {
+    fn finish(self, end: &Word<'_>) -> Result<Contents, FileError> {
         let cities = known(self.cities, "DIMENSION", end)?;
-        let section = match known(self.weights, "EDGE_WEIGHT_TYPE", end)? {
-            Weights::Explicit => "EDGE_WEIGHT_SECTION",
-            Weights::Computed(_) => "NODE_COORD_SECTION",
+        let (word, weights, _) = known(self.weights, "EDGE_WEIGHT_TYPE", end)?;
+        let mut form = word.capital();
+        let distances = match weights {
+            Weights::Computed(metric) => {
+                known(self.coordinates.as_ref(), "NODE_COORD_SECTION", end)?.distances(metric)?
+            }
+            _ => known(self.matrix, "EDGE_WEIGHT_SECTION", end)?,
         };
-        let distances = known(self.distances, section, end)?;
-        let places = self.places;
-        let made = Instance::new(self.name, cities, |a, b| distances[a * cities + b]);
-        let made = made.map(|made| match places {
-            Some(places) => made.on_map(places),
-            None => made,
-        });
-        made.or_else(|error| end.expected(error.to_string()))
+        if let (Weights::Explicit, Some((format, _))) = (weights, self.format) {
+            form = format!("{form} {}", format.capital());
+        }
+        let numbered = [&self.coordinates, &self.display].map(Option::as_ref);
+        let first = sections::first(numbered.into_iter().flatten(), &self.fixed)?;
+        let instance = Instance::new(self.name, cities, |a, b| distances[a * cities + b]);
+        let mut instance = instance.or_else(|error| end.expected(error))?;
+        for edge in &self.fixed {
+            edge.fix(&mut instance, first)?;
+        }
+        let on_map = |place| match weights {
+            Weights::Computed(metric) => metric.on_map(place),
+            _ => Metric::Euclid.on_map(place),
+        };
+        let map = match (self.display, self.coordinates) {
+            (Some(display), _) => Some(display.points().map(|[x, y, _]| [x, y]).collect()),
+            (None, Some(cities)) => Some(cities.points().map(on_map).collect()),
+            (None, None) => None,
+        };
+        if let Some(places) = map {
+            instance = instance.on_map(places);
+        }
+        Ok(Contents {
+            instance,
+            form,
+            first,
+            ignored: self.ignored,
+        })
+    }
+}
+
+/// Checks the type of the problem. Some files of the library name their author after it.
+fn is_symmetric(value: &Word<'_>) -> Result<(), FileError> {
+    let kind = value.text.split_whitespace().next().unwrap_or_default();
+    if kind.eq_ignore_ascii_case("TSP") {
+        return Ok(());
+    }
+    match OTHER_TYPES
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(kind))
+    {
+        Some((name, what)) => value.found("TSP", format!("{name}, {what}")),
+        None => value.expected("TSP"),
     }
 }
 
 /// Returns the value of `keyword`, which must precede `here`.
-fn known<T>(value: Option<T>, keyword: &str, here: &Word<'_>) -> Result<T, TsplibError> {
+fn known<T>(value: Option<T>, keyword: &str, here: &Word<'_>) -> Result<T, FileError> {
     value.map_or_else(|| here.expected(format!("{keyword} first")), Ok)
-}
-
-fn one_of<T: Copy>(word: &Word<'_>, names: &[(&str, T)]) -> Result<T, TsplibError> {
-    let found = names.iter().find(|(name, _)| *name == word.text);
-    found.map_or_else(
-        || {
-            let names: Vec<_> = names.iter().map(|(name, _)| *name).collect();
-            word.expected(format!("one of {}", names.join(" ")))
-        },
-        |(_, value)| Ok(*value),
-    )
 }
