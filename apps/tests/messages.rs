@@ -224,7 +224,7 @@ fn bad_requests_get_one_line() {
         ("sw --distribution rows", "--distribution rows: "),
         (
             "sw a.fa",
-            "<SECOND>: missing; see tautline smith-waterman --help",
+            "a.fa: FIRST and SECOND are two files in the form of FASTA, not letters; ",
         ),
         ("sw /no/such /no/such", "/no/such: "),
     ] {

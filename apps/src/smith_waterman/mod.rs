@@ -22,5 +22,5 @@ mod sequence;
 mod wave;
 
 pub use score::{Best, Scores, sequential};
-pub use sequence::{Pair, draw, read};
+pub use sequence::{First, Pair, draw, read};
 pub use wave::{Distribution, Tiles, across};

@@ -1,6 +1,7 @@
 //! Sequences: drawn, or read from files.
 
 use crate::random::SplitMix;
+use crate::text::{Input, Text};
 use tautline::FileError;
 
 /// The letters of drawn sequences.
@@ -19,59 +20,155 @@ pub fn draw(first: usize, second: usize, seed: u64) -> Pair {
     (letters(first), letters(second))
 }
 
-/// Reads the first sequence of the content `text` of `file`, in the form of FASTA: letters, on any number of lines, behind a title line that
-/// begins with `>` and may be missing. Small letters count as capital ones; `*` and `-` are letters, too.
+/// The first sequence of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct First {
+    /// Its letters, as capital ones.
+    pub letters: Vec<u8>,
+    /// How many sequences follow it in the file.
+    pub further: usize,
+}
+
+/// The first words of files of sequences in other forms.
+const OTHER_FORMS: [(&str, &str); 8] = [
+    ("@", "FASTQ"),
+    ("LOCUS ", "GenBank"),
+    ("ID  ", "EMBL or UniProt"),
+    ("CLUSTAL", "Clustal"),
+    ("# STOCKHOLM", "Stockholm"),
+    ("#NEXUS", "NEXUS"),
+    (">P1;", "PIR"),
+    (">DL;", "PIR"),
+];
+
+/// Reads the first sequence of a file in the form of FASTA: letters, on any number of lines, after a title line that begins with `>` and
+/// may be missing. Small letters count as capital ones; `-` is a letter, and `*` too, but for one at the end, which only ends the sequence. Lines that
+/// begin with `;` are comments. Titles and comments may be in any encoding.
 ///
 /// # Errors
-/// Another character, or no letter, with file, line and column.
-pub fn read(file: &str, text: &str) -> Result<Vec<u8>, FileError> {
+/// Another character, or a sequence without letters, with file, line and column; a file in another form.
+///
+/// ```
+/// use tautline_cli::smith_waterman::read;
+/// use tautline_cli::text::Input;
+///
+/// let first = read(Input::new("x.fa", b">one\nacg\nt*\n>two\nTT\n")?)?;
+/// assert_eq!((first.letters, first.further), (b"ACGT".to_vec(), 1));
+///
+/// let error = read(Input::new("x.fa", b">one\nAC1\n")?).unwrap_err();
+/// assert_eq!(error.to_string(), "x.fa:2:3: '1': letters of a sequence, `*` or `-`");
+/// # Ok::<(), tautline::FileError>(())
+/// ```
+pub fn read(input: Input) -> Result<First, FileError> {
+    let text = input.into_text(|line| line.starts_with(['>', ';']))?;
+    let start = text.as_str().trim_start();
+    let mut others = OTHER_FORMS.iter();
+    if let Some((_, form)) = others.find(|(mark, _)| start.starts_with(mark)) {
+        let message = format!("a file in the form of {form}: expected FASTA");
+        return Err(text.error(start, message));
+    }
     let mut letters = Vec::new();
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
+    let mut titles = text.lines().filter(|line| line.starts_with('>'));
+    let mut is_untitled = true;
+    for line in text.lines() {
         match line.chars().next() {
-            Some('>') if !letters.is_empty() => break,
-            Some('>' | ';') => (),
-            _ => {
-                for (at, letter) in line.trim_end().char_indices() {
-                    if !letter.is_ascii_alphabetic() && !matches!(letter, '*' | '-') {
-                        let message = format!("{letter:?}: letters of a sequence, `*` or `-`");
-                        return Err(FileError::malformed(file, text, start + at, message));
-                    }
-                    letters.push(letter.to_ascii_uppercase() as u8);
-                }
-            }
+            Some('>') if letters.is_empty() && is_untitled => is_untitled = false,
+            Some('>') => break,
+            Some(';') => (),
+            _ => add(&mut letters, line, &text)?,
         }
-        start += line.len();
+    }
+    if letters.ends_with(b"*") {
+        letters.pop();
     }
     if letters.is_empty() {
-        let message = "no letter: a sequence in the form of FASTA".to_owned();
-        return Err(FileError::malformed(file, text, text.len(), message));
+        let message = "no letter: a sequence in the form of FASTA";
+        return Err(match titles.next() {
+            Some(title) => text.error(title, message),
+            None => text.error_at_end(message),
+        });
     }
-    Ok(letters)
+    let further = titles.count() - usize::from(!is_untitled);
+    Ok(First { letters, further })
+}
+
+/// Adds the letters of a line.
+fn add(letters: &mut Vec<u8>, line: &str, text: &Text) -> Result<(), FileError> {
+    let line = line.trim_end();
+    for (at, letter) in line.char_indices() {
+        if !letter.is_ascii_alphabetic() && !matches!(letter, '*' | '-') {
+            let message = format!("{letter:?}: letters of a sequence, `*` or `-`");
+            return Err(text.error(&line[at..], message));
+        }
+        letters.push(letter.to_ascii_uppercase() as u8);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn first(text: impl AsRef<[u8]>) -> Result<(String, usize), String> {
+        let first = Input::new("x.fa", text.as_ref()).and_then(read);
+        let first = first.map_err(|error| error.to_string())?;
+        Ok((String::from_utf8(first.letters).unwrap(), first.further))
+    }
+
     #[test]
-    fn the_first_sequence_is_read() {
-        let read = |text| read("x.fa", text).map_err(|error| error.to_string());
-        for text in [
-            "ACGT",
-            "> a title\nAC\nGT\n",
-            "; old\n>t\r\nac\r\n\r\ngt",
-            ">1\nACGT\n>2\nTT\n",
+    fn the_first_sequence_is_read_and_the_others_counted() {
+        for (text, further) in [
+            ("ACGT", 0),
+            ("> a title\nAC\nGT\n", 0),
+            ("; old\n>t\r\nac\r\n\r\ngt", 0),
+            (">1\nACGT\n>2\nTT\n", 1),
+            (">1\nACGT*\n>2\nTT*\n>3\n", 2),
+            ("acgt\n>2\nTT\n", 1),
+            ("\n\n>1\n; comment\nACG\n;another\nT\n*\n\n\n", 0),
+            ("\u{feff}>1\nACGT  \n", 0),
         ] {
-            assert_eq!(read(text).as_deref(), Ok(&b"ACGT"[..]), "{text:?}");
+            assert_eq!(first(text), Ok(("ACGT".to_owned(), further)), "{text:?}");
         }
-        assert_eq!(read("MK*-"), Ok(b"MK*-".to_vec()));
-        let line = "x.fa:2:3: '1': letters of a sequence, `*` or `-`".to_owned();
-        assert_eq!(read(">a\nAC1\n"), Err(line));
-        for text in ["", ">title\n", "\n\n"] {
-            let line = read(text).expect_err("no letter");
-            assert!(line.contains("no letter"), "{line}");
+        assert_eq!(first("MK*-"), Ok(("MK*-".to_owned(), 0)));
+        let latin = b">\xe9t\xe9\nAC\n;\xe9\nGT\n";
+        assert_eq!(first(latin), Ok(("ACGT".to_owned(), 0)));
+    }
+
+    #[test]
+    fn what_is_no_sequence_is_refused_at_its_place() {
+        for (text, line) in [
+            (
+                ">a\nAC1\n",
+                "x.fa:2:3: '1': letters of a sequence, `*` or `-`",
+            ),
+            (">a\nAC GT\n", "x.fa:2:3: ' ': letters"),
+            (">a\n\u{e9}\n", "x.fa:2:1: 'é': letters"),
+            ("", "x.fa:1:1: no letter"),
+            ("\n\n", "x.fa:1:1: no letter"),
+            ("; comment\n>title\n", "x.fa:2:1: no letter"),
+            (">empty\n>2\nACGT\n", "x.fa:1:1: no letter"),
+            (">empty\n\n*\n>2\nACGT\n", "x.fa:1:1: no letter"),
+            (
+                "@read\nACGT\n+\nIIII\n",
+                "x.fa:1:1: a file in the form of FASTQ: expected FASTA",
+            ),
+            (
+                "\nLOCUS  X 5 bp\n",
+                "x.fa:2:1: a file in the form of GenBank",
+            ),
+            (
+                ">P1;CRAB\nALPHA\nMDIT*\n",
+                "x.fa:1:1: a file in the form of PIR",
+            ),
+        ] {
+            let error = first(text).unwrap_err();
+            assert!(error.starts_with(line), "{text:?}: {error}");
         }
+        let latin = first(b">a\nA\xe9\n").unwrap_err();
+        assert!(
+            latin.starts_with("x.fa:2:2: byte 0xE9: not UTF-8"),
+            "{latin}"
+        );
     }
 
     #[test]

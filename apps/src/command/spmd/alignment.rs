@@ -8,15 +8,16 @@ use crate::command::{Failure, Outcome};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use tautline::comm::{self, Comm};
-use tautline::{FileError, Runtime, spelling};
+use tautline::{Runtime, spelling};
 use tautline_cli::program::{Findings, digest};
-use tautline_cli::smith_waterman::{self, Best, Distribution, Scores, Tiles};
+use tautline_cli::smith_waterman::{self, Best, Distribution, First, Scores, Tiles};
+use tautline_cli::text::Input;
 
 const EXAMPLES: &str = "\
 EXAMPLES:
   tautline smith-waterman                        two drawn sequences of 20 000 letters, on all processors
   tautline sw --length 5000 --check              shorter ones, compared with a sequential program
-  tautline sw human.fa mouse.fa --gap -2         two files in the form of FASTA
+  tautline sw human.fa mouse.fa --gap -2         two files in the form of FASTA, of each the first sequence
   tautline sw --ranks 2 --distribution cyclic    by two processes, whose columns of tiles alternate
   tautline launch -n 4 -- tautline sw --tile 256 four processes, smaller tiles
   mpirun -n 4 tautline sw                        ranks of MPI, in a build with the feature mpi
@@ -26,6 +27,8 @@ shown, and of these that which ends first in the second: the same for every numb
 
 /// The most letters of a sequence. Scores are less than 2^31.
 const LENGTH_MAX: u64 = 1 << 24;
+/// The longest file: other sequences may follow the first.
+const BYTES_MAX: u64 = 1 << 30;
 /// The greatest amount that a letter adds.
 const SCORE_MAX: i32 = 100;
 /// The most rows and columns of a tile, and tiles, which are tasks.
@@ -36,10 +39,10 @@ const TILES_MAX: u64 = 1 << 24;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SmithWaterman {
-    /// The first sequence, the first one of the file [default: drawn]
-    #[arg(value_name = "FIRST", requires = "second")]
+    /// A file whose first sequence is aligned, - for standard input [default: drawn]
+    #[arg(value_name = "FIRST")]
     first: Option<PathBuf>,
-    /// The second one
+    /// The second one, - for standard input
     #[arg(value_name = "SECOND")]
     second: Option<PathBuf>,
     /// Letters of drawn sequences, of both or of each, as in 20000x30000
@@ -119,8 +122,8 @@ struct Alignment {
     second: Vec<u8>,
     /// Where they are from.
     source: String,
-    /// Whether that is files.
-    is_read: bool,
+    /// Of each file, its name and the number of sequences that follow the first; none if both are drawn.
+    ignored: Vec<(String, usize)>,
     scores: Scores,
     side: usize,
     distribution: Distribution,
@@ -132,28 +135,52 @@ impl SmithWaterman {
         self.run.run(settings, || self.problem())
     }
 
-    fn problem(&self) -> Result<Alignment, Failure> {
-        let ((first, second), source, is_read) = match (&self.first, &self.second) {
-            (Some(first), Some(second)) => {
-                let both = read(first).and_then(|a| Ok((a, read(second)?)));
-                let both = both.map_err(|error| Failure::Usage(error.to_string()))?;
-                (
-                    both,
-                    format!("{}, {}", first.display(), second.display()),
-                    true,
-                )
+    fn sequences(&self) -> Result<Sequences, Failure> {
+        let files = match (&self.first, &self.second) {
+            (Some(first), Some(second)) if first == second && first.as_os_str() == "-" => {
+                let line = "FIRST and SECOND: at most one of them is standard input";
+                return Err(Failure::Usage(line.to_owned()));
             }
-            _ => {
+            (Some(first), Some(second)) => [first, second],
+            (Some(first), None) => {
+                let first = first.display();
+                let line = format!(
+                    "{first}: FIRST and SECOND are two files in the form of FASTA, not letters; SECOND is missing"
+                );
+                return Err(Failure::Usage(line));
+            }
+            (None, _) => {
                 let Lengths(first, second) = self.length;
-                let drawn = smith_waterman::draw(first as usize, second as usize, self.seed);
-                (drawn, format!("drawn, seed {}", self.seed), false)
+                return Ok(Sequences {
+                    letters: smith_waterman::draw(first as usize, second as usize, self.seed),
+                    source: format!("drawn, seed {}", self.seed),
+                    ignored: Vec::new(),
+                });
             }
         };
+        let [first, second] = files.map(|file| read(file));
+        let (first, second) = (first?, second?);
+        let names = files.map(|file| file.display().to_string());
+        let source = names.join(", ");
+        let further = [first.further, second.further];
+        Ok(Sequences {
+            letters: (first.letters, second.letters),
+            source,
+            ignored: names.into_iter().zip(further).collect(),
+        })
+    }
+
+    fn problem(&self) -> Result<Alignment, Failure> {
+        let Sequences {
+            letters: (first, second),
+            source,
+            ignored,
+        } = self.sequences()?;
         let alignment = Alignment {
             first,
             second,
             source,
-            is_read,
+            ignored,
             scores: Scores {
                 matched: self.matched,
                 mismatched: self.mismatched,
@@ -178,10 +205,26 @@ impl SmithWaterman {
     }
 }
 
+/// Both sequences and where they are from, as in [`Alignment`].
+struct Sequences {
+    letters: smith_waterman::Pair,
+    source: String,
+    ignored: Vec<(String, usize)>,
+}
+
 /// Reads a sequence, of which scores do not overflow.
-fn read(path: &Path) -> Result<Vec<u8>, FileError> {
-    let text = FileError::read(path, LENGTH_MAX)?;
-    smith_waterman::read(&path.display().to_string(), &text)
+fn read(path: &Path) -> Result<First, Failure> {
+    let first = Input::read(path, BYTES_MAX).and_then(smith_waterman::read);
+    let first = first.map_err(|error| Failure::Usage(error.to_string()))?;
+    match first.letters.len() as u64 {
+        ..=LENGTH_MAX => Ok(first),
+        letters => Err(Failure::Usage(format!(
+            "{}: {} letters, at most {}",
+            path.display(),
+            grouped(letters),
+            grouped(LENGTH_MAX)
+        ))),
+    }
 }
 
 impl Alignment {
@@ -214,11 +257,15 @@ impl Problem for Alignment {
             Distribution::Cyclic => "columns in turns",
         };
         let (rows, side) = (tiles.rows(), self.side);
-        vec![
-            (
-                "sequences",
-                format!("{first} x {second} letters, {}", self.source),
-            ),
+        let mut facts = vec![(
+            "sequences",
+            format!("{first} x {second} letters, {}", self.source),
+        )];
+        for (file, further) in self.ignored.iter().filter(|(_, further)| *further > 0) {
+            let further = grouped(*further as u64);
+            facts.push(("ignored", format!("{further} further sequences of {file}")));
+        }
+        facts.extend([
             (
                 "scores",
                 format!("match {matched}, mismatch {mismatched}, gap {gap}"),
@@ -227,12 +274,13 @@ impl Problem for Alignment {
                 "tasks",
                 format!("{rows} x {} tiles of {side}, {columns}", tiles.columns()),
             ),
-        ]
+        ]);
+        facts
     }
 
     fn input(&self) -> Option<String> {
-        let read = self.is_read.then_some([&self.first[..], &self.second]);
-        read.map(digest)
+        let is_read = !self.ignored.is_empty();
+        is_read.then(|| digest([&self.first[..], &self.second]))
     }
 
     fn cells(&self) -> u64 {
@@ -257,12 +305,14 @@ impl Problem for Alignment {
             0 => "nowhere, no letters are equal".to_owned(),
             _ => ends,
         };
+        let ignored: Vec<_> = self.ignored.iter().map(|(_, further)| *further).collect();
         Findings {
             rows: vec![("score", grouped(best.score as u64)), ("ends at", place)],
             json: object([
                 ("score", best.score.into()),
                 ("end_first", best.row.into()),
                 ("end_second", best.column.into()),
+                ("ignored_sequences", ignored.into()),
             ]),
             verdict: None,
             agrees: "",
