@@ -8,6 +8,7 @@ use std::time::Duration;
 use tautline::Machine;
 use tautline::pinning::{Bind, Pinning, PlaceList, divided, in_order};
 use tautline::world::World;
+use tautline_cli::text::STANDARD_INPUT;
 use tautline_process::{Error, Launch as Launcher};
 
 const EXAMPLES: &str = "\
@@ -67,8 +68,14 @@ pub(crate) fn ranks(text: &str) -> Result<u32, String> {
 /// Whether this process is to launch the `ranks` that an option requests: it is the only one of `world`.
 ///
 /// # Errors
-/// Another number of ranks than were launched.
+/// Another number of ranks than were launched, or an input that reaches one of several ranks.
 pub(crate) fn is_launcher(ranks: Option<u32>, world: &World) -> Result<bool, Failure> {
+    let several = ranks.unwrap_or(1).max(world.ranks());
+    if several > 1 && std::env::args_os().any(|argument| argument == STANDARD_INPUT) {
+        return Err(Failure::Usage(format!(
+            "{STANDARD_INPUT}: standard input reaches one process, not all of {several} ranks: name a file"
+        )));
+    }
     match (ranks, world.ranks()) {
         (Some(ranks), 1) if ranks > 1 => Ok(true),
         (Some(ranks), launched) if ranks != launched => {

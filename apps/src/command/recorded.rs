@@ -6,11 +6,12 @@ use super::number::grouped;
 use super::show::object;
 use clap::Args;
 use serde_json::json;
-use std::fs;
 use std::path::PathBuf;
+use tautline::FileError;
 use tautline::glb::PlaceId;
 use tautline_cli::program::digest;
 use tautline_cli::recorded::{Bag, Found, Tree, Work};
+use tautline_cli::text::Input;
 
 const EXAMPLES: &str = "\
 EXAMPLES:
@@ -20,13 +21,16 @@ EXAMPLES:
 
 FILE:
   comma-separated values with the head `parent,ns`, a line a task: the number of the task that made it, counted
-  from 0, or nothing for a root; and its own nanoseconds. The library writes one from a program: tautline_cli::recorded.";
+  from 0, or nothing for a root; and its own nanoseconds; comments begin with #. The library writes one from a program: tautline_cli::recorded.";
+
+/// The longest file.
+const BYTES_MAX: u64 = 1 << 32;
 
 /// Process a tree of tasks that was recorded from a program
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Recorded {
-    /// Recorded tree: the parent and the duration of each task
+    /// Recorded tree: the parent and the duration of each task; - for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
@@ -38,13 +42,13 @@ impl App for Recorded {
 
     fn problem(&self, small: bool) -> Result<Trace, Failure> {
         let name = self.file.display();
-        let text = fs::read_to_string(&self.file);
-        let text = text.map_err(|error| Failure::Usage(format!("recorded {name}: {error}")))?;
-        let tree = Tree::read(&text);
-        let tree = tree.map_err(|error| Failure::Usage(format!("recorded {name}: {error}")))?;
+        let usage = |error: FileError| Failure::Usage(error.to_string());
+        let input = Input::read(&self.file, BYTES_MAX).map_err(usage)?;
+        let digest = digest([input.peek().as_bytes()]);
+        let tree = Tree::read(input).map_err(usage)?;
         Ok(Trace {
             name: name.to_string(),
-            input: digest([text.as_bytes()]),
+            input: digest,
             work: Work {
                 tree: tree.into(),
                 spins: !small,

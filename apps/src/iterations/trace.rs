@@ -1,6 +1,7 @@
-//! Recorded times in files: CSV, a number a line below the head `ns`, or JSON, an array of numbers.
+//! Recorded times in files: CSV, a number a line below the head `ns` and comments after `#`, or JSON, an array of numbers.
 
 use super::{LEN_MAX, NS_MAX, Times};
+use crate::text::Input;
 use std::io::{self, Write};
 use std::path::Path;
 use tautline::FileError;
@@ -24,7 +25,8 @@ impl Mistake {
 }
 
 impl Times {
-    /// Reads the file at `path`: as JSON if it begins with `[`, otherwise as CSV. Fractions of a nanosecond are rounded.
+    /// Reads the file at `path`, or standard input if it is `-`: as JSON if it begins with `[`, otherwise as CSV, in which lines that begin with `#`
+    /// are comments. Fractions of a nanosecond are rounded.
     ///
     /// # Errors
     /// If the file cannot be read or is longer than 16 MiB; if a time is missing, negative, longer than 2^44 ns or no number; if there
@@ -41,14 +43,22 @@ impl Times {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn from_file(path: &Path) -> Result<Self, FileError> {
-        let text = FileError::read(path, BYTES_MAX)?;
-        let read = match text.trim_start().starts_with('[') {
-            true => json(&text),
-            false => csv(&text),
+        Self::read(Input::read(path, BYTES_MAX)?)
+    }
+
+    /// Reads times as [`Times::from_file`] does.
+    ///
+    /// # Errors
+    /// Those of the content.
+    pub fn read(input: Input) -> Result<Self, FileError> {
+        let text = input.into_text(is_comment)?;
+        let content = text.as_str();
+        let read = match content.trim_start().starts_with('[') {
+            true => json(content),
+            false => csv(content),
         };
-        read.and_then(checked).map_err(|Mistake { at, message }| {
-            FileError::malformed(&path.display().to_string(), &text, at, message)
-        })
+        let times = read.and_then(checked);
+        times.map_err(|Mistake { at, message }| text.error_at(at, message))
     }
 
     /// Writes the times as CSV, as [`Times::from_file`] reads them.
@@ -69,15 +79,22 @@ fn checked(times: Vec<u64>) -> Result<Times, Mistake> {
     }
 }
 
+fn is_comment(line: &str) -> bool {
+    line.starts_with('#')
+}
+
 fn csv(text: &str) -> Result<Vec<u64>, Mistake> {
     let mut at = 0;
+    let mut is_first = true;
     let mut times = Vec::new();
     // The last line may lack its end.
-    for (number, line) in text.split_terminator('\n').enumerate() {
+    for line in text.split_terminator('\n') {
         let field = line.trim();
-        if number > 0 || field != HEAD {
+        let is_head = is_first && field.trim_matches('"') == HEAD;
+        if !is_head && !is_comment(line) {
             times.push(time(at, field, field.parse().ok())?);
         }
+        is_first &= is_comment(line);
         at += line.len() + 1;
     }
     Ok(times)
@@ -117,7 +134,28 @@ mod tests {
         let text = String::from_utf8(file).unwrap();
         assert_eq!(csv(&text).unwrap(), [1, 0, 17]);
         assert_eq!(csv("1\n0.4\r\n16.5").unwrap(), [1, 0, 17]);
+        assert_eq!(csv("# a\nns\n1\n# b\n0e3\n17").unwrap(), [1, 0, 17]);
         assert_eq!(json("[1, 0,\n 17]").unwrap(), [1, 0, 17]);
+    }
+
+    #[test]
+    fn files_of_other_programs_are_read() {
+        for file in [
+            &b"ns\n1\n2\n"[..],
+            b"\xef\xbb\xbfns\r\n1\r\n2\r\n\r\n",
+            b"# caf\xe9\nns\n1\n2",
+            b"\"ns\"\n1.0\n2.0\n",
+            b"\xef\xbb\xbf[1, 2]\n\n",
+        ] {
+            let times = Times::read(Input::new("t.csv", file).unwrap()).unwrap();
+            assert_eq!(times.iter().collect::<Vec<_>>(), [1, 2]);
+        }
+        let file = Input::new("t.csv", b"ns\n1\xe9\n").unwrap();
+        let error = Times::read(file).unwrap_err().to_string();
+        assert!(
+            error.starts_with("t.csv:2:2: byte 0xE9: not UTF-8"),
+            "{error}"
+        );
     }
 
     #[test]

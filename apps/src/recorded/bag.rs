@@ -133,11 +133,13 @@ impl glb::Bag for Bag {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::Input;
     use tautline::glb::Bag as _;
 
     #[test]
     fn long_tasks_are_done_in_parts() {
-        let tree = Tree::read("parent,ns\n,10\n0,0\n0,25\n").unwrap();
+        let file = b"parent,ns\n,10\n0,0\n0,25\n";
+        let tree = Tree::read(Input::new("t.csv", file).unwrap()).unwrap();
         let work = Work {
             tree: tree.into(),
             spins: false,

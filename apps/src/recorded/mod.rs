@@ -7,11 +7,12 @@
 //! # Format
 //! Comma-separated values. The first line is `parent,ns`. Each further line is a task, numbered
 //! from 0: the number of its parent, which precedes it, or nothing for a root; and its own
-//! nanoseconds, those of its children not included.
+//! nanoseconds, those of its children not included. Lines that begin with `#` are comments.
 //!
 //! ```
 //! use tautline::prelude::*;
 //! use tautline_cli::recorded::{Found, Recorder, Tree, Work};
+//! use tautline_cli::text::Input;
 //!
 //! let mut recorder = Recorder::new();
 //! recorder.root(|task| {
@@ -21,7 +22,7 @@
 //! let mut file = Vec::new();
 //! recorder.tree().write(&mut file)?;
 //!
-//! let tree = Tree::read(&String::from_utf8(file)?)?;
+//! let tree = Tree::read(Input::new("tree.csv", &file)?)?;
 //! let work = Work { tree: tree.into(), spins: true };
 //! let run = Glb::new().run(work.bag(), |_| work.clone(), Found::default())?;
 //! assert_eq!(run.output.tasks, 4);
@@ -35,22 +36,13 @@ mod recorder;
 pub use bag::{Bag, Found, Work};
 pub use recorder::{Recorder, Task};
 
+use crate::text::Input;
 use std::io::{self, Write};
-use thiserror::Error;
+use tautline::FileError;
 
 const HEAD: &str = "parent,ns";
-
-/// A file that is not a recorded tree.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("line {line}: `{found}`: expected {expected}")]
-pub struct TreeError {
-    /// The line, from 1.
-    pub line: usize,
-    /// The text found there.
-    pub found: String,
-    /// The text expected there.
-    pub expected: String,
-}
+/// The longest time of all tasks together: 146 years.
+const NS_MAX: u64 = 1 << 62;
 
 /// A tree of tasks, or several side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,44 +86,43 @@ impl Tree {
     /// Parses a tree in the [format](self) of the module.
     ///
     /// # Errors
-    /// [`TreeError`]: the first line that is wrong.
-    pub fn read(text: &str) -> Result<Self, TreeError> {
-        let wrong = |line: usize, found: &str, expected: String| TreeError {
-            line: line + 1,
-            found: found.to_owned(),
-            expected,
+    /// The first line that is wrong, with file, line and column.
+    pub fn read(input: Input) -> Result<Self, FileError> {
+        let text = input.into_text(is_comment)?;
+        let wrong = |part: &str, expected: &str| {
+            let shown = part.trim();
+            text.error(part, format!("`{shown}`: expected {expected}"))
         };
-        let mut lines = text.lines().enumerate();
-        match lines.next() {
-            Some((_, HEAD)) => {}
-            other => {
-                let (line, found) = other.unwrap_or_default();
-                return Err(wrong(line, found, format!("the head `{HEAD}`")));
-            }
+        let mut lines = text.lines().filter(|line| !is_comment(line));
+        let head = lines.next().unwrap_or_default();
+        let names = fields(head).map(|names| names.map(bare));
+        if names != fields(HEAD) {
+            return Err(wrong(head, &format!("the head `{HEAD}`")));
         }
         let (mut parents, mut all) = (Vec::new(), Vec::new());
-        for (line, found) in lines {
-            let two = found.split_once(',');
-            let (parent, ns) = two.ok_or_else(|| wrong(line, found, format!("`{HEAD}`")))?;
-            let parent = match (parent.trim(), parents.len()) {
-                ("", _) => None,
-                (number, above) => {
-                    let number = number.parse().ok();
-                    let number = number.filter(|number| (*number as usize) < above);
+        let mut sum = 0_u64;
+        for line in lines {
+            let above = parents.len();
+            let [parent, ns] = fields(line).ok_or_else(|| wrong(line, &format!("`{HEAD}`")))?;
+            parents.push(match bare(parent) {
+                "" => None,
+                number => {
+                    let number = whole(number).filter(|number| *number < above as u64);
                     let last = above.saturating_sub(1);
-                    let expected = || format!("a task above, 0 to {last}, or nothing for a root");
-                    Some(number.ok_or_else(|| wrong(line, parent, expected()))?)
+                    let expected = format!("a task above, 0 to {last}, or nothing for a root");
+                    Some(number.ok_or_else(|| wrong(parent, &expected))? as u32)
                 }
-            };
-            let time = ns.trim().parse();
-            all.push(time.map_err(|_| wrong(line, ns, "whole nanoseconds".to_owned()))?);
-            parents.push(parent);
+            });
+            let time = whole(bare(ns)).ok_or_else(|| wrong(ns, "whole nanoseconds"))?;
+            let added = sum.checked_add(time).filter(|sum| *sum <= NS_MAX);
+            sum = added.ok_or_else(|| wrong(ns, &format!("at most {NS_MAX} ns of all tasks")))?;
+            all.push(time);
             if u32::try_from(parents.len()).is_err() {
-                return Err(wrong(line, found, format!("at most {} tasks", u32::MAX)));
+                return Err(wrong(line, &format!("at most {} tasks", u32::MAX)));
             }
         }
         if parents.is_empty() {
-            return Err(wrong(1, "", "a task".to_owned()));
+            return Err(text.error_at_end("expected a task"));
         }
         Ok(Self::new(parents, all))
     }
@@ -188,15 +179,47 @@ impl Tree {
     }
 }
 
+fn is_comment(line: &str) -> bool {
+    line.starts_with('#')
+}
+
+/// Returns the fields of a line, if there are two.
+fn fields(line: &str) -> Option<[&str; 2]> {
+    let (parent, ns) = line.split_once(',')?;
+    (!ns.contains(',')).then_some([parent, ns])
+}
+
+/// Returns a field without blanks and quotes around it.
+fn bare(field: &str) -> &str {
+    let field = field.trim();
+    let quoted = field
+        .strip_prefix('"')
+        .and_then(|field| field.strip_suffix('"'));
+    quoted.unwrap_or(field)
+}
+
+/// Parses a whole number; programs whose columns are real numbers write `1.0`.
+fn whole(text: &str) -> Option<u64> {
+    const EXACT_MAX: f64 = (1_u64 << 53) as f64;
+    let real = || text.parse().ok().filter(|x| (0.0..=EXACT_MAX).contains(x));
+    let rounded = || real().filter(|x| x.fract() == 0.0).map(|x| x as u64);
+    text.parse().ok().or_else(rounded)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(text: impl AsRef<[u8]>) -> Result<Tree, String> {
+        let tree = Input::new("t.csv", text.as_ref()).and_then(Tree::read);
+        tree.map_err(|error| error.to_string())
+    }
 
     const FILE: &str = "parent,ns\n,10\n0,20\n0,5\n1,7\n,3\n";
 
     #[test]
     fn what_is_written_is_what_was_read() {
-        let tree = Tree::read(FILE).unwrap();
+        let tree = read(FILE).unwrap();
         let mut file = Vec::new();
         tree.write(&mut file).unwrap();
         assert_eq!(String::from_utf8(file).unwrap(), FILE);
@@ -208,31 +231,67 @@ mod tests {
     }
 
     #[test]
-    fn files_of_other_systems_are_read() {
-        let text = FILE.replace('\n', "\r\n");
-        assert_eq!(Tree::read(&text), Tree::read(FILE));
+    fn files_of_other_programs_are_read() {
+        for text in [
+            FILE.replace('\n', "\r\n"),
+            format!("\u{feff}{FILE}"),
+            format!("{FILE}\n\n"),
+            format!(
+                "# caf\u{e9}\n{}# end",
+                FILE.replace("0,5", "# a, b\n 0 , 5 ")
+            ),
+            FILE.trim_end().to_owned(),
+            FILE.replace("parent,ns", "\"parent\", \"ns\""),
+            FILE.replace("0,20", "0.0,2e1").replace("1,7", "1.0,7.0"),
+        ] {
+            assert_eq!(read(&text), read(FILE), "{text}");
+        }
+        let latin = [b"# caf\xe9\n", FILE.as_bytes()].concat();
+        assert_eq!(read(latin), read(FILE));
     }
 
     #[test]
     fn the_first_line_that_is_wrong_is_named() {
+        let most = NS_MAX;
         for (text, said) in [
-            ("", "line 1: ``: expected the head `parent,ns`"),
-            ("ns,parent\n", "line 1: `ns,parent`: expected the head"),
-            ("parent,ns\n", "line 2: ``: expected a task"),
-            ("parent,ns\n0,1\n", "line 2: `0`: expected a task above"),
+            ("", "1:1: ``: expected the head `parent,ns`"),
+            ("ns,parent\n", "1:1: `ns,parent`: expected the head"),
+            ("parent,ns\n", "2:1: expected a task"),
+            ("parent,ns\n0,1\n", "2:1: `0`: expected a task above"),
             (
                 "parent,ns\n,1\n1,1\n",
-                "line 3: `1`: expected a task above, 0 to 0",
+                "3:1: `1`: expected a task above, 0 to 0",
             ),
-            ("parent,ns\n,1\n-1,1\n", "line 3: `-1`: expected"),
+            ("parent,ns\n,1\n-1,1\n", "3:1: `-1`: expected"),
             (
                 "parent,ns\n,1.5\n",
-                "line 2: `1.5`: expected whole nanoseconds",
+                "2:2: `1.5`: expected whole nanoseconds",
             ),
-            ("parent,ns\n,1\n7\n", "line 3: `7`: expected `parent,ns`"),
+            (
+                "parent,ns\n,nan\n",
+                "2:2: `nan`: expected whole nanoseconds",
+            ),
+            ("parent,ns\n,1\n7\n", "3:1: `7`: expected `parent,ns`"),
+            ("parent,ns\n,1\n\n0,1\n", "3:1: ``: expected `parent,ns`"),
+            (
+                "parent,ns\n,1\n0,1,2\n",
+                "3:1: `0,1,2`: expected `parent,ns`",
+            ),
+            (
+                &format!("parent,ns\n,{most}\n0,1\n"),
+                &format!("3:3: `1`: expected at most {most} ns of all tasks"),
+            ),
         ] {
-            let error = Tree::read(text).unwrap_err().to_string();
-            assert!(error.starts_with(said), "{text:?}: {error}");
+            let error = read(text).unwrap_err();
+            assert!(
+                error.starts_with(&format!("t.csv:{said}")),
+                "{text:?}: {error}"
+            );
         }
+        let latin = read(b"parent,ns\n,1\xe9\n").unwrap_err();
+        assert!(
+            latin.starts_with("t.csv:2:3: byte 0xE9: not UTF-8"),
+            "{latin}"
+        );
     }
 }

@@ -3,6 +3,7 @@
 use crate::command::Failure;
 use std::path::Path;
 use tautline_cli::iterations::{Distribution, Kernel, Times};
+use tautline_cli::text::STANDARD_INPUT;
 use tautline_sim::Program;
 
 /// The default number of iterations.
@@ -39,7 +40,8 @@ impl Source {
         }
         let path = Path::new(name);
         // What looks like neither a file nor `normal:CV` is a misspelled name.
-        if !path.exists() && !name.contains(['.', '/']) || name.starts_with("normal:") {
+        let is_file = path.exists() || name.contains(['.', '/']) || name == STANDARD_INPUT;
+        if !is_file || name.starts_with("normal:") {
             let kernels = Kernel::NAMES.join(", ");
             let programs = Program::ALL.map(Program::name).join(", ");
             return Err(Failure::Usage(format!(
