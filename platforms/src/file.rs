@@ -81,25 +81,41 @@ impl std::error::Error for FileError {
     }
 }
 
+const WIDE: &str = "UTF-16, or no text: convert it, as by `iconv -f UTF-16 -t UTF-8`";
+
 impl FileError {
     /// Returns the text of the file, which must have at most `most` bytes.
     ///
     /// # Errors
-    /// [`FileError::Unreadable`], also if the file is longer or not UTF-8.
+    /// [`FileError::Unreadable`], also if the file is longer, compressed or in UTF-16; [`FileError::Malformed`] at the first byte that is
+    /// not UTF-8.
     pub fn read(path: &Path, most: u64) -> Result<String, Self> {
-        let unreadable = |source| Self::Unreadable {
-            file: path.display().to_string(),
-            source,
-        };
-        let mut text = String::new();
-        File::open(path)
-            .and_then(|file| file.take(most + 1).read_to_string(&mut text))
-            .map_err(unreadable)?;
-        if text.len() as u64 > most {
-            let long = format!("longer than {most} bytes");
-            return Err(unreadable(std::io::Error::other(long)));
+        let file = path.display().to_string();
+        let mut bytes = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
+        if let Err(source) = read {
+            return Err(Self::Unreadable { file, source });
         }
-        Ok(text)
+        let other = match bytes.get(..2) {
+            _ if bytes.len() as u64 > most => Some(format!("longer than {most} bytes")),
+            Some(b"\x1f\x8b") => Some("compressed by gzip: unpack it by `gunzip`".to_owned()),
+            Some(b"\xff\xfe" | b"\xfe\xff") => Some(WIDE.to_owned()),
+            _ if bytes.contains(&0) => Some(WIDE.to_owned()),
+            _ => None,
+        };
+        if let Some(other) = other {
+            let source = std::io::Error::other(other);
+            return Err(Self::Unreadable { file, source });
+        }
+        String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let byte = error.as_bytes()[at];
+            let message = format!(
+                "byte 0x{byte:02X}: not UTF-8; convert the file, as by `iconv -f ISO-8859-1 -t UTF-8`"
+            );
+            let text = String::from_utf8_lossy(error.as_bytes());
+            Self::malformed(&file, &text, at, message)
+        })
     }
 
     /// Returns the error of a mistake at byte `at` of `text`, the content of `file`.
@@ -146,4 +162,40 @@ impl Mistake {
 /// Adds the file, the line and the column to a mistake in `text`.
 pub(crate) fn locate<T>(file: &str, text: &str, read: Result<T, Mistake>) -> Result<T, FileError> {
     read.map_err(|Mistake { at, message }| FileError::malformed(file, text, at, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FileError;
+    use std::fs;
+
+    #[test]
+    fn files_that_are_not_utf_8_are_named() {
+        let path = std::env::temp_dir().join(format!("tautline-file-{}", std::process::id()));
+        for (bytes, line) in [
+            (
+                &b"\x1f\x8b\x08"[..],
+                ": compressed by gzip: unpack it by `gunzip`",
+            ),
+            (b"\xff\xfea\0", ": UTF-16, or no text: convert it"),
+            (b"a\0b\0", ": UTF-16, or no text: convert it"),
+            ("\u{e9}\n# caf".as_bytes(), ""),
+            (
+                b"\xc3\xa9\n# \xc3\xa9 \xe9\n",
+                ":2:5: byte 0xE9: not UTF-8; convert the file",
+            ),
+            (b"0123456789012", ": longer than 12 bytes"),
+        ] {
+            fs::write(&path, bytes).unwrap();
+            match FileError::read(&path, 12) {
+                Ok(text) => assert_eq!((text.as_bytes(), line), (bytes, "")),
+                Err(error) => {
+                    let start = format!("{}{line}", path.display());
+                    let error = error.to_string();
+                    assert!(!line.is_empty() && error.starts_with(&start), "{error}");
+                }
+            }
+        }
+        fs::remove_file(&path).unwrap();
+    }
 }
