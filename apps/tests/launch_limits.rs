@@ -7,7 +7,7 @@ mod started;
 
 use launched::{Launched, text};
 use scratch::Scratch;
-use started::tautline;
+use started::{prepared, tautline};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
@@ -16,24 +16,9 @@ use std::process::{Command, Output};
 /// The user whose processes are limited, as the superuser's are not: one that runs none.
 const USER: u32 = 54_321;
 
-/// Runs a line of the shell in which `$CLI` is the command, until none of its processes is left.
+/// Runs a line of the shell until none of its processes is left.
 fn shell(line: &str) -> Output {
-    let mut shell = started(Command::new("sh"));
-    shell.args(["-c", line]);
-    shell.env("CLI", env!("CARGO_BIN_EXE_tautline"));
-    Launched::of(shell).end()
-}
-
-/// Sets the environment of a command as that of the launcher is in tests.
-fn started(mut command: Command) -> Command {
-    let set = tautline("");
-    for (name, value) in set.get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    command
+    Launched::of(started::shell(line)).end()
 }
 
 /// Checks that a launch was refused in one line that begins so.
@@ -103,7 +88,7 @@ fn no_number_of_files_is_too_small_for_a_line() {
 fn limited(processes: u32) -> Option<Command> {
     let program = env!("CARGO_BIN_EXE_tautline");
     let limited = || {
-        let mut command = started(Command::new("prlimit"));
+        let mut command = prepared(Command::new("prlimit"));
         command.args([&format!("--nproc={processes}"), program]);
         if is_superuser() {
             command.uid(USER).gid(USER);

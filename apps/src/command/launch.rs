@@ -9,6 +9,7 @@ use tautline::Machine;
 use tautline::pinning::{Bind, Pinning, PlaceList, divided, in_order};
 use tautline::world::World;
 use tautline_cli::text::STANDARD_INPUT;
+use tautline_node::signal::is_ignored;
 use tautline_process::{Error, Launch as Launcher};
 
 const EXAMPLES: &str = "\
@@ -101,7 +102,7 @@ pub(crate) fn again(ranks: u32, list: Option<&PlaceList>) -> Outcome {
 
 fn launch(launcher: Launcher, ranks: u32, list: Option<&PlaceList>) -> Outcome {
     let shares = shares(&Machine::discover(), ranks as usize, list)?;
-    let ended = launcher.processors(shares).run();
+    let ended = launcher.processors(shares).ignoring(is_ignored).run();
     let ended = ended.map_err(|error: Error| Failure::Usage(error.to_string()))?;
     match ended.code() {
         0 => Ok(()),

@@ -115,7 +115,7 @@ impl Balanced {
         let config = glb.config()?;
         check(&config)?;
         let files = self.output.stories.open()?;
-        let interrupt = stop_on_interrupt(&control)?;
+        let interrupt = stop_on_interrupt(&control);
         let threads = config.all_threads();
         let record = |_, _| self.output.stories.recorder(threads);
         let record: Record = &record;
@@ -197,12 +197,12 @@ fn peak_memory_kib() -> Option<u64> {
 
 /// Makes the first interrupt stop the run and keep its result. Returns whether it has happened, even if the run had been
 /// stopped otherwise before.
-fn stop_on_interrupt(control: &Arc<Control>) -> Result<Arc<Control>, Failure> {
+fn stop_on_interrupt(control: &Arc<Control>) -> Arc<Control> {
     let heard = Arc::new(Control::new());
     let (control, first) = (Arc::clone(control), Arc::clone(&heard));
     interrupts::on_first(move || {
         first.stop(Reason::Interrupted);
         control.stop(Reason::Interrupted);
-    })?;
-    Ok(heard)
+    });
+    heard
 }

@@ -96,7 +96,7 @@ impl OnRuntime {
         let runtime = self.builder()?.build()?;
         let interrupt = CancelToken::new();
         let token = interrupt.clone();
-        interrupts::on_first(move || _ = token.cancel(Reason::Interrupted))?;
+        interrupts::on_first(move || _ = token.cancel(Reason::Interrupted));
         let began = Instant::now();
         let ran = runtime.run(|cx| {
             cx.finish_until(&interrupt, |cx| match self.deadline {

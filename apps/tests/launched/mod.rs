@@ -41,6 +41,21 @@ pub(crate) fn gone(process: &str) {
     until("a process is left", || state(process).is_none());
 }
 
+/// Waits until a process has computed for a tenth of a second more.
+pub(crate) fn computes_on(process: &str) {
+    let ticks = || {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");
+        let (_, rest) = stat.rsplit_once(") ").expect("its name comes first");
+        let ticks = rest.split(' ').nth(11);
+        ticks.and_then(|ticks| ticks.parse::<u64>().ok())
+    };
+    let before = ticks().expect("a number");
+    until("a process does not compute", || {
+        assert!(state(process).is_some(), "process {process} has ended");
+        ticks() >= Some(before + 10)
+    });
+}
+
 /// Sends a signal to a process.
 pub(crate) fn signal(signal: &str, process: &str) {
     let status = Command::new("sh")
@@ -121,16 +136,7 @@ impl Launched {
 
     /// Waits until all these processes have computed for a while.
     fn compute(processes: &[String]) {
-        for rank in processes {
-            let ticks = || {
-                let stat = fs::read_to_string(format!("/proc/{rank}/stat")).expect("it runs");
-                let (_, rest) = stat.rsplit_once(") ").expect("its name comes first");
-                rest.split(' ')
-                    .nth(11)
-                    .and_then(|ticks| ticks.parse::<u64>().ok())
-            };
-            until("a rank does not compute", || ticks() >= Some(10));
-        }
+        processes.iter().for_each(|rank| computes_on(rank));
     }
 
     /// Waits for the end of the launcher, and then of all its processes.

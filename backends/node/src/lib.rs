@@ -8,6 +8,7 @@ mod park;
 mod phaser;
 pub mod pool;
 pub mod process;
+pub mod signal;
 
 #[cfg(feature = "loopback")]
 pub use loopback::Loopback;

@@ -148,15 +148,18 @@ impl Barrier {
     /// Stops the measurements at the first interrupt, and at the deadline.
     fn watch(&self, setting: &Setting) -> Outcome {
         let interrupted = Arc::clone(&setting.stop);
-        interrupts::on_first(move || interrupted.stop(Reason::Interrupted))?;
+        interrupts::on_first(move || interrupted.stop(Reason::Interrupted));
         let (late, deadline) = (Arc::clone(&setting.stop), self.deadline);
-        // The process may end before.
-        thread::spawn(move || {
+        let watch = move || {
             // A sleep, since the event is the time itself.
             thread::sleep(deadline);
             late.stop(Reason::Deadline);
-        });
-        Ok(())
+        };
+        // The process may end before.
+        let started = thread::Builder::new().spawn(watch);
+        started.map(|_| ()).map_err(|error| {
+            Failure::Check(format!("cannot start a thread for the deadline: {error}"))
+        })
     }
 
     fn setting(&self, machine: &Machine) -> Result<Setting, Failure> {

@@ -124,7 +124,7 @@ impl Way for Virtual {
         let problem = request.problem(true)?;
         let on = self.setting.choose(problem.task_ns())?;
         let files = self.output.stories.open()?;
-        let watcher = Watcher::start(self.output.quiet)?;
+        let watcher = Watcher::start(self.output.quiet);
         let began = Instant::now();
         let threads = on.config.all_threads();
         let recorder = || self.output.stories.recorder(threads);

@@ -82,7 +82,7 @@ pub(super) fn run(given: &Virtual, request: &Request) -> Outcome {
     let problem = request.problem(true)?;
     let on = given.setting.choose(problem.task_ns())?;
     let figures = given.setting.described()?.figures;
-    let watcher = Watcher::start(given.output.quiet)?;
+    let watcher = Watcher::start(given.output.quiet);
     let runs = |on: On, watcher: &Watcher| efficiencies(given, &*problem, on, watcher);
     let usual = runs(on, &watcher)?;
     let mut complete = !watcher.is_interrupted();

@@ -22,16 +22,16 @@ pub(super) struct Watcher {
 
 impl Watcher {
     /// Begins to watch for interrupts. The first one stops the present run and all later ones.
-    pub(super) fn start(quiet: bool) -> Result<Self, Failure> {
+    pub(super) fn start(quiet: bool) -> Self {
         let interrupt = Arc::new(Control::new());
         let heard = Arc::clone(&interrupt);
-        interrupts::on_first(move || heard.stop(Reason::Interrupted))?;
-        Ok(Self {
+        interrupts::on_first(move || heard.stop(Reason::Interrupted));
+        Self {
             quiet,
             interrupt,
             interim: Arc::default(),
             run: String::new(),
-        })
+        }
     }
 
     /// Returns the watcher of one of `all` points, seeds or the like, counted from 0.

@@ -139,7 +139,7 @@ impl OnRanks {
         }
         let runtime = builder.world(&world).build()?;
         // There is no partial result to print.
-        interrupts::on_first(|| process::exit(130))?;
+        interrupts::on_first(|| process::exit(130));
         let (comm, ranks) = (world.comm(), world.ranks());
         let started = comm.barrier(None).wait();
         started.map_err(failure(&world))?;

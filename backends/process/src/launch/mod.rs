@@ -39,6 +39,7 @@ pub struct Launch {
     ring_bytes: Option<usize>,
     processors: Vec<Vec<usize>>,
     stop_limit: Duration,
+    is_ignored: fn(i32) -> bool,
 }
 
 /// How a rank ended.
@@ -98,6 +99,7 @@ impl Launch {
             ring_bytes: None,
             processors: Vec::new(),
             stop_limit: STOP_LIMIT,
+            is_ignored: |_| false,
         }
     }
 
@@ -133,6 +135,13 @@ impl Launch {
     /// terminal stops and continues the launcher, that time starts again; processes that a rank has started are not watched.
     pub fn stop_limit(mut self, limit: Duration) -> Self {
         self.stop_limit = limit;
+        self
+    }
+
+    /// Leaves the signals alone for which `is_ignored` returns true: they are not passed on, and the launcher ignores them as it did
+    /// before. For what the process was started to ignore, as by `nohup`; its ranks ignore that, too. Default: none.
+    pub fn ignoring(mut self, is_ignored: fn(i32) -> bool) -> Self {
+        self.is_ignored = is_ignored;
         self
     }
 

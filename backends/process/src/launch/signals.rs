@@ -5,9 +5,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::{fs, mem, ptr};
 
-/// What is read: the news of a child, and what is passed on to the ranks.
-const READ: [libc::c_int; 9] = [
-    libc::SIGCHLD,
+/// What is passed on to the ranks, unless this process ignores it.
+const PASSED_ON: [libc::c_int; 8] = [
     libc::SIGINT,
     libc::SIGTERM,
     libc::SIGHUP,
@@ -28,14 +27,16 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    pub(super) fn block() -> io::Result<Self> {
+    /// Blocks the news of a child, and what is passed on unless `is_ignored`: a blocked signal is not ignored, but waits to be read.
+    pub(super) fn block(is_ignored: fn(i32) -> bool) -> io::Result<Self> {
         let (mut set, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
         let mut of_children = MaybeUninit::uninit();
         // SAFETY: the calls write the sets, of which `set` is initialised by the first of them, and `before` and `of_children` by the
         // last ones. An action of zeros is the default one, without flags.
         let (descriptor, before, of_children) = unsafe {
             libc::sigemptyset(set.as_mut_ptr());
-            for signal in READ {
+            libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
+            for signal in PASSED_ON.into_iter().filter(|signal| !is_ignored(*signal)) {
                 libc::sigaddset(set.as_mut_ptr(), signal);
             }
             let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;

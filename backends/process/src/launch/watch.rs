@@ -27,7 +27,7 @@ struct Watch {
 
 /// Starts the ranks, and returns when all have ended.
 pub(super) fn run(launch: &Launch) -> Result<Ended, Error> {
-    let mut signals = Signals::block().map_err(|source| Error::System {
+    let mut signals = Signals::block(launch.is_ignored).map_err(|source| Error::System {
         doing: "watch for signals",
         source,
     })?;

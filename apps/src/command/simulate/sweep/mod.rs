@@ -136,7 +136,7 @@ pub(super) fn run(given: &Virtual, application: &'static Application) -> Outcome
         one.way.setting.choose(problem.task_ns())?;
     }
     let drawing = sweep.drawing()?;
-    let watcher = Watcher::start(given.output.quiet)?;
+    let watcher = Watcher::start(given.output.quiet);
     let mut story = Story::default();
     if !given.output.json {
         deliver(&measure::head(&axes))?;
