@@ -1,5 +1,6 @@
 //! Deadlines of finishes: one thread of the process cancels tokens when their time has come.
 
+use crate::{Error, Result};
 use std::collections::VecDeque;
 use std::ops::Deref;
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -47,18 +48,44 @@ impl Deadline {
     /// Creates a token that is cancelled when `after` has passed from now on.
     ///
     /// # Panics
-    /// If the system refuses the thread that all deadlines of the process share.
+    /// If the system refuses the thread that all deadlines of the process share: see [`try_after`](Self::try_after).
     pub fn after(after: Duration) -> Self {
+        match Self::try_after(after) {
+            Ok(deadline) => deadline,
+            Err(refused) => panic!("no deadline: {refused}"),
+        }
+    }
+
+    /// As [`after`](Self::after), with an error in place of the panic: for a program that is to work where it may have no further
+    /// thread.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tautline::prelude::*;
+    /// use tautline::runtime::Deadline;
+    ///
+    /// let rt = Runtime::new()?;
+    /// let sum = |cx: &mut Cx| cx.par(0..100u64).sum::<u64>();
+    /// let outcome = match Deadline::try_after(Duration::from_secs(10)) {
+    ///     Ok(deadline) => rt.run(|cx| cx.finish_until(&deadline, sum)),
+    ///     Err(_) => Ok(rt.run(sum)), // without a deadline
+    /// };
+    /// assert_eq!(outcome.unwrap(), 4950);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Threads`] if the system refuses the thread. The next call tries to start it again.
+    pub fn try_after(after: Duration) -> Result<Self> {
         let token = CancelToken::new();
         let due = Instant::now().checked_add(after);
         if after.is_zero() {
             token.cancel(Reason::Deadline);
         }
         let key = due.filter(|_| !after.is_zero());
-        Self {
-            key: key.map(|due| Owned::new(Timer::of_process().add(due, token.clone()))),
-            token,
-        }
+        let add = |due| Timer::of_process().add(due, token.clone()).map(Owned::new);
+        let key = key.map(add).transpose()?;
+        Ok(Self { token, key })
     }
 }
 
@@ -110,13 +137,11 @@ impl Timer {
             .expect("no panic while the lock is held, except before anything is changed")
     }
 
-    fn add(&'static self, due: Instant, token: CancelToken) -> Key {
+    fn add(&'static self, due: Instant, token: CancelToken) -> Result<Key> {
         let mut state = self.state();
         if !state.is_started {
-            if let Err(refused) = Thread::default().spawn("timer", || self.serve()) {
-                drop(state);
-                panic!("cannot start the thread for deadlines: {refused}");
-            }
+            let started = Thread::default().spawn("timer", || self.serve());
+            started.map_err(|source| Error::Threads { threads: 1, source })?;
             state.is_started = true;
         }
         let key = (due, state.count);
@@ -127,7 +152,7 @@ impl Timer {
         if at == 0 {
             self.changed.notify_one();
         }
-        key
+        Ok(key)
     }
 
     fn remove(&self, key: Key) {

@@ -251,7 +251,7 @@ impl Outer {
         R: Send + 'static,
         B: for<'s> FnOnce(&mut Cx<'s>) -> R + Send + 'static,
     {
-        self.start(engine);
+        let is_started = self.start(engine);
         let cell = Arc::new(Cell {
             state: Mutex::new(State::Running(None)),
             ended: Condvar::new(),
@@ -268,7 +268,10 @@ impl Outer {
                 drop(sender);
             });
         };
-        self.queue.push(Box::new(job));
+        match is_started {
+            true => self.queue.push(Box::new(job)),
+            false => self.run_here(engine, Box::new(job)),
+        }
         let engine = Arc::downgrade(engine);
         let cell = Owned::new(cell);
         Detached { cell, engine }
@@ -287,11 +290,16 @@ impl Outer {
         Running { task, token }
     }
 
-    /// Starts the thread that opens the finish, unless it was started before.
-    fn start(&self, engine: &Arc<Engine>) {
+    /// Runs `job` on the calling thread, in a finish of its own.
+    fn run_here(&self, engine: &Engine, job: Job) {
+        contain(|| _ = engine.threads.run(|cx| cx.finish_until(&self.token, job)));
+    }
+
+    /// Starts the thread that opens the finish, unless it was started before. Returns false if the system refuses it.
+    fn start(&self, engine: &Arc<Engine>) -> bool {
         let mut thread = self.thread.lock().expect("no panic while the lock is held");
         if thread.is_some() {
-            return;
+            return true;
         }
         let (queue, token) = (Arc::clone(&self.queue), self.token.clone());
         let settings = engine.plan.thread.clone();
@@ -308,13 +316,10 @@ impl Outer {
             }
         };
         let hooks = settings.clone();
-        match settings.spawn("spawn", move || hooks.hooked(serve_all)) {
-            Ok(started) => *thread = Some(started),
-            Err(refused) => {
-                drop(thread);
-                panic!("cannot start the thread for spawned tasks: {refused}");
-            }
-        }
+        *thread = settings
+            .spawn("spawn", move || hooks.hooked(serve_all))
+            .ok();
+        thread.is_some()
     }
 
     /// Cancels all tasks, and waits until they have ended, unless the calling thread may be inside of one.

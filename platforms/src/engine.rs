@@ -21,7 +21,6 @@ pub(crate) struct Engine {
 impl Engine {
     pub(crate) fn start(mut plan: Plan) -> Result<Self> {
         let processors = plan.claim();
-        plan.warn();
         let mut watch = Watch::open(&plan)?;
         let threads = Threads::start(&pool::Plan {
             watcher: watch.watcher(&plan),
@@ -33,7 +32,9 @@ impl Engine {
             messages::send(&format!(
                 "tautline: {wanted} workers wanted, the system allows {started}"
             ));
+            plan.reduce(started);
         }
+        plan.warn();
         Ok(Self {
             threads,
             watch: Owned::new(watch),

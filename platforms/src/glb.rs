@@ -333,7 +333,8 @@ impl<'a, F> Glb<'a, F> {
         Ok(self.started()?.0)
     }
 
-    /// Returns all parameters of the balancer, as they will be used.
+    /// Returns all parameters of the balancer, as they will be used: with fewer workers, once its [`runtime`](Self::runtime) has
+    /// started with fewer threads.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -346,7 +347,14 @@ impl<'a, F> Glb<'a, F> {
     /// # Errors
     /// The first setting that is out of bounds.
     pub fn config(&self) -> Result<Config> {
-        self.config_of(&self.plan()?)
+        let config = self.config_of(&self.plan()?)?;
+        Ok(match &self.setup.ground {
+            Ground::Own(_, started) => match started.get() {
+                Some(runtime) => on(runtime, config),
+                None => config,
+            },
+            Ground::Lent(_) => config,
+        })
     }
 
     fn config_of(&self, plan: &Plan) -> Result<Config> {
@@ -448,9 +456,18 @@ impl<'a, F> Glb<'a, F> {
                         started.get_or_init(|| runtime)
                     }
                 };
-                Ok((runtime, config))
+                Ok((runtime, on(runtime, config)))
             }
         }
+    }
+}
+
+/// Returns the parameters on a dedicated runtime, which may have started with fewer workers.
+fn on(runtime: &Runtime, config: Config) -> Config {
+    let workers = runtime.plan().workers();
+    match workers < config.all_workers() {
+        true => rules::reduced(config, workers),
+        false => config,
     }
 }
 

@@ -24,10 +24,10 @@ pub(crate) use placement::Placement;
 use crate::choice::{Choice, Source};
 use crate::division::Division;
 use crate::environment;
-use crate::explain::Facts;
+use crate::explain::{Facts, PINNED};
 use crate::hierarchy::Hierarchy;
 use crate::phaser;
-use crate::pinning::Pinning;
+use crate::pinning::{Pinning, ranges};
 use crate::platform;
 use crate::rules::{self, Rules};
 use crate::watch::{Observe, Stalled};
@@ -130,6 +130,31 @@ impl Plan {
     /// ```
     pub fn explain(&self) -> &[Choice] {
         &self.choices
+    }
+
+    /// Adapts this plan to the workers that the system has allowed: what is reported is what runs. A place keeps one worker at least.
+    pub(crate) fn reduce(&mut self, started: usize) {
+        let wanted = self.workers();
+        self.balancing = rules::reduced(self.balancing, started);
+        self.cpus.truncate(started);
+        let stale = self.pinning.surprise(wanted, self.pinned);
+        self.choices
+            .retain(|choice| stale.as_ref() != Some(&choice.value));
+        for choice in &mut self.choices {
+            match choice.setting {
+                "workers" => {
+                    choice.value = started.to_string();
+                    choice.source = Source::Detected;
+                    choice.why = format!("{started}: the system refused threads for {wanted}");
+                }
+                PINNED if self.pinned => choice.value = ranges(&self.cpus),
+                _ => {}
+            }
+        }
+        let surprise = self.pinning.surprise(started, self.pinned);
+        self.choices.extend(
+            surprise.map(|line| Choice::chosen("placement", &line, Source::Detected, line.clone())),
+        );
     }
 
     /// Warns of unexpected effects of this plan, in one line.

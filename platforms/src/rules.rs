@@ -113,6 +113,16 @@ pub(crate) fn check(config: &Config) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Returns the parameters for fewer workers in the same places, of which each keeps as many as it must have.
+pub(crate) fn reduced(config: Config, workers: usize) -> Config {
+    let reduced = config.divided(config.places, workers.max(config.places as usize));
+    match check(&reduced) {
+        Ok(()) => reduced,
+        // A worker of each place only serves messages.
+        Err(_) => config.divided(config.places, 2 * config.places as usize),
+    }
+}
+
 /// The variable that sets a parameter which [`check`] refuses.
 pub(crate) fn variable(setting: &str) -> Option<&'static str> {
     match setting {

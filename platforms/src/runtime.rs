@@ -309,7 +309,8 @@ impl Runtime {
     /// that it spawns. The task borrows nothing; a dropped handle detaches it. Tasks spawned so, and by
     /// [`run_async`](Self::run_async), start in the order of the calls.
     ///
-    /// The first call starts a thread, which works in this runtime as a caller of [`run`](Self::run) does.
+    /// The first call starts a thread, which works in this runtime as a caller of [`run`](Self::run) does. If the system refuses it,
+    /// the calling thread runs `body` before this returns, and the next call tries to start the thread again.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -320,9 +321,6 @@ impl Runtime {
     /// assert_eq!(sum.join().unwrap(), 333_833_500);
     /// # Ok::<(), tautline::Error>(())
     /// ```
-    ///
-    /// # Panics
-    /// If the system refuses the thread.
     pub fn spawn<R: Send + 'static>(
         &self,
         body: impl for<'s> FnOnce(&mut Cx<'s, 'static>) -> R + Send + 'static,
@@ -347,9 +345,6 @@ impl Runtime {
     /// # Errors
     /// The output is that of a [handle](Detached): an error if a task panicked or cancelled the computation, or the runtime was
     /// dropped.
-    ///
-    /// # Panics
-    /// If the system refuses the thread of [`spawn`](Self::spawn).
     pub fn run_async<R: Send + 'static>(
         &self,
         body: impl for<'s> FnOnce(&mut Cx<'s, 'static>) -> R + Send + 'static,
@@ -407,15 +402,7 @@ impl Runtime {
     /// # Ok::<(), tautline::Error>(())
     /// ```
     pub fn explain(&self) -> Vec<Choice> {
-        let (wanted, started) = (self.engine.plan.workers(), self.workers());
         let mut choices = self.engine.plan.explain().to_vec();
-        let workers = choices
-            .iter_mut()
-            .find(|choice| choice.setting == "workers");
-        if let Some(choice) = workers.filter(|_| started < wanted) {
-            choice.value = started.to_string();
-            choice.why = format!("{started}: the system refused threads for {wanted}");
-        }
         let shared = self.engine.processors.shared();
         choices.extend(
             shared.map(|line| Choice::chosen("placement", &line, Source::Detected, line.clone())),

@@ -116,8 +116,8 @@ impl Balanced {
         check(&config)?;
         let files = self.output.stories.open()?;
         let interrupt = stop_on_interrupt(&control);
-        let threads = config.all_threads();
-        let record = |_, _| self.output.stories.recorder(threads);
+        let recorders = config.all_threads();
+        let record = |_, _| self.output.stories.recorder(recorders);
         let record: Record = &record;
         let glb = glb.observed(record);
         let across = glb.clone().across(world);
@@ -125,18 +125,24 @@ impl Balanced {
             1 => glb.runtime()?,
             _ => across.runtime()?,
         };
+        // What has started, which may be less.
+        let config = match world.ranks() {
+            1 => glb.config()?,
+            _ => across.config()?,
+        };
         let cpus = runtime.plan().cpus.clone();
         // This thread is the first worker. If it cannot be pinned, it runs on any processor.
         _ = cpus.first().map(|cpu| tautline::machine::pin(*cpu));
+        let threads = runtime.workers();
         let processors = runtime.plan().pinning.processors();
-        let processors = processors.min(config.all_workers());
+        let processors = processors.min(config.all_workers()).min(threads);
         let pinned: Vec<usize> = cpus.into_iter().take(processors).collect();
-        let used = world.gather((pinned.clone(), processors))?;
+        let used = world.gather((pinned.clone(), processors, threads))?;
         let observed = Observed::start(&pinned);
         let deadline = self.balancer.deadline();
         let progress = Progress::start(self.output.quiet, &control, unit, total, deadline);
         let mut run = start(&glb, &across)?;
-        let doubts = observed.doubts(config.all_workers(), processors);
+        let doubts = observed.doubts(threads, processors);
         drop(progress);
         let (clocks, peak_memory_kib) = collect(world, &across, &mut run)?;
         let mut measured = Measured {
@@ -144,6 +150,7 @@ impl Balanced {
             explain: self.output.explain,
             pinned,
             processors,
+            threads,
             ranks: 1,
             clocks: clocks.filter(|_| self.output.stories.requested().is_some()),
             sent: (run.messages, run.bytes),

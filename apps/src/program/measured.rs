@@ -20,6 +20,8 @@ pub struct Measured {
     pub pinned: Vec<usize>,
     /// The number of processors that the workers of all ranks could use at once.
     pub processors: usize,
+    /// The number of threads that worked, of all ranks.
+    pub threads: usize,
     /// The number of ranks, which have these settings each.
     pub ranks: u32,
     /// How far the clocks of the ranks may be off, if that is of interest.
@@ -43,9 +45,14 @@ impl Measured {
             [] => "not pinned".to_owned(),
             cpus => format!("pinned to CPUs {}", ranges(cpus)),
         };
-        let threads = self.config.all_workers() * self.ranks as usize;
+        let (threads, workers) = (
+            self.threads,
+            self.config.all_workers() * self.ranks as usize,
+        );
         let crowded = match threads > self.processors {
             true => format!(", {threads} threads on {} CPUs", self.processors),
+            // The system refused the others.
+            false if threads < workers => format!(", {threads} threads"),
             false => String::new(),
         };
         let crews = balancer::crews(&self.config);
@@ -88,17 +95,18 @@ impl Measured {
         facts
     }
 
-    /// Takes over which processors the workers of all ranks use: those that they are pinned to, or else how many. Ranks other than
-    /// the first do not know.
-    pub fn add_ranks(&mut self, ranks: Vec<(Vec<usize>, usize)>) {
+    /// Takes over which processors the workers of all ranks use, those that they are pinned to, or else how many; and their threads.
+    /// Ranks other than the first do not know.
+    pub fn add_ranks(&mut self, ranks: Vec<(Vec<usize>, usize, usize)>) {
         if ranks.is_empty() {
             return;
         }
         self.ranks = ranks.len() as u32;
-        let pinned = ranks.iter().flat_map(|(pinned, _)| pinned.iter().copied());
+        self.threads = ranks.iter().map(|(.., threads)| threads).sum();
+        let pinned = ranks.iter().flat_map(|(pinned, ..)| pinned.iter().copied());
         let pinned: BTreeSet<usize> = pinned.collect();
         self.processors = match pinned.len() {
-            0 => ranks.iter().map(|(_, processors)| processors).sum(),
+            0 => ranks.iter().map(|(_, processors, _)| processors).sum(),
             processors => processors,
         };
         self.pinned = pinned.into_iter().collect();
@@ -157,6 +165,7 @@ impl Measured {
         for (key, value) in [
             ("seconds", self.seconds.into()),
             ("processors", self.processors.into()),
+            ("threads", self.threads.into()),
             ("peak_memory_kib", self.peak_memory_kib.into()),
             ("ranks", self.ranks.into()),
             ("messages", self.sent.0.into()),

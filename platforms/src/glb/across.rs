@@ -1,6 +1,6 @@
 //! Balanced computations over the ranks of a program.
 
-use super::{Bag, Control, Glb, Local, Observer, PlaceId, Run, WorkerId};
+use super::{Bag, Config, Control, Glb, Local, Observer, PlaceId, Run, WorkerId};
 use crate::runtime::Runtime;
 use crate::story::Recorder;
 use crate::sum::Sum;
@@ -55,6 +55,14 @@ impl<F> Across<'_, '_, F> {
     /// As [`Glb::runtime`].
     pub fn runtime(&self) -> Result<&Runtime> {
         self.glb.runtime()
+    }
+
+    /// Returns all parameters of the balancer at this rank.
+    ///
+    /// # Errors
+    /// As [`Glb::config`].
+    pub fn config(&self) -> Result<Config> {
+        self.glb.config()
     }
 
     /// Runs rank 0's `bag` to the end; the other ranks' are dropped. Every rank makes this call, and ends with the same

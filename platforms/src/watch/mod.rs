@@ -51,8 +51,8 @@ pub use tautline_core::task::Inspection;
 pub use tautline_core::watch::{Awaits, Doing, Observer, Passage, Stall, State, Times, Waits};
 pub use times::{TimeTable, WorkerTimes};
 
-use crate::Result;
 use crate::plan::{Builder, Plan};
+use crate::{Error, Result, messages};
 use std::sync::Arc;
 use tautline_node::pool::{Threads, Watcher};
 
@@ -120,7 +120,14 @@ impl Watch {
             let pool = Arc::clone(threads.shared());
             let callers = threads.callers();
             let print = move || Dump::of(&pool, callers).to_string();
-            self.signal = Some(Printer::start(print)?);
+            match Printer::start(print) {
+                Ok(printer) => self.signal = Some(printer),
+                // A computation does not require it.
+                Err(refused @ Error::Threads { .. }) => {
+                    messages::send(&format!("tautline: no dump upon SIGUSR1: {refused}"));
+                }
+                Err(refused) => return Err(refused),
+            }
         }
         Ok(())
     }
