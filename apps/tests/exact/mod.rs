@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fs;
 
 /// Keys of results that depend on the machine, or on how the work was divided.
-const DIVIDED: [&str; 13] = [
+const DIVIDED: [&str; 14] = [
     "bytes",
     "config",
     "doubts",
@@ -18,6 +18,7 @@ const DIVIDED: [&str; 13] = [
     "ranks",
     "seconds",
     "smaller_places",
+    "threads",
     "workers",
 ];
 

@@ -17,6 +17,8 @@
 //! Other systems than Linux are refused with an error: there, a program runs as a single process.
 
 mod descent;
+#[cfg(target_os = "linux")]
+mod descriptor;
 mod error;
 mod join;
 mod launch;

@@ -3,10 +3,11 @@
 use super::lines::Lines;
 use super::{End, Launch};
 use crate::Error;
+use crate::descriptor::descriptor_of;
 use crate::variables::{RANK_VARIABLE, RANKS_VARIABLE, SEGMENT_VARIABLE};
 use std::io::{self, IsTerminal};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::ptr;
@@ -16,8 +17,8 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(super) struct Running {
     child: Child,
-    /// Readable once the process has ended.
-    descriptor: OwnedFd,
+    /// Readable once the process has ended; `None` before Linux 5.3, where the ends of children are signals alone.
+    descriptor: Option<OwnedFd>,
     pub(super) lines: Lines,
     pub(super) end: Option<End>,
     /// How it ends if the launcher has killed it.
@@ -84,22 +85,25 @@ impl Running {
         }
     }
 
-    fn watched(rank: u32, child: &mut Child) -> io::Result<(OwnedFd, Lines)> {
-        // SAFETY: the call takes numbers alone. The child was not waited for, so its number is not that of another process.
-        let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) };
-        if descriptor < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: it was opened above, for this owner alone.
-        let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor as RawFd) };
+    fn watched(rank: u32, child: &mut Child) -> io::Result<(Option<OwnedFd>, Lines)> {
+        // The child was not waited for, so its number is not that of another process.
+        let descriptor = descriptor_of(child.id())?;
         let pipe = child.stderr.take().expect("standard error is piped");
         Ok((descriptor, Lines::new(rank, pipe)?))
     }
 
     /// Returns the descriptors to be polled: of the end, and of standard error.
     pub(super) fn descriptors(&self) -> [Option<RawFd>; 2] {
-        let end = self.end.is_none().then(|| self.descriptor.as_raw_fd());
-        [end, self.lines.pipe.as_ref().map(AsRawFd::as_raw_fd)]
+        let descriptor = self.descriptor.as_ref().filter(|_| self.end.is_none());
+        [
+            descriptor.map(AsRawFd::as_raw_fd),
+            self.lines.pipe.as_ref().map(AsRawFd::as_raw_fd),
+        ]
+    }
+
+    /// Whether the process runs, and only a signal reports its end.
+    pub(super) fn is_unwatched(&self) -> bool {
+        self.end.is_none() && self.descriptor.is_none()
     }
 
     /// Looks whether the process has ended, and kills what it has left behind; true once.
@@ -143,13 +147,14 @@ impl Running {
 
     /// Whether the process has ended; its number is not free for others yet.
     fn is_over(&self) -> bool {
-        let mut ended = libc::pollfd {
-            fd: self.descriptor.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        // SAFETY: the kernel writes to this element, while the call runs.
-        unsafe { libc::poll(&raw mut ended, 1, 0) == 1 }
+        let mut ended = MaybeUninit::<libc::siginfo_t>::zeroed();
+        let kinds = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        // SAFETY: the call writes to `ended`, of which zeros are a value: none. The child was not waited for, so its number is not
+        // that of another process.
+        unsafe {
+            let status = libc::waitid(libc::P_PID, self.child.id(), ended.as_mut_ptr(), kinds);
+            status == 0 && ended.assume_init().si_signo == libc::SIGCHLD
+        }
     }
 
     /// Passes a signal on to the process and what it has started, unless it has ended.

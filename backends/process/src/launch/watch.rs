@@ -15,6 +15,9 @@ use tautline_core::Rank;
 /// The time from the failure of a rank until the others are killed.
 const GRACE: Duration = Duration::from_millis(1500);
 
+/// How often ranks are polled whose ends only a signal reports.
+const UNREAD: Duration = Duration::from_millis(100);
+
 /// The ranks of a launch.
 struct Watch {
     segment: Arc<Segment>,
@@ -67,12 +70,15 @@ pub(super) fn run(launch: &Launch) -> Result<Ended, Error> {
 impl Watch {
     /// Waits until a rank has ended or printed something, a signal has come, or a time is over.
     fn wait(&mut self, signals: RawFd) {
+        // Where another thread of this process takes the signal, it is not read here.
+        let is_unwatched = self.ranks.iter().any(Running::is_unwatched);
+        let unread = is_unwatched.then_some(UNREAD);
         let stopped = self.ranks.iter_mut().filter_map(Running::stopped);
         let stopped = stopped.map(|elapsed| self.stop_limit.saturating_sub(elapsed));
         let grace = self
             .failed
             .map(|(_, since)| GRACE.saturating_sub(since.elapsed()));
-        let limit = stopped.chain(grace).min();
+        let limit = stopped.chain(grace).chain(unread).min();
         // In milliseconds, of which a part would be a wait of none.
         let limit = limit.map_or(-1, |limit| {
             libc::c_int::try_from(limit.as_millis() + 1).unwrap_or(libc::c_int::MAX)
