@@ -293,7 +293,7 @@ impl Control {
         Reason::ALL.get(code.wrapping_sub(1)).copied()
     }
 
-    /// Returns the number of tasks processed so far. A worker adds its own after 65 536 of them, or
+    /// Returns the number of tasks processed so far, at this rank. A worker adds its own about every 50 ms, between two tasks, and
     /// when it is dry.
     ///
     /// ```

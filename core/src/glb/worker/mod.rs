@@ -16,6 +16,7 @@
 //! fixed.
 
 mod progress;
+mod published;
 mod step;
 
 use crate::glb::laws::divide;
@@ -28,11 +29,9 @@ use crate::id::WorkerId;
 use crate::lifeline::{Key, Reserve};
 use crate::port::{Park, Port};
 use progress::Progress;
+use published::Published;
 use step::Next;
 pub use step::{Pile, Step};
-
-/// Tasks after which a worker reports its progress to the [`Control`]: some milliseconds.
-const REPORT_AFTER: usize = 1 << 16;
 
 /// A thread that works for a place.
 pub struct Worker<'a, B: Bag, P, O> {
@@ -46,7 +45,7 @@ pub struct Worker<'a, B: Bag, P, O> {
     pace: Option<Pace>,
     meter: Meter<O>,
     tasks: u64,
-    unreported: usize,
+    published: Published,
     progress: Progress,
 }
 
@@ -85,7 +84,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
             pace,
             meter: Meter::new(State::Idle, now, observer),
             tasks: 0,
-            unreported: 0,
+            published: Published::new(now),
             progress: Progress::default(),
         }
     }
@@ -396,8 +395,7 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
             pace.did(done as u64, bag.is_empty());
         }
         self.tasks += done as u64;
-        self.unreported += done;
-        if self.unreported >= REPORT_AFTER {
+        if self.published.is_due(&self.port) {
             self.report();
         }
         Step::Worked(done)
@@ -485,8 +483,9 @@ impl<'a, B: Bag, P: Port<Message<B>>, O: Observer> Worker<'a, B, P, O> {
     }
 
     fn report(&mut self) {
-        if self.unreported > 0 {
-            self.control.add_done(core::mem::take(&mut self.unreported));
+        let tasks = self.published.take(self.tasks);
+        if tasks > 0 {
+            self.control.add_done(tasks as usize);
         }
     }
 
