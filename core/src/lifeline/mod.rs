@@ -6,7 +6,8 @@
 //! | [`Place`] | protocol | one place: steals at random, then along its lifelines, then becomes dormant |
 //! | [`Reserve`] | word | work set aside by the workers of a place, for each other and for other places |
 //! | [`Crew`] | word | which workers of a place are idle; whether a leaving one is the last |
-//! | [`Bound`] | word | the best solution known at a place, for branch and bound |
+//! | [`Bound`] | word | the cost of the best solution known at a place, for branch and bound |
+//! | [`Best`] | bound and lock | that solution and its cost |
 //! | `Mailbox` | word | messages of other ranks, read by workers while they compute, and by a task otherwise |
 //! | [`Gate`] | word | at most one worker of a place yields so that messages are served |
 //!
@@ -23,6 +24,7 @@
 //! Nothing is claimed of messages that are lost or delivered twice.
 #![forbid(unsafe_code)]
 
+mod best;
 mod bound;
 mod crew;
 mod gate;
@@ -33,6 +35,7 @@ mod mailbox;
 mod place;
 mod reserve;
 
+pub use best::Best;
 pub use bound::{AnyBound, Bound, Bounding, Key};
 pub use crew::Crew;
 pub use gate::Gate;

@@ -11,7 +11,7 @@ type KeyOf<T> = <<T as Bounding>::Cell as Cell>::Key;
 /// [`Reverse`]. Implemented in this crate only.
 ///
 /// Floating-point numbers have their total order (IEEE 754-2008, 5.10), in which -0 is below 0.
-pub trait Bounding: Copy + private::Sealed {
+pub trait Bounding: Copy + Send + private::Sealed {
     /// Where the key is kept.
     #[doc(hidden)]
     type Cell: Cell;
