@@ -1,6 +1,8 @@
 //! Tautline on one shared-memory node: the workers are threads of this process.
 
 mod fence;
+#[cfg(all(unix, feature = "signals"))]
+pub mod interrupts;
 #[cfg(feature = "loopback")]
 mod loopback;
 pub mod machine;
