@@ -7,12 +7,14 @@
 
 #[cfg(feature = "serde")]
 mod across;
+mod attended;
 mod forks;
 #[cfg(feature = "sim")]
 mod simulate;
 
 #[cfg(feature = "serde")]
 pub use across::Across;
+pub use attended::Progress;
 
 use crate::pinning::Pinning;
 use crate::plan::{Builder, Plan, places_of, refuse};
@@ -21,6 +23,7 @@ use crate::runtime::Runtime;
 use crate::setup::{Ground, Setup};
 use crate::spelling::Lifelines;
 use crate::{Machine, Result};
+use attended::Reports;
 use std::sync::Arc;
 use std::time::Duration;
 use tautline_core::grain::GRAIN_MAX;
@@ -32,7 +35,7 @@ pub use tautline_core::glb::{
     Steal, Steals, Tally, Task, Tasks, Times, WorkerRun, laws,
 };
 pub use tautline_core::grain::{Rule, Tuning};
-pub use tautline_core::lifeline::{AnyBound, Bound, Bounding, Graph, Key, Traffic};
+pub use tautline_core::lifeline::{AnyBound, Best, Bound, Bounding, Graph, Key, Traffic};
 pub use tautline_core::task::Balance;
 pub use tautline_core::{PlaceId, WorkerId};
 #[cfg(feature = "sim")]
@@ -67,6 +70,8 @@ pub use tautline_sim::Outcome;
 pub struct Glb<'a, F = Unobserved> {
     setup: Setup<'a>,
     control: Option<&'a Control>,
+    reports: Option<Reports<'a>>,
+    is_interruptible: bool,
     observe: F,
 }
 
@@ -122,6 +127,8 @@ impl<'a> Glb<'a> {
                 deadline: None,
             },
             control: None,
+            reports: None,
+            is_interruptible: false,
             observe: unobserved,
         }
     }
@@ -269,6 +276,8 @@ impl<'a, F> Glb<'a, F> {
         Glb {
             setup: self.setup,
             control: Some(control),
+            reports: self.reports,
+            is_interruptible: self.is_interruptible,
             observe: self.observe,
         }
     }
@@ -290,6 +299,8 @@ impl<'a, F> Glb<'a, F> {
         Glb {
             setup: self.setup,
             control: self.control,
+            reports: self.reports,
+            is_interruptible: self.is_interruptible,
             observe,
         }
     }
@@ -425,7 +436,9 @@ impl<'a, F> Glb<'a, F> {
     {
         let alone = Control::new();
         let (runtime, balance) = self.balance(&alone)?;
-        let run = runtime.run(|cx| cx.balance_as(balance, bag, shared, output));
+        let control = balance.control;
+        let run = || runtime.run(|cx| cx.balance_as(balance, bag, shared, output));
+        let run = self.attended(control, || control.done() as u64, run)?;
         Ok(run.expect("there is no scope around it that could be cancelled"))
     }
 

@@ -109,7 +109,7 @@
 //! | `mpi` | [`World::join`](world::World::join): ranks that `mpirun` or `srun` has started; has `process`; needs an MPI library and libclang |
 //! | `process` | [`World::join`](world::World::join): processes of this machine as ranks; has `serde` |
 //! | `serde` | [`world`]: computations over ranks, between which encoded values pass; has `story` |
-//! | `signals` (default) | states of all workers upon `SIGUSR1` ([`watch`]) |
+//! | `signals` (default) | Ctrl-C ends a computation with its partial result ([`Glb::interruptible`](glb::Glb::interruptible), [`runtime::Interrupt`]); states of all workers upon `SIGUSR1` ([`watch`]) |
 //! | `sim` | [`Glb::simulate`](glb::Glb::simulate) and [`mod@machines`] |
 //! | `story` (default) | the trace and the life story of a run, as files ([`mod@story`]) |
 //!
@@ -121,6 +121,7 @@
     not(all(
         feature = "describe",
         feature = "process",
+        feature = "signals",
         feature = "sim",
         feature = "story"
     )),
@@ -145,6 +146,8 @@ pub mod glb;
 // Its programs need these features.
 #[cfg(all(feature = "process", feature = "sim"))]
 pub mod guide;
+#[cfg(all(unix, feature = "signals"))]
+mod interrupt;
 mod launchers;
 #[cfg(feature = "sim")]
 pub mod machines;
@@ -186,7 +189,7 @@ pub use tautline_node::{Machine, machine};
 /// # Ok::<(), tautline::Error>(())
 /// ```
 pub mod prelude {
-    pub use crate::glb::{Bag, Glb, Share};
+    pub use crate::glb::{AnyBound, Bag, Best, Bound, Glb, Local, Share, Task, Tasks};
     pub use crate::phaser::Mode;
     pub use crate::runtime::{Cx, Ddf, Runtime, TaskCx};
 }

@@ -8,6 +8,7 @@
 //! | is a thread, and continues | [`Runtime::spawn`] |
 //! | is async code of any executor | [`Runtime::run_async`] |
 //! | waits for a limited time | [`Runtime::run_within`], a [`Deadline`] |
+//! | waits until Ctrl-C | an [`Interrupt`] |
 //!
 //! Inside, a [`Cx`], or a [`TaskCx`] in async code, spawns the tasks:
 //!
@@ -41,6 +42,8 @@ use tautline_node::process::PerProcess;
 
 pub use crate::deadline::Deadline;
 pub use crate::detached::{Detached, Failure, Running};
+#[cfg(all(unix, feature = "signals"))]
+pub use crate::interrupt::Interrupt;
 pub use crate::plan::{Builder, Plan};
 pub use tautline_core::flow::{
     AlreadyFull, Ddf, DdfList, EmptyAny, Inputs, NotReady, wait_all, wait_any,

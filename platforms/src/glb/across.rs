@@ -131,7 +131,9 @@ impl<F> Across<'_, '_, F> {
         let (runtime, balance) = self.glb.balance(&alone)?;
         let exchange = self.world.exchange();
         let ranks = Ranks { exchange, site };
-        let run = runtime.run(|cx| cx.balance_across(&ranks, balance, bag, shared, output));
+        let control = balance.control;
+        let run = || runtime.run(|cx| cx.balance_across(&ranks, balance, bag, shared, output));
+        let run = self.glb.attended(control, || control.done() as u64, run)?;
         run.map_err(Error::Ranks)
     }
 

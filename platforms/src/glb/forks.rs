@@ -69,7 +69,9 @@ impl<F> Glb<'_, F> {
     {
         let alone = Control::new();
         let (runtime, balance) = self.balance(&alone)?;
-        let run = runtime.run(|cx| cx.balance_with(balance, process, bag, shared, output));
+        let control = balance.control;
+        let run = || runtime.run(|cx| cx.balance_with(balance, process, bag, shared, output));
+        let run = self.attended(control, || control.done() as u64, run)?;
         Ok(run.expect("there is no scope around it that could be cancelled"))
     }
 }

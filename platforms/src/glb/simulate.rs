@@ -4,7 +4,8 @@ use super::{Bag, Config, Control, Glb, Ground, Outcome, PlaceId, checked};
 use crate::Result;
 use crate::machines::Description;
 use crate::plan::refuse;
-use tautline_sim::Simulation;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tautline_sim::{Interim, Simulation};
 
 impl<F> Glb<'_, F> {
     /// The maximum number of places of a simulation. Feature `sim`.
@@ -46,7 +47,7 @@ impl<F> Glb<'_, F> {
 
     /// Runs `bag` on another machine in virtual time: every task is done here, and is charged the time
     /// that it would take there, given that it takes `task_ns` nanoseconds here. The [`deadline`](Self::deadline) is in
-    /// virtual time; a [`control`](Self::control) stops it, too, but counts no progress. Feature `sim`.
+    /// virtual time; a [`control`](Self::control) stops it, too, but counts no progress; [reports](Self::progress) are in real time. Feature `sim`.
     ///
     /// ```
     /// # use tautline::glb::{Control, Local, Reason, Task, Tasks};
@@ -100,7 +101,22 @@ impl<F> Glb<'_, F> {
         if let Some(after) = self.setup.deadline {
             simulation = simulation.deadline_ns(after.as_nanos() as u64);
         }
-        let watch = |_| self.control.and_then(Control::reason);
-        Ok(simulation.run_watched(bag, shared, output, |_, _| (), &watch))
+        let alone = Control::new();
+        let control = self.control.unwrap_or(&alone);
+        let done = AtomicU64::new(0);
+        let watch = |interim: Interim| {
+            // ORDERING: Relaxed: a statistic.
+            done.store(interim.tasks, Ordering::Relaxed);
+            control.reason()
+        };
+        // ORDERING: Relaxed: a statistic.
+        let tasks = || done.load(Ordering::Relaxed);
+        let run = || {
+            let outcome = simulation.run_watched(bag, shared, output, |_, _| (), &watch);
+            // ORDERING: Relaxed: a statistic.
+            done.store(outcome.tasks, Ordering::Relaxed);
+            outcome
+        };
+        self.attended(control, tasks, run)
     }
 }

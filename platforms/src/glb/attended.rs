@@ -1,0 +1,259 @@
+//! What is done while a computation runs: its progress is reported, and an interrupt stops it.
+
+use super::{Control, Glb, Reason};
+use crate::{Error, Result};
+use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+/// How far a computation is, as [`Glb::progress`] reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// The tasks done so far, at this rank.
+    pub done: u64,
+    /// The time since the call of [`run`](Glb::run).
+    pub elapsed: Duration,
+    /// Whether the computation has ended: this is the last report.
+    pub ended: bool,
+}
+
+/// Where to report progress, and how often.
+#[derive(Clone)]
+pub(super) struct Reports<'a> {
+    every: Duration,
+    report: Arc<dyn Fn(Progress) + Send + Sync + 'a>,
+}
+
+// A report that panics ends the computation with its panic, and is not called again by it.
+impl UnwindSafe for Reports<'_> {}
+impl RefUnwindSafe for Reports<'_> {}
+
+impl fmt::Debug for Reports<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reports")
+            .field("every", &self.every)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a, F> Glb<'a, F> {
+    /// Calls `report` after each `every` while the computation runs, and once when it has ended, on a thread of its own. It may read
+    /// what the tasks share, such as the incumbent in a [`Best`](super::Best). If it panics the computation is stopped, and the panic reaches the
+    /// caller.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    /// use tautline::prelude::*;
+    ///
+    /// /// The best of all sums of one number of each row, row by row.
+    /// struct Node { row: usize, sum: u32, chosen: Vec<u32> }
+    ///
+    /// const ROWS: [[u32; 3]; 4] = [[3, 1, 2], [9, 8, 7], [4, 6, 5], [2, 2, 1]];
+    ///
+    /// impl Task for Node {
+    ///     type Shared = Arc<Best<u32, Vec<u32>>>;
+    ///     type Sum = (); // the solution is in what is shared
+    ///
+    ///     fn run(self, todo: &mut Local<Self>, (): &mut (), best: &Self::Shared) {
+    ///         if self.row == ROWS.len() {
+    ///             best.add(self.sum, self.chosen);
+    ///             return;
+    ///         }
+    ///         for number in ROWS[self.row] {
+    ///             let sum = self.sum + number;
+    ///             if sum < best.bound() {
+    ///                 let chosen = [&self.chosen[..], &[number]].concat();
+    ///                 todo.push(Self { row: self.row + 1, sum, chosen });
+    ///             }
+    ///         }
+    ///     }
+    ///
+    ///     fn add((): &mut (), (): ()) {}
+    /// }
+    ///
+    /// let best = Arc::new(Best::new());
+    /// let glb = Glb::new().progress(Duration::from_secs(1), |progress| {
+    ///     println!("{} nodes in {:?}, best: {:?}", progress.done, progress.elapsed, best.incumbent());
+    /// });
+    /// let root = Node { row: 0, sum: 0, chosen: Vec::new() };
+    /// glb.run(Tasks::from_iter([root]), |_place| best.clone(), ())?;
+    /// assert_eq!(best.incumbent(), Some((13, vec![1, 7, 4, 1])));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    pub fn progress<'b>(
+        self,
+        every: Duration,
+        report: impl Fn(Progress) + Send + Sync + 'b,
+    ) -> Glb<'b, F>
+    where
+        'a: 'b,
+    {
+        let report = Arc::new(report);
+        Glb {
+            reports: Some(Reports { every, report }),
+            setup: self.setup,
+            control: self.control,
+            is_interruptible: self.is_interruptible,
+            observe: self.observe,
+        }
+    }
+
+    /// Lets Ctrl-C end the computation with the result so far: the first `SIGINT`, `SIGTERM` or `SIGHUP` stops it for
+    /// [`Reason::Interrupted`], the next one ends the process as before. While no such computation runs, these signals have the effect
+    /// that they had. One that the process ignored from the start, as under `nohup`, stays ignored. Feature `signals`, on Unix systems.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// use tautline::glb::Reason;
+    ///
+    /// let run = Glb::new().interruptible().sum(0..1000u64, |n, _todo| n)?;
+    /// if run.stopped == Some(Reason::Interrupted) {
+    ///     eprintln!("interrupted, so the sum is partial");
+    /// }
+    /// println!("{}", run.output);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// In a program that handles signals by itself, its handler calls [`Control::stop`]; see
+    /// [the guide](crate::guide::balancing).
+    #[cfg(all(unix, feature = "signals"))]
+    pub fn interruptible(mut self) -> Self {
+        self.is_interruptible = true;
+        self
+    }
+
+    /// Calls `run`, whose computation has this control, and does what these settings request meanwhile. `done` returns the tasks done so
+    /// far.
+    pub(super) fn attended<R>(
+        &self,
+        control: &Control,
+        done: impl Fn() -> u64 + Sync,
+        run: impl FnOnce() -> R,
+    ) -> Result<R> {
+        if self.reports.is_none() && !self.is_interruptible {
+            return Ok(run());
+        }
+        let attendant = Attendant {
+            control,
+            reports: self.reports.as_ref(),
+            began: Instant::now(),
+            signs: Arc::default(),
+            done,
+        };
+        thread::scope(|scope| {
+            let named = thread::Builder::new().name("tautline-attendant".to_owned());
+            let refused = |source| Error::Threads { threads: 1, source };
+            let thread = named
+                .spawn_scoped(scope, || attendant.attend())
+                .map_err(refused)?;
+            let ending = Ending(&attendant.signs, thread.thread().clone());
+            let _interrupt = match self.is_interruptible {
+                true => Some(interrupt(&attendant.signs, thread.thread())?),
+                false => None,
+            };
+            let result = run();
+            drop(ending);
+            match thread.join() {
+                Ok(()) => Ok(result),
+                Err(payload) => resume_unwind(payload),
+            }
+        })
+    }
+}
+
+/// What wakes the attendant.
+#[derive(Default)]
+struct Signs {
+    is_interrupted: AtomicBool,
+    is_ended: AtomicBool,
+}
+
+/// Notifies the attendant at the end of the computation, also by a panic.
+struct Ending<'a>(&'a Signs, Thread);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        // ORDERING: Release, pairs with Acquire in attend: what has been done is counted in the last report.
+        self.0.is_ended.store(true, Ordering::Release);
+        self.1.unpark();
+    }
+}
+
+/// Has an interrupt wake the attendant.
+#[cfg(all(unix, feature = "signals"))]
+fn interrupt(signs: &Arc<Signs>, thread: &Thread) -> Result<impl Sized + use<>> {
+    let (signs, thread) = (Arc::clone(signs), thread.clone());
+    crate::interrupt::call(move || {
+        // ORDERING: Relaxed: publishes nothing else; the unpark orders it before the wake-up.
+        signs.is_interrupted.store(true, Ordering::Relaxed);
+        thread.unpark();
+    })
+}
+
+#[cfg(not(all(unix, feature = "signals")))]
+fn interrupt(_: &Arc<Signs>, _: &Thread) -> Result<()> {
+    unreachable!("no setting requests it")
+}
+
+/// The thread beside a computation.
+struct Attendant<'a, D> {
+    control: &'a Control,
+    reports: Option<&'a Reports<'a>>,
+    began: Instant,
+    signs: Arc<Signs>,
+    done: D,
+}
+
+impl<D: Fn() -> u64> Attendant<'_, D> {
+    fn attend(&self) {
+        let _stop = StopInPanic(self.control);
+        let before = (self.done)();
+        let mut due = self.reports.map(|reports| self.began + reports.every);
+        // ORDERING: Acquire, pairs with Release in Ending.
+        while !self.signs.is_ended.load(Ordering::Acquire) {
+            // ORDERING: Relaxed: publishes nothing else.
+            if self.signs.is_interrupted.load(Ordering::Relaxed) {
+                self.control.stop(Reason::Interrupted);
+            }
+            let (Some(reports), Some(at)) = (self.reports, due) else {
+                thread::park();
+                continue;
+            };
+            let now = Instant::now();
+            if now >= at {
+                self.report(reports, before, false);
+                // Reports that take longer than the time between them are not made up for.
+                due = Some(now + reports.every);
+            } else {
+                thread::park_timeout(at - now);
+            }
+        }
+        if let Some(reports) = self.reports {
+            self.report(reports, before, true);
+        }
+    }
+
+    fn report(&self, reports: &Reports<'_>, before: u64, ended: bool) {
+        (reports.report)(Progress {
+            done: (self.done)() - before,
+            elapsed: self.began.elapsed(),
+            ended,
+        });
+    }
+}
+
+/// Stops the computation if a report panics.
+struct StopInPanic<'a>(&'a Control);
+
+impl Drop for StopInPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.stop(Reason::Interrupted);
+        }
+    }
+}
