@@ -1,6 +1,7 @@
 //! A loop with settings: `cx.loop_over`.
 
 use super::instance::engine;
+use super::progress::Listener;
 use super::settings::{Report, Schedule, Settings};
 use crate::port::Host;
 use crate::task::Cx;
@@ -47,7 +48,7 @@ impl<'s, 'e, P: Host> Cx<'s, 'e, P> {
     }
 }
 
-impl<P: Host> Loop<'_, '_, '_, P> {
+impl<'c, P: Host> Loop<'c, '_, '_, P> {
     /// Sets how the iterations are divided.
     ///
     /// ```
@@ -82,6 +83,22 @@ impl<P: Host> Loop<'_, '_, '_, P> {
     /// ```
     pub fn named(mut self, name: &'static str) -> Self {
         self.settings.name = Some(name);
+        self
+    }
+
+    /// Reports how far the loop is, as [`Par::progress`](super::Par::progress).
+    ///
+    /// ```
+    /// # extern crate std;
+    /// # use std::eprint;
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let rows = cx.loop_over(0..1000).progress(&|done, of| eprint!("\r{done} of {of} rows"));
+    /// rows.for_each(|_row| ());
+    /// # }
+    /// ```
+    pub fn progress(mut self, report: &'c (dyn Fn(usize, usize) + Sync)) -> Self {
+        self.settings.listener = Some(Listener(report));
         self
     }
 

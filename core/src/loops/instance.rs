@@ -2,7 +2,9 @@
 
 use super::body::Body;
 use super::plan::{BLOCK_NS, Plan, grain, regrown};
+use super::progress::{Advance, Ran};
 use super::settings::{Report, Settings};
+use super::timing::Timing;
 use crate::port::{Clock, Host, Relax};
 use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Lock, Ordering};
 use crate::taper::{Claim, CostFunction, Estimate, SAMPLES_MIN, Samples, Site, Summary, Trail};
@@ -47,10 +49,14 @@ where
     let tried = site.as_deref().map_or(1, |site| site.tried.max(1) as usize);
     // What took less than a block is not shared: that would take longer.
     let parts = if tried < len { parts } else { 1 };
+    let advance = settings
+        .listener
+        .map(|listener| Advance::new(listener, len, cx.pool().port()));
     let course = Course {
         trail: around.enter(id),
         tried: tried.min(len),
         is_explained: settings.report.is_some(),
+        advance: advance.as_ref(),
         ..Course::new(len, parts, settings, site.as_deref())
     };
     let instance = Instance { body, course };
@@ -60,6 +66,9 @@ where
     if outcome.is_cut {
         drop(part);
         cx.unwind_to_finish();
+    }
+    if let Some(advance) = &advance {
+        advance.report();
     }
     part
 }
@@ -79,6 +88,8 @@ struct Course<'l> {
     trail: Trail,
     /// Whether times are wanted that the plan does not need.
     is_explained: bool,
+    /// How far it is, if that is reported.
+    advance: Option<&'l Advance<'l>>,
     /// Iterations with which each part begins to look for the size of a block; all if they are known to take less than one.
     tried: usize,
     /// Where the samples of this execution are kept.
@@ -146,10 +157,10 @@ impl Outcome {
             schedule: settings.schedule,
             chunks: self.progress.chunks,
             block: self.block,
-            estimate: match cost {
+            estimate: Report::measured(match cost {
                 Some(cost) => cost.estimate(),
                 None => self.progress.blocks.estimate(),
-            },
+            }),
             class: cost.and_then(CostFunction::class),
             is_cached: self.is_cached,
         }
@@ -184,7 +195,11 @@ impl<B> Instance<'_, B> {
         let mut own = Summary::default();
         let mut pace = Pace {
             tried: self.course.tried,
-            ..Pace::START
+            is_long: false,
+            pause: 0,
+            from: 0,
+            grain: usize::MAX,
+            ran: Ran::default(),
         };
         while let Some(chunk) = self.course.take(estimate, &pace) {
             let mut timing = self.course.is_timed(count, chunks).then(Timing::default);
@@ -202,6 +217,9 @@ impl<B> Instance<'_, B> {
                     estimate = progress.blocks.estimate();
                 }
             }
+        }
+        if let Some(advance) = self.course.advance {
+            advance.add(&mut pace.ran);
         }
         if chunks > 0 {
             let mut progress = self.course.progress.lock(cx.pool().port());
@@ -255,6 +273,9 @@ impl<B> Instance<'_, B> {
                 self.course.is_stopped.store(true, Ordering::Relaxed);
                 return false;
             }
+            if let Some(advance) = self.course.advance {
+                advance.ran(at - from, &mut pace.ran, cx.pool().port());
+            }
             match timing.as_deref_mut() {
                 Some(timing) => {
                     known = self
@@ -290,6 +311,7 @@ impl<'l> Course<'l> {
             len,
             trail: Trail::NONE,
             is_explained: false,
+            advance: None,
             tried: 1,
             block: AtomicUsize::new(block),
             progress: CachePadded::new(Lock::new(Progress::default())),
@@ -436,47 +458,8 @@ struct Pace {
     from: usize,
     /// The least chunk, by the last block that was timed; more than a block counts as a block.
     grain: usize,
-}
-
-impl Pace {
-    const START: Self = Self {
-        tried: 1,
-        is_long: false,
-        pause: 0,
-        from: 0,
-        grain: usize::MAX,
-    };
-}
-
-/// The durations of the blocks of a chunk.
-#[derive(Default)]
-struct Timing {
-    /// When the running block began, if it is timed.
-    began: Option<u64>,
-    blocks: Summary,
-}
-
-impl Timing {
-    /// Begins to time a block, unless the end of the last one is its begin.
-    #[inline]
-    fn start(&mut self, clock: &impl Clock) {
-        self.began.get_or_insert_with(|| clock.now());
-    }
-
-    fn stop(&mut self) {
-        self.began = None;
-    }
-
-    fn is_running(&self) -> bool {
-        self.began.is_some()
-    }
-
-    /// Returns the nanoseconds since the last call, or the start.
-    fn lap(&mut self, clock: &impl Clock) -> u64 {
-        let now = clock.now();
-        let began = self.began.replace(now).unwrap_or(now);
-        clock.nanoseconds(now.saturating_sub(began))
-    }
+    /// What is not yet reported.
+    ran: Ran,
 }
 
 /// Leaves out the rest of a loop if a part of it panics.

@@ -10,6 +10,8 @@
 //! | `raw` | the unsafe code of these: the claim on an index |
 //! | `body` | what a loop does with consecutive indices |
 //! | `instance` | one execution of a loop: the claims of its workers, and the times of its blocks |
+//! | `progress` | reports of how far a loop is |
+//! | `timing` | the times of the blocks of a chunk |
 //! | `plan` | the chunks of an execution, from a policy or from earlier executions |
 //!
 //! # Algorithm
@@ -34,9 +36,11 @@ mod concurrent;
 mod instance;
 mod par;
 mod plan;
+mod progress;
 #[allow(unsafe_code, reason = "claims on indices: see its head")]
 mod raw;
 mod settings;
+mod timing;
 
 pub use builder::Loop;
 pub use concurrent::{

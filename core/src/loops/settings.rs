@@ -1,5 +1,6 @@
 //! How a loop is to run, and how it ran.
 
+use super::progress::Listener;
 use crate::taper::{Class, Estimate, Policy, Q16, Taper};
 use core::cell::Cell;
 use core::fmt;
@@ -71,6 +72,8 @@ pub(super) struct Settings<'r> {
     pub(super) name: Option<&'static str>,
     /// Where to report how it ran.
     pub(super) report: Option<&'r Cell<Option<Report>>>,
+    /// Where to report how far it is.
+    pub(super) listener: Option<Listener<'r>>,
     site: &'static Location<'static>,
     /// The number of this loop among those of one call.
     pass: u8,
@@ -84,6 +87,7 @@ impl Settings<'_> {
             schedule: Schedule::Auto,
             name: None,
             report: None,
+            listener: None,
             site: Location::caller(),
             pass: 1,
         }
@@ -137,8 +141,8 @@ pub struct Report {
     pub chunks: usize,
     /// Iterations of a block; 0 if that was not determined.
     pub block: usize,
-    /// The mean and variation of the times of blocks.
-    pub estimate: Estimate,
+    /// The mean and variation of the times of blocks, if any were timed, now or in an earlier execution.
+    pub estimate: Option<Estimate>,
     /// The class, once two executions were measured.
     pub class: Option<Class>,
     /// Whether earlier executions determined the chunks.
@@ -148,28 +152,113 @@ pub struct Report {
 impl Report {
     /// Returns the mean time of an iteration in nanoseconds; 0 if it is not known.
     pub fn mean_ns(&self) -> Q16 {
-        Q16::from_bits(self.estimate.mean_ns.to_bits() / self.block.max(1) as u64)
+        let mean = self.estimate.map_or(Q16::ZERO, |known| known.mean_ns);
+        Q16::from_bits(mean.to_bits() / self.block.max(1) as u64)
+    }
+
+    /// Returns an estimate unless it is what is assumed before any block is timed.
+    pub(super) fn measured(estimate: Estimate) -> Option<Estimate> {
+        (estimate.mean_ns > Q16::ZERO).then_some(estimate)
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let class = match self.class {
-            Some(Class::Regular) => "regular",
-            Some(Class::Coherent) => "coherent",
-            Some(Class::Chaotic) => "chaotic",
-            None => "not classified",
-        };
-        let cache = if self.is_cached {
-            "cached"
-        } else {
-            "not cached"
-        };
         let (name, schedule) = (self.name.unwrap_or("loop"), self.schedule.name());
-        let (chunks, mean, cv) = (self.chunks, self.mean_ns(), self.estimate.cv);
-        write!(
-            f,
-            "{name}: {schedule}, {chunks} chunks, mean {mean} ns, cv {cv}, {class}, {cache}"
-        )
+        let plural = if self.chunks == 1 { "" } else { "s" };
+        write!(f, "{name}: {schedule}, {} chunk{plural}", self.chunks)?;
+        match self.estimate {
+            Some(Estimate { cv, .. }) => {
+                let mean = Time(real(self.mean_ns()));
+                let percent = 100.0 * real(cv);
+                write!(f, ", {mean} an iteration, blocks vary by {percent:.0} %")?;
+            }
+            None => f.write_str(", not timed")?,
+        }
+        f.write_str(match self.class {
+            Some(Class::Regular) => ", regular",
+            Some(Class::Coherent) => ", coherent",
+            Some(Class::Chaotic) => ", chaotic",
+            None => "",
+        })?;
+        f.write_str(match self.is_cached {
+            true => ", divided by earlier times",
+            false => "",
+        })
+    }
+}
+
+fn real(number: Q16) -> f64 {
+    number.to_bits() as f64 / Q16::whole(1).to_bits() as f64
+}
+
+/// Nanoseconds, displayed with three digits in the unit that suits them.
+struct Time(f64);
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // What is rounded up to a thousand has the next unit.
+        let (value, unit) = match self.0 {
+            ns if ns < 999.5 => (ns, "ns"),
+            ns if ns < 999.5e3 => (ns / 1e3, "µs"),
+            ns if ns < 999.5e6 => (ns / 1e6, "ms"),
+            ns => (ns / 1e9, "s"),
+        };
+        let digits = match value {
+            small if small < 9.995 => 2,
+            medium if medium < 99.95 => 1,
+            _ => 0,
+        };
+        write!(f, "{value:.digits$} {unit}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn times_have_three_digits_and_a_unit() {
+        for (ns, expected) in [
+            (0.3, "0.30 ns"),
+            (9.996, "10.0 ns"),
+            (103.4, "103 ns"),
+            (999.7, "1.00 µs"),
+            (7_340_449.6, "7.34 ms"),
+            (999_700_000.0, "1.00 s"),
+            (12_345e9, "12345 s"),
+        ] {
+            assert_eq!(Time(ns).to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn a_report_states_what_was_measured() {
+        let mut report = Report {
+            name: Some("pairs"),
+            schedule: Schedule::Auto,
+            chunks: 1,
+            block: 0,
+            estimate: Report::measured(Estimate::START),
+            class: None,
+            is_cached: false,
+        };
+        assert_eq!(report.to_string(), "pairs: auto, 1 chunk, not timed");
+        report = Report {
+            chunks: 308,
+            block: 2,
+            estimate: Some(Estimate {
+                mean_ns: Q16::whole(14_680_900),
+                cv: Q16::from_bits(Q16::whole(1).to_bits() / 4),
+            }),
+            class: Some(Class::Coherent),
+            is_cached: true,
+            ..report
+        };
+        assert_eq!(
+            report.to_string(),
+            "pairs: auto, 308 chunks, 7.34 ms an iteration, blocks vary by 25 %, coherent, divided by earlier times"
+        );
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn run<P: Host>(
             schedule: outline.schedule,
             chunks,
             block,
-            estimate,
+            estimate: Report::measured(estimate),
             class: None,
             is_cached: false,
         }
