@@ -50,7 +50,7 @@ fn states_are_in_the_order_of_their_times() {
     for (ticks, state) in (1..).zip(State::ALL) {
         assert_eq!(times.of(state), ticks);
     }
-    assert_eq!(times.total(), 21);
+    assert_eq!(times.total(), 28);
     assert!(
         State::BALANCED
             .iter()
@@ -71,7 +71,7 @@ fn a_clock_that_goes_back_takes_no_time() {
 
 #[test]
 fn time_outside_the_pool_is_excluded() {
-    let accounts = Accounts::new([Spans::default(), Spans::default()]);
+    let accounts = Accounts::new([Spans::default(), Spans::default()], 1);
     let worker = WorkerId(1);
     for (state, now) in [
         (Some(State::Computing), 10),
@@ -97,6 +97,47 @@ fn time_outside_the_pool_is_excluded() {
     accounts.enter(worker, Some(State::Idle), 50, &Spin);
     assert!(accounts.close(60, &Spin).is_empty());
     assert_eq!(accounts.times(60, &Spin)[1].total(), 20);
+}
+
+/// Idle workers of a pool in which no caller runs anything.
+#[test]
+fn time_without_a_run_is_a_state_of_its_own() {
+    let accounts = Accounts::new((0..4).map(|_| Spans::default()), 2);
+    let enter = |worker, state, now| accounts.enter(WorkerId(worker), state, now, &Spin);
+    let (idle, computing) = (Some(State::Idle), Some(State::Computing));
+    enter(2, Some(State::Stealing), 0);
+    enter(2, idle, 10); // no run
+    enter(0, computing, 30);
+    enter(1, computing, 40);
+    enter(3, computing, 40);
+    enter(0, None, 50); // the other caller runs
+    enter(1, None, 60);
+    enter(3, idle, 70); // no run
+    enter(1, computing, 100);
+    enter(1, None, 110);
+    enter(1, None, 115);
+    let closed = accounts.close(120, &Spin);
+    let spans = |worker: usize| closed[worker].2.0.clone();
+    let expected = [
+        (State::Stealing, 0, 10),
+        (State::NoRun, 10, 30),
+        (State::Idle, 30, 60),
+        (State::NoRun, 60, 100),
+        (State::Idle, 100, 110),
+        (State::NoRun, 110, 120),
+    ];
+    assert_eq!(spans(2), expected);
+    let expected = [
+        (State::Computing, 40, 70),
+        (State::NoRun, 70, 100),
+        (State::Idle, 100, 110),
+        (State::NoRun, 110, 120),
+    ];
+    assert_eq!(spans(3), expected);
+    assert_eq!(
+        spans(1),
+        [(State::Computing, 40, 60), (State::Computing, 100, 110)]
+    );
 }
 
 /// Keeps the loot, with the tick of each passage.
@@ -125,7 +166,7 @@ fn loot_has_the_time_of_the_state_that_it_is_sent_in() {
     meter.enter(State::Computing, 9);
     assert_eq!(meter.finish(10).1.0, [(passage, 8)]);
 
-    let accounts = Accounts::new([Loot::default()]);
+    let accounts = Accounts::new([Loot::default()], 1);
     let worker = WorkerId(0);
     let observe = || {
         accounts.observe(worker, &Spin, |loot: &mut Loot, since| {

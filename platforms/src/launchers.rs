@@ -7,6 +7,9 @@ use std::borrow::Cow;
 /// The variable with the rank of a process that this project's own launcher has started.
 const RANK_VARIABLE: &str = "TAUTLINE_RANK";
 
+/// The variable with the number of ranks that this project's own launcher has started.
+const RANKS_VARIABLE: &str = "TAUTLINE_RANKS";
+
 /// The variables of a launcher: that of the rank, and that of the number of ranks, if it sets one.
 struct Launcher {
     rank: &'static str,
@@ -103,6 +106,25 @@ pub(crate) fn rank() -> Result<Option<String>> {
         Some(rank) => Ok(Some(rank)),
         None => Ok(launched()?.map(|launched| launched.rank.to_string())),
     }
+}
+
+/// Returns which rank this process is, as a text for people: `rank 1 of 4`. `None` if no launcher has started it.
+///
+/// # Errors
+/// As [`launched`].
+pub(crate) fn rank_of_all() -> Result<Option<String>> {
+    let Some(rank) = rank()? else {
+        return Ok(None);
+    };
+    let own = environment::text(RANK_VARIABLE)?.filter(|own| *own == rank);
+    let ranks = match own {
+        Some(_) => environment::text(RANKS_VARIABLE)?,
+        None => launched()?.and_then(|launched| Some(launched.ranks?.to_string())),
+    };
+    Ok(Some(match ranks {
+        Some(ranks) => format!("rank {rank} of {ranks}"),
+        None => format!("rank {rank}"),
+    }))
 }
 
 /// Whether this process has `variable` from a rank that has started it.

@@ -442,6 +442,7 @@ fn the_environment_asks_for_a_trace() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("share of time"), "{said}");
+    assert!(!said.contains("rank"), "{said}");
     let workers = intervals(&fs::read_to_string(&trace).unwrap());
     _ = fs::remove_file(&trace);
     assert_eq!(workers.len(), 2);

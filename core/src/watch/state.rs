@@ -19,17 +19,20 @@ pub enum State {
     /// Without work: parked, or, in a balanced computation, at a place that waits or whose other
     /// workers are busy.
     Idle,
+    /// Without work, while no thread runs anything in the pool: the time of the rest of the program.
+    NoRun,
 }
 
 impl State {
     /// All states, in the order of their discriminants.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Computing,
         Self::Stealing,
         Self::Distributing,
         Self::Probing,
         Self::Waiting,
         Self::Idle,
+        Self::NoRun,
     ];
 
     /// The states of the workers of a balanced computation, which wait for no task.
@@ -55,6 +58,7 @@ impl State {
             Self::Probing => "probing",
             Self::Waiting => "waiting",
             Self::Idle => "idle",
+            Self::NoRun => "no run",
         }
     }
 }

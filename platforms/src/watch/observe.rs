@@ -20,6 +20,8 @@ pub struct Observe {
     pub(super) is_printed: bool,
     pub(super) is_dumped: bool,
     pub(super) each: Option<Each>,
+    /// Which rank this process is, if a launcher has started it.
+    pub(super) rank: Option<String>,
     /// Whether the time in each state is recorded, even if nothing else is.
     is_on: bool,
 }
@@ -197,6 +199,7 @@ impl Observe {
             life: file(LIFE_VARIABLE)?,
             is_printed: environment::flag(TIMES_VARIABLE)?,
             is_dumped: environment::flag(DUMP_VARIABLE)?,
+            rank: launchers::rank_of_all()?,
             ..Self::default()
         })
     }
@@ -209,6 +212,7 @@ impl Observe {
             is_printed: self.is_printed || environment.is_printed,
             is_dumped: self.is_dumped || environment.is_dumped,
             each: self.each,
+            rank: self.rank.or(environment.rank),
             is_on: self.is_on || environment.is_on,
         }
     }

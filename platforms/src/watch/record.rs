@@ -88,6 +88,8 @@ pub(crate) struct Record {
     /// The beginning, tick 0 of what is recorded.
     began: Instant,
     is_printed: bool,
+    /// Which rank this process is.
+    rank: Option<String>,
     files: Files,
 }
 
@@ -108,11 +110,15 @@ impl Record {
         let (seats, count) = (Seats::of(plan), plan.threads().seats());
         let seen = |seat| seen(observe, seats.worker(WorkerId(seat as u32)), plan.workers());
         Ok(Some(Self {
-            accounts: Arc::new(Accounts::new((0..count).map(seen))),
+            accounts: Arc::new(Accounts::new(
+                (0..count).map(seen),
+                plan.threads().callers(),
+            )),
             seats,
             places: plan.balancing.places,
             began: Instant::now(),
             is_printed: observe.is_printed,
+            rank: observe.rank.clone(),
             files,
         }))
     }
@@ -177,7 +183,9 @@ impl Record {
             }
         }
         if self.is_printed {
-            messages::send(table.to_string().trim_end());
+            let head = self.rank.as_ref().map(|rank| format!("{rank}\n"));
+            let text = format!("{}{table}", head.unwrap_or_default());
+            messages::send(text.trim_end());
         }
         self.files.write(now, self.places, &ran, &table);
     }

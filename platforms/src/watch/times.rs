@@ -11,6 +11,16 @@ const NAME: usize = 7;
 /// The width of its time, up to eleven days.
 const SECONDS: usize = 10;
 
+/// The states that have a share of the time of a run.
+const COLUMNS: [State; 6] = [
+    State::Computing,
+    State::Stealing,
+    State::Distributing,
+    State::Probing,
+    State::Waiting,
+    State::Idle,
+];
+
 /// The time that one worker spent in each state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -25,7 +35,8 @@ pub struct WorkerTimes {
     pub times: Times,
 }
 
-/// The time that the workers of a runtime spent in each state. Displayed as a table.
+/// The time that the workers of a runtime spent in each state. Displayed as a table: its rows are of the time in which something ran in
+/// the runtime, and a last one has the rest, [`State::NoRun`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TimeTable {
@@ -60,15 +71,19 @@ impl TimeTable {
     }
 
     fn row(&self, f: &mut fmt::Formatter<'_>, name: &str, times: &Times) -> fmt::Result {
-        let total = times.total();
-        let seconds = total as f64 / self.ticks_per_second;
-        let digits = if seconds < 1000.0 { 6 } else { 3 };
-        write!(f, "{name:>NAME$}  {seconds:>SECONDS$.digits$}")?;
-        for state in State::ALL {
+        let total = times.total() - times.of(State::NoRun);
+        self.begin_row(f, name, total)?;
+        for state in COLUMNS {
             let share = times.of(state) as f64 / total.max(1) as f64 * 100.0;
             write!(f, "  {share:>width$.2}", width = width(state))?;
         }
         writeln!(f)
+    }
+
+    fn begin_row(&self, f: &mut fmt::Formatter<'_>, name: &str, ticks: u64) -> fmt::Result {
+        let seconds = ticks as f64 / self.ticks_per_second;
+        let digits = if seconds < 1000.0 { 6 } else { 3 };
+        write!(f, "{name:>NAME$}  {seconds:>SECONDS$.digits$}")
     }
 }
 
@@ -82,7 +97,7 @@ impl fmt::Display for TimeTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:NAME$}  {:SECONDS$}  share of time, %", "", "")?;
         write!(f, "{:>NAME$}  {:>SECONDS$}", "worker", "seconds")?;
-        for state in State::ALL {
+        for state in COLUMNS {
             write!(f, "  {:>width$}", state.name(), width = width(state))?;
         }
         writeln!(f)?;
@@ -99,7 +114,15 @@ impl fmt::Display for TimeTable {
             };
             self.row(f, &name, times)?;
         }
-        self.row(f, "all", &self.total())
+        self.row(f, "all", &self.total())?;
+        let outside = self.workers.iter().map(|w| w.times.of(State::NoRun));
+        match outside.max() {
+            None | Some(0) => Ok(()),
+            Some(longest) => {
+                self.begin_row(f, State::NoRun.name(), longest)?;
+                writeln!(f)
+            }
+        }
     }
 }
 
@@ -135,5 +158,39 @@ mod tests {
             "4095.0 500000.000 0.00 0.00 100.00 0.00 0.00 0.00"
         );
         assert!(words(4).starts_with("all 500999.000 "), "{text}");
+        assert_eq!(lines.len(), 5);
+    }
+
+    #[test]
+    fn the_time_without_a_run_is_a_row_of_its_own() {
+        let worker = |number, run: u64, outside: u64| {
+            let mut times = Times::default();
+            times.add(State::Computing, run);
+            times.add(State::Idle, run);
+            times.add(State::NoRun, outside);
+            WorkerTimes {
+                place: PlaceId(0),
+                worker: WorkerId(number),
+                times,
+            }
+        };
+        let table = TimeTable {
+            workers: vec![
+                worker(0, 500_000_000, 0),
+                worker(1, 500_000_000, 8_000_000_000),
+            ],
+            ticks_per_second: 1e9,
+        };
+        let text = table.to_string();
+        let words = text
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+        let expected = [
+            "0 1.000000 50.00 0.00 0.00 0.00 0.00 50.00",
+            "1 1.000000 50.00 0.00 0.00 0.00 0.00 50.00",
+            "all 2.000000 50.00 0.00 0.00 0.00 0.00 50.00",
+            "no run 8.000000",
+        ];
+        assert_eq!(words.skip(2).collect::<Vec<_>>(), expected, "{text}");
     }
 }
