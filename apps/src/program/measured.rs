@@ -92,6 +92,7 @@ impl Measured {
             facts.push(("clocks", format!("aligned to {error:.1?}")));
         }
         facts.extend(self.times(answer));
+        facts.extend(self.disturbance().map(|by| ("disturbed", by)));
         facts
     }
 
@@ -144,11 +145,14 @@ impl Measured {
 
     /// Returns the line of what disturbed the run.
     fn disturbed(&self) -> Option<String> {
-        if self.doubts.is_empty() {
-            return None;
-        }
+        let by = self.disturbance()?;
+        Some(show::lines(&format!("disturbed: {by}")))
+    }
+
+    /// Returns what disturbed the run.
+    fn disturbance(&self) -> Option<String> {
         let doubts: Vec<String> = self.doubts.iter().map(Doubt::to_string).collect();
-        Some(show::lines(&format!("disturbed: {}", doubts.join("; "))))
+        (!doubts.is_empty()).then(|| doubts.join("; "))
     }
 
     /// Returns the JSON object, without the version of its keys.

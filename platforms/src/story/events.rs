@@ -7,9 +7,10 @@ use super::{Clock, Watched};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use tautline_core::watch::State;
+use tautline_core::{PlaceId, WorkerId};
 
-/// Writes the traces of a run in the trace event format: a process for each place, a thread for each
-/// worker, a counter of the workers of each place that compute, and an arrow for each steal, from the worker that it is taken from
+/// Writes the traces of a run in the trace event format: a process for each place, named by the title and, of several, by its number; a
+/// thread for each worker; a counter of the workers of each place that compute, and an arrow for each steal, from the worker that it is taken from
 /// to the one that gets it. The arrow `task` marks a search that ended with a task of another worker; `loot` is the work that one
 /// place of a balanced computation sends to another. An arrow is drawn if stretches at both of its ends are kept.
 ///
@@ -41,9 +42,18 @@ pub fn write_trace(
     workers: &[Watched<&Trace>],
 ) -> io::Result<()> {
     let dropped: u64 = workers.iter().map(|(_, _, trace)| trace.dropped).sum();
-    let title = Quoted(title);
+    let several = workers.iter().any(|(place, ..)| *place != workers[0].0);
+    let process = |place: PlaceId| match several {
+        true => format!("{title}: {place}"),
+        false => title.to_owned(),
+    };
+    let thread = |place: PlaceId, worker: WorkerId| match several {
+        true => format!("worker {}.{}", place.0, worker.0),
+        false => format!("worker {}", worker.0),
+    };
+    let quoted = Quoted(title);
     write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":")?;
-    write!(out, "{{\"dropped_spans\":{dropped},\"title\":{title}}},")?;
+    write!(out, "{{\"dropped_spans\":{dropped},\"title\":{quoted}}},")?;
     write!(out, "\"traceEvents\":[")?;
     let mut separator = "\n";
     for (&(place, worker, trace), tid) in workers.iter().zip(1..) {
@@ -52,15 +62,17 @@ pub fn write_trace(
             write!(
                 out,
                 "{separator}{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{pid},\"tid\":{tid},\
-                 \"args\":{{\"name\":\"{place}\"}}}}"
+                 \"args\":{{\"name\":{}}}}}",
+                Quoted(&process(place))
             )?;
             separator = ",\n";
         }
         write!(
             out,
             "{separator}{{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":{pid},\"tid\":{tid},\
-             \"args\":{{\"name\":\"worker {}\",\"dropped_spans\":{}}}}}",
-            worker.0, trace.dropped
+             \"args\":{{\"name\":\"{}\",\"dropped_spans\":{}}}}}",
+            thread(place, worker),
+            trace.dropped
         )?;
         separator = ",\n";
         for span in &trace.spans {
@@ -117,7 +129,6 @@ fn write_counters(
 mod tests {
     use super::*;
     use tautline_core::watch::Observer;
-    use tautline_core::{PlaceId, WorkerId};
 
     const CLOCK: Clock = Clock {
         began: 1_000,
@@ -148,6 +159,20 @@ mod tests {
         let events = json["traceEvents"].as_array().unwrap();
         let of = |kind: &str| events.iter().filter(|e| e["ph"] == kind).count();
         assert_eq!((of("M"), of("X")), (5, 9));
+        let names = |kind: &str| -> Vec<String> {
+            let named = events.iter().filter(|e| e["name"] == kind);
+            named
+                .map(|e| e["args"]["name"].as_str().unwrap().to_owned())
+                .collect()
+        };
+        assert_eq!(
+            names("process_name"),
+            ["a \"tree\": place 0", "a \"tree\": place 1"]
+        );
+        assert_eq!(
+            names("thread_name"),
+            ["worker 0.0", "worker 0.1", "worker 1.0"]
+        );
         let first = events.iter().find(|e| e["ph"] == "X").unwrap();
         assert_eq!(first["ts"], 0.02);
         assert_eq!(first["dur"], 0.01);

@@ -13,6 +13,7 @@ mod life;
 mod output;
 mod picture;
 mod plot;
+mod provenance;
 mod scale;
 mod trace;
 mod written;

@@ -1,6 +1,6 @@
 //! The life story as one page: no network, no library, light and dark.
 
-use super::{Clock, Life, Watched};
+use super::{Clock, Life, Watched, provenance};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use tautline_core::glb::PlaceRun;
@@ -15,7 +15,7 @@ const CELLS_MAX: usize = 1 << 20;
 /// The characters of a fact that is shown at once; longer ones are folded.
 const FACT_SHOWN: usize = 120;
 
-/// What a picture shows.
+/// What a picture shows. The page also states the command line, the date and the version of this crate.
 #[derive(Debug)]
 pub struct Picture<'a> {
     /// What ran.
@@ -75,7 +75,8 @@ impl Picture<'_> {
     }
 
     fn facts(&self) -> String {
-        let facts = self.facts.iter();
+        let provenance = provenance::facts();
+        let facts = self.facts.iter().chain(&provenance);
         let (long, short): (Vec<_>, Vec<_>) =
             facts.partition(|(_, value)| value.chars().count() > FACT_SHOWN);
         let mut html = list(&short);
@@ -215,6 +216,16 @@ mod tests {
         assert_eq!(page.matches("<tr><th scope=row>").count(), 4);
     }
 
+    #[test]
+    fn the_page_states_where_it_comes_from() {
+        let page = page(1);
+        let version = format!("<dt>tautline</dt><dd>{}</dd>", env!("CARGO_PKG_VERSION"));
+        assert!(page.contains(&version) && page.contains(" UTC</dd>"));
+        let program = std::env::args().next().expect("a name");
+        let (_, command) = page.split_once("<dt>command</dt>").expect("the command");
+        assert!(command.contains(&escape(&program)));
+    }
+
     /// A sentence of a hundred words does not push the picture off the screen.
     #[test]
     fn long_facts_are_folded() {
@@ -247,6 +258,14 @@ mod tests {
         assert_eq!(json["rows"].as_array().unwrap().len(), 3);
         assert_eq!(json["rows"][2][0], 2);
         assert_eq!(json["states"].as_array().unwrap().len(), State::ALL.len());
+        // Each has a colour, light and dark, and a column.
+        for state in State::ALL {
+            let name = state.name();
+            let colour = format!("--{}: #", name.replace(' ', "-"));
+            assert_eq!(page.matches(&colour).count(), 2, "{name}");
+            let column = format!("<th scope=col>{name}</th>");
+            assert_eq!(page.matches(&column).count(), 1, "{name}");
+        }
     }
 
     #[test]
