@@ -1,9 +1,12 @@
-//! Global load balancing on this machine: give a [`Bag`], call [`Glb::run`].
+//! Global load balancing (`Glb`) on this machine: give tasks or a [`Bag`], call [`Glb::sum`] or [`Glb::run`].
 //!
 //! A place is a share of the machine with its own workers; places request work from each other at
 //! random and then along lifelines. On one machine as few places as possible are best; more places
 //! show how the program would perform on many machines.
 #![forbid(unsafe_code)]
+
+// First: rustdoc begins the page of `Glb` with these methods.
+mod run;
 
 #[cfg(feature = "serde")]
 mod across;
@@ -16,23 +19,22 @@ mod simulate;
 pub use across::Across;
 pub use attended::Progress;
 
+use crate::Result;
 use crate::pinning::Pinning;
-use crate::plan::{Builder, Plan, places_of, refuse};
-use crate::rules::{self, Rules};
+use crate::plan::{Plan, places_of, refuse};
+use crate::rules;
 use crate::runtime::Runtime;
 use crate::setup::{Ground, Setup};
 use crate::spelling::Lifelines;
-use crate::{Machine, Result};
 use attended::Reports;
-use std::sync::Arc;
 use std::time::Duration;
 use tautline_core::grain::GRAIN_MAX;
 use tautline_core::lifeline::Crew;
 
 pub use tautline_core::deque::Local;
 pub use tautline_core::glb::{
-    Bag, Config, Control, Fairness, Grain, Loot, Observer, PlaceRun, Reason, Run, Share, State,
-    Steal, Steals, Tally, Task, Tasks, Times, WorkerRun, laws,
+    Bag, Config, Control, Fairness, Grain, IntoBag, Loot, Observer, PlaceRun, Reason, Run, Share,
+    State, Steal, Steals, Tally, Task, Tasks, Times, WorkerRun, laws,
 };
 pub use tautline_core::grain::{Rule, Tuning};
 pub use tautline_core::lifeline::{AnyBound, Best, Bound, Bounding, Graph, Key, Traffic};
@@ -41,8 +43,9 @@ pub use tautline_core::{PlaceId, WorkerId};
 #[cfg(feature = "sim")]
 pub use tautline_sim::Outcome;
 
-/// The settings of a balanced computation.
+/// Global load balancing: a computation whose work is divided among all workers while it runs, and its settings.
 ///
+/// [`sum`](Self::sum) runs tasks of one function, [`run`](Self::run) any work.
 /// [`Runtime::glb`] creates one on a runtime, whose workers it shares with tasks. [`Glb::new`] has a
 /// dedicated runtime with the settings of the [environment](crate::plan), by default a worker for each
 /// processor that this process may use; it is started at the first run, and kept for the next ones.
@@ -77,62 +80,6 @@ pub struct Glb<'a, F = Unobserved> {
 
 /// No worker is observed.
 pub type Unobserved = fn(PlaceId, WorkerId);
-
-fn unobserved(_: PlaceId, _: WorkerId) {}
-
-impl Default for Glb<'_> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<'a> Glb<'a> {
-    /// Creates a computation on the processors that [`Machine::discover`] finds, with the settings of
-    /// the environment.
-    ///
-    /// ```
-    /// # use tautline::prelude::*;
-    /// let run = Glb::new().sum(1..=10u64, |n, _todo| n)?;
-    /// assert_eq!(run.output, 55);
-    /// # Ok::<(), tautline::Error>(())
-    /// ```
-    pub fn new() -> Self {
-        Self::with(Builder::new())
-    }
-
-    /// Creates a computation on the processors of `machine`.
-    pub fn on(machine: &Machine) -> Self {
-        Self::with(Builder::on(machine.clone()))
-    }
-
-    /// Creates a computation on a dedicated runtime with the settings of `builder`.
-    ///
-    /// ```
-    /// # use tautline::prelude::*;
-    /// let glb = Glb::with(Runtime::builder().workers(2).pinned(false));
-    /// assert_eq!(glb.sum(0..100u64, |n, _| n)?.output, 4950);
-    /// # Ok::<(), tautline::Error>(())
-    /// ```
-    pub fn with(builder: Builder) -> Self {
-        Self::over(Ground::Own(Box::new(builder), Arc::default()))
-    }
-
-    fn over(ground: Ground<'a>) -> Self {
-        Self {
-            setup: Setup {
-                ground,
-                places: None,
-                workers: None,
-                rules: Rules::default(),
-                deadline: None,
-            },
-            control: None,
-            reports: None,
-            is_interruptible: false,
-            observe: unobserved,
-        }
-    }
-}
 
 impl<'a, F> Glb<'a, F> {
     /// The maximum number of workers of all places.
@@ -389,59 +336,6 @@ impl<'a, F> Glb<'a, F> {
         checked(self.setup.rules.or(&plan.rules).over(shape))
     }
 
-    /// Runs `bag` to the end. `shared` creates the value that the workers of a place share; the bags
-    /// submit to `output`.
-    ///
-    /// ```
-    /// use tautline::glb::{Local, Task, Tasks};
-    /// use tautline::prelude::*;
-    ///
-    /// /// A node of a binary tree, by its height above the leaves, which are counted.
-    /// struct Node(u32);
-    ///
-    /// impl Task for Node {
-    ///     type Shared = ();
-    ///     type Sum = u64;
-    ///
-    ///     fn run(self, todo: &mut Local<Self>, leaves: &mut u64, (): &()) {
-    ///         match self.0 {
-    ///             0 => *leaves += 1,
-    ///             height => todo.extend([Node(height - 1), Node(height - 1)]),
-    ///         }
-    ///     }
-    ///
-    ///     fn add(leaves: &mut u64, other: u64) {
-    ///         *leaves += other;
-    ///     }
-    /// }
-    ///
-    /// let run = Glb::new().run(Tasks::from_iter([Node(12)]), |_place| (), 0)?;
-    /// assert_eq!(run.output, 4096);
-    /// # Ok::<(), tautline::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// A setting out of bounds, or a file that cannot be written; nothing has run then.
-    ///
-    /// # Panics
-    /// With the payload of the first panic of a task, after all workers have stopped.
-    pub fn run<B: Bag, O: Observer>(
-        &self,
-        bag: B,
-        shared: impl Fn(PlaceId) -> B::Shared,
-        output: B::Output,
-    ) -> Result<Run<B::Output, O>>
-    where
-        F: Fn(PlaceId, WorkerId) -> O,
-    {
-        let alone = Control::new();
-        let (runtime, balance) = self.balance(&alone)?;
-        let control = balance.control;
-        let run = || runtime.run(|cx| cx.balance_as(balance, bag, shared, output));
-        let run = self.attended(control, || control.done() as u64, run)?;
-        Ok(run.expect("there is no scope around it that could be cancelled"))
-    }
-
     /// Returns the runtime, started if it had not been, and the settings of a computation on it, whose control is `alone`
     /// unless the program has set one.
     fn balance<'c>(&'c self, alone: &'c Control) -> Result<(&'c Runtime, Balance<'c, &'c F>)> {
@@ -523,6 +417,7 @@ fn checked(config: Config) -> Result<Config> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Machine;
 
     /// The message, if the setting is refused.
     fn refusal(set: impl FnOnce(Glb<'static>) -> Glb<'static>) -> String {

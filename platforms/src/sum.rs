@@ -1,44 +1,8 @@
-//! The shortest form of a balanced computation: a sum over tasks.
+//! The bag of the shortest form of a balanced computation: a sum over tasks.
 
-use crate::Result;
-use crate::glb::{Bag, Glb, Local, Observer, PlaceId, Run, Share, WorkerId};
+use crate::glb::{Bag, Local, Share};
 use std::marker::PhantomData;
 use std::ops::AddAssign;
-
-impl<F> Glb<'_, F> {
-    /// Does `roots` and every task that they lead to, and adds up the results. `task` does one
-    /// task: it pushes the remaining work onto the deque and returns its result.
-    ///
-    /// ```
-    /// use tautline::prelude::*;
-    ///
-    /// let run = Glb::new().workers(2).sum([20u32], |n, todo| {
-    ///     todo.extend([1, 2].into_iter().filter(|k| *k <= n).map(|k| n - k));
-    ///     u64::from(n == 0)
-    /// })?;
-    /// assert_eq!(run.output, 10_946); // the ways to climb 20 stairs by ones and twos
-    /// # Ok::<(), tautline::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`run`](Self::run).
-    ///
-    /// # Panics
-    /// As [`run`](Self::run).
-    pub fn sum<T, S, O>(
-        &self,
-        roots: impl IntoIterator<Item = T>,
-        task: impl Fn(T, &mut Local<T>) -> S + Sync,
-    ) -> Result<Run<S, O>>
-    where
-        F: Fn(PlaceId, WorkerId) -> O + Sync,
-        O: Observer,
-        T: Send,
-        S: AddAssign + Default + Send,
-    {
-        self.run(Sum::of(roots), |_| &task, S::default())
-    }
-}
 
 /// Tasks that are done by one function, which its place has, and their sum so far.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -146,13 +146,12 @@ impl Task for Subset {
     }
 }
 
-fn root() -> Tasks<Subset> {
-    let root = Subset {
+fn root() -> [Subset; 1] {
+    [Subset {
         taken: Vec::new(),
         sum: 0,
         next: 0,
-    };
-    Tasks::from_iter([root])
+    }]
 }
 
 /// The least sum, by trying all subsets.

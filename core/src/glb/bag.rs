@@ -3,6 +3,7 @@
 use crate::deque::Local;
 use crate::finish::Reason;
 use crate::lifeline::AnyBound;
+use alloc::vec::Vec;
 
 /// Work that can be processed in parts, divided and merged.
 ///
@@ -253,6 +254,62 @@ pub trait Task: Sized + Send {
 pub struct Tasks<T: Task> {
     todo: Local<T>,
     sum: T::Sum,
+}
+
+/// Work that a computation begins with: a [`Bag`], or an array or a vector of [`Task`]s, which become the bag [`Tasks`].
+pub trait IntoBag {
+    /// The bag.
+    type Bag: Bag;
+
+    /// Returns the bag.
+    ///
+    /// ```
+    /// use tautline_core::deque::Local;
+    /// use tautline_core::glb::{Bag, IntoBag, Task};
+    ///
+    /// /// A number to be added.
+    /// struct Number(u32);
+    ///
+    /// impl Task for Number {
+    ///     type Shared = ();
+    ///     type Sum = u32;
+    ///
+    ///     fn run(self, _todo: &mut Local<Self>, sum: &mut u32, (): &()) {
+    ///         *sum += self.0;
+    ///     }
+    ///
+    ///     fn add(sum: &mut u32, other: u32) {
+    ///         *sum += other;
+    ///     }
+    /// }
+    ///
+    /// assert_eq!([Number(1), Number(2)].into_bag().len(), 2);
+    /// ```
+    fn into_bag(self) -> Self::Bag;
+}
+
+impl<B: Bag> IntoBag for B {
+    type Bag = B;
+
+    fn into_bag(self) -> B {
+        self
+    }
+}
+
+impl<T: Task, const N: usize> IntoBag for [T; N] {
+    type Bag = Tasks<T>;
+
+    fn into_bag(self) -> Tasks<T> {
+        self.into_iter().collect()
+    }
+}
+
+impl<T: Task> IntoBag for Vec<T> {
+    type Bag = Tasks<T>;
+
+    fn into_bag(self) -> Tasks<T> {
+        self.into_iter().collect()
+    }
 }
 
 impl<T: Task> FromIterator<T> for Tasks<T> {

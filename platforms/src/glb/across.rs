@@ -1,6 +1,6 @@
 //! Balanced computations over the ranks of a program.
 
-use super::{Bag, Config, Control, Glb, Local, Observer, PlaceId, Run, WorkerId};
+use super::{Bag, Config, Control, Glb, IntoBag, Local, Observer, PlaceId, Run, WorkerId};
 use crate::runtime::Runtime;
 use crate::story::Recorder;
 use crate::sum::Sum;
@@ -65,9 +65,9 @@ impl<F> Across<'_, '_, F> {
         self.glb.config()
     }
 
-    /// Runs rank 0's `bag` to the end; the other ranks' are dropped. Every rank makes this call, and ends with the same
-    /// output and statistics. `shared` creates the value that the workers of a place of this rank share; the bags
-    /// submit to `output`.
+    /// Runs rank 0's `work` to the end, as [`Glb::run`]; the other ranks' is dropped. Every rank makes this call, and ends with the same
+    /// output and statistics. `shared` creates the value that the workers of a place of this rank share; the results
+    /// are added to `output`.
     ///
     /// If a rank stops the computation, all stop, and the output is what all of them had found.
     ///
@@ -77,7 +77,6 @@ impl<F> Across<'_, '_, F> {
     /// so in the same order as those of the other ranks.
     ///
     /// ```
-    /// use tautline::glb::{Local, Task, Tasks};
     /// use tautline::prelude::*;
     /// use tautline::world;
     ///
@@ -101,7 +100,7 @@ impl<F> Across<'_, '_, F> {
     ///
     /// let runs = world::loopback(2, |world| {
     ///     let glb = Glb::new().workers(1).pinned(false);
-    ///     glb.across(world).run(Tasks::from_iter([Node(10)]), |_place| (), 0)
+    ///     glb.across(world).run([Node(10)], |_place| (), 0)
     /// });
     /// for run in runs {
     ///     assert_eq!(run?.output, 1024);
@@ -115,17 +114,18 @@ impl<F> Across<'_, '_, F> {
     /// # Panics
     /// With the payload of the first panic of a task at this rank, after its workers have stopped.
     #[track_caller]
-    pub fn run<B, O>(
+    pub fn run<W, O>(
         &self,
-        bag: B,
-        shared: impl Fn(PlaceId) -> B::Shared,
-        output: B::Output,
-    ) -> Result<Run<B::Output, O>>
+        work: W,
+        shared: impl Fn(PlaceId) -> <W::Bag as Bag>::Shared,
+        output: <W::Bag as Bag>::Output,
+    ) -> Result<Run<<W::Bag as Bag>::Output, O>>
     where
-        B: Bag + Portable + 'static,
+        W: IntoBag<Bag: Portable + 'static>,
         O: Observer,
         F: Fn(PlaceId, WorkerId) -> O,
     {
+        let bag = work.into_bag();
         let site = Location::caller();
         let alone = Control::new();
         let (runtime, balance) = self.glb.balance(&alone)?;

@@ -81,7 +81,7 @@ impl<'a, F> Glb<'a, F> {
     ///     println!("{} nodes in {:?}, best: {:?}", progress.done, progress.elapsed, best.incumbent());
     /// });
     /// let root = Node { row: 0, sum: 0, chosen: Vec::new() };
-    /// glb.run(Tasks::from_iter([root]), |_place| best.clone(), ())?;
+    /// glb.run([root], |_place| best.clone(), ())?;
     /// assert_eq!(best.incumbent(), Some((13, vec![1, 7, 4, 1])));
     /// # Ok::<(), tautline::Error>(())
     /// ```
@@ -142,6 +142,7 @@ impl<'a, F> Glb<'a, F> {
             control,
             reports: self.reports.as_ref(),
             began: Instant::now(),
+            before: done(),
             signs: Arc::default(),
             done,
         };
@@ -205,6 +206,8 @@ struct Attendant<'a, D> {
     control: &'a Control,
     reports: Option<&'a Reports<'a>>,
     began: Instant,
+    /// The tasks of earlier computations.
+    before: u64,
     signs: Arc<Signs>,
     done: D,
 }
@@ -212,7 +215,6 @@ struct Attendant<'a, D> {
 impl<D: Fn() -> u64> Attendant<'_, D> {
     fn attend(&self) {
         let _stop = StopInPanic(self.control);
-        let before = (self.done)();
         let mut due = self.reports.map(|reports| self.began + reports.every);
         // ORDERING: Acquire, pairs with Release in Ending.
         while !self.signs.is_ended.load(Ordering::Acquire) {
@@ -226,7 +228,7 @@ impl<D: Fn() -> u64> Attendant<'_, D> {
             };
             let now = Instant::now();
             if now >= at {
-                self.report(reports, before, false);
+                self.report(reports, false);
                 // Reports that take longer than the time between them are not made up for.
                 due = Some(now + reports.every);
             } else {
@@ -234,13 +236,13 @@ impl<D: Fn() -> u64> Attendant<'_, D> {
             }
         }
         if let Some(reports) = self.reports {
-            self.report(reports, before, true);
+            self.report(reports, true);
         }
     }
 
-    fn report(&self, reports: &Reports<'_>, before: u64, ended: bool) {
+    fn report(&self, reports: &Reports<'_>, ended: bool) {
         (reports.report)(Progress {
-            done: (self.done)() - before,
+            done: (self.done)() - self.before,
             elapsed: self.began.elapsed(),
             ended,
         });

@@ -1,6 +1,6 @@
 //! Balanced computations in virtual time.
 
-use super::{Bag, Config, Control, Glb, Ground, Outcome, PlaceId, checked};
+use super::{Bag, Config, Control, Glb, Ground, IntoBag, Outcome, PlaceId, checked};
 use crate::Result;
 use crate::machines::Description;
 use crate::plan::refuse;
@@ -45,12 +45,12 @@ impl<F> Glb<'_, F> {
         Ok(config)
     }
 
-    /// Runs `bag` on another machine in virtual time: every task is done here, and is charged the time
+    /// Runs `work`, as [`run`](Self::run) takes it, on another machine in virtual time: every task is done here, and is charged the time
     /// that it would take there, given that it takes `task_ns` nanoseconds here. The [`deadline`](Self::deadline) is in
     /// virtual time; a [`control`](Self::control) stops it, too, but counts no progress; [reports](Self::progress) are in real time. Feature `sim`.
     ///
     /// ```
-    /// # use tautline::glb::{Control, Local, Reason, Task, Tasks};
+    /// # use tautline::glb::{Control, Reason};
     /// # use tautline::prelude::*;
     /// # struct Node(u32);
     /// # impl Task for Node {
@@ -67,16 +67,15 @@ impl<F> Glb<'_, F> {
     /// #     }
     /// # }
     /// // As in the example of `run`.
-    /// let tree = Tasks::from_iter([Node(12)]);
     /// let cluster = tautline::machines::find("cluster")?;
-    /// let outcome = Glb::new().places(64).simulate(&cluster, 100, tree, |_place| (), 0)?;
+    /// let outcome = Glb::new().places(64).simulate(&cluster, 100, [Node(12)], |_place| (), 0)?;
     /// assert_eq!(outcome.output, 4096);
     /// println!("{} ns, efficiency {:.2}", outcome.virtual_ns, outcome.efficiency);
     ///
     /// let control = Control::new();
     /// control.stop(Reason::Interrupted); // by any thread
     /// let glb = Glb::new().places(64).control(&control);
-    /// let outcome = glb.simulate(&cluster, 100, Tasks::from_iter([Node(12)]), |_place| (), 0)?;
+    /// let outcome = glb.simulate(&cluster, 100, [Node(12)], |_place| (), 0)?;
     /// assert_eq!((outcome.complete, outcome.stopped), (false, Some(Reason::Interrupted)));
     /// # Ok::<(), tautline::Error>(())
     /// ```
@@ -86,14 +85,15 @@ impl<F> Glb<'_, F> {
     ///
     /// # Panics
     /// With the payload of the first panic of a task.
-    pub fn simulate<B: Bag>(
+    pub fn simulate<W: IntoBag>(
         &self,
         machine: &Description,
         task_ns: u64,
-        bag: B,
-        shared: impl Fn(PlaceId) -> B::Shared,
-        output: B::Output,
-    ) -> Result<Outcome<B::Output>> {
+        work: W,
+        shared: impl Fn(PlaceId) -> <W::Bag as Bag>::Shared,
+        output: <W::Bag as Bag>::Output,
+    ) -> Result<Outcome<<W::Bag as Bag>::Output>> {
+        let bag = work.into_bag();
         let config = self.config_on(machine)?;
         let (places, workers) = (config.places, config.workers as u32);
         let costs = machine.machine(places, workers, machine.task_ns(task_ns));
