@@ -50,12 +50,29 @@ pub use tautline_core::flow::{
 };
 pub use tautline_core::task::{CancelToken, Cancelled, Handle, JoinError, Outside, Wait};
 
-/// The context of a task on this machine, with the methods of [`task::Cx`](tautline_core::task::Cx):
-/// [`join`](tautline_core::task::Cx::join), [`scope`](tautline_core::task::Cx::scope),
-/// [`finish`](tautline_core::task::Cx::finish), [`spawn`](tautline_core::task::Cx::spawn),
-/// [`spawn_value`](tautline_core::task::Cx::spawn_value), [`finish_until`](tautline_core::task::Cx::finish_until),
-/// [`spawn_when`](tautline_core::task::Cx::spawn_when), [`spawn_async`](tautline_core::task::Cx::spawn_async),
-/// [`phaser`](tautline_core::task::Cx::phaser), [`balance`](tautline_core::task::Cx::balance).
+/// The context of a task on this machine. Its methods are those of [`task::Cx`](tautline_core::task::Cx):
+///
+/// | method | what it does |
+/// |---|---|
+/// | [`join`](tautline_core::task::Cx::join), [`join_with`](tautline_core::task::Cx::join_with) | runs two closures, perhaps at the same time, and returns what both return |
+/// | [`par`](tautline_core::task::Cx::par) | a loop over the items of a range, slice or vector, with the verbs of rayon |
+/// | [`par_for`](tautline_core::task::Cx::par_for), [`loop_over`](tautline_core::task::Cx::loop_over) | calls a function for each index of a range; with a schedule, a name, a report |
+/// | [`concurrent`](tautline_core::task::Cx::concurrent) | several loops at a time |
+/// | [`scope`](tautline_core::task::Cx::scope), [`scope_with`](tautline_core::task::Cx::scope_with) | returns when all tasks spawned inside have ended |
+/// | [`spawn`](tautline_core::task::Cx::spawn), [`spawn_in`](tautline_core::task::Cx::spawn_in) | spawns a task into the scope; on the workers of one domain only |
+/// | [`spawn_value`](tautline_core::task::Cx::spawn_value) | spawns a task that returns a value, and returns its handle |
+/// | [`spawn_when`](tautline_core::task::Cx::spawn_when), [`spawn_when_any`](tautline_core::task::Cx::spawn_when_any) | spawns a task that runs once its inputs are there |
+/// | [`spawn_async`](tautline_core::task::Cx::spawn_async), [`spawn_async_value`](tautline_core::task::Cx::spawn_async_value) | spawns a future; with a handle |
+/// | [`block_on`](tautline_core::task::Cx::block_on) | waits for a future, and runs other tasks meanwhile |
+/// | [`finish`](tautline_core::task::Cx::finish), [`finish_with`](tautline_core::task::Cx::finish_with), [`finish_until`](tautline_core::task::Cx::finish_until) | a scope that can be cancelled; with a token, such as a [`Deadline`] |
+/// | [`cancel`](tautline_core::task::Cx::cancel), [`cancelled`](tautline_core::task::Cx::cancelled) | cancels the finish around the task; asks whether it was |
+/// | [`hold`](tautline_core::task::Cx::hold) | a share of the scope, which any thread may release |
+/// | [`phaser`](tautline_core::task::Cx::phaser), [`accumulator`](tautline_core::task::Cx::accumulator), [`adopt`](tautline_core::task::Cx::adopt) | a phaser of the scope; with a reduction; from a registration |
+/// | [`spawn_phased`](tautline_core::task::Cx::spawn_phased), [`spawn_phased_value`](tautline_core::task::Cx::spawn_phased_value) | spawns a task that proceeds in phases; with a handle |
+/// | [`balance`](tautline_core::task::Cx::balance), [`balance_as`](tautline_core::task::Cx::balance_as), [`balance_with`](tautline_core::task::Cx::balance_with), [`balance_across`](tautline_core::task::Cx::balance_across) | a balanced computation; with settings; whose tasks fork; over ranks |
+/// | [`task`](tautline_core::task::Cx::task) | the context for async code of the same scope |
+/// | [`worker`](tautline_core::task::Cx::worker), [`pool`](tautline_core::task::Cx::pool) | the worker that runs the task, and its pool |
+///
 ///
 /// `'scope` is how long tasks of its scope may borrow, `'env` what lies outside of the scope.
 /// A function whose tasks join the caller's scope takes `&mut Cx<'s, '_>` and borrows for `'s`; for `join`, and for tasks in a
