@@ -288,7 +288,7 @@ fn bad_requests_are_refused_once() {
         ),
         (
             "launch -n 2 --pin {0 -- true",
-            "tautline: --pin {0: at character 3, the end: ",
+            "tautline: --pin {0: at character 3, the end: expected ",
         ),
         (
             "uts -g 99999 -n 511 --ranks 2",

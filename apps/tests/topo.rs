@@ -302,7 +302,7 @@ fn each_bad_request_is_one_line_and_exit_code_2() {
         ("topo --what-if tests", "tautline: tests: "),
         (
             "topo --pin gpus",
-            "tautline: --pin gpus: at character 1, gpus: threads, cores, ll_caches, ",
+            "tautline: --pin gpus: at character 1, gpus: expected threads, cores, ll_caches, ",
         ),
         (
             "topo --pin {1048575}",
@@ -314,7 +314,7 @@ fn each_bad_request_is_one_line_and_exit_code_2() {
         ),
         (
             "uts D7 --pin cores(",
-            "tautline: --pin cores(: at character 7, the end: ",
+            "tautline: --pin cores(: at character 7, the end: expected ",
         ),
         (
             "uts D7 --places -1",
@@ -327,7 +327,7 @@ fn each_bad_request_is_one_line_and_exit_code_2() {
     let found = refusal(tautline("topo").env("TAUTLINE_PIN", "{0"));
     assert_eq!(
         found,
-        "tautline: TAUTLINE_PIN {0: at character 3, the end: a comma, or a closing brace\n"
+        "tautline: TAUTLINE_PIN {0: at character 3, the end: expected a comma, or a closing brace\n"
     );
     let found = refusal(tautline("uts D7").env("TAUTLINE_PIN", "{0"));
     assert!(

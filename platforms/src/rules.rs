@@ -107,7 +107,7 @@ pub(crate) fn check(config: &Config) -> Result<(), Refusal> {
     }
     let least = 2 * config.places as usize;
     if config.fairness == Fairness::OneCoreFree && config.all_workers() < least {
-        let allowed = "needs 2 workers a place: one of them only serves messages".to_owned();
+        let allowed = "at least 2 workers a place: one of them only serves messages".to_owned();
         return Err(("fairness", "one-core-free".to_owned(), allowed));
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! `launch`: a program as several processes of this machine; and the command itself, for `--ranks`.
 
-use super::balancer::{self, seconds, within};
+use super::balancer::{self, within};
+use super::duration::seconds;
 use super::{Failure, Outcome};
 use clap::Args;
 use std::ffi::OsString;
@@ -29,14 +30,15 @@ const RANKS_MAX: u64 = 256;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Launch {
     /// Ranks: processes of the program, 1 to 256
-    #[arg(short = 'n', long, value_name = "N", value_parser = ranks, allow_negative_numbers = true)]
+    #[arg(short = 'n', long, visible_alias = "np", value_name = "N")]
+    #[arg(value_parser = ranks, allow_negative_numbers = true)]
     ranks: u32,
     /// Processors to divide among the ranks, a list as in OMP_PLACES: cores, sockets(1), {0:4},{8:4}
     #[arg(long, value_name = "LIST", env = "TAUTLINE_PIN")]
     #[arg(value_parser = balancer::list, allow_hyphen_values = true, hide_env_values = true)]
     pin: Option<PlaceList>,
-    /// The longest time for which a rank may be stopped, as by SIGSTOP, before it is killed [default: 10]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds::<0>, allow_negative_numbers = true)]
+    /// The longest time for which a rank may be stopped, as by SIGSTOP, before it is killed [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = seconds::<0>, allow_negative_numbers = true)]
     stop_limit: Option<Duration>,
     /// The program, and its arguments
     #[arg(
@@ -59,6 +61,31 @@ impl Launch {
         };
         launch(launcher, self.ranks, self.pin.as_ref())
     }
+}
+
+/// Returns `arguments` with `-np` of `launch`, as launchers of MPI have it, as the option that it stands for here.
+pub(crate) fn spelled(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    if arguments.get(1).is_none_or(|command| command != "launch") {
+        return arguments;
+    }
+    let mut at = 2;
+    while let Some(argument) = arguments.get_mut(at) {
+        let text = argument.to_string_lossy();
+        // What follows the first other word, or `--`, is the program's.
+        if !text.starts_with('-') || text == "--" {
+            break;
+        }
+        let has_its_value = match text.starts_with("--") {
+            true => text.contains('='),
+            false => text.len() > 2 && text != "-np",
+        };
+        if text == "-np" {
+            *argument = OsString::from("--np");
+        }
+        at += if has_its_value { 1 } else { 2 };
+    }
+    arguments
 }
 
 /// Parses a number of ranks.

@@ -24,7 +24,7 @@ mod uts;
 use app::{Application, Chosen, Threads};
 use tautline_cli::program::show::terminal::is_terminal;
 use tautline_cli::program::show::{self, number, place, story};
-use tautline_cli::program::{Failure, Outcome, balancer, deliver, end, usage};
+use tautline_cli::program::{Failure, Outcome, balancer, deliver, duration, end, list, quote, refusal, usage};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::io;
@@ -38,7 +38,7 @@ EXAMPLES:
   tautline uts                       count the 102 181 082 nodes of T1L on all processors
   tautline uts T3L --places 4        the same for a binomial tree, four places
   tautline uts --life story.html     and draw where the time went
-  tautline uts T1WL --deadline 10    as much of a huge one as ten seconds allow
+  tautline uts T1WL --deadline 10s   as much of a huge one as ten seconds allow
   tautline uts --ranks 2             by two processes
   tautline stencil --ranks 2         rows of a plate that two processes send each other
   tautline launch -n 4 -- PROGRAM    four processes of a program of one's own
@@ -114,7 +114,7 @@ enum Command {
 pub(crate) fn main() -> ExitCode {
     let command = Cli::command();
     usage::warn_of_unknown_variables(&command);
-    let read = usage::read(&command, |matches| {
+    let read = usage::read(&command, launch::spelled(std::env::args_os()), |matches| {
         Ok((
             Cli::from_arg_matches(matches)?,
             usage::settings(&command, matches),
@@ -142,9 +142,9 @@ pub(crate) fn main() -> ExitCode {
     end(NAME, outcome)
 }
 
-/// Returns the names of all commands, or of the applications of the given command.
-fn names() -> String {
-    usage::names(&Cli::command())
+/// Returns the line for a command without the one that should follow it.
+fn missing_command() -> String {
+    refusal::missing_command(&Cli::command())
 }
 
 /// Returns the SHA-1 instructions of this processor, if it has any.

@@ -1,5 +1,6 @@
 //! The options of the balancer, for every command that runs it.
 
+use super::duration::seconds;
 use super::show;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -17,8 +18,6 @@ const PLACES_MAX: u64 = <Glb>::THREADS_MAX as u64;
 const WORKERS_MAX: u64 = Crew::MAX as u64;
 /// In less a run has hardly begun.
 pub const DEADLINE_MIN_NS: u64 = 1_000_000;
-/// Some three years.
-const SECONDS_MAX: Duration = Duration::from_secs(100_000_000);
 
 /// How the work is balanced.
 #[derive(Args, Clone, Debug)]
@@ -42,10 +41,10 @@ pub struct Balancer {
     /// Let the system move workers between processors
     #[arg(long, env = "TAUTLINE_NO_PIN", hide_env_values = true, value_parser = truth)]
     no_pin: bool,
-    /// Stop after this many seconds, and show the partial result
+    /// Stop after this time, seconds or with units as in 500ms and 1h30m, and show the partial result
     #[arg(
         long,
-        value_name = "SECONDS",
+        value_name = "TIME",
         env = "TAUTLINE_DEADLINE",
         hide_env_values = true
     )]
@@ -241,20 +240,7 @@ pub fn whole<T: FromStr, const MOST: u64>() -> fn(&str) -> Result<T, String> {
 /// Parses a whole number of `range`.
 pub fn within(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
     let number = text.parse().ok().filter(|number| range.contains(number));
-    number.ok_or_else(|| format!("whole numbers from {} to {}", range.start(), range.end()))
-}
-
-/// Parses a time of at least `LEAST` nanoseconds, given in seconds.
-pub fn seconds<const LEAST: u64>(text: &str) -> Result<Duration, String> {
-    let least = Duration::from_nanos(LEAST);
-    let seconds = text.parse().ok();
-    seconds
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .filter(|time| (least..=SECONDS_MAX).contains(time))
-        .ok_or_else(|| {
-            let (least, most) = (least.as_secs_f64(), SECONDS_MAX.as_secs());
-            format!("seconds, from {least} to {most}")
-        })
+    number.ok_or_else(|| format!("a whole number from {} to {}", range.start(), range.end()))
 }
 
 /// Returns the number of places and of their workers.

@@ -1,6 +1,8 @@
 //! How programs end: their result on stdout, or one line on stderr, and the exit code.
 
 use super::origin::origin;
+use super::quote::{escaped, shown};
+use super::refusal::expected;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -39,7 +41,8 @@ impl From<tautline::Error> for Failure {
                 false => {
                     let option = format!("--{}", setting.replace(['_', ' '], "-"));
                     let origin = origin(&option, &value);
-                    format!("{option} {value}: {allowed}{origin}")
+                    let (value, rule) = (shown(&value), expected(&allowed));
+                    format!("{option} {value}: {rule}{origin}")
                 }
             },
             other => other.to_string(),
@@ -61,8 +64,8 @@ pub fn end(program: &str, outcome: Outcome) -> ExitCode {
 }
 
 fn complain(program: &str, line: &str, code: u8) -> ExitCode {
-    // `eprintln` would panic where standard error cannot be written.
-    let _ = writeln!(io::stderr(), "{program}: {line}");
+    // In one line, whatever values it shows. `eprintln` would panic where standard error cannot be written.
+    let _ = writeln!(io::stderr(), "{program}: {}", escaped(line));
     ExitCode::from(code)
 }
 

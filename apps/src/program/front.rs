@@ -116,7 +116,7 @@ impl Program {
         command: Command,
         carry_out: impl FnOnce(A, O, &[String]) -> Outcome,
     ) -> ExitCode {
-        let read = usage::read(&command, |matches| {
+        let read = usage::read(&command, std::env::args_os(), |matches| {
             let settings = usage::settings(&command, matches);
             let own = A::from_arg_matches(matches)?;
             Ok((own, O::from_arg_matches(matches)?, settings))

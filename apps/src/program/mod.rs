@@ -74,13 +74,21 @@ mod balanced;
 #[doc(hidden)]
 pub mod balancer;
 mod disturbed;
+#[doc(hidden)]
+pub mod duration;
 mod ended;
 mod front;
 mod input;
 #[doc(hidden)]
 pub mod interrupts;
+#[doc(hidden)]
+pub mod list;
 mod measured;
 mod origin;
+#[doc(hidden)]
+pub mod quote;
+#[doc(hidden)]
+pub mod refusal;
 #[doc(hidden)]
 pub mod show;
 mod tasks;

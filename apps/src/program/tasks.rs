@@ -1,6 +1,7 @@
 //! A task with the options of the command line. The environment variables of the library stay in force; an option wins.
 
-use super::balancer::{self, DEADLINE_MIN_NS, seconds, whole};
+use super::balancer::{self, DEADLINE_MIN_NS, whole};
+use super::duration::seconds;
 use super::show::{self, document, table};
 use super::work::findings;
 use super::{Failure, Outcome, Rows, deliver, interrupts};
@@ -33,8 +34,8 @@ pub(super) struct OnRuntime {
     /// What happens if no task can go on [default: TAUTLINE_STALLED, else report]
     #[arg(long)]
     stalled: Option<Stalled>,
-    /// Cancel the task after this many seconds, without a result
-    #[arg(long, value_name = "SECONDS", value_parser = seconds::<DEADLINE_MIN_NS>, allow_negative_numbers = true)]
+    /// Cancel the task after this time, seconds or with units as in 500ms and 1h30m, without a result
+    #[arg(long, value_name = "TIME", value_parser = seconds::<DEADLINE_MIN_NS>, allow_negative_numbers = true)]
     deadline: Option<Duration>,
     #[command(flatten)]
     output: Output,

@@ -1,11 +1,9 @@
-//! Errors in the arguments and variables, in one line.
+//! Reading the arguments and variables.
 
-use super::origin::origin;
-use super::{Failure, ended};
+use super::{Failure, ended, refusal};
 use clap::builder::ValueParser;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use std::error::Error as _;
-use std::ffi::OsStr;
+use clap::error::ErrorKind;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,19 +30,20 @@ const OTHERS: [&str; 11] = [
 /// The heading of options that change what is printed and written, not what is computed.
 const OUTPUT: &str = "Output";
 
-/// Reads the arguments of this process by `command`, with `of` from what was given. Prints help and version unchanged, and any error
-/// as one line that names option, value and what is allowed.
+/// Reads `arguments`, of which the first is the program, by `command`, with `of` from what was given. Prints help and version
+/// unchanged, and any error as one line that names option, value and what is allowed.
 ///
 /// # Errors
 /// The exit code, if there is nothing to run.
 pub fn read<T>(
     command: &clap::Command,
+    arguments: impl IntoIterator<Item = OsString>,
     of: impl FnOnce(&clap::ArgMatches) -> Result<T, clap::Error>,
 ) -> Result<T, ExitCode> {
     let end = |outcome| ended::end(command.get_name(), outcome);
     let refuse = |line: String| end(Err(Failure::Usage(line)));
     check_variables().map_err(refuse)?;
-    let matches = without_empty_variables(command.clone()).try_get_matches();
+    let matches = without_empty_variables(command.clone()).try_get_matches_from(arguments);
     matches
         .and_then(|matches| of(&matches))
         .map_err(|error| match error.kind() {
@@ -52,7 +51,7 @@ pub fn read<T>(
                 let printed = error.print().and_then(|()| io::stdout().flush());
                 end(ended::delivered(printed))
             }
-            _ => refuse(line(&error, command)),
+            _ => refuse(refusal::line(&error, command)),
         })
 }
 
@@ -103,112 +102,6 @@ fn name_of(arg: &clap::Arg) -> String {
         (Some(long), _) => format!("--{long}"),
         (None, Some(short)) => format!("-{short}"),
         (None, None) => arg.get_id().to_string().to_uppercase(),
-    }
-}
-
-/// Returns one line that names option, value and what is allowed.
-pub fn line(error: &clap::Error, root: &clap::Command) -> String {
-    let context = |kind| error.get(kind).map(text).filter(|text| !text.is_empty());
-    // `--places <PLACES>` is redundant.
-    let option = context(ContextKind::InvalidArg).map(|arg| name(&arg).to_owned());
-    let option = option.as_deref().unwrap_or("the arguments");
-    let value = context(ContextKind::InvalidValue).unwrap_or_default();
-    let near =
-        context(ContextKind::SuggestedArg).or_else(|| context(ContextKind::SuggestedSubcommand));
-    let near = near.map_or(String::new(), |near| format!(", did you mean {near}?"));
-    match error.kind() {
-        ErrorKind::InvalidValue if value.is_empty() => format!("{option}: needs a value"),
-        ErrorKind::InvalidValue => {
-            let allowed = context(ContextKind::ValidValue).unwrap_or_default();
-            format!(
-                "{option} {value}: one of {allowed}{}",
-                origin(option, &value)
-            )
-        }
-        ErrorKind::ValueValidation => {
-            let reason = error.source().map(ToString::to_string).unwrap_or_default();
-            format!("{option} {value}: {reason}{}", origin(option, &value))
-        }
-        ErrorKind::UnknownArgument if !option.starts_with('-') => {
-            format!(
-                "{option}: one argument too many; see {} --help",
-                command(error)
-            )
-        }
-        ErrorKind::UnknownArgument => {
-            format!("{option}: unknown{near}; see {} --help", command(error))
-        }
-        ErrorKind::InvalidSubcommand => {
-            let given = context(ContextKind::InvalidSubcommand).unwrap_or_default();
-            format!(
-                "{given}: no such command{near}; the commands are {}",
-                names(root)
-            )
-        }
-        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            format!(
-                "a command is missing: one of {}; see {} --help",
-                names(root),
-                root.get_name()
-            )
-        }
-        ErrorKind::ArgumentConflict => {
-            let other = context(ContextKind::PriorArg).unwrap_or_default();
-            match other == option || other.is_empty() {
-                true => format!("{option}: given more than once"),
-                false => format!("{option}: not together with {}", name(&other)),
-            }
-        }
-        ErrorKind::MissingRequiredArgument => missing(error),
-        _ => {
-            let all = error.to_string();
-            let first = all.lines().next().unwrap_or_default();
-            first.trim_start_matches("error: ").to_owned()
-        }
-    }
-}
-
-/// Returns the names of the commands of `root`, or of those of the command that the arguments name.
-pub fn names(root: &clap::Command) -> String {
-    let mut command = root;
-    for word in std::env::args_os().skip(1) {
-        match command.find_subcommand(&word) {
-            Some(inner) if inner.has_subcommands() => command = inner,
-            _ => break,
-        }
-    }
-    let names = command.get_subcommands().map(clap::Command::get_name);
-    names.collect::<Vec<_>>().join(", ")
-}
-
-/// Returns the line for required arguments that are missing.
-fn missing(error: &clap::Error) -> String {
-    let names: Vec<_> = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::Strings(all)) => all.iter().map(|arg| name(arg)).collect(),
-        _ => vec!["an argument"],
-    };
-    let (names, command) = (names.join(", "), command(error));
-    format!("{names}: missing; see {command} --help")
-}
-
-/// Returns the words that call the command whose arguments are wrong.
-fn command(error: &clap::Error) -> String {
-    let usage = error.get(ContextKind::Usage).map(text).unwrap_or_default();
-    let usage = usage.trim_start_matches("Usage: ");
-    let is_word = |word: &&str| word.starts_with(|first: char| first.is_ascii_alphabetic());
-    let words: Vec<_> = usage.split_whitespace().take_while(is_word).collect();
-    words.join(" ")
-}
-
-/// Returns the option without the name of its value.
-fn name(arg: &str) -> &str {
-    arg.split([' ', '=']).next().unwrap_or(arg)
-}
-
-fn text(value: &ContextValue) -> String {
-    match value {
-        ContextValue::Strings(all) => all.join(", "),
-        other => other.to_string(),
     }
 }
 

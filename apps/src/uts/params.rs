@@ -3,6 +3,7 @@
 use std::fmt;
 
 use thiserror::Error;
+use crate::program::quote::shown;
 
 /// The distribution of the number of children of a node; `-t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -193,7 +194,7 @@ pub enum ParamError {
         kind: KindId,
     },
     /// An unknown name.
-    #[error("{name}: the named trees are {known}")]
+    #[error("{}: expected a named tree: {known}", shown(name))]
     Name {
         /// The name.
         name: String,

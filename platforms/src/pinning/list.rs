@@ -81,7 +81,7 @@ impl fmt::Display for ListError {
             found,
             expected,
         } = self;
-        write!(f, "at character {at}, {found}: {expected}")
+        write!(f, "at character {at}, {found}: expected {expected}")
     }
 }
 
@@ -324,7 +324,7 @@ impl Reader<'_> {
             }
         }
         match sets.is_empty() {
-            true => Err(self.fault("at least one place is to be left")),
+            true => Err(self.fault("at least one place besides those left out")),
             false => Ok(sets),
         }
     }
@@ -351,7 +351,7 @@ impl Reader<'_> {
             return Err(self.fault("a comma, or a closing brace"));
         }
         match set.is_empty() {
-            true => Err(self.fault("at least one number is to be left in a place")),
+            true => Err(self.fault("at least one number besides those left out of a place")),
             false => Ok(in_order(set)),
         }
     }
@@ -371,7 +371,7 @@ impl Reader<'_> {
                     checked.push(number as usize);
                     continue;
                 }
-                _ => format!("reaches {number}, numbers are from 0 to {CPU_MAX}"),
+                _ => format!("numbers from 0 to {CPU_MAX}, not {number}"),
             };
             self.at = start;
             return Err(self.fault(expected));

@@ -104,76 +104,76 @@ fn each_mistake_is_named_with_its_place() {
     let number = "a number from 0 to 1048575";
     let count = "a number from 1 to 1048575";
     for (text, expected) in [
-        ("", format!("at character 1, the end: {number}")),
-        ("core", format!("at character 1, core: {parts}")),
+        ("", format!("at character 1, the end: expected {number}")),
+        ("core", format!("at character 1, core: expected {parts}")),
         (
             "cores,threads",
-            "at character 6, ,: a comma, or the end".to_owned(),
+            "at character 6, ,: expected a comma, or the end".to_owned(),
         ),
-        ("cores(", format!("at character 7, the end: {count}")),
-        ("cores(0)", format!("at character 7, 0: {count}")),
-        ("cores(-1)", format!("at character 7, -1: {count}")),
+        ("cores(", format!("at character 7, the end: expected {count}")),
+        ("cores(0)", format!("at character 7, 0: expected {count}")),
+        ("cores(-1)", format!("at character 7, -1: expected {count}")),
         (
             "cores(4",
-            "at character 8, the end: a closing parenthesis".to_owned(),
+            "at character 8, the end: expected a closing parenthesis".to_owned(),
         ),
         (
             "cores(4))",
-            "at character 9, ): a comma, or the end".to_owned(),
+            "at character 9, ): expected a comma, or the end".to_owned(),
         ),
-        ("{}", format!("at character 2, }}: {number}")),
+        ("{}", format!("at character 2, }}: expected {number}")),
         (
             "{0",
-            "at character 3, the end: a comma, or a closing brace".to_owned(),
+            "at character 3, the end: expected a comma, or a closing brace".to_owned(),
         ),
-        ("{0,}", format!("at character 4, }}: {number}")),
-        ("{0},", format!("at character 5, the end: {number}")),
-        ("{-1}", format!("at character 2, -1: {number}")),
-        ("{x}", format!("at character 2, x: {number}")),
-        ("{1048576}", format!("at character 2, 1048576: {number}")),
+        ("{0,}", format!("at character 4, }}: expected {number}")),
+        ("{0},", format!("at character 5, the end: expected {number}")),
+        ("{-1}", format!("at character 2, -1: expected {number}")),
+        ("{x}", format!("at character 2, x: expected {number}")),
+        ("{1048576}", format!("at character 2, 1048576: expected {number}")),
         (
             "{99999999999999999999}",
-            format!("at character 2, 99999999999999999999: {number}"),
+            format!("at character 2, 99999999999999999999: expected {number}"),
         ),
-        ("{0:0}", format!("at character 4, 0: {count}")),
+        ("{0:0}", format!("at character 4, 0: expected {count}")),
         (
             "{0:2:x}",
-            "at character 6, x: a number from -1048575 to 1048575".to_owned(),
+            "at character 6, x: expected a number from -1048575 to 1048575".to_owned(),
         ),
         (
             "{1:3:-1}",
-            "at character 2, 1: reaches -1, numbers are from 0 to 1048575".to_owned(),
+            "at character 2, 1: expected numbers from 0 to 1048575, not -1".to_owned(),
         ),
         (
             "{0}:2:-1",
-            "at character 1, {: reaches -1, numbers are from 0 to 1048575".to_owned(),
+            "at character 1, {: expected numbers from 0 to 1048575, not -1".to_owned(),
         ),
         (
             "{1048575:2}",
-            "at character 2, 1048575: reaches 1048576, numbers are from 0 to 1048575".to_owned(),
+            "at character 2, 1048575: expected numbers from 0 to 1048575, not 1048576".to_owned(),
         ),
         (
             "{0,!0}",
-            "at character 7, the end: at least one number is to be left in a place".to_owned(),
+            "at character 7, the end: expected at least one number besides those left out of a place".to_owned(),
         ),
         (
             "{0},!{0}",
-            "at character 9, the end: at least one place is to be left".to_owned(),
+            "at character 9, the end: expected at least one place besides those left out".to_owned(),
         ),
         (
             "{0}{1}",
-            "at character 4, {: a comma, or the end".to_owned(),
+            "at character 4, {: expected a comma, or the end".to_owned(),
         ),
-        ("{{0}}", format!("at character 2, {{: {number}")),
+        ("{{0}}", format!("at character 2, {{: expected {number}")),
         (
             "{0:1048575}",
-            "at character 1, {: at most 1048576 numbers in all".to_owned(),
+            "at character 1, {: expected at most 1048576 numbers in all".to_owned(),
         ),
         (
             "{0:1000}:1048575:0",
-            "at character 1, {: at most 1048576 numbers in all".to_owned(),
+            "at character 1, {: expected at most 1048576 numbers in all".to_owned(),
         ),
-        ("\n é", format!("at character 3, é: {parts}")),
+        ("\n é", format!("at character 3, é: expected {parts}")),
     ] {
         assert_eq!(refusal(text), expected, "{text}");
     }
@@ -395,7 +395,7 @@ fn openmp_is_asked_unless_it_does_not_bind() {
     for (places, why) in [
         (
             "gpus",
-            "OMP_PLACES gpus: passed over, at character 1, gpus: threads, cores",
+            "OMP_PLACES gpus: passed over, at character 1, gpus: expected threads, cores",
         ),
         (
             "{9}\n",

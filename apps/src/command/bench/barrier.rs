@@ -1,7 +1,9 @@
 //! `tautline bench barrier`: barrier latency against a cache-line round trip.
 
 use super::report::Report;
-use crate::command::balancer::{seconds, within};
+use crate::command::balancer::within;
+use crate::command::duration::{nanoseconds, seconds};
+use crate::command::list::{List, numbers};
 use crate::command::{Failure, Outcome};
 use clap::Args;
 use std::io;
@@ -37,7 +39,7 @@ EXAMPLES:
                                                       across two sockets
   tautline bench barrier --delay 500                  half a microsecond of work between two episodes
   tautline bench barrier --samples 100 --json         for programs
-  tautline bench barrier --deadline 600               on a large machine
+  tautline bench barrier --deadline 10m               on a large machine
   tautline bench barrier --program ./openmp           beside a program, called with episodes and threads,
                                                       that prints the nanoseconds of an episode
 
@@ -53,19 +55,14 @@ are printed. A list of places is as for topo --pin.";
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Barrier {
-    /// Numbers of tasks, with commas [default: 2, 4, 8, ... up to the number of processors]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    #[arg(value_parser = |text: &str| within(text, TASKS), allow_negative_numbers = true)]
-    tasks: Vec<u64>,
+    /// Numbers of tasks, as in 2,4,8 or 2..8 [default: 2, 4, 8, ... up to the number of processors]
+    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
+    #[arg(value_parser = |text: &str| numbers(text, TASKS))]
+    tasks: Vec<List<u64>>,
     /// Degrees of the trees, with commas
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        default_value = "2,4"
-    )]
-    #[arg(value_parser = |text: &str| within(text, DEGREES), allow_negative_numbers = true)]
-    degree: Vec<u64>,
+    #[arg(long, value_name = "LIST", default_value = "2,4", allow_negative_numbers = true)]
+    #[arg(value_parser = |text: &str| numbers(text, DEGREES))]
+    degree: Vec<List<u64>>,
     /// Samples of each barrier
     #[arg(long, value_name = "N", default_value = "20")]
     #[arg(value_parser = |text: &str| within(text, SAMPLES), allow_negative_numbers = true)]
@@ -74,9 +71,9 @@ pub(super) struct Barrier {
     #[arg(long, value_name = "N")]
     #[arg(value_parser = |text: &str| within(text, ITERATIONS), allow_negative_numbers = true)]
     iterations: Option<u64>,
-    /// Nanoseconds of work between two episodes
-    #[arg(long, value_name = "NS", default_value = "0")]
-    #[arg(value_parser = |text: &str| within(text, DELAYS_NS), allow_negative_numbers = true)]
+    /// Work between two episodes, in nanoseconds or with units as in 2us
+    #[arg(long, value_name = "TIME", default_value = "0")]
+    #[arg(value_parser = |text: &str| nanoseconds(text, DELAYS_NS), allow_negative_numbers = true)]
     delay: u64,
     /// The processors, as in OMP_PLACES; the n-th task stays on the n-th of them, in turn
     #[arg(long, value_name = "LIST", value_parser = list)]
@@ -84,8 +81,8 @@ pub(super) struct Barrier {
     /// Program to measure as well; may be repeated
     #[arg(long, value_name = "PROGRAM")]
     program: Vec<PathBuf>,
-    /// End after this many seconds, with fewer samples than requested
-    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    /// End after this time, seconds or with units as in 5m, with fewer samples than requested
+    #[arg(long, value_name = "TIME", default_value = "10s")]
     #[arg(value_parser = seconds::<DEADLINE_MIN_NS>, allow_negative_numbers = true)]
     deadline: Duration,
     /// One JSON object instead of tables, at the end
@@ -103,13 +100,13 @@ impl Barrier {
         let machine = Machine::discover();
         let setting = self.setting(&machine)?;
         let mut degrees: Vec<usize> = Vec::new();
-        for &degree in &self.degree {
+        for degree in List::join(&self.degree) {
             if !degrees.contains(&(degree as usize)) {
                 degrees.push(degree as usize);
             }
         }
         if let Some(path) = self.program.iter().find(|path| !path.is_file()) {
-            let line = format!("--program {}: the file of a program", path.display());
+            let line = format!("--program {}: expected the file of a program", path.display());
             return Err(Failure::Usage(line));
         }
         let programs = self.program.iter().map(|path| {
@@ -187,7 +184,8 @@ impl Barrier {
     /// Returns the requested numbers, or powers of two up to the number of processors and that number itself.
     fn numbers_of_tasks(&self, processors: usize) -> Vec<usize> {
         if !self.tasks.is_empty() {
-            return self.tasks.iter().map(|&tasks| tasks as usize).collect();
+            let tasks = List::join(&self.tasks).into_iter();
+            return tasks.map(|tasks| tasks as usize).collect();
         }
         let most = processors.clamp(*TASKS.start() as usize, *TASKS.end() as usize);
         let mut tasks: Vec<usize> = (1..)

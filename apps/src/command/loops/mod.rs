@@ -7,7 +7,11 @@ mod simulated;
 mod source;
 mod threads;
 
-use super::balancer::{whole, within};
+use super::balancer::within;
+use super::duration::nanoseconds;
+use super::list::{List, names, numbers};
+use super::quote::shown;
+use super::refusal::expected;
 use super::story::{Pending, Stories};
 use super::{Failure, Outcome, deliver};
 use crate::command::show::document;
@@ -57,24 +61,18 @@ pub(super) struct Loops {
     /// Iterations; a file has its own [default: 6400]
     #[arg(short = 'n', long, value_name = "N", value_parser = iterations, allow_negative_numbers = true)]
     iterations: Option<u64>,
-    /// Mean time of an iteration in nanoseconds, of a distribution
-    #[arg(long, value_name = "NS", default_value = "10000", value_parser = mean, allow_negative_numbers = true)]
+    /// Mean time of an iteration of a distribution, in nanoseconds or with units as in 20us
+    #[arg(long, value_name = "TIME", default_value = "10us", value_parser = mean, allow_negative_numbers = true)]
     mean: u64,
     /// Policies, with commas [default: all]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    policy: Vec<String>,
-    /// Simulated processors, with commas
-    #[arg(
-        short = 'p',
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        default_value = "64"
-    )]
+    #[arg(long, value_name = "LIST", value_parser = names)]
+    policy: Vec<List<String>>,
+    /// Simulated processors, as in 16,64 or 1..64..x2
+    #[arg(short = 'p', long, value_name = "LIST", default_value = "64")]
     #[arg(value_parser = processors, allow_negative_numbers = true)]
-    processors: Vec<u64>,
-    /// Nanoseconds that a chunk costs beside its iterations [default: a twentieth of the mean, of ranks a tenth]
-    #[arg(long, value_name = "NS", value_parser = whole::<u64, NS_MAX>(), allow_negative_numbers = true)]
+    processors: Vec<List<u64>>,
+    /// Time of a chunk without its iterations, in nanoseconds or with units [default: a twentieth of the mean, of ranks a tenth]
+    #[arg(long, value_name = "TIME", value_parser = |text: &str| nanoseconds(text, 0..=NS_MAX), allow_negative_numbers = true)]
     overhead: Option<u64>,
     /// Repetitions: other times of a distribution, or other measurements on threads; results are means or medians
     #[arg(long, value_name = "N", default_value = "5", value_parser = runs, allow_negative_numbers = true)]
@@ -106,11 +104,11 @@ fn iterations(text: &str) -> Result<u64, String> {
 }
 
 fn mean(text: &str) -> Result<u64, String> {
-    within(text, 1..=1_000_000_000)
+    nanoseconds(text, 1..=1_000_000_000)
 }
 
-fn processors(text: &str) -> Result<u64, String> {
-    within(text, 1..=PROCESSORS_MAX)
+fn processors(text: &str) -> Result<List<u64>, String> {
+    numbers(text, 1..=PROCESSORS_MAX)
 }
 
 fn runs(text: &str) -> Result<u64, String> {
@@ -121,7 +119,7 @@ impl Loops {
     /// Runs the loop by every policy and prints how well each divides it.
     pub(super) fn run(&self) -> Outcome {
         if self.calibrate {
-            return calibrate::run(self.processors[0] as u32, self.repeat, self.json);
+            return calibrate::run(self.processors()[0] as u32, self.repeat, self.json);
         }
         let name = self.source.as_deref().unwrap_or_default();
         let source = Source::find(name, self.iterations, self.mean)?;
@@ -144,6 +142,16 @@ impl Loops {
         })
     }
 
+    /// Returns the numbers of processors.
+    fn processors(&self) -> Vec<u64> {
+        List::join(&self.processors)
+    }
+
+    /// Returns the names of the requested policies.
+    fn policies(&self) -> Vec<String> {
+        List::join(&self.policy)
+    }
+
     /// Returns what a chunk costs beside its iterations.
     fn chunk_ns(&self, times: &Times) -> u64 {
         let part = if self.ranks { 10.0 } else { 20.0 };
@@ -152,12 +160,12 @@ impl Loops {
 
     /// Checks that the life of one run is requested, of those by `policies` policies.
     fn one_life(&self, policies: usize) -> Outcome {
-        let (option, runs) = (self.stories.requested(), policies * self.processors.len());
+        let (option, runs) = (self.stories.requested(), policies * self.processors().len());
         match option {
             Some(option) if runs > 1 => Err(Failure::Usage(format!(
                 "{option}: {runs} runs, {policies} policies on {} numbers of processors: one can be written; \
                  choose it by --policy and --processors",
-                self.processors.len()
+                self.processors().len()
             ))),
             _ => Ok(()),
         }
@@ -172,13 +180,16 @@ impl Loops {
 
     /// Returns the requested schemes, or all.
     fn schemes(&self) -> Result<Vec<Scheme>, Failure> {
-        let scheme = |name: &String| {
-            let parsed = name.parse();
-            parsed.map_err(|allowed: String| Failure::Usage(format!("--policy {name}: {allowed}")))
-        };
+        let scheme = |name: &String| name.parse().map_err(|allowed| refused(name, allowed));
         match self.policy.is_empty() {
             true => Ok(Scheme::all().collect()),
-            false => self.policy.iter().map(scheme).collect(),
+            false => self.policies().iter().map(scheme).collect(),
         }
     }
+}
+
+/// Returns the failure for a policy that is unknown.
+fn refused(name: &str, allowed: String) -> Failure {
+    let (name, rule) = (shown(name), expected(&allowed));
+    Failure::Usage(format!("--policy {name}: {rule}"))
 }

@@ -1,6 +1,6 @@
 //! Methods over ranks that exchange messages, in virtual time.
 
-use super::Loops;
+use super::{Loops, refused};
 use super::report::Row;
 use super::simulated::draw;
 use super::source::Source;
@@ -18,7 +18,7 @@ const RANKS_MAX: u64 = 2048;
 /// Runs all methods on all numbers of ranks; returns means over the repetitions, of which a program and a file have one.
 pub(super) fn run(args: &Loops, name: &str, source: &Source) -> Result<Vec<Row>, Failure> {
     let methods = methods(args, source)?;
-    if let Some(ranks) = args.processors.iter().find(|ranks| **ranks > RANKS_MAX) {
+    if let Some(ranks) = args.processors().into_iter().find(|ranks| *ranks > RANKS_MAX) {
         let line = format!("--processors {ranks}: from 1 to {RANKS_MAX} with --ranks");
         return Err(Failure::Usage(line));
     }
@@ -34,7 +34,7 @@ pub(super) fn run(args: &Loops, name: &str, source: &Source) -> Result<Vec<Row>,
         Source::Measured(_) | Source::Recorded(_) => vec![again(&source.times(1))],
     };
     let mut rows = Vec::new();
-    for &ranks in &args.processors {
+    for ranks in args.processors() {
         rows.extend(
             methods
                 .iter()
@@ -62,11 +62,11 @@ fn methods(args: &Loops, source: &Source) -> Result<Vec<(String, Method)>, Failu
         let parsed = name.parse();
         parsed
             .map(|method| informed((name.clone(), method)))
-            .map_err(|allowed: String| Failure::Usage(format!("--policy {name}: {allowed}")))
+            .map_err(|allowed| refused(name, allowed))
     };
     match args.policy.is_empty() {
         true => Ok(Method::all().map(informed).collect()),
-        false => args.policy.iter().map(named).collect(),
+        false => args.policies().iter().map(named).collect(),
     }
 }
 

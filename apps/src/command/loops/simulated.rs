@@ -29,7 +29,7 @@ pub(super) fn run(
         Source::Measured(_) | Source::Recorded(_) => vec![first.clone()],
     };
     let mut rows = Vec::new();
-    for &processors in &args.processors {
+    for processors in args.processors() {
         for &scheme in &schemes {
             let chunk_ns = args.chunk_ns(first);
             rows.push(mean(
@@ -46,7 +46,7 @@ pub(super) fn run(
         draw(name, &rows, file)?;
     }
     let queue = Queue {
-        processors: args.processors[0] as u32,
+        processors: args.processors()[0] as u32,
         chunk_ns: args.chunk_ns(first),
     };
     tell(args, name, (schemes[0], queue), first, files)?;

@@ -1,6 +1,7 @@
 //! Where the times of iterations come from.
 
 use crate::command::Failure;
+use crate::command::quote::shown;
 use std::path::Path;
 use tautline_cli::iterations::{Distribution, Kernel, Times};
 use tautline_cli::text::STANDARD_INPUT;
@@ -45,7 +46,8 @@ impl Source {
             let kernels = Kernel::NAMES.join(", ");
             let programs = Program::ALL.map(Program::name).join(", ");
             return Err(Failure::Usage(format!(
-                "{name}: {allowed}; a program: {programs}; a kernel: {kernels}; or a file"
+                "{}: expected {allowed}; a program: {programs}; a kernel: {kernels}; or a file",
+                shown(name)
             )));
         }
         let times = Times::from_file(path).map_err(tautline::Error::from)?;

@@ -1,6 +1,6 @@
 //! Every policy on the workers of a runtime.
 
-use super::Loops;
+use super::{Loops, refused};
 use super::report::Row;
 use super::source::Source;
 use crate::command::Failure;
@@ -80,16 +80,15 @@ fn ways(args: &Loops) -> Result<Vec<(String, Way)>, Failure> {
         ways.push(("auto".to_owned(), Way::Auto));
         ways.extend(Scheme::all().map(|scheme| (scheme.to_string(), Way::By(scheme))));
     }
-    for name in &args.policy {
+    for name in args.policies() {
         let way = match (name.as_str(), name.parse()) {
             ("auto", _) => Way::Auto,
             (_, Ok(scheme)) => Way::By(scheme),
             (_, Err(allowed)) => {
-                let line = format!("--policy {name}: auto, or {allowed}");
-                return Err(Failure::Usage(line));
+                return Err(refused(&name, format!("auto, or {allowed}")));
             }
         };
-        ways.push((name.clone(), way));
+        ways.push((name, way));
     }
     Ok(ways)
 }

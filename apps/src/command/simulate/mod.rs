@@ -19,7 +19,7 @@ mod watcher;
 pub(super) use subcommand::Simulate;
 
 use super::app::{Application, Request, Way};
-use super::balancer::seconds;
+use super::duration::seconds;
 use super::story::{Stories, Story};
 use super::{Outcome, deliver};
 use crate::command::show::document;
@@ -49,8 +49,8 @@ pub(super) struct Virtual {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 struct Output {
-    /// Stop after this many virtual seconds, and show the partial result
-    #[arg(long, value_name = "SECONDS")]
+    /// Stop after this virtual time, seconds or with units as in 500us, and show the partial result
+    #[arg(long, value_name = "TIME")]
     #[arg(value_parser = seconds::<DEADLINE_MIN_NS>, allow_negative_numbers = true)]
     deadline: Option<Duration>,
     /// One JSON object instead of tables
@@ -73,7 +73,7 @@ fn examples(application: &Application) -> String {
         ("--machine bluegene-p", "another machine"),
         ("--far-ns 50000", "a slow network"),
         ("-w 0 --lifelines ring", "another balancer"),
-        ("--deadline 0.001", "the first virtual millisecond"),
+        ("--deadline 1ms", "the first virtual millisecond"),
         ("-n 127 --json", "for programs"),
         ("--life story.html", "draw what every place did"),
         ("--sweep grain=7,31,127", "a row for each grain"),

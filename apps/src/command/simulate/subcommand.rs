@@ -4,7 +4,7 @@ use super::Virtual;
 use super::calibrate::Calibrate;
 use super::machines::Machines;
 use crate::command::app::Chosen;
-use crate::command::{Failure, Outcome, names};
+use crate::command::{Failure, Outcome, missing_command};
 use clap::Args;
 
 const EXAMPLES: &str = "\
@@ -33,10 +33,7 @@ impl Simulate {
             Some(application) => application.run(&[]),
             None if self.machines.asked() => self.machines.list(),
             None if self.calibrate.asked() => self.calibrate.run(),
-            None => Err(Failure::Usage(format!(
-                "a command is missing: one of {}; see tautline --help",
-                names()
-            ))),
+            None => Err(Failure::Usage(missing_command())),
         }
     }
 }

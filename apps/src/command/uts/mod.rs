@@ -31,7 +31,7 @@ EXAMPLES:
   tautline uts T1 -r 20                     a named tree, but with another seed
   tautline uts D13 --count-last-level       by the rule of X10 GLB and JavaGLB
   tautline uts T1L --split 2                bags that divide badly
-  tautline uts T1WL --deadline 10           as much of it as ten seconds allow
+  tautline uts T1WL --deadline 10s          as much of it as ten seconds allow
   tautline uts T3L --json --quiet           for programs
   tautline uts -t 3 -b 3 -d 4 --dot t.dot   a small tree, drawn by: dot -Tsvg t.dot
 
@@ -60,7 +60,7 @@ fn engine(name: &str) -> Result<Engine, String> {
     let mut all = Engine::all();
     all.find(|engine| engine.name() == name).ok_or_else(|| {
         let names: Vec<_> = Engine::all().map(Engine::name).collect();
-        format!("the engines of this processor are {}", names.join(", "))
+        format!("one of {}, the engines of this processor", names.join(", "))
     })
 }
 

@@ -11,7 +11,7 @@ use super::{Outcome, Virtual};
 use crate::command::app::{AnyProblem, Application, Chosen};
 use crate::command::show::document;
 use crate::command::story::Pending;
-use crate::command::{Failure, balancer, deliver, show, usage};
+use crate::command::{Failure, balancer, deliver, refusal, show};
 use axis::Axis;
 use clap::{Args, Command};
 use measure::Measure;
@@ -118,7 +118,7 @@ impl Sweep {
         match extension(path) {
             Some("html" | "svg") => Pending::open("--plot", Some(path)),
             _ => Err(Failure::Usage(format!(
-                "--plot {}: a file that ends in .html or .svg",
+                "--plot {}: expected a file that ends in .html or .svg",
                 path.display()
             ))),
         }
@@ -340,7 +340,7 @@ fn reread(
     let mut command = command(application);
     let read = command.try_get_matches_from_mut(given);
     read.and_then(|options| application.read(&options))
-        .map_err(|error| Failure::Usage(usage::line(&error, &command)))
+        .map_err(|error| Failure::Usage(refusal::line(&error, &command)))
 }
 
 fn extension(path: &Path) -> Option<&str> {
