@@ -2,6 +2,7 @@
 
 use super::balancer::{self, within};
 use super::duration::seconds;
+use super::known::Known;
 use super::{Failure, Outcome};
 use clap::Args;
 use std::ffi::OsString;
@@ -35,7 +36,8 @@ pub(crate) struct Launch {
     ranks: u32,
     /// Processors to divide among the ranks, a list as in OMP_PLACES: cores, sockets(1), {0:4},{8:4}
     #[arg(long, value_name = "LIST", env = "TAUTLINE_PIN")]
-    #[arg(value_parser = balancer::list, allow_hyphen_values = true, hide_env_values = true)]
+    #[arg(value_parser = Known::new(balancer::list, balancer::parts), hide_possible_values = true)]
+    #[arg(allow_hyphen_values = true, hide_env_values = true)]
     pin: Option<PlaceList>,
     /// The longest time for which a rank may be stopped, as by SIGSTOP, before it is killed [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = seconds::<0>, allow_negative_numbers = true)]

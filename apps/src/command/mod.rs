@@ -8,6 +8,7 @@
 mod app;
 mod bc;
 mod bench;
+mod help;
 mod launch;
 mod loops;
 mod manual;
@@ -24,7 +25,9 @@ mod uts;
 use app::{Application, Chosen, Threads};
 use tautline_cli::program::show::terminal::is_terminal;
 use tautline_cli::program::show::{self, number, place, story};
-use tautline_cli::program::{Failure, Outcome, balancer, deliver, duration, end, list, quote, refusal, usage};
+use tautline_cli::program::{
+    Failure, Outcome, balancer, deliver, duration, end, known, list, quote, refusal, usage,
+};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::io;
@@ -50,7 +53,9 @@ EXAMPLES:
 
 EXIT CODES: 0 all well (a deadline included), 1 wrong answer, 2 bad request,
 3 unwritten result, 4 lost rank, 101 panic, 130 interrupted (also by SIGTERM and SIGHUP).
+
 Every option of the balancer has a variable: TAUTLINE_PLACES, TAUTLINE_WORKERS, ... The option wins.
+
 NO_COLOR: the verdict has no colour on a terminal either.";
 
 /// Every application, on threads and in virtual time.
@@ -112,7 +117,7 @@ enum Command {
 
 /// Runs the command that the arguments ask for.
 pub(crate) fn main() -> ExitCode {
-    let command = Cli::command();
+    let command = help::arranged(Cli::command());
     usage::warn_of_unknown_variables(&command);
     let read = usage::read(&command, launch::spelled(std::env::args_os()), |matches| {
         Ok((

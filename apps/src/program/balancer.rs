@@ -1,6 +1,7 @@
 //! The options of the balancer, for every command that runs it.
 
 use super::duration::seconds;
+use super::known::{Known, named};
 use super::show;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -30,7 +31,7 @@ pub struct Balancer {
     places: Option<u32>,
     /// Processors to pin the workers to, a list as in OMP_PLACES: cores, sockets(1), {0:4},{8:4}
     #[arg(long, value_name = "LIST", env = "TAUTLINE_PIN")]
-    #[arg(value_parser = list, allow_hyphen_values = true, hide_env_values = true)]
+    #[arg(value_parser = Known::new(list, parts), hide_possible_values = true, allow_hyphen_values = true, hide_env_values = true)]
     pin: Option<PlaceList>,
     /// Workers of a place, 1 to 64 [default: the allowed processors, divided among the places]
     #[arg(long, value_name = "W", env = "TAUTLINE_WORKERS")]
@@ -65,7 +66,7 @@ pub struct Rules {
         env = "TAUTLINE_RANDOM_STEALS",
         default_value = "auto"
     )]
-    #[arg(value_parser = tries, allow_negative_numbers = true, hide_env_values = true)]
+    #[arg(value_parser = Known::new(tries, || named(&["auto"])), hide_possible_values = true, allow_negative_numbers = true, hide_env_values = true)]
     random_steals: Tries,
     /// Lifeline graph: by the number of places (auto), ring, full, hypercube:H with radix H, or dimension:Z, the hypercube of Z
     /// dimensions with the least radix
@@ -75,7 +76,7 @@ pub struct Rules {
         env = "TAUTLINE_LIFELINES",
         default_value = "auto"
     )]
-    #[arg(value_parser = graph, hide_env_values = true)]
+    #[arg(value_parser = Known::new(graph, || named(&["auto", "ring", "full"])), hide_possible_values = true, hide_env_values = true)]
     lifelines: Lines,
     /// What a thief gets: half, or this number of tasks
     #[arg(
@@ -84,7 +85,7 @@ pub struct Rules {
         env = "TAUTLINE_STEAL",
         default_value = "half"
     )]
-    #[arg(value_parser = steal, allow_negative_numbers = true, hide_env_values = true)]
+    #[arg(value_parser = Known::new(steal, || named(&["half"])), hide_possible_values = true, allow_negative_numbers = true, hide_env_values = true)]
     steal: Steal,
     /// Tasks between two polls: measured (auto), by a rule of Finnerty's from 10 on (merge-empty,
     /// split-merge), fixed (N), or frozen:N (fixed; the tuner runs but its result is ignored)
@@ -95,7 +96,7 @@ pub struct Rules {
         env = "TAUTLINE_GRAIN",
         default_value = "auto"
     )]
-    #[arg(value_parser = grain, allow_negative_numbers = true, hide_env_values = true)]
+    #[arg(value_parser = Known::new(grain, || named(&["auto", "merge-empty", "split-merge"])), hide_possible_values = true, allow_negative_numbers = true, hide_env_values = true)]
     grain: Grain,
     /// The thread that serves messages while all workers of a place are busy
     #[arg(
@@ -223,6 +224,11 @@ fn graph(text: &str) -> Result<Lines, String> {
 pub fn pinned_to(list: &PlaceList, builder: Builder) -> Result<Builder, tautline::Error> {
     let pinning = Pinning::listed(builder.machine(), list, Bind::Close)?;
     Ok(builder.pinning(pinning))
+}
+
+/// Returns the names of parts of a machine, for lists of processors.
+pub fn parts() -> Vec<String> {
+    named(&["threads", "cores", "ll_caches", "numa_domains", "sockets"])
 }
 
 /// Parses a list of processors.

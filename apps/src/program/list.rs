@@ -67,7 +67,9 @@ pub fn sequence(text: &str) -> Option<Vec<u64>> {
         None => value.checked_add(number(step)?),
     };
     // A step that leads nowhere, as 0 and x1 do, is malformed.
-    if number(step.trim_start_matches('x')).is_none() || after(first).is_some_and(|next| next <= first) {
+    if number(step.trim_start_matches('x')).is_none()
+        || after(first).is_some_and(|next| next <= first)
+    {
         return None;
     }
     let values = std::iter::successors(Some(first), |&value| after(value));
@@ -102,15 +104,41 @@ mod tests {
     #[test]
     fn other_texts_are_no_lists() {
         for text in [
-            "", ",", "2,,4", "2,4,", ",2", "2;4", "2 4", "2-4", "0", "101", "-1", "2.5", "two", "1..", "..4", "4..2",
-            "1..4..0", "1..4..x1", "1..4..x", "1..4..", "1...4", "1..=4", "1..4..1..1", "1..+4", "0..4..x2",
+            "",
+            ",",
+            "2,,4",
+            "2,4,",
+            ",2",
+            "2;4",
+            "2 4",
+            "2-4",
+            "0",
+            "101",
+            "-1",
+            "2.5",
+            "two",
+            "1..",
+            "..4",
+            "4..2",
+            "1..4..0",
+            "1..4..x1",
+            "1..4..x",
+            "1..4..",
+            "1...4",
+            "1..=4",
+            "1..4..1..1",
+            "1..+4",
+            "0..4..x2",
             "1..999999999999",
         ] {
             let refused = numbers(text, 1..=100).expect_err(text);
             let form = "whole numbers from 1 to 100 with commas, or ranges A..B, ";
             assert!(refused.starts_with(form), "{text}: {refused}");
         }
-        assert_eq!(names("gss, taper"), Ok(List(vec!["gss".into(), "taper".into()])));
+        assert_eq!(
+            names("gss, taper"),
+            Ok(List(vec!["gss".into(), "taper".into()]))
+        );
         for text in ["", ",", "gss,,taper", "gss,", " "] {
             assert!(names(text).is_err(), "{text}");
         }

@@ -82,6 +82,8 @@ mod input;
 #[doc(hidden)]
 pub mod interrupts;
 #[doc(hidden)]
+pub mod known;
+#[doc(hidden)]
 pub mod list;
 mod measured;
 mod origin;

@@ -22,9 +22,9 @@ pub fn line(error: &clap::Error, root: &Command) -> String {
                 (true, Some(allowed)) => format!("{option}: needs a value, one of {allowed}"),
                 (false, allowed) => {
                     let allowed = allowed.unwrap_or_default();
-                    let near = near(error, ContextKind::SuggestedValue);
+                    let near = near(error, ContextKind::SuggestedValue).replacen(',', ";", 1);
                     let origin = origin(option, &given);
-                    format!("{option} {value}: expected one of {allowed}{near}{origin}")
+                    format!("{option} {value}: expected one of {allowed}{origin}{near}")
                 }
             }
         }
@@ -129,8 +129,13 @@ fn place_of(option: &str, words: &str, root: &Command) -> Option<String> {
 
 fn is_named(arg: &Arg, option: &str) -> bool {
     match option.strip_prefix("--") {
-        Some(long) => arg.get_long_and_visible_aliases().unwrap_or_default().contains(&long),
-        None => arg.get_short().is_some_and(|short| option == format!("-{short}")),
+        Some(long) => arg
+            .get_long_and_visible_aliases()
+            .unwrap_or_default()
+            .contains(&long),
+        None => arg
+            .get_short()
+            .is_some_and(|short| option == format!("-{short}")),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::balancer::{self, DEADLINE_MIN_NS, whole};
 use super::duration::seconds;
+use super::known::Known;
 use super::show::{self, document, table};
 use super::work::findings;
 use super::{Failure, Outcome, Rows, deliver, interrupts};
@@ -26,7 +27,8 @@ pub(super) struct OnRuntime {
     #[arg(long, value_name = "W", value_parser = whole::<usize, WORKERS_MAX>(), allow_negative_numbers = true)]
     workers: Option<usize>,
     /// Processors to pin the workers to, a list as in OMP_PLACES: cores, sockets(1), {0:4},{8:4}
-    #[arg(long, value_name = "LIST", value_parser = balancer::list, allow_hyphen_values = true)]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    #[arg(value_parser = Known::new(balancer::list, balancer::parts), hide_possible_values = true)]
     pin: Option<PlaceList>,
     /// Let the system move workers between processors
     #[arg(long)]

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use thiserror::Error;
 use crate::program::quote::shown;
+use thiserror::Error;
 
 /// The distribution of the number of children of a node; `-t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

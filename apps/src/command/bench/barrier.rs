@@ -1,8 +1,9 @@
 //! `tautline bench barrier`: barrier latency against a cache-line round trip.
 
 use super::report::Report;
-use crate::command::balancer::within;
+use crate::command::balancer::{self, within};
 use crate::command::duration::{nanoseconds, seconds};
+use crate::command::known::Known;
 use crate::command::list::{List, numbers};
 use crate::command::{Failure, Outcome};
 use clap::Args;
@@ -60,7 +61,12 @@ pub(super) struct Barrier {
     #[arg(value_parser = |text: &str| numbers(text, TASKS))]
     tasks: Vec<List<u64>>,
     /// Degrees of the trees, with commas
-    #[arg(long, value_name = "LIST", default_value = "2,4", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "2,4",
+        allow_negative_numbers = true
+    )]
     #[arg(value_parser = |text: &str| numbers(text, DEGREES))]
     degree: Vec<List<u64>>,
     /// Samples of each barrier
@@ -76,7 +82,8 @@ pub(super) struct Barrier {
     #[arg(value_parser = |text: &str| nanoseconds(text, DELAYS_NS), allow_negative_numbers = true)]
     delay: u64,
     /// The processors, as in OMP_PLACES; the n-th task stays on the n-th of them, in turn
-    #[arg(long, value_name = "LIST", value_parser = list)]
+    #[arg(long, value_name = "LIST", hide_possible_values = true)]
+    #[arg(value_parser = Known::new(balancer::list, balancer::parts))]
     processors: Option<PlaceList>,
     /// Program to measure as well; may be repeated
     #[arg(long, value_name = "PROGRAM")]
@@ -88,10 +95,6 @@ pub(super) struct Barrier {
     /// One JSON object instead of tables, at the end
     #[arg(long)]
     json: bool,
-}
-
-fn list(text: &str) -> Result<PlaceList, String> {
-    text.parse::<PlaceList>().map_err(|error| error.to_string())
 }
 
 impl Barrier {
@@ -106,7 +109,10 @@ impl Barrier {
             }
         }
         if let Some(path) = self.program.iter().find(|path| !path.is_file()) {
-            let line = format!("--program {}: expected the file of a program", path.display());
+            let line = format!(
+                "--program {}: expected the file of a program",
+                path.display()
+            );
             return Err(Failure::Usage(line));
         }
         let programs = self.program.iter().map(|path| {

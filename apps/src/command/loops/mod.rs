@@ -9,6 +9,7 @@ mod threads;
 
 use super::balancer::within;
 use super::duration::nanoseconds;
+use super::known::Known;
 use super::list::{List, names, numbers};
 use super::quote::shown;
 use super::refusal::expected;
@@ -16,10 +17,12 @@ use super::story::{Pending, Stories};
 use super::{Failure, Outcome, deliver};
 use crate::command::show::document;
 use clap::Args;
+use clap::builder::StringValueParser;
 use report::{On, Report};
 use source::Source;
 use std::path::PathBuf;
 use tautline_cli::iterations::{Scheme, Times};
+use tautline_sim::loops::Method;
 
 const PROCESSORS_MAX: u64 = 10_000;
 const RUNS_MAX: u64 = 1000;
@@ -56,7 +59,12 @@ An efficiency is the time of all iterations by that of all processors until the 
 #[command(after_help = EXAMPLES)]
 pub(super) struct Loops {
     /// A distribution, a kernel or a file
-    #[arg(value_name = "LOOP", required_unless_present = "calibrate")]
+    #[arg(
+        value_name = "LOOP",
+        required_unless_present = "calibrate",
+        hide_possible_values = true
+    )]
+    #[arg(value_parser = Known::new(StringValueParser::new(), source::names))]
     source: Option<String>,
     /// Iterations; a file has its own [default: 6400]
     #[arg(short = 'n', long, value_name = "N", value_parser = iterations, allow_negative_numbers = true)]
@@ -65,7 +73,7 @@ pub(super) struct Loops {
     #[arg(long, value_name = "TIME", default_value = "10us", value_parser = mean, allow_negative_numbers = true)]
     mean: u64,
     /// Policies, with commas [default: all]
-    #[arg(long, value_name = "LIST", value_parser = names)]
+    #[arg(long, value_name = "LIST", value_parser = Known::new(names, policies), hide_possible_values = true)]
     policy: Vec<List<String>>,
     /// Simulated processors, as in 16,64 or 1..64..x2
     #[arg(short = 'p', long, value_name = "LIST", default_value = "64")]
@@ -186,6 +194,15 @@ impl Loops {
             false => self.policies().iter().map(scheme).collect(),
         }
     }
+}
+
+/// Returns the names of all policies, of a queue and over ranks.
+fn policies() -> Vec<String> {
+    let schemes = Scheme::all().map(|scheme| scheme.to_string());
+    let mut all: Vec<String> = schemes.chain(Method::all().map(|(name, _)| name)).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// Returns the failure for a policy that is unknown.

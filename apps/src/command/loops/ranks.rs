@@ -1,9 +1,9 @@
 //! Methods over ranks that exchange messages, in virtual time.
 
-use super::{Loops, refused};
 use super::report::Row;
 use super::simulated::draw;
 use super::source::Source;
+use super::{Loops, refused};
 use crate::command::Failure;
 use crate::command::story::Pending;
 use tautline_cli::iterations::Times;
@@ -18,7 +18,11 @@ const RANKS_MAX: u64 = 2048;
 /// Runs all methods on all numbers of ranks; returns means over the repetitions, of which a program and a file have one.
 pub(super) fn run(args: &Loops, name: &str, source: &Source) -> Result<Vec<Row>, Failure> {
     let methods = methods(args, source)?;
-    if let Some(ranks) = args.processors().into_iter().find(|ranks| *ranks > RANKS_MAX) {
+    if let Some(ranks) = args
+        .processors()
+        .into_iter()
+        .find(|ranks| *ranks > RANKS_MAX)
+    {
         let line = format!("--processors {ranks}: from 1 to {RANKS_MAX} with --ranks");
         return Err(Failure::Usage(line));
     }

@@ -22,6 +22,14 @@ pub(super) enum Source {
     Recorded(Times),
 }
 
+/// Returns the names of all loops that are not in files.
+pub(super) fn names() -> Vec<String> {
+    let distributions = Distribution::all().map(|distribution| distribution.to_string());
+    let programs = Program::ALL.map(|program| program.name().to_owned());
+    let kernels = Kernel::NAMES.map(str::to_owned);
+    distributions.chain(programs).chain(kernels).collect()
+}
+
 impl Source {
     /// Finds the loop that is called `name`.
     pub(super) fn find(name: &str, iterations: Option<u64>, mean_ns: u64) -> Result<Self, Failure> {

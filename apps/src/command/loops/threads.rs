@@ -1,8 +1,8 @@
 //! Every policy on the workers of a runtime.
 
-use super::{Loops, refused};
 use super::report::Row;
 use super::source::Source;
+use super::{Loops, refused};
 use crate::command::Failure;
 use std::hint::black_box;
 use std::time::Instant;

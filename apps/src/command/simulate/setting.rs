@@ -6,7 +6,9 @@ use super::fault::Faulty;
 use super::network::Connection;
 use crate::command::Failure;
 use crate::command::balancer::{Rules, whole};
+use crate::command::known::Known;
 use clap::Args;
+use clap::builder::StringValueParser;
 use tautline::FileError;
 use tautline::glb::{Glb, Graph, PlaceId};
 use tautline::machines::{self, Description};
@@ -36,7 +38,13 @@ pub(super) struct Setting {
     #[command(flatten)]
     rules: Rules,
     /// A machine of `tautline simulate --list-machines`, or a file that describes one
-    #[arg(long, value_name = "NAME|FILE", default_value = "cluster")]
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        default_value = "cluster",
+        hide_possible_values = true
+    )]
+    #[arg(value_parser = Known::new(StringValueParser::new(), built_in))]
     #[arg(help_heading = "Simulated machine")]
     machine: String,
     #[command(flatten)]
@@ -45,6 +53,11 @@ pub(super) struct Setting {
     connection: Connection,
     #[command(flatten)]
     faulty: Faulty,
+}
+
+/// Returns the names of the machines that are built in.
+fn built_in() -> Vec<String> {
+    machines::names().map(str::to_owned).collect()
 }
 
 /// Costs that override those of the machine.
@@ -190,7 +203,7 @@ impl Setting {
             _ => (most, why),
         };
         if !(1..=most).contains(&places) {
-            let line = format!("--places {places}: from 1 to {most}{why}");
+            let line = format!("--places {places}: expected a number from 1 to {most}{why}");
             return Err(Failure::Usage(line));
         }
         Ok(places)

@@ -12,6 +12,7 @@ pub(super) use alignment::SmithWaterman;
 pub(super) use stencil::Stencil;
 
 use super::balancer::{self, whole};
+use super::known::Known;
 use super::{Failure, Outcome, deliver, launch, number, show};
 use clap::Args;
 use std::time::{Duration, Instant};
@@ -82,7 +83,8 @@ struct OnRanks {
     workers: Option<usize>,
     /// Processors to pin the workers to, a list as in OMP_PLACES: cores, sockets(1), {0:4},{8:4}
     #[arg(long, value_name = "LIST", env = "TAUTLINE_PIN")]
-    #[arg(value_parser = balancer::list, allow_hyphen_values = true, hide_env_values = true)]
+    #[arg(value_parser = Known::new(balancer::list, balancer::parts), hide_possible_values = true)]
+    #[arg(allow_hyphen_values = true, hide_env_values = true)]
     pin: Option<PlaceList>,
     /// Let the system move workers between processors
     #[arg(long, env = "TAUTLINE_NO_PIN", hide_env_values = true, value_parser = truth)]

@@ -5,6 +5,7 @@ mod tree;
 
 use super::number::{bytes, ranges};
 use super::{Failure, Outcome, balancer, deliver, launch, sha_hardware};
+use crate::command::known::Known;
 use crate::command::show::document;
 use clap::Args;
 use ranks::Ranks;
@@ -42,7 +43,7 @@ pub(super) struct Topo {
     #[arg(long, value_name = "FILE")]
     what_if: Option<PathBuf>,
     /// The places for workers, as in OMP_PLACES
-    #[arg(long, value_name = "LIST", value_parser = list)]
+    #[arg(long, value_name = "LIST", value_parser = Known::new(balancer::list, balancer::parts), hide_possible_values = true)]
     pin: Option<PlaceList>,
     /// Show how this number of ranks would divide the machine, 1 to 256: the places, workers and processors of each
     #[arg(long, value_name = "N", value_parser = launch::ranks, allow_negative_numbers = true)]
@@ -72,10 +73,6 @@ struct Choice {
     phasers: Rules,
     /// The degree requested explicitly, if any.
     degree: Option<usize>,
-}
-
-fn list(text: &str) -> Result<PlaceList, String> {
-    text.parse::<PlaceList>().map_err(|error| error.to_string())
 }
 
 impl Topo {

@@ -8,6 +8,7 @@ use super::app::{App, Findings, Problem};
 use super::show::object;
 use super::story::Pending;
 use super::{Failure, Outcome, sha_hardware};
+use crate::command::known::{Known, named};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -45,7 +46,13 @@ pub(super) struct Uts {
     tree: TreeArgs,
     /// How bags divide: half of everything (half), or as in the variants that mislead a tuner: a reserve
     /// is taken whole (1), or its fragments are halved one at a time (2)
-    #[arg(long, value_name = "half|1|2", default_value = "half", value_parser = division)]
+    #[arg(
+        long,
+        value_name = "half|1|2",
+        default_value = "half",
+        hide_possible_values = true
+    )]
+    #[arg(value_parser = Known::new(division, || named(&["half", "1", "2"])))]
     #[arg(help_heading = "Tree")]
     split: Division,
     /// Hash by this engine, named as `hash` in the JSON, instead of the fastest

@@ -1,9 +1,19 @@
 //! The choice of a tree: a name, the flags of the reference program, or both.
 
 use crate::command::balancer::whole;
+use crate::command::known::Known;
 use clap::Args;
+use clap::builder::StringValueParser;
 use tautline_cli::uts::named::{self, Named};
 use tautline_cli::uts::{Kind, ParamError, Params, Shape};
+
+/// Returns the names of all trees.
+fn trees() -> Vec<String> {
+    named::TREES
+        .iter()
+        .map(|tree| tree.name.to_owned())
+        .collect()
+}
 
 /// Flags describe a tree; combined with TREE they change that one. A named tree is recognized by its
 /// parameters, too, and compared with its published count.
@@ -12,7 +22,7 @@ use tautline_cli::uts::{Kind, ParamError, Params, Shape};
 pub(super) struct TreeArgs {
     /// A named tree: T1 T2 T3 T4 T5, their larger sisters such as T1L T3L T1XL T1XXL T1WL, triloka,
     /// anl, p7, geo, D6 to D13 [default: T1L, simulated D11, unless flags describe a tree]
-    #[arg(value_name = "TREE")]
+    #[arg(value_name = "TREE", value_parser = Known::new(StringValueParser::new(), trees), hide_possible_values = true)]
     tree: Option<String>,
     /// Type: 0 binomial, 1 geometric, 2 hybrid, 3 balanced [preset: 1]
     #[arg(short = 't', value_name = "TYPE", value_parser = whole::<u32, 3>(), allow_negative_numbers = true)]

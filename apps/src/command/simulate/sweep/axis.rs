@@ -1,5 +1,8 @@
 //! The varied option and its values.
 
+use crate::command::Failure;
+use crate::command::list::{RANGES, sequence};
+use crate::command::quote::shown;
 use clap::Command;
 use std::str::FromStr;
 
@@ -25,12 +28,17 @@ impl FromStr for Axis {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let form = || "NAME=V1,V2,… or, if commas belong to the values, NAME=V1;V2;…".to_owned();
+        let form = || {
+            format!(
+                "NAME=V1,V2,… or, if commas belong to the values, NAME=V1;V2;…, of values and {RANGES}"
+            )
+        };
         let (name, values) = text.split_once('=').ok_or_else(form)?;
         let mark = if values.contains(';') { ';' } else { ',' };
-        let values: Vec<String> = values.split(mark).map(|it| it.trim().to_owned()).collect();
+        let values: Option<Vec<Vec<String>>> = values.split(mark).map(given).collect();
+        let values = values.ok_or_else(form)?.concat();
         let name = name.trim().trim_start_matches('-').replace('_', "-");
-        if name.is_empty() || values.iter().any(String::is_empty) {
+        if name.is_empty() {
             return Err(form());
         }
         if values.len() > VALUES_MAX {
@@ -74,12 +82,26 @@ impl Axis {
         self.name == PAIRS || names(command).contains(&self.name)
     }
 
+    /// Returns the failure of the run with the value at this position, named as it was requested.
+    pub(super) fn named(&self, position: usize, failure: Failure) -> Failure {
+        let (name, value) = (&self.name, shown(&self.values[position]));
+        match failure {
+            Failure::Usage(line) => {
+                let mark = if name.chars().count() == 1 { "-" } else { "--" };
+                let rest = line.strip_prefix(&format!("{mark}{name} {value}: "));
+                let rest = rest.map(|rest| format!("--sweep {name}={value}: {rest}"));
+                Failure::Usage(rest.unwrap_or(line))
+            }
+            other => other,
+        }
+    }
+
     /// Returns the arguments that set the value at this position.
     pub(super) fn arguments(&self, position: usize) -> Result<Vec<String>, String> {
         let value = &self.values[position];
         if self.name == PAIRS {
             let (steals, dimensions) = value.split_once('/').ok_or_else(|| {
-                format!("--sweep {PAIRS}={value}: pairs of random steals and dimensions, like 83/1")
+                format!("--sweep {PAIRS}={value}: expected pairs of random steals and dimensions, like 83/1")
             })?;
             return Ok(vec![
                 format!("--random-steals={steals}"),
@@ -105,6 +127,16 @@ impl Axis {
             .map(|text| text.chars().count())
             .max()
             .unwrap_or_default()
+    }
+}
+
+/// Returns the values of one part of a list, of which a range has several; `None` if it is malformed.
+fn given(part: &str) -> Option<Vec<String>> {
+    let part = part.trim();
+    // The name of a file may have dots, too.
+    match part.contains("..") && part.starts_with(|first: char| first.is_ascii_digit()) {
+        true => Some(sequence(part)?.iter().map(u64::to_string).collect()),
+        false => (!part.is_empty()).then(|| vec![part.to_owned()]),
     }
 }
 
@@ -136,7 +168,26 @@ mod tests {
         assert_eq!(axis("--task_ns=5").name, "task-ns");
         let values = axis("cost=1;pareto:2,1.5").values;
         assert_eq!(values, ["1", "pareto:2,1.5"]);
-        for bad in ["grain", "=1", "grain=", "grain=1,,2"] {
+        assert_eq!(axis("places=1..4").values, ["1", "2", "3", "4"]);
+        assert_eq!(
+            axis("places=1..64..x8, 100").values,
+            ["1", "8", "64", "100"]
+        );
+        let files = axis("machine=../a.toml,cluster").values;
+        assert_eq!(files, ["../a.toml", "cluster"]);
+        for bad in [
+            "grain",
+            "=1",
+            "grain=",
+            "grain=1,,2",
+            "places=1..",
+            "places=4..1",
+            "places=1..4..0",
+            "places=1..x",
+            "",
+            "=",
+            "places=1...4",
+        ] {
             let error = bad.parse::<Axis>().unwrap_err();
             assert!(error.contains("NAME=V1,V2"), "{bad}: {error}");
         }

@@ -32,8 +32,8 @@ const RUNS_MAX: usize = 100_000;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Many runs")]
 pub(super) struct Sweep {
-    /// A run for each value of an option (wz=W/Z,…: random steals and lifeline dimensions in pairs); given
-    /// twice, for each pair of values
+    /// A run for each value of an option, as in places=1,8,64 or places=1..64..x8 (wz=W/Z,…: random steals and lifeline
+    /// dimensions in pairs); given twice, for each pair of values
     #[arg(long, value_name = "NAME=V1,V2,…", conflicts_with_all = ["life", "trace"])]
     sweep: Vec<Axis>,
     /// Number of runs each, with consecutive seeds; the table shows medians
@@ -131,9 +131,10 @@ pub(super) fn run(given: &Virtual, application: &'static Application) -> Outcome
     let axes = sweep.axes(&command(application))?;
     // All of them are checked before any runs.
     for point in points(&axes) {
-        let one = reread(application, &axes, &point)?;
-        let problem = one.request.problem(true)?;
-        one.way.setting.choose(problem.task_ns())?;
+        let varied = || axes.iter().zip(&point);
+        let named =
+            |failure| varied().fold(failure, |failure, (axis, &at)| axis.named(at, failure));
+        check(application, &axes, &point).map_err(named)?;
     }
     let drawing = sweep.drawing()?;
     let watcher = Watcher::start(given.output.quiet);
@@ -317,6 +318,14 @@ fn command(application: &Application) -> Command {
         .command::<Virtual>()
         .no_binary_name(true)
         .args_override_self(true)
+}
+
+/// Checks the options of a point.
+fn check(application: &'static Application, axes: &[Axis], point: &[usize]) -> Outcome {
+    let one = reread(application, axes, point)?;
+    let problem = one.request.problem(true)?;
+    one.way.setting.choose(problem.task_ns())?;
+    Ok(())
 }
 
 /// Returns the options of this process with those of a point instead.
