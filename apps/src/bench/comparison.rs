@@ -4,6 +4,7 @@
 use super::{Doubt, Kind, Plan, Sample, Spread, Watch, delay_turns, ping_pong};
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 use tautline::glb::Control;
 use tautline_node::Machine;
@@ -38,6 +39,8 @@ pub struct Setting {
     pub delay_ns: u64,
     /// Once it is stopped, nothing more is measured.
     pub stop: Arc<Control>,
+    /// The number of samples taken so far, for a progress line.
+    pub taken: Arc<AtomicUsize>,
 }
 
 /// Barriers compared with each other for one number of tasks.
@@ -89,6 +92,7 @@ impl Setting {
             iterations: None,
             delay_ns: 0,
             stop: Arc::default(),
+            taken: Arc::default(),
         }
     }
 
@@ -97,6 +101,12 @@ impl Setting {
     fn goes_on(&self, round: usize, until: Option<Instant>) -> bool {
         let in_time = round == 0 || until.is_none_or(|until| Instant::now() < until);
         in_time && !self.stop.is_stopped()
+    }
+
+    /// Counts a sample.
+    fn count(&self) {
+        // ORDERING: Relaxed: it publishes nothing.
+        self.taken.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Returns the first two processors.
@@ -126,6 +136,7 @@ impl Setting {
                 }
                 let taken = self.undisturbed(AGAIN, again, || self.round_trip(one.cpus))?;
                 if let Some(sample) = taken {
+                    self.count();
                     one.samples.push(sample.ns);
                     one.disturbed += usize::from(sample.lost.too_much().is_some());
                 }
@@ -169,6 +180,7 @@ impl Setting {
                     break;
                 }
                 if let Some(one) = self.undisturbed(AGAIN, until_again, || self.round_trip(pair))? {
+                    self.count();
                     watch.add(&one);
                     round_trips.push(one.ns);
                 }
@@ -179,6 +191,7 @@ impl Setting {
                 }
                 let take = || sample(kind, &plan, row.iterations);
                 if let Some(one) = self.undisturbed(again, until_again, take)? {
+                    self.count();
                     watch.add(&one);
                     row.samples.push(one.ns);
                     row.disturbed += usize::from(!crowded && one.lost.too_much().is_some());

@@ -1,8 +1,9 @@
 //! `tautline completions` and `tautline man`: what shells and manuals know of the command.
 
-use super::{Failure, Outcome, deliver, quote};
-use clap::builder::ValueParser;
-use clap::{Arg, Args, Command, ValueHint};
+use super::known::Known;
+use super::{Cli, Failure, Outcome, deliver, quote};
+use clap::builder::{StringValueParser, ValueParser};
+use clap::{Arg, Args, Command, CommandFactory, ValueHint};
 use clap_complete::{Shell, generate};
 use clap_mangen::Man as Page;
 use std::fs;
@@ -32,11 +33,19 @@ EXAMPLES:
   tautline man --all /usr/share/man/man1    a file for each command")]
 pub(super) struct Man {
     /// The command, with those that it belongs to, as in bench barrier
-    #[arg(value_name = "COMMAND")]
+    #[arg(value_name = "COMMAND", hide_possible_values = true)]
+    #[arg(value_parser = Known::new(StringValueParser::new(), commands))]
     of: Vec<String>,
     /// Write the pages of all commands to this folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "of")]
     all: Option<PathBuf>,
+}
+
+/// Returns the names of all commands.
+fn commands() -> Vec<String> {
+    let root = Cli::command();
+    let names = root.get_subcommands().map(Command::get_name);
+    names.map(str::to_owned).collect()
 }
 
 impl Completions {

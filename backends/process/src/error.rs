@@ -51,6 +51,11 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
+    /// Lines of ranks that could not be passed on. All ranks have ended.
+    Output {
+        /// The system's error.
+        source: io::Error,
+    },
     /// Another system than Linux.
     Unsupported {
         /// What was requested, as in "4 ranks of ./program".
@@ -81,6 +86,9 @@ impl fmt::Display for Error {
                 source,
             } => write!(f, "cannot start rank {rank} of {ranks}: {source}; {limit}"),
             Self::System { doing, source } => write!(f, "cannot {doing}: {source}"),
+            Self::Output { source } => {
+                write!(f, "cannot write the output of the ranks: {source}")
+            }
             Self::Unsupported { what } => {
                 write!(
                     f,
@@ -96,6 +104,7 @@ impl std::error::Error for Error {
         match self {
             Self::Program { source, .. }
             | Self::Rank { source, .. }
+            | Self::Output { source }
             | Self::System { source, .. } => Some(source),
             _ => None,
         }

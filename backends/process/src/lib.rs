@@ -29,7 +29,7 @@ mod variables;
 pub use descent::{is_started_by_rank, set_joined};
 pub use error::Error;
 pub use join::join;
-pub use launch::{End, Ended, Launch};
+pub use launch::{End, Ended, Launch, Output};
 #[cfg(target_os = "linux")]
 pub use segment::{SegmentLink, links};
 pub use variables::{RANK_VARIABLE, RANKS_VARIABLE, SEGMENT_VARIABLE};

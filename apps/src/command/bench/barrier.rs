@@ -5,12 +5,14 @@ use crate::command::balancer::{self, within};
 use crate::command::duration::{nanoseconds, seconds};
 use crate::command::known::Known;
 use crate::command::list::{List, numbers};
+use crate::command::show::progress::Progress;
 use crate::command::{Failure, Outcome};
 use clap::Args;
 use std::io;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 use tautline::Machine;
@@ -95,6 +97,9 @@ pub(super) struct Barrier {
     /// One JSON object instead of tables, at the end
     #[arg(long)]
     json: bool,
+    /// No progress line; without a terminal on stderr it is omitted anyway
+    #[arg(long)]
+    quiet: bool,
 }
 
 impl Barrier {
@@ -126,7 +131,10 @@ impl Barrier {
         let mut share = Shares::new(self.deadline, 1 + tasks.len());
         let pairs = pairs(&machine, &setting.cpus, PAIRS);
         let all: Vec<[usize; 2]> = pairs.iter().flat_map(|(_, pairs)| pairs.clone()).collect();
+        let progress = self.progress("round trips", &setting, all.len());
         let round_trips = setting.ping_pong(&all, share.next());
+        // The line would be in the table.
+        drop(progress);
         let mut round_trips = round_trips.map_err(failure)?.into_iter();
         let distances = pairs.into_iter().map(|(distance, pairs)| {
             let samples = round_trips.by_ref().take(pairs.len());
@@ -138,7 +146,10 @@ impl Barrier {
             if setting.stop.is_stopped() {
                 break;
             }
+            let what = format!("barriers of {tasks} tasks");
+            let progress = self.progress(&what, &setting, kinds.len() + 1);
             let compared = setting.compare(&kinds, tasks, until).map_err(failure)?;
+            drop(progress);
             report.compared(compared)?;
         }
         report.end()?;
@@ -146,6 +157,19 @@ impl Barrier {
             Some(Reason::Interrupted) => Err(Failure::Interrupted),
             _ => Ok(()),
         }
+    }
+
+    /// Shows the progress of what is measured until the line is dropped: samples of each of `rows`.
+    fn progress(&self, what: &str, setting: &Setting, rows: usize) -> Progress {
+        let (what, taken) = (what.to_owned(), Arc::clone(&setting.taken));
+        // ORDERING: Relaxed: it publishes nothing.
+        let before = taken.load(Ordering::Relaxed);
+        let total = (rows * setting.samples) as u64;
+        Progress::show(self.quiet, Some(total), Some(self.deadline), move |_| {
+            // ORDERING: Relaxed: it publishes nothing.
+            let done = (taken.load(Ordering::Relaxed) - before) as u64;
+            (done, format!("{what}, {done} of {total} samples"))
+        })
     }
 
     /// Stops the measurements at the first interrupt, and at the deadline.

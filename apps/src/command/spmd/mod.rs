@@ -15,6 +15,7 @@ use super::balancer::{self, whole};
 use super::known::Known;
 use super::{Failure, Outcome, deliver, launch, number, show};
 use clap::Args;
+use std::io::{self, Write};
 use std::time::{Duration, Instant};
 use std::{process, thread};
 use tautline::Runtime;
@@ -140,8 +141,17 @@ impl OnRanks {
             world.agree("input", &input)?;
         }
         let runtime = builder.world(&world).build()?;
-        // There is no partial result to print.
-        interrupts::on_first(|| process::exit(130));
+        let began = Instant::now();
+        let is_home = world.is_home();
+        // There is no partial result to print, which one rank says.
+        interrupts::on_first(move || {
+            if is_home {
+                let after = number::seconds(began.elapsed().as_secs_f64());
+                let line = format!("{}: interrupted after {after} s, without a result", P::NAME);
+                let _ = writeln!(io::stderr(), "tautline: {line}");
+            }
+            process::exit(130)
+        });
         let (comm, ranks) = (world.comm(), world.ranks());
         let started = comm.barrier(None).wait();
         started.map_err(failure(&world))?;

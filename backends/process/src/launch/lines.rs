@@ -1,27 +1,30 @@
-//! The lines that a rank prints to standard error, with the rank in front of each.
+//! The lines that a rank prints, with the rank in front of each.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
-use std::process::ChildStderr;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Bytes of a line that is passed on in parts if it is longer.
 const LINE_MAX: usize = 1 << 16;
 /// Bytes read from one rank before the next is looked at.
 const TURN: usize = 1 << 18;
 
-/// The standard error of a rank.
+/// The standard output or standard error of a rank.
 #[derive(Debug)]
 pub(super) struct Lines {
-    /// `None` once the other end is closed.
-    pub(super) pipe: Option<ChildStderr>,
+    /// `None` once the other end is closed, or what comes cannot be passed on.
+    pub(super) pipe: Option<File>,
     prefix: String,
     /// What has come of the present line.
     line: Vec<u8>,
+    /// Why a line could not be passed on.
+    pub(super) failure: Option<io::Error>,
 }
 
 impl Lines {
     /// Takes over the pipe of `rank`.
-    pub(super) fn new(rank: u32, pipe: ChildStderr) -> io::Result<Self> {
+    pub(super) fn new(rank: u32, pipe: impl Into<OwnedFd>) -> io::Result<Self> {
+        let pipe = File::from(pipe.into());
         // SAFETY: the call takes numbers alone. This end of the pipe is that of this process alone.
         let set = unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
         match set {
@@ -29,6 +32,7 @@ impl Lines {
                 pipe: Some(pipe),
                 prefix: format!("rank {rank}: "),
                 line: Vec::new(),
+                failure: None,
             }),
             _ => Err(io::Error::last_os_error()),
         }
@@ -79,8 +83,9 @@ impl Lines {
         if !line.ends_with(b"\n") {
             line.push(b'\n');
         }
-        // Without a standard error there is nothing to report it to.
-        let _ = out.write_all(&line);
+        if let Err(error) = out.write_all(&line) {
+            self.failure.get_or_insert(error);
+        }
     }
 }
 
@@ -93,6 +98,7 @@ mod tests {
             pipe: None,
             prefix: "rank 3: ".into(),
             line: Vec::new(),
+            failure: None,
         };
         let mut out = Vec::new();
         parts.iter().for_each(|part| lines.take(part, &mut out));

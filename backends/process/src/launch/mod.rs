@@ -40,6 +40,7 @@ pub struct Launch {
     processors: Vec<Vec<usize>>,
     stop_limit: Duration,
     is_ignored: fn(i32) -> bool,
+    output: Output,
 }
 
 /// How a rank ended.
@@ -54,6 +55,17 @@ pub enum End {
     Killed,
     /// The launcher killed it, as it was stopped for longer than the [limit](Launch::stop_limit).
     Stopped,
+}
+
+/// The standard output of ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Output {
+    /// That of rank 0 is that of the launcher; that of the others is discarded.
+    #[default]
+    Home,
+    /// Each line of each rank is passed on with the rank in front.
+    All,
 }
 
 /// How the ranks of a launch ended.
@@ -100,6 +112,7 @@ impl Launch {
             processors: Vec::new(),
             stop_limit: STOP_LIMIT,
             is_ignored: |_| false,
+            output: Output::Home,
         }
     }
 
@@ -145,9 +158,26 @@ impl Launch {
         self
     }
 
+    /// Sets which ranks have a standard output. Default: rank 0 alone.
+    ///
+    /// ```
+    /// # #[cfg(target_os = "linux")] {
+    /// use tautline_process::{Launch, Output};
+    ///
+    /// // Prints `rank 0: hello` and `rank 1: hello`, in any order.
+    /// Launch::new("echo", 2).args(["hello"]).output(Output::All).run()?;
+    /// # }
+    /// # Ok::<(), tautline_process::Error>(())
+    /// ```
+    pub fn output(mut self, output: Output) -> Self {
+        self.output = output;
+        self
+    }
+
     /// Starts the ranks, and returns when all have ended.
     ///
-    /// Rank 0 has the standard output of this process, and its standard input unless that is a terminal; the others have none. Each
+    /// Rank 0 has the standard output of this process, unless [`output`](Self::output) sets another one for all, and its standard
+    /// input unless that is a terminal; the others have none. Each
     /// line of standard error is passed on with the rank in front. Interrupts (`SIGINT`, `SIGTERM`, `SIGHUP`, `SIGQUIT`), `SIGUSR1`,
     /// `SIGUSR2`, and the signals by which a terminal stops and continues programs are passed on to the ranks; for that the calling
     /// thread blocks them meanwhile, so no other thread of the process should be running.
@@ -157,8 +187,8 @@ impl Launch {
     /// What a rank has started in its process group ends with it.
     ///
     /// # Errors
-    /// A setting out of bounds, a program that cannot be started, or what the system refuses; then no rank is left. Always on other
-    /// systems than Linux.
+    /// A setting out of bounds, a program that cannot be started, or what the system refuses; then no rank is left. Lines that could
+    /// not be passed on, once all ranks have ended. Always on other systems than Linux.
     pub fn run(&self) -> Result<Ended, Error> {
         #[cfg(target_os = "linux")]
         return watch::run(self);

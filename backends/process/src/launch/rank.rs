@@ -1,7 +1,7 @@
 //! A rank as a child process.
 
 use super::lines::Lines;
-use super::{End, Launch};
+use super::{End, Launch, Output};
 use crate::Error;
 use crate::descriptor::descriptor_of;
 use crate::variables::{RANK_VARIABLE, RANKS_VARIABLE, SEGMENT_VARIABLE};
@@ -19,7 +19,10 @@ pub(super) struct Running {
     child: Child,
     /// Readable once the process has ended; `None` before Linux 5.3, where the ends of children are signals alone.
     descriptor: Option<OwnedFd>,
+    /// Of standard error.
     pub(super) lines: Lines,
+    /// Of standard output, if the launcher passes it on.
+    pub(super) output: Option<Lines>,
     pub(super) end: Option<End>,
     /// How it ends if the launcher has killed it.
     killed: Option<End>,
@@ -49,8 +52,10 @@ impl Running {
         if !is_home || io::stdin().is_terminal() {
             command.stdin(Stdio::null());
         }
-        if !is_home {
-            command.stdout(Stdio::null());
+        match (launch.output, is_home) {
+            (Output::All, _) => _ = command.stdout(Stdio::piped()),
+            (Output::Home, false) => _ = command.stdout(Stdio::null()),
+            (Output::Home, true) => {}
         }
         let processors = launch
             .processors
@@ -68,10 +73,11 @@ impl Running {
         let mut child = spawned.map_err(|source| refused([rank, launch.ranks], source, program))?;
         let watched = Self::watched(rank, &mut child);
         match watched {
-            Ok((descriptor, lines)) => Ok(Self {
+            Ok((descriptor, lines, output)) => Ok(Self {
                 child,
                 descriptor,
                 lines,
+                output,
                 end: None,
                 killed: None,
                 stopped: None,
@@ -85,25 +91,58 @@ impl Running {
         }
     }
 
-    fn watched(rank: u32, child: &mut Child) -> io::Result<(Option<OwnedFd>, Lines)> {
+    fn watched(rank: u32, child: &mut Child) -> io::Result<(Option<OwnedFd>, Lines, Option<Lines>)> {
         // The child was not waited for, so its number is not that of another process.
         let descriptor = descriptor_of(child.id())?;
         let pipe = child.stderr.take().expect("standard error is piped");
-        Ok((descriptor, Lines::new(rank, pipe)?))
+        let output = child.stdout.take();
+        let output = output.map(|pipe| Lines::new(rank, pipe)).transpose()?;
+        Ok((descriptor, Lines::new(rank, pipe)?, output))
     }
 
-    /// Returns the descriptors to be polled: of the end, and of standard error.
-    pub(super) fn descriptors(&self) -> [Option<RawFd>; 2] {
+    /// Returns the descriptors to be polled: of the end, of standard error and of standard output.
+    pub(super) fn descriptors(&self) -> [Option<RawFd>; 3] {
         let descriptor = self.descriptor.as_ref().filter(|_| self.end.is_none());
+        let pipe = |lines: &Lines| lines.pipe.as_ref().map(AsRawFd::as_raw_fd);
         [
             descriptor.map(AsRawFd::as_raw_fd),
-            self.lines.pipe.as_ref().map(AsRawFd::as_raw_fd),
+            pipe(&self.lines),
+            self.output.as_ref().and_then(pipe),
         ]
     }
 
     /// Whether the process runs, and only a signal reports its end.
     pub(super) fn is_unwatched(&self) -> bool {
         self.end.is_none() && self.descriptor.is_none()
+    }
+
+    /// Whether lines of standard output could not be passed on.
+    pub(super) fn is_unread(&self) -> bool {
+        self.output
+            .as_ref()
+            .is_some_and(|output| output.failure.is_some())
+    }
+
+    /// Passes on the lines that have come.
+    pub(super) fn pump(&mut self) {
+        // Without a standard error there is nothing to report a failure to.
+        self.lines.pump(&mut io::stderr());
+        if let Some(output) = &mut self.output {
+            output.pump(&mut io::stdout());
+            if output.failure.is_some() {
+                // The rank then sees that its output is closed, as if it had no launcher.
+                output.pipe = None;
+            }
+        }
+    }
+
+    /// Passes on what is left when the process has ended, though what it has started may hold the other ends of the pipes.
+    pub(super) fn finish(&mut self) {
+        self.pump();
+        self.lines.finish(&mut io::stderr());
+        if let Some(output) = &mut self.output {
+            output.finish(&mut io::stdout());
+        }
     }
 
     /// Looks whether the process has ended, and kills what it has left behind; true once.

@@ -57,14 +57,19 @@ pub(super) fn run(launch: &Launch) -> Result<Ended, Error> {
         }
         watch.look();
     }
-    let ranks = watch.ranks.iter_mut().map(|rank| {
-        // What the rank has started may hold the other end of the pipe.
-        rank.lines.pump(&mut io::stderr());
-        rank.lines.finish(&mut io::stderr());
-        rank.end.expect("all have ended")
-    });
-    let ranks = ranks.collect();
-    Ok(Ended { ranks })
+    let mut ranks = Vec::new();
+    for rank in &mut watch.ranks {
+        rank.finish();
+        ranks.push(rank.end.expect("all have ended"));
+    }
+    let outputs = watch.ranks.iter_mut();
+    let failures = outputs.filter_map(|rank| rank.output.as_mut()?.failure.take());
+    // A closed pipe is not a failure, as in programs that are not launched.
+    let mut failures = failures.filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+    match failures.next() {
+        Some(source) => Err(Error::Output { source }),
+        None => Ok(Ended { ranks }),
+    }
 }
 
 impl Watch {
@@ -99,10 +104,10 @@ impl Watch {
     fn look(&mut self) {
         for at in 0..self.ranks.len() {
             let running = &mut self.ranks[at];
-            running.lines.pump(&mut io::stderr());
+            running.pump();
             if running.has_ended() {
                 // What it printed last.
-                running.lines.pump(&mut io::stderr());
+                running.pump();
                 self.ended(at);
             }
             let running = &mut self.ranks[at];
@@ -134,6 +139,12 @@ impl Watch {
         let rank = at as u32;
         let has_left = self.segment.end(Rank(rank));
         let has_failed = match self.ranks[at].end {
+            // It was the reader of all outputs that had enough.
+            Some(End::Signal(signal))
+                if libc::c_int::from(signal) == libc::SIGPIPE && self.ranks[at].is_unread() =>
+            {
+                true
+            }
             Some(End::Signal(signal)) => {
                 report(at, &format!("ended by signal {signal}{}", name(signal)));
                 true

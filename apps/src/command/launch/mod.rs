@@ -1,27 +1,34 @@
 //! `launch`: a program as several processes of this machine; and the command itself, for `--ranks`.
 
+mod program;
+
 use super::balancer::{self, within};
 use super::duration::seconds;
 use super::known::Known;
 use super::{Failure, Outcome};
-use clap::Args;
-use std::ffi::OsString;
+use clap::{Args, ValueEnum, ValueHint};
+use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 use tautline::Machine;
 use tautline::pinning::{Bind, Pinning, PlaceList, divided, in_order};
 use tautline::world::World;
 use tautline_cli::text::STANDARD_INPUT;
 use tautline_node::signal::is_ignored;
-use tautline_process::{Error, Launch as Launcher};
+use tautline_process::{Error, Launch as Launcher, Output};
 
 const EXAMPLES: &str = "\
 EXAMPLES:
   tautline launch -n 4 -- ./program --size 20    four processes of a program that joins its ranks
   tautline launch -n 2 -- tautline uts T1L       the same as: tautline uts T1L --ranks 2
   tautline launch -n 2 --pin sockets -- ./program    a socket each
+  tautline launch -n 4 --output all -- ./program     what every rank prints
 
-Rank 0 has the standard output; each line of standard error has its rank in front. Each rank has its share of the processors.
-The exit code is the highest of the ranks'; a signal counts as 128 and its number. A rank that fails ends the others.";
+Rank 0 has the standard output, unless --output requests that of all; each line of standard error has its rank in front. Each rank
+has its share of the processors. The exit code is the highest of the ranks'; a signal counts as 128 and its number. A rank that
+fails ends the others.
+
+There is no list of hosts: all ranks are on this machine. Ranks on several machines need a program that was built with the feature
+mpi, and the launcher of MPI: mpirun -n 4 --hostfile HOSTS ./program";
 
 /// The most ranks.
 const RANKS_MAX: u64 = 256;
@@ -42,14 +49,27 @@ pub(crate) struct Launch {
     /// The longest time for which a rank may be stopped, as by SIGSTOP, before it is killed [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = seconds::<0>, allow_negative_numbers = true)]
     stop_limit: Option<Duration>,
+    /// Which ranks have a standard output
+    #[arg(long, value_name = "WHICH", default_value = "first")]
+    output: Printed,
     /// The program, and its arguments
     #[arg(
         required = true,
+        value_hint = ValueHint::CommandWithArguments,
         trailing_var_arg = true,
         allow_hyphen_values = true,
         value_name = "PROGRAM"
     )]
     program: Vec<OsString>,
+}
+
+/// [`Output`] in the spelling of the command line.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Printed {
+    /// Rank 0
+    First,
+    /// All, each line with the rank in front
+    All,
 }
 
 impl Launch {
@@ -61,7 +81,11 @@ impl Launch {
             Some(limit) => launcher.stop_limit(limit),
             None => launcher,
         };
-        launch(launcher, self.ranks, self.pin.as_ref())
+        let launcher = launcher.output(match self.output {
+            Printed::First => Output::Home,
+            Printed::All => Output::All,
+        });
+        launch(launcher, program, self.ranks, self.pin.as_ref())
     }
 }
 
@@ -126,13 +150,18 @@ pub(crate) fn again(ranks: u32, list: Option<&PlaceList>) -> Outcome {
         ))
     })?;
     let arguments = std::env::args_os().skip(1);
-    launch(Launcher::new(program, ranks).args(arguments), ranks, list)
+    let launcher = Launcher::new(&program, ranks).args(arguments);
+    launch(launcher, program.as_os_str(), ranks, list)
 }
 
-fn launch(launcher: Launcher, ranks: u32, list: Option<&PlaceList>) -> Outcome {
+fn launch(launcher: Launcher, program: &OsStr, ranks: u32, list: Option<&PlaceList>) -> Outcome {
     let shares = shares(&Machine::discover(), ranks as usize, list)?;
     let ended = launcher.processors(shares).ignoring(is_ignored).run();
-    let ended = ended.map_err(|error: Error| Failure::Usage(error.to_string()))?;
+    let ended = ended.map_err(|error| match error {
+        Error::Program { source, .. } => Failure::Usage(program::refusal(program, &source)),
+        Error::Output { .. } => Failure::Undelivered(error.to_string()),
+        _ => Failure::Usage(error.to_string()),
+    })?;
     match ended.code() {
         0 => Ok(()),
         code => Err(Failure::Ended(code)),
