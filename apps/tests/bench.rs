@@ -38,7 +38,7 @@ fn bad_requests_get_one_line_and_exit_code_2() {
         (&["barriers"], ["barriers", "barrier"]),
         (
             &["barrier", "--tasks", "2,1"],
-            ["--tasks 1", "from 2 to 1024"],
+            ["--tasks 2,1", "from 2 to 1024"],
         ),
         (
             &["barrier", "--tasks", "all"],

@@ -278,7 +278,12 @@ fn variables_set_what_options_do_not() {
 fn a_refused_value_names_its_variable() {
     let refused = [
         ("uts D7", "GRAIN", "none", "--grain none: "),
-        ("uts D10", "WORKERS", "0", "--workers 0: from 1 to "),
+        (
+            "uts D10",
+            "WORKERS",
+            "0",
+            "--workers 0: expected a number from 1 to ",
+        ),
         ("nqueens 12", "PLACES", "2x", "--places 2x: "),
     ];
     for (args, variable, value, start) in refused {

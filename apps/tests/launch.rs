@@ -12,7 +12,7 @@ use scratch::Scratch;
 use serde_json::Value;
 use started::tautline;
 use std::fs;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 fn run(args: &str) -> Output {
     tautline(args).output().expect("the command starts")
@@ -263,15 +263,15 @@ fn bad_requests_are_refused_once() {
     for (args, line) in [
         (
             "uts --ranks 0",
-            "tautline: --ranks 0: whole numbers from 1 to 256\n",
+            "tautline: --ranks 0: expected a whole number from 1 to 256\n",
         ),
         (
             "uts --ranks 257",
-            "tautline: --ranks 257: whole numbers from 1 to 256\n",
+            "tautline: --ranks 257: expected a whole number from 1 to 256\n",
         ),
         (
             "uts --ranks many",
-            "tautline: --ranks many: whole numbers from 1 to 256\n",
+            "tautline: --ranks many: expected a whole number from 1 to 256\n",
         ),
         ("uts T9 --ranks 2", "tautline: T9: "),
         (
@@ -280,7 +280,7 @@ fn bad_requests_are_refused_once() {
         ),
         (
             "uts --ranks 2 --pin {1048575}",
-            "tautline: --pin {1048575}: at least one allowed processor, of ",
+            "tautline: --pin {1048575}: expected at least one allowed processor, of ",
         ),
         (
             "launch -n 2 --pin threads(1) -- true",
@@ -296,7 +296,7 @@ fn bad_requests_are_refused_once() {
         ),
         (
             "launch -n 0 -- true",
-            "tautline: --ranks 0: whole numbers from 1 to 256\n",
+            "tautline: --ranks 0: expected a whole number from 1 to 256\n",
         ),
         (
             "launch -- true",
@@ -308,7 +308,32 @@ fn bad_requests_are_refused_once() {
         ),
         (
             "launch -n 2 -- /no/such",
-            "tautline: /no/such: cannot be started: ",
+            "tautline: /no/such: no such file\n",
+        ),
+        (
+            "launch -n 2 -- no-such-program",
+            "tautline: no-such-program: no program of this name in PATH\n",
+        ),
+        (
+            "launch -n 2 -- Cargo.toml",
+            "tautline: Cargo.toml: `./Cargo.toml`? programs without a folder are looked up in PATH\n",
+        ),
+        (
+            "launch -n 2 -- ./Cargo.toml",
+            "tautline: ./Cargo.toml: not executable; chmod +x ./Cargo.toml makes it so\n",
+        ),
+        ("launch -n 2 -- /", "tautline: /: a folder, not a program\n"),
+        (
+            "launch -n 2 -- ./src",
+            "tautline: ./src: a folder, not a program\n",
+        ),
+        (
+            "launch -np x -- true",
+            "tautline: --ranks x: expected a whole number from 1 to 256\n",
+        ),
+        (
+            "launch -np 2 --output some -- true",
+            "tautline: --output some: expected one of first, all",
         ),
     ] {
         let output = run(args);
@@ -319,6 +344,87 @@ fn bad_requests_are_refused_once() {
             "{args}: {errors}"
         );
     }
+}
+
+/// The number of ranks as launchers of MPI spell it; what belongs to the program is left as it is.
+#[test]
+fn ranks_are_spelled_as_for_mpi() {
+    for (args, expected) in [
+        ("-np 2", "2"),
+        ("--np 2", "2"),
+        ("--np=2", "2"),
+        ("-n2", "2"),
+        ("-n=2", "2"),
+        ("-np 2 --", "2"),
+        ("--stop-limit 10s -np 3", "3"),
+        ("--pin=threads -np 2", "2"),
+    ] {
+        let mut command = tautline(&format!("launch {args}"));
+        let output = command.args(["sh", "-c", "echo $TAUTLINE_RANKS"]).output();
+        let output = output.expect("it starts");
+        assert_eq!(text(&output.stdout).trim(), expected, "{args}: {output:?}");
+    }
+    for program in ["echo -np 2", "-- echo -np 2"] {
+        let output = run(&format!("launch -n 1 {program}"));
+        assert_eq!(text(&output.stdout), "-np 2\n", "{program}");
+    }
+}
+
+/// Every rank prints, each line with its rank; by default rank 0 alone.
+#[test]
+fn the_output_of_all_ranks_has_their_ranks() {
+    const SCRIPT: &str = "echo one $TAUTLINE_RANK; printf 'two\\nthree'; echo error >&2";
+    let run = |option: &str| {
+        let mut command = tautline(&format!("launch -n 3 {option} --"));
+        command
+            .args(["sh", "-c", SCRIPT])
+            .output()
+            .expect("it starts")
+    };
+    let sorted = |text: &str| {
+        let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        lines.sort_unstable();
+        lines
+    };
+    let output = run("--output all");
+    let of = |rank| {
+        ["one RANK", "three", "two"]
+            .map(|line| format!("rank {rank}: {}", line.replace("RANK", &format!("{rank}"))))
+    };
+    assert_eq!(sorted(text(&output.stdout)), [of(0), of(1), of(2)].concat());
+    let errors = ["rank 0: error", "rank 1: error", "rank 2: error"];
+    assert_eq!(sorted(text(&output.stderr)), errors);
+    for option in ["", "--output first"] {
+        let output = run(option);
+        assert_eq!(text(&output.stdout), "one 0\ntwo\nthree", "{option}");
+        assert_eq!(sorted(text(&output.stderr)), errors);
+    }
+}
+
+/// A reader that has enough is no failure; an output that cannot be written is one.
+#[test]
+fn the_output_of_all_ranks_may_be_closed_or_full() {
+    let shell = |line: &str| {
+        let mut shell = Command::new("sh");
+        let line = line.replace("LAUNCH", "\"$0\" launch -n 3 --output all --");
+        let output = shell
+            .args(["-c", &line, env!("CARGO_BIN_EXE_tautline")])
+            .output();
+        output.expect("a shell")
+    };
+    let output = shell("LAUNCH sh -c 'while echo y; do :; done' | head -n 2");
+    let lines: Vec<_> = text(&output.stdout).lines().collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines.iter().all(|line| line.ends_with(": y")), "{lines:?}");
+    assert_eq!(text(&output.stderr), "");
+    let output = shell("LAUNCH echo y > /dev/full");
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{errors}");
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+    assert!(
+        errors.starts_with("tautline: cannot write the output of the ranks: "),
+        "{errors}"
+    );
 }
 
 /// Runs the command with the variables of a rank, as if it were started by hand.

@@ -181,22 +181,31 @@ fn bad_requests_get_one_line() {
     for (args, line) in [
         (
             "stencil --width 0",
-            "--width 0: whole numbers from 1 to 65536",
+            "--width 0: expected a whole number from 1 to 65536",
         ),
         (
             "stencil --height 65537",
-            "--height 65537: whole numbers from 1 to 65536",
+            "--height 65537: expected a whole number from 1 to 65536",
         ),
-        ("stencil --steps -1", "--steps -1: whole numbers from 0 to "),
+        (
+            "stencil --steps -1",
+            "--steps -1: expected a whole number from 0 to ",
+        ),
         (
             "stencil --band 0",
-            "--band 0: whole numbers from 1 to 65536",
+            "--band 0: expected a whole number from 1 to 65536",
         ),
-        ("stencil --workers 0", "--workers 0: from 1 to "),
-        ("stencil --places 0 --ranks 2", "--places 0: from 1 to "),
+        (
+            "stencil --workers 0",
+            "--workers 0: expected a number from 1 to ",
+        ),
+        (
+            "stencil --places 0 --ranks 2",
+            "--places 0: expected a number from 1 to ",
+        ),
         (
             "stencil --ranks 0",
-            "--ranks 0: whole numbers from 1 to 256",
+            "--ranks 0: expected a whole number from 1 to 256",
         ),
         (
             "stencil 7",
@@ -204,18 +213,24 @@ fn bad_requests_get_one_line() {
         ),
         (
             "sw --length 0",
-            "--length 0: whole numbers from 1 to 16777216, one or two",
+            "--length 0: expected whole numbers from 1 to 16777216, one or two",
         ),
         (
             "sw --length 5x",
-            "--length 5x: whole numbers from 1 to 16777216, one or two",
+            "--length 5x: expected whole numbers from 1 to 16777216, one or two",
         ),
-        ("sw --match 0", "--match 0: whole numbers from 1 to 100"),
+        (
+            "sw --match 0",
+            "--match 0: expected a whole number from 1 to 100",
+        ),
         (
             "sw --mismatch 1",
-            "--mismatch 1: whole numbers from -100 to 0",
+            "--mismatch 1: expected a whole number from -100 to 0",
         ),
-        ("sw --gap -101", "--gap -101: whole numbers from -100 to 0"),
+        (
+            "sw --gap -101",
+            "--gap -101: expected a whole number from -100 to 0",
+        ),
         (
             "sw --tile 1",
             "--tile 1: 400 000 000 tiles of these sequences, at most 16777216",
@@ -315,7 +330,15 @@ fn an_interrupt_ends_all_ranks() {
         signal("-INT", launched.id());
         let output = launched.end();
         let errors = text(&output.stderr);
-        assert_eq!((output.status.code(), errors), (Some(130), ""));
+        assert_eq!(output.status.code(), Some(130), "{errors}");
+        let [line] = errors.lines().collect::<Vec<_>>()[..] else {
+            panic!("one line, not {errors}");
+        };
+        assert!(
+            line.contains("tautline: stencil: interrupted after "),
+            "{line}"
+        );
+        assert!(output.stdout.is_empty());
     }
 }
 
@@ -334,5 +357,10 @@ fn an_interrupt_may_end_one_rank_first() {
     assert!(status.expect("it starts").success());
     let output = launched.end();
     let errors = text(&output.stderr);
-    assert_eq!((output.status.code(), errors), (Some(130), ""));
+    assert_eq!(output.status.code(), Some(130), "{errors}");
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+    assert!(
+        errors.starts_with("rank 0: tautline: stencil: interrupted"),
+        "{errors}"
+    );
 }

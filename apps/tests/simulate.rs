@@ -386,7 +386,7 @@ fn bad_requests_get_one_line_and_exit_code_2() {
         ),
         (
             "uts --fairness one-core-free",
-            ["--fairness one-core-free", "needs 2 workers"],
+            ["--fairness one-core-free", "at least 2 workers"],
         ),
         ("uts --task-ns 0", ["--task-ns 0", "from 1 to 1000000000"]),
         ("uts --task-ns fast", ["--task-ns fast", "a whole number"]),

@@ -335,20 +335,23 @@ fn bad_sweeps_get_one_line_and_run_nothing() {
             ["--sweep json", "no option with a value"],
         ),
         ("uts D7 --sweep grain", ["--sweep grain", "NAME=V1,V2"]),
-        ("uts D7 --sweep grain=7,x", ["--grain x", "a number from 1"]),
-        ("uts D7 --sweep grain=7,0", ["--grain 0", "from 1"]),
+        (
+            "uts D7 --sweep grain=7,x",
+            ["--sweep grain=x", "a number from 1"],
+        ),
+        ("uts D7 --sweep grain=7,0", ["--sweep grain=0", "from 1"]),
         (
             "uts D7 --sweep places=7,0",
-            ["--places 0", "from 1 to 131072"],
+            ["--sweep places=0", "from 1 to 131072"],
         ),
         (
             "uts D7 --sweep machine=triloka,moon",
-            ["--machine moon", "the machines are"],
+            ["--sweep machine=moon", "the machines are"],
         ),
         ("uts D7 --sweep wz=1/3,83", ["--sweep wz=83", "like 83/1"]),
         (
             "uts D7 --sweep wz=1/0",
-            ["--lifelines dimension:0", "dimension:Z from 1"],
+            ["--sweep wz=1/0", "dimension:Z from 1"],
         ),
         (
             "uts D7 --sweep w=1 --sweep random-steals=2",

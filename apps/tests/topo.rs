@@ -280,15 +280,15 @@ fn each_bad_request_is_one_line_and_exit_code_2() {
         ),
         (
             "topo --ranks 0",
-            "tautline: --ranks 0: whole numbers from 1 to 256\n",
+            "tautline: --ranks 0: expected a whole number from 1 to 256\n",
         ),
         (
             "topo --ranks 257",
-            "tautline: --ranks 257: whole numbers from 1 to 256\n",
+            "tautline: --ranks 257: expected a whole number from 1 to 256\n",
         ),
         (
             "topo --ranks many",
-            "tautline: --ranks many: whole numbers from 1 to 256\n",
+            "tautline: --ranks many: expected a whole number from 1 to 256\n",
         ),
         (
             "topo --what-if tests/topology/xeon-2x4x2.xml --ranks 3 --pin sockets",
@@ -306,11 +306,11 @@ fn each_bad_request_is_one_line_and_exit_code_2() {
         ),
         (
             "topo --pin {1048575}",
-            "tautline: --pin {1048575}: at least one allowed processor, of ",
+            "tautline: --pin {1048575}: expected at least one allowed processor, of ",
         ),
         (
             "uts D7 --pin {1048575}",
-            "tautline: --pin {1048575}: at least one allowed processor, of ",
+            "tautline: --pin {1048575}: expected at least one allowed processor, of ",
         ),
         (
             "uts D7 --pin cores(",
@@ -318,7 +318,7 @@ fn each_bad_request_is_one_line_and_exit_code_2() {
         ),
         (
             "uts D7 --places -1",
-            "tautline: --places -1: a whole number, not negative",
+            "tautline: --places -1: expected a whole number, not negative",
         ),
     ] {
         let found = refusal(&mut tautline(args));

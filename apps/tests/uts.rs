@@ -163,7 +163,7 @@ fn named_trees_are_all_valid_and_found_in_any_case() {
     }
     let refused = named::find("T9").unwrap_err().to_string();
     assert!(
-        refused.starts_with("T9: the named trees are T1 T2 "),
+        refused.starts_with("T9: expected a named tree: T1 T2 "),
         "{refused}"
     );
     assert!(refused.ends_with(" D13") && !refused.contains('\n'));

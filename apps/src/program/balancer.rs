@@ -49,7 +49,7 @@ pub struct Balancer {
         env = "TAUTLINE_DEADLINE",
         hide_env_values = true
     )]
-    #[arg(value_parser = seconds::<DEADLINE_MIN_NS>, allow_negative_numbers = true)]
+    #[arg(value_parser = seconds::<DEADLINE_MIN_NS>, allow_hyphen_values = true)]
     deadline: Option<Duration>,
 }
 

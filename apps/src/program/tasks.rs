@@ -37,7 +37,7 @@ pub(super) struct OnRuntime {
     #[arg(long)]
     stalled: Option<Stalled>,
     /// Cancel the task after this time, seconds or with units as in 500ms and 1h30m, without a result
-    #[arg(long, value_name = "TIME", value_parser = seconds::<DEADLINE_MIN_NS>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = seconds::<DEADLINE_MIN_NS>, allow_hyphen_values = true)]
     deadline: Option<Duration>,
     #[command(flatten)]
     output: Output,

@@ -81,7 +81,7 @@ pub(super) struct Barrier {
     iterations: Option<u64>,
     /// Work between two episodes, in nanoseconds or with units as in 2us
     #[arg(long, value_name = "TIME", default_value = "0")]
-    #[arg(value_parser = |text: &str| nanoseconds(text, DELAYS_NS), allow_negative_numbers = true)]
+    #[arg(value_parser = |text: &str| nanoseconds(text, DELAYS_NS), allow_hyphen_values = true)]
     delay: u64,
     /// The processors, as in OMP_PLACES; the n-th task stays on the n-th of them, in turn
     #[arg(long, value_name = "LIST", hide_possible_values = true)]
@@ -92,7 +92,7 @@ pub(super) struct Barrier {
     program: Vec<PathBuf>,
     /// End after this time, seconds or with units as in 5m, with fewer samples than requested
     #[arg(long, value_name = "TIME", default_value = "10s")]
-    #[arg(value_parser = seconds::<DEADLINE_MIN_NS>, allow_negative_numbers = true)]
+    #[arg(value_parser = seconds::<DEADLINE_MIN_NS>, allow_hyphen_values = true)]
     deadline: Duration,
     /// One JSON object instead of tables, at the end
     #[arg(long)]

@@ -47,7 +47,7 @@ pub(crate) struct Launch {
     #[arg(allow_hyphen_values = true, hide_env_values = true)]
     pin: Option<PlaceList>,
     /// The longest time for which a rank may be stopped, as by SIGSTOP, before it is killed [default: 10s]
-    #[arg(long, value_name = "TIME", value_parser = seconds::<0>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = seconds::<0>, allow_hyphen_values = true)]
     stop_limit: Option<Duration>,
     /// Which ranks have a standard output
     #[arg(long, value_name = "WHICH", default_value = "first")]
@@ -89,7 +89,8 @@ impl Launch {
     }
 }
 
-/// Returns `arguments` with `-np` of `launch`, as launchers of MPI have it, as the option that it stands for here.
+/// Returns `arguments`, in which `launch` has `-np 2`, as launchers of MPI, or `-n2`, in the form that is read here. To clap these are
+/// the program, which may begin with a hyphen.
 pub(crate) fn spelled(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     if arguments.get(1).is_none_or(|command| command != "launch") {
@@ -97,18 +98,19 @@ pub(crate) fn spelled(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsSt
     }
     let mut at = 2;
     while let Some(argument) = arguments.get_mut(at) {
-        let text = argument.to_string_lossy();
+        let text = argument.to_string_lossy().into_owned();
         // What follows the first other word, or `--`, is the program's.
         if !text.starts_with('-') || text == "--" {
             break;
         }
-        let has_its_value = match text.starts_with("--") {
-            true => text.contains('='),
-            false => text.len() > 2 && text != "-np",
-        };
-        if text == "-np" {
-            *argument = OsString::from("--np");
+        match text.strip_prefix("-n") {
+            Some("p") => *argument = OsString::from("--np"),
+            Some(ranks) if !ranks.is_empty() => {
+                *argument = OsString::from(format!("--ranks={}", ranks.trim_start_matches('=')));
+            }
+            _ => {}
         }
+        let has_its_value = argument.to_string_lossy().contains('=');
         at += if has_its_value { 1 } else { 2 };
     }
     arguments

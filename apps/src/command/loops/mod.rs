@@ -70,7 +70,7 @@ pub(super) struct Loops {
     #[arg(short = 'n', long, value_name = "N", value_parser = iterations, allow_negative_numbers = true)]
     iterations: Option<u64>,
     /// Mean time of an iteration of a distribution, in nanoseconds or with units as in 20us
-    #[arg(long, value_name = "TIME", default_value = "10us", value_parser = mean, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", default_value = "10us", value_parser = mean, allow_hyphen_values = true)]
     mean: u64,
     /// Policies, with commas [default: all]
     #[arg(long, value_name = "LIST", value_parser = Known::new(names, policies), hide_possible_values = true)]
@@ -80,7 +80,7 @@ pub(super) struct Loops {
     #[arg(value_parser = processors, allow_negative_numbers = true)]
     processors: Vec<List<u64>>,
     /// Time of a chunk without its iterations, in nanoseconds or with units [default: a twentieth of the mean, of ranks a tenth]
-    #[arg(long, value_name = "TIME", value_parser = |text: &str| nanoseconds(text, 0..=NS_MAX), allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = |text: &str| nanoseconds(text, 0..=NS_MAX), allow_hyphen_values = true)]
     overhead: Option<u64>,
     /// Repetitions: other times of a distribution, or other measurements on threads; results are means or medians
     #[arg(long, value_name = "N", default_value = "5", value_parser = runs, allow_negative_numbers = true)]

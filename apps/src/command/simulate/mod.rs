@@ -51,7 +51,7 @@ pub(super) struct Virtual {
 struct Output {
     /// Stop after this virtual time, seconds or with units as in 500us, and show the partial result
     #[arg(long, value_name = "TIME")]
-    #[arg(value_parser = seconds::<DEADLINE_MIN_NS>, allow_negative_numbers = true)]
+    #[arg(value_parser = seconds::<DEADLINE_MIN_NS>, allow_hyphen_values = true)]
     deadline: Option<Duration>,
     /// One JSON object instead of tables
     #[arg(long)]

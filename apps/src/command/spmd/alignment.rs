@@ -105,7 +105,7 @@ fn reward(text: &str) -> Result<i32, String> {
         .parse()
         .ok()
         .filter(|score| (1..=SCORE_MAX).contains(score));
-    number.ok_or_else(|| format!("whole numbers from 1 to {SCORE_MAX}"))
+    number.ok_or_else(|| format!("a whole number from 1 to {SCORE_MAX}"))
 }
 
 fn penalty(text: &str) -> Result<i32, String> {
@@ -113,7 +113,7 @@ fn penalty(text: &str) -> Result<i32, String> {
         .parse()
         .ok()
         .filter(|score| (-SCORE_MAX..=0).contains(score));
-    number.ok_or_else(|| format!("whole numbers from -{SCORE_MAX} to 0"))
+    number.ok_or_else(|| format!("a whole number from -{SCORE_MAX} to 0"))
 }
 
 /// Two sequences, and how they are aligned.

@@ -84,16 +84,24 @@ impl Axis {
 
     /// Returns the failure of the run with the value at this position, named as it was requested.
     pub(super) fn named(&self, position: usize, failure: Failure) -> Failure {
-        let (name, value) = (&self.name, shown(&self.values[position]));
-        match failure {
-            Failure::Usage(line) => {
-                let mark = if name.chars().count() == 1 { "-" } else { "--" };
-                let rest = line.strip_prefix(&format!("{mark}{name} {value}: "));
-                let rest = rest.map(|rest| format!("--sweep {name}={value}: {rest}"));
-                Failure::Usage(rest.unwrap_or(line))
+        let Failure::Usage(line) = failure else {
+            return failure;
+        };
+        let value = &self.values[position];
+        let refused = match (self.name.as_str(), value.split_once('/')) {
+            (PAIRS, Some((steals, dimensions))) => vec![
+                format!("--random-steals {steals}: "),
+                format!("--lifelines dimension:{dimensions}: "),
+            ],
+            (letter, _) if letter.chars().count() == 1 => {
+                vec![format!("-{letter} {}: ", shown(value))]
             }
-            other => other,
-        }
+            (name, _) => vec![format!("--{name} {}: ", shown(value))],
+        };
+        let rest = refused.iter().find_map(|start| line.strip_prefix(start));
+        let (name, value) = (&self.name, shown(value));
+        let named = rest.map(|rest| format!("--sweep {name}={value}: {rest}"));
+        Failure::Usage(named.unwrap_or(line))
     }
 
     /// Returns the arguments that set the value at this position.
