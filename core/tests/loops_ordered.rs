@@ -76,31 +76,6 @@ fn sorts_agree_with_the_standard_library() {
 }
 
 #[test]
-fn a_stable_sort_keeps_the_order_of_equal_items() {
-    for workers in WORKERS {
-        for (len, below) in [
-            (0, 1),
-            (1, 1),
-            (3, 2),
-            (60_000, 100),
-            (60_000, 1),
-            (60_000, 1 << 40),
-        ] {
-            let pairs: Vec<(u64, usize)> = scrambled(len, below).into_iter().zip(0..).collect();
-            let (mut sorted, mut expected) = (pairs.clone(), pairs);
-            expected.sort_by_key(|pair| pair.0);
-            on(workers, |cx| {
-                cx.par(&mut sorted).sort_by(|a, b| a.0.cmp(&b.0))
-            });
-            assert_eq!(
-                sorted, expected,
-                "{workers} workers, {len} keys below {below}"
-            );
-        }
-    }
-}
-
-#[test]
 fn a_comparison_that_panics_leaves_a_permutation() {
     for workers in WORKERS {
         for panic_at in [0, 1, 100, 40_000, 300_000] {

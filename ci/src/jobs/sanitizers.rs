@@ -15,7 +15,15 @@ const CANARIES: &str = "sync";
 const OF_UNSAFE: [(&str, &[&str]); 2] = [
     (
         "tautline-core",
-        &["deque", "flow", "loops_par", "phaser", "sync", "task"],
+        &[
+            "deque",
+            "flow",
+            "loops_par",
+            "loops_sort",
+            "phaser",
+            "sync",
+            "task",
+        ],
     ),
     ("tautline-node", &["balance", "pool"]),
 ];

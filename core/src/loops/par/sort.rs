@@ -5,14 +5,12 @@
 //! forked; below a grain, std's sort. If many items equal the pivot, a second partition puts them aside; if partitions stay
 //! uneven, std's sort, which takes O(n log n) in the worst case, sorts what is left.
 //!
-//! Stable: merge sort on forks over std's stable sort. The merge is SymMerge (Kim and Kutzner 2004): it finds by a binary search
-//! which items around the middle change sides, rotates them, and merges the two halves, which are independent and forked. It
-//! requires no buffer.
+//! It moves items only by swaps. So a slice is a permutation of what it was whenever a comparison panics, and this module needs no
+//! unsafe code. It unwinds if a finish around it is cancelled, between two partitions.
 //!
-//! Both move items only by swaps and rotations. So a slice is a permutation of what it was whenever a comparison panics, and this
-//! module needs no unsafe code. Both unwind if a finish around them is cancelled, between two partitions or merges.
+//! Stable: [`sort_stable`], by merging.
 
-use super::super::raw::SliceMut;
+use super::super::raw::{SliceMut, sort_stable};
 use super::Par;
 use crate::port::Host;
 use crate::task::Cx;
@@ -68,7 +66,8 @@ impl<P: Host, T: Send> Par<'_, '_, '_, P, SliceMut<'_, T>> {
         quicksort(self.cx, slice, &compare, grain, levels);
     }
 
-    /// Sorts the slice. Equal items keep their order. std's sort, which is used for parts, allocates.
+    /// Sorts the slice. Equal items keep their order. Allocates a buffer for as many items, and std's sort, which
+    /// is used for parts, others.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -105,10 +104,24 @@ impl<P: Host, T: Send> Par<'_, '_, '_, P, SliceMut<'_, T>> {
     /// As [`sort_unstable`](Self::sort_unstable).
     pub fn sort_by(self, compare: impl Fn(&T, &T) -> Ordering + Sync) {
         let slice = self.source.into_slice();
-        // Few parts, since a merge costs more than a level of std's sort.
-        let grain = slice.len().div_ceil(2 * self.cx.pool().wanted()).max(GRAIN);
-        let is_less = |a: &T, b: &T| compare(a, b).is_lt();
-        merge_sort(self.cx, slice, &compare, &is_less, grain);
+        sort_stable(self.cx, slice, &compare);
+    }
+
+    /// Sorts the slice as [`sort`](Self::sort), by keys. Calls `key` for both items of each comparison.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let mut words = ["ccc", "a", "bb", "b"];
+    /// cx.par(&mut words).sort_by_key(|word| word.len());
+    /// assert_eq!(words, ["a", "b", "bb", "ccc"]);
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// As [`sort_unstable`](Self::sort_unstable), and with a panic of `key`.
+    pub fn sort_by_key<K: Ord, F: Fn(&T) -> K + Sync>(self, key: F) {
+        self.sort_by(|a, b| key(a).cmp(&key(b)));
     }
 }
 
@@ -181,66 +194,4 @@ fn partition<T>(slice: &mut [T], goes_first: impl Fn(&T, &T) -> bool) -> usize {
     }
     slice.swap(0, count);
     count
-}
-
-fn merge_sort<P: Host, T: Send>(
-    cx: &mut Cx<'_, '_, P>,
-    slice: &mut [T],
-    compare: &(impl Fn(&T, &T) -> Ordering + Sync),
-    is_less: &(impl Fn(&T, &T) -> bool + Sync),
-    grain: usize,
-) {
-    if cx.is_cut() {
-        cx.unwind_to_finish();
-    }
-    if slice.len() <= grain {
-        return slice.sort_by(compare);
-    }
-    let middle = slice.len() / 2;
-    let (left, right) = slice.split_at_mut(middle);
-    cx.join(
-        |cx| merge_sort(cx, left, compare, is_less, grain),
-        |cx| merge_sort(cx, right, compare, is_less, grain),
-    );
-    merge(cx, slice, middle, is_less);
-}
-
-/// Merges the sorted halves before and from `middle` on; items of the first half precede equal ones of the second.
-fn merge<P: Host, T: Send>(
-    cx: &mut Cx<'_, '_, P>,
-    slice: &mut [T],
-    middle: usize,
-    is_less: &(impl Fn(&T, &T) -> bool + Sync),
-) {
-    let len = slice.len();
-    if middle == 0 || middle == len || !is_less(&slice[middle], &slice[middle - 1]) {
-        return;
-    }
-    if let [first, second] = slice {
-        return core::mem::swap(first, second);
-    }
-    // The first `half` items of the result are `kept` of the first half, and the others of the second.
-    let half = len / 2;
-    let (mut kept, mut most) = (half.saturating_sub(len - middle), half.min(middle));
-    while kept < most {
-        let at = kept + (most - kept) / 2;
-        // Whether the item at `at` comes after what the second half would contribute without it.
-        match is_less(&slice[middle + half - at - 1], &slice[at]) {
-            true => most = at,
-            false => kept = at + 1,
-        }
-    }
-    let moved = half - kept;
-    slice[kept..middle + moved].rotate_left(middle - kept);
-    let (low, high) = slice.split_at_mut(half);
-    let (low_middle, high_middle) = (kept, middle + moved - half);
-    if len <= GRAIN {
-        merge(cx, low, low_middle, is_less);
-        merge(cx, high, high_middle, is_less);
-    } else {
-        cx.join(
-            |cx| merge(cx, low, low_middle, is_less),
-            |cx| merge(cx, high, high_middle, is_less),
-        );
-    }
 }

@@ -8,6 +8,7 @@
 //! | `zip`, `blocks` | two sources by one claim; fixed blocks of a source by claims on their numbers |
 //! | `columns` | arrays that several loops share, with the columns that each declares |
 //! | `output` | a vector that is written in place |
+//! | `merge` | a stable sort that moves items to a buffer and back |
 //!
 //! # Algorithm
 //! A source hands out the items of an index once: a mutable reference, or an item that is moved out. What makes this sound is
@@ -25,6 +26,7 @@
 
 mod blocks;
 mod columns;
+mod merge;
 mod output;
 mod owned;
 mod slice;
@@ -34,6 +36,7 @@ mod zip;
 pub(super) use blocks::{Blocks, Fold};
 pub use columns::{Access, Accesses, Columns, ColumnsMut, ColumnsRef, Push, Reads, Writes};
 pub(super) use columns::{Accessed, Array, Arrays, Checked, Run};
+pub(super) use merge::sort_stable;
 pub(super) use output::{collect, try_collect};
 pub(super) use owned::Owned;
 pub(super) use slice::{SliceMut, SliceMutChunks};
