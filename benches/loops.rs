@@ -81,7 +81,7 @@ fn iteration(c: &mut Criterion) {
 
     let mut group = c.benchmark_group("iteration/map");
     group.bench_function("tautline", |b| {
-        b.iter(|| runtime.run(|cx| cx.par(&numbers).map(|n| n ^ (n >> 7)).collect()));
+        b.iter(|| runtime.run(|cx| cx.par(&numbers).map(|n| n ^ (n >> 7)).collect::<Vec<_>>()));
     });
     group.bench_function("rayon", |b| {
         b.iter(|| {
@@ -97,7 +97,7 @@ fn iteration(c: &mut Criterion) {
                 cx.par(&numbers)
                     .map(|n| *n)
                     .filter(|n| n % 2 == 0)
-                    .collect()
+                    .collect::<Vec<_>>()
             })
         });
     });

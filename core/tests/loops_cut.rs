@@ -114,10 +114,16 @@ const VERBS: &[Verb] = &[
         _ = cx.par(0..ENDLESS).find_any(|_| step(cancel) == 1);
     }),
     ("collect", |cx, cancel| {
-        _ = cx.par(0..1_000_000).map(|_| step(cancel)).collect();
+        _ = cx
+            .par(0..1_000_000)
+            .map(|_| step(cancel))
+            .collect::<Vec<_>>();
     }),
     ("collect of a filter", |cx, cancel| {
-        _ = cx.par(0..ENDLESS).filter(|_| step(cancel) == 1).collect();
+        _ = cx
+            .par(0..ENDLESS)
+            .filter(|_| step(cancel) == 1)
+            .collect::<Vec<_>>();
     }),
     ("sort", |cx, cancel| {
         let mut items: Vec<_> = (0..1_000_000).rev().collect();

@@ -195,7 +195,7 @@ fn iterators_learn_from_their_earlier_executions() {
                 .sum();
             assert_eq!(sum, 399 * 200);
             let even = cx.par(0..400usize).filter(|i| i % 2 == 0).named(name);
-            assert_eq!(even.map(|_| spend(3000)).collect().len(), 200);
+            assert_eq!(even.map(|_| spend(3000)).collect::<Vec<_>>().len(), 200);
             cx.par(&mut numbers).named(name).for_each(|_| spend(3000));
             reads() - before
         };

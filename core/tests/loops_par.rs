@@ -47,12 +47,15 @@ fn each_item_of_each_source_is_taken_once() {
             on(workers, |cx| {
                 cx.par(&mut numbers).for_each(|n| *n = 2 * *n + 1);
                 assert_eq!(numbers, expected);
-                assert_eq!(cx.par(&numbers).map(|n| *n).collect(), expected);
-                assert_eq!(cx.par(0..len).map(|i| 2 * i + 1).collect(), expected);
+                assert_eq!(cx.par(&numbers).map(|n| *n).collect::<Vec<_>>(), expected);
+                assert_eq!(
+                    cx.par(0..len).map(|i| 2 * i + 1).collect::<Vec<_>>(),
+                    expected
+                );
                 assert_eq!(
                     cx.par(items(&drops))
                         .map(|item| 2 * item.index + 1)
-                        .collect(),
+                        .collect::<Vec<_>>(),
                     expected
                 );
             });
@@ -71,16 +74,20 @@ fn adaptors_agree_with_sequential_iterators() {
                     .par(&x)
                     .enumerate()
                     .filter(|(i, n)| (i + *n) % 2 == 0)
-                    .collect();
+                    .collect::<Vec<_>>();
                 let expected = x.iter().enumerate().filter(|(i, n)| (i + *n) % 2 == 0);
                 assert!(expected.eq(even));
-                let pairs = cx.par(&x).zip(3..len + 1).map(|(a, b)| a * b).collect();
+                let pairs = cx
+                    .par(&x)
+                    .zip(3..len + 1)
+                    .map(|(a, b)| a * b)
+                    .collect::<Vec<_>>();
                 assert!(x.iter().zip(3..len + 1).map(|(a, b)| a * b).eq(pairs));
                 let chunks = cx
                     .par(&x)
                     .chunks(9)
                     .map(|chunk| chunk.iter().sum::<usize>())
-                    .collect();
+                    .collect::<Vec<_>>();
                 assert!(
                     x.chunks(9)
                         .map(|chunk| chunk.iter().sum::<usize>())
@@ -134,7 +141,7 @@ fn shared_tiles_cover_a_slice_once() {
         let grid: Vec<usize> = (0..rows * columns).collect();
         let tiles = on(workers, |cx| {
             let tiles = cx.par(&grid).tiles(columns, (8, 6));
-            tiles.map(|tile| (tile.origin(), tile)).collect()
+            tiles.map(|tile| (tile.origin(), tile)).collect::<Vec<_>>()
         });
         let mut seen = vec![0; grid.len()];
         for (number, ((top, left), tile)) in tiles.into_iter().enumerate() {
@@ -185,7 +192,7 @@ fn a_search_ends_a_loop_without_end() {
 fn items_without_a_size_are_counted() {
     for workers in WORKERS {
         on(workers, |cx| {
-            assert_eq!(cx.par(vec![(); 100_000]).collect().len(), 100_000);
+            assert_eq!(cx.par(vec![(); 100_000]).collect::<Vec<_>>().len(), 100_000);
             assert_eq!(cx.par(&mut [(); 1000]).count(), 1000);
             assert_eq!(cx.par(&vec![(); 1000]).map(|()| 1).sum::<u32>(), 1000);
         });
@@ -211,7 +218,7 @@ fn a_panic_drops_each_owned_item_once() {
                         made.fetch_add(1, SeqCst);
                         Made(&gone)
                     };
-                    cx.par(items(&taken)).map(map).collect().len()
+                    cx.par(items(&taken)).map(map).collect::<Vec<_>>().len()
                 })
             }));
             let payload = ended.expect_err("the panic of the function");
@@ -246,7 +253,7 @@ fn a_cancelled_loop_drops_its_items_and_its_finish_reports_it() {
         on(workers, |cx| {
             let ended = cx.finish(|cx| {
                 cx.cancel(Reason::Found);
-                _ = cx.par(items(&drops)).collect();
+                _ = cx.par(items(&drops)).collect::<Vec<_>>();
             });
             assert_eq!(
                 ended.map_err(|cancelled| cancelled.reason),
@@ -266,7 +273,10 @@ fn what_a_cancelled_loop_has_collected_is_dropped() {
             let ended = cx.finish(|cx| {
                 let task = cx.task();
                 let cancel = |item: &Item| item.index == 30_000 && task.cancel(Reason::Found);
-                _ = cx.par(items(&drops)).filter(|item| !cancel(item)).collect();
+                _ = cx
+                    .par(items(&drops))
+                    .filter(|item| !cancel(item))
+                    .collect::<Vec<_>>();
             });
             assert!(ended.is_err());
         });
@@ -294,7 +304,7 @@ fn a_filter_needs_memory_for_its_results_only() {
     for workers in WORKERS {
         on(workers, |cx| {
             let few = cx.par(0..1_000_000u32).filter(|i| i % 100_000 == 7);
-            let few = few.map(|i| i / 100_000).collect();
+            let few = few.map(|i| i / 100_000).collect::<Vec<_>>();
             assert_eq!(few, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
             assert!(few.capacity() < 1000, "{}", few.capacity());
         });
@@ -307,7 +317,7 @@ fn a_filter_of_more_indices_than_memory_has_its_results_in_order() {
     const LARGE: usize = 1 << 18;
     on(2, |cx| {
         let few = cx.par(0..1usize << 29).filter(|i| i % (1 << 26) == 77);
-        let few = few.map(|i| [(i >> 26) as u8; LARGE]).collect();
+        let few = few.map(|i| [(i >> 26) as u8; LARGE]).collect::<Vec<_>>();
         let first: Vec<u8> = few.iter().map(|item| item[0]).collect();
         assert_eq!(first, [0, 1, 2, 3, 4, 5, 6, 7]);
     });

@@ -6,35 +6,57 @@ use core::ops::{ControlFlow, Range};
 
 /// The body of a loop, and what each part of it accumulates.
 pub(super) trait Body<'s, 'e, P: Host>: Sync {
-    /// What a part accumulates. A part is entered once and runs on one worker.
+    /// What a part has while it runs. A part is entered once and runs on one worker.
+    type Local;
+
+    /// What a part accumulates.
     type Part: Send;
 
-    /// Returns what a part has accumulated before its first index.
-    fn begin(&self) -> Self::Part;
+    /// Returns what a part has before its first index.
+    fn begin(&self) -> Self::Local;
 
-    /// Runs consecutive indices. The engine passes each index of the loop once at most. `Break` leaves out the rest of the
-    /// loop.
+    /// Runs consecutive indices. The engine passes each index of the loop once at most. `Break` leaves out others.
     fn run(
         &self,
         cx: &mut Cx<'s, 'e, P>,
-        part: &mut Self::Part,
+        local: &mut Self::Local,
         indices: Range<usize>,
-    ) -> ControlFlow<()>;
+    ) -> ControlFlow<LeaveOut>;
+
+    /// Returns what a part that ends has accumulated.
+    fn end(&self, local: Self::Local) -> Self::Part;
 
     /// Returns what two parts have accumulated.
     fn combine(&self, left: Self::Part, right: Self::Part) -> Self::Part;
 }
 
+/// The indices that a body leaves out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeaveOut {
+    /// All that have not started.
+    All,
+    /// Those above the indices that have just run: the part ends, since chunks are taken in ascending order. Others go on.
+    Higher,
+}
+
 /// A function of consecutive indices that accumulates nothing.
 impl<'s, 'e, P: Host, F: Fn(Range<usize>) + Sync> Body<'s, 'e, P> for F {
+    type Local = ();
     type Part = ();
 
     fn begin(&self) {}
 
-    fn run(&self, _: &mut Cx<'s, 'e, P>, (): &mut (), indices: Range<usize>) -> ControlFlow<()> {
+    fn run(
+        &self,
+        _: &mut Cx<'s, 'e, P>,
+        (): &mut (),
+        indices: Range<usize>,
+    ) -> ControlFlow<LeaveOut> {
         self(indices);
         ControlFlow::Continue(())
     }
+
+    fn end(&self, (): ()) {}
 
     fn combine(&self, (): (), (): ()) {}
 }

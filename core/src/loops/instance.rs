@@ -1,6 +1,6 @@
 //! One execution of a loop.
 
-use super::body::Body;
+use super::body::{Body, LeaveOut};
 use super::plan::{BLOCK_NS, Plan, grain, regrown};
 use super::progress::{Advance, Ran};
 use super::settings::{Report, Settings};
@@ -10,7 +10,7 @@ use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Lock, Ordering};
 use crate::taper::{Claim, CostFunction, Estimate, SAMPLES_MIN, Samples, Site, Summary, Trail};
 use crate::task::Cx;
 use core::mem;
-use core::ops::Range;
+use core::ops::{ControlFlow, Range};
 
 /// The number of blocks that are timed without a call site: their deviation is then known to a tenth.
 const SAMPLES: u64 = 64;
@@ -190,7 +190,7 @@ impl<B> Instance<'_, B> {
         B: Body<'s, 'e, P>,
     {
         let stop = Stop(&self.course.is_stopped);
-        let mut part = self.body.begin();
+        let mut local = self.body.begin();
         let (mut estimate, mut count, mut chunks) = (Estimate::START, 0, 0);
         let mut own = Summary::default();
         let mut pace = Pace {
@@ -204,7 +204,7 @@ impl<B> Instance<'_, B> {
         while let Some(chunk) = self.course.take(estimate, &pace) {
             let mut timing = self.course.is_timed(count, chunks).then(Timing::default);
             chunks += 1;
-            if !self.chunk(chunk, cx, &mut part, &mut pace, timing.as_mut()) {
+            if !self.chunk(chunk, cx, &mut local, &mut pace, timing.as_mut()) {
                 break;
             }
             own.merge(&timing.unwrap_or_default().blocks);
@@ -227,17 +227,18 @@ impl<B> Instance<'_, B> {
             progress.chunks += chunks;
             progress.tried = progress.tried.max(pace.tried);
         }
+        let part = self.body.end(local);
         mem::forget(stop);
         part
     }
 
     /// Runs a chunk, block by block. As long as no size is known, blocks have `pace.tried` iterations if they are timed, else each
-    /// has as many as ran before it. Returns false if the rest is left out.
+    /// has as many as ran before it. Returns false if the part ends.
     fn chunk<'s, 'e, P: Host>(
         &self,
         chunk: Range<usize>,
         cx: &mut Cx<'s, 'e, P>,
-        part: &mut B::Part,
+        local: &mut B::Local,
         pace: &mut Pace,
         mut timing: Option<&mut Timing>,
     ) -> bool
@@ -268,9 +269,11 @@ impl<B> Instance<'_, B> {
             };
             let (from, most) = (at, block.saturating_mul(blocks));
             at = chunk.end.min(at.saturating_add(most));
-            if self.body.run(cx, part, from..at).is_break() {
-                // ORDERING: Relaxed: a hint; the join of the parts publishes what they have done.
-                self.course.is_stopped.store(true, Ordering::Relaxed);
+            if let ControlFlow::Break(others) = self.body.run(cx, local, from..at) {
+                if others == LeaveOut::All {
+                    // ORDERING: Relaxed: a hint; the join of the parts publishes what they have done.
+                    self.course.is_stopped.store(true, Ordering::Relaxed);
+                }
                 return false;
             }
             if let Some(advance) = self.course.advance {

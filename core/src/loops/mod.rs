@@ -46,10 +46,10 @@ pub use builder::Loop;
 pub use concurrent::{
     ConcurrentLoop, Dispatched, Dispatcher, LoopConflict, LoopId, LoopScope, Sharing,
 };
-pub use par::{Chunked, IntoPar, Par, WithCx};
+pub use par::{Chunked, IntoPar, Par, Try, WithCx};
 pub use raw::{
-    Access, Accesses, Columns, ColumnsMut, ColumnsRef, Indexed, Push, Reads, Source, Tile, TileMut,
-    Writes,
+    Access, Accesses, Columns, ColumnsMut, ColumnsRef, Indexed, PerIndex, Push, Reads, Source,
+    Tile, TileMut, Writes,
 };
 pub use settings::{Report, Schedule};
 

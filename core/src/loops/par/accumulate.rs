@@ -1,5 +1,6 @@
 //! Reductions, in any order or in a fixed one.
 
+use super::super::body::LeaveOut;
 use super::super::raw::{Blocks, Consumer, Driven, Fold, Source, collect};
 use super::Par;
 use crate::port::Host;
@@ -97,7 +98,7 @@ impl<'s, 'e, P: Host, I, A: Accumulate<I>> Consumer<'s, 'e, P, I> for Unordered<
         part: &mut Option<A::Value>,
         _: Range<usize>,
         items: impl Iterator<Item = I>,
-    ) -> ControlFlow<()> {
+    ) -> ControlFlow<LeaveOut> {
         *part = self.0.add(part.take(), items);
         ControlFlow::Continue(())
     }

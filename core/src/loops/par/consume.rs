@@ -1,12 +1,12 @@
 //! What a loop computes: its consumers.
 
-use super::super::raw::{Consumer, Driven, Source, collect, try_collect};
+use super::super::body::LeaveOut;
+use super::super::raw::{Consumer, Driven, Source};
 use super::Par;
 use super::accumulate::{Folding, Reducing, Summing};
 use crate::port::Host;
 use crate::task::Cx;
-use alloc::vec::Vec;
-use core::iter::{Sum, empty};
+use core::iter::{Product, Sum, empty};
 use core::marker::PhantomData;
 use core::ops::{ControlFlow, Range};
 
@@ -103,7 +103,30 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         self.accumulate(&Reducing(op))
     }
 
-    /// Returns the sum of the items.
+    /// Calls `f` with each item and a value made by `init`, as [`map_init`](Par::map_init).
+    ///
+    /// ```
+    /// # use core::sync::atomic::{AtomicUsize, Ordering};
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// let letters = AtomicUsize::new(0);
+    /// cx.par(0..100).for_each_init(String::new, |buffer, _| {
+    ///     buffer.push('x');
+    ///     letters.fetch_add(1, Ordering::Relaxed);
+    /// });
+    /// assert_eq!(letters.into_inner(), 100);
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// With a panic of a function.
+    #[doc(alias = "for_each_with")]
+    pub fn for_each_init<T>(self, init: impl Fn() -> T + Sync, f: impl Fn(&mut T, S::Item) + Sync) {
+        self.map_init(init, f).for_each(|()| ());
+    }
+
+    /// Returns the sum of the items. Rounding errors of floating-point numbers depend on how the workers have divided the loop,
+    /// unless it is [`in_order`](Par::in_order): then the sum has the same bits in every run.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -119,7 +142,25 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         sum.unwrap_or_else(|| empty::<S::Item>().sum())
     }
 
-    /// Returns a smallest item.
+    /// Returns the product of the items; of floating-point numbers as [`sum`](Self::sum).
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// assert_eq!(cx.par(1..=10u64).product::<u64>(), 3_628_800);
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// With a panic of a multiplication: integers may overflow.
+    pub fn product<T: Send + Product<S::Item> + Product<T>>(self) -> T {
+        let product = self.map(|item| [item].into_iter().product::<T>());
+        let product = product.reduce_with(|a, b| [a, b].into_iter().product());
+        product.unwrap_or_else(|| empty::<S::Item>().product())
+    }
+
+    /// Returns a smallest item. Of several that are equal, which one is not defined, unless the loop is
+    /// [`in_order`](Par::in_order): then the first.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -137,7 +178,8 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         self.reduce_with(Ord::min)
     }
 
-    /// Returns a largest item.
+    /// Returns a largest item. Of several that are equal, which one is not defined, unless the loop is
+    /// [`in_order`](Par::in_order): then the last.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -169,83 +211,6 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
     pub fn count(self) -> usize {
         self.fold(|| 0, |count, _| count + 1, |a, b| a + b)
     }
-
-    /// Returns whether `f` returns true for any item. As soon as it does, the rest of the loop is left out.
-    ///
-    /// ```
-    /// # use tautline_core::{port::Host, task::Cx};
-    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
-    /// assert!(cx.par(0..u64::MAX).any(|i| i * i == 144));
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// With a panic of `f`.
-    pub fn any(self, f: impl Fn(S::Item) -> bool + Sync) -> bool {
-        self.map(f).find_any(|is| *is).is_some()
-    }
-
-    /// Returns whether `f` returns true for all items. As soon as it does not, the rest of the loop is left out.
-    ///
-    /// ```
-    /// # use tautline_core::{port::Host, task::Cx};
-    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
-    /// assert!(!cx.par(0..u64::MAX).all(|i| i < 1000));
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// With a panic of `f`.
-    pub fn all(self, f: impl Fn(S::Item) -> bool + Sync) -> bool {
-        !self.any(|item| !f(item))
-    }
-
-    /// Returns an item for which `f` returns true, not necessarily the first. As soon as there is one, the rest of the loop is
-    /// left out.
-    ///
-    /// ```
-    /// # use tautline_core::{port::Host, task::Cx};
-    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
-    /// assert_eq!(cx.par(&[3, 4, 5]).find_any(|n| **n % 2 == 0), Some(&4));
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// With a panic of `f`.
-    pub fn find_any(self, f: impl Fn(&S::Item) -> bool + Sync) -> Option<S::Item>
-    where
-        S::Item: Send,
-    {
-        Driven::run(self.cx, &self.settings, self.source, Find(f))
-    }
-
-    /// Returns a vector of the items, in the order of the source.
-    ///
-    /// ```
-    /// # use tautline_core::{port::Host, task::Cx};
-    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
-    /// let words = vec!["a".to_string(), "bc".to_string()];
-    /// assert_eq!(cx.par(words).map(|word| word + "!").collect(), ["a!", "bc!"]);
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// With a panic of an adaptor's function; items that were made by then are dropped.
-    pub fn collect(self) -> Vec<S::Item>
-    where
-        S::Item: Send,
-    {
-        if S::IS_INDEXED {
-            return collect(self.cx, &self.settings, self.source);
-        }
-        match try_collect(self.cx, &self.settings, self.source) {
-            Ok(items) => items,
-            Err(source) => {
-                let pieces = Driven::run(self.cx, &self.settings, source, Pieces(PhantomData));
-                concatenate(pieces)
-            }
-        }
-    }
 }
 
 /// Calls a function with each item.
@@ -263,98 +228,10 @@ impl<'s, 'e, P: Host, I, F: Fn(I) + Sync> Consumer<'s, 'e, P, I> for Each<F> {
         (): &mut (),
         _: Range<usize>,
         items: impl Iterator<Item = I>,
-    ) -> ControlFlow<()> {
+    ) -> ControlFlow<LeaveOut> {
         items.for_each(&self.0);
         ControlFlow::Continue(())
     }
 
     fn combine(&self, (): (), (): ()) {}
-}
-
-/// Searches an item.
-struct Find<F>(F);
-
-impl<'s, 'e, P: Host, I: Send, F: Fn(&I) -> bool + Sync> Consumer<'s, 'e, P, I> for Find<F> {
-    type Part = Option<I>;
-
-    fn begin(&self) -> Option<I> {
-        None
-    }
-
-    #[inline]
-    fn take(
-        &self,
-        _: &mut Cx<'s, 'e, P>,
-        part: &mut Option<I>,
-        _: Range<usize>,
-        mut items: impl Iterator<Item = I>,
-    ) -> ControlFlow<()> {
-        *part = items.find(&self.0);
-        match part {
-            Some(_) => ControlFlow::Break(()),
-            None => ControlFlow::Continue(()),
-        }
-    }
-
-    fn combine(&self, left: Option<I>, right: Option<I>) -> Option<I> {
-        left.or(right)
-    }
-}
-
-/// The items of consecutive indices.
-struct Piece<T> {
-    start: usize,
-    end: usize,
-    items: Vec<T>,
-}
-
-/// Collects items of more indices than there is memory for items.
-struct Pieces<T>(PhantomData<fn() -> T>);
-
-impl<'s, 'e, P: Host, T: Send> Consumer<'s, 'e, P, T> for Pieces<T> {
-    type Part = Vec<Piece<T>>;
-
-    fn begin(&self) -> Vec<Piece<T>> {
-        Vec::new()
-    }
-
-    #[inline]
-    fn take(
-        &self,
-        _: &mut Cx<'s, 'e, P>,
-        part: &mut Vec<Piece<T>>,
-        indices: Range<usize>,
-        items: impl Iterator<Item = T>,
-    ) -> ControlFlow<()> {
-        match part.last_mut().filter(|piece| piece.end == indices.start) {
-            Some(piece) => {
-                piece.items.extend(items);
-                piece.end = indices.end;
-            }
-            None => part.push(Piece {
-                start: indices.start,
-                end: indices.end,
-                items: items.collect(),
-            }),
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn combine(&self, mut left: Vec<Piece<T>>, mut right: Vec<Piece<T>>) -> Vec<Piece<T>> {
-        left.append(&mut right);
-        left
-    }
-}
-
-/// Returns the items of all pieces in the order of their indices.
-fn concatenate<T>(mut pieces: Vec<Piece<T>>) -> Vec<T> {
-    pieces.sort_unstable_by_key(|piece| piece.start);
-    let len: usize = pieces.iter().map(|piece| piece.items.len()).sum();
-    let mut pieces = pieces.into_iter();
-    let mut all = pieces.next().map_or_else(Vec::new, |piece| piece.items);
-    all.reserve_exact(len - all.len());
-    for mut piece in pieces {
-        all.append(&mut piece.items);
-    }
-    all
 }

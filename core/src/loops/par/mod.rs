@@ -2,8 +2,12 @@
 //!
 //! | part | what it is |
 //! |---|---|
-//! | [`Par`] | items on which a loop is about to run: adaptors here, what it computes in `consume` |
-//! | `source`, `into` | ranges, slices, adaptors; the values that they are made of |
+//! | [`Par`] | items on which a loop is about to run, and its settings |
+//! | `source` | ranges, slices and strings, and the values that they are made of |
+//! | `adapt` | adaptors |
+//! | `consume`, `keys` | calls, sums and reductions; extremes and sorts by keys |
+//! | `collect` | collections of the items |
+//! | `early` | searches and bodies that may fail, which leave out the rest |
 //! | `accumulate` | reductions, in any order or in a fixed one |
 //! | `with_cx` | bodies that fork |
 //! | `sort`, `scan` | sorting and prefix sums of slices |
@@ -15,20 +19,22 @@
 //! a lock nor the heap.
 
 mod accumulate;
+mod adapt;
+mod collect;
 mod consume;
-mod into;
+mod early;
+mod keys;
 mod scan;
 mod sort;
 mod source;
 mod with_cx;
 
-pub use into::IntoPar;
-pub use source::Chunked;
-use source::{Enumerate, Filter, Map};
+pub use early::Try;
+pub use source::{Chunked, IntoPar};
 pub use with_cx::WithCx;
 
 use super::progress::Listener;
-use super::raw::{Indexed, SliceMut, Source, Tiles, TilesMut, Zip};
+use super::raw::Source;
 use super::settings::{Report, Schedule, Settings};
 use crate::port::Host;
 use crate::task::Cx;
@@ -164,30 +170,6 @@ impl<'x, 's, 'e, P: Host, S: Source> Par<'x, 's, 'e, P, S> {
         self
     }
 
-    /// Replaces each item by what `f` returns for it.
-    ///
-    /// ```
-    /// # use tautline_core::{port::Host, task::Cx};
-    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
-    /// assert_eq!(cx.par(0..4).map(|i| 2 * i).collect(), [0, 2, 4, 6]);
-    /// # }
-    /// ```
-    pub fn map<R, F: Fn(S::Item) -> R + Sync>(self, f: F) -> Par<'x, 's, 'e, P, Map<S, F>> {
-        self.with(|source| Map { source, f })
-    }
-
-    /// Leaves out the items for which `f` returns false.
-    ///
-    /// ```
-    /// # use tautline_core::{port::Host, task::Cx};
-    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
-    /// assert_eq!(cx.par(0..10).filter(|i| i % 3 == 0).collect(), [0, 3, 6, 9]);
-    /// # }
-    /// ```
-    pub fn filter<F: Fn(&S::Item) -> bool + Sync>(self, f: F) -> Par<'x, 's, 'e, P, Filter<S, F>> {
-        self.with(|source| Filter { source, f })
-    }
-
     /// Lets reductions combine in a fixed order: items by blocks that depend on their number only, and blocks by a fixed tree. So
     /// a floating-point result has the same bits in every run, with any number of workers, and an operation need not be
     /// commutative. Costs a value in memory for each block, of which there are 4096 at most.
@@ -219,107 +201,5 @@ impl<'x, 's, 'e, P: Host, S: Source> Par<'x, 's, 'e, P, S> {
     /// ```
     pub fn with_cx(self) -> WithCx<'x, 's, 'e, P, S> {
         WithCx { par: self }
-    }
-}
-
-impl<'x, 's, 'e, P: Host, S: Indexed> Par<'x, 's, 'e, P, S> {
-    /// Pairs the items with those of `other` at the same position; the longer of the two is cut.
-    ///
-    /// ```
-    /// # use tautline_core::{port::Host, task::Cx};
-    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
-    /// let (x, mut y) = ([1, 2, 3], [10, 20, 30]);
-    /// cx.par(&x).zip(&mut y).for_each(|(x, y)| *y += x);
-    /// assert_eq!(y, [11, 22, 33]);
-    /// # }
-    /// ```
-    pub fn zip<I: IntoPar>(self, other: I) -> Par<'x, 's, 'e, P, Zip<S, I::Source>> {
-        self.with(|source| Zip::new(source, other.into_source()))
-    }
-
-    /// Pairs each item with its position, which comes first.
-    ///
-    /// ```
-    /// # use tautline_core::{port::Host, task::Cx};
-    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
-    /// let mut squares = [0; 5];
-    /// cx.par(&mut squares).enumerate().for_each(|(i, square)| *square = i * i);
-    /// assert_eq!(squares, [0, 1, 4, 9, 16]);
-    /// # }
-    /// ```
-    pub fn enumerate(self) -> Par<'x, 's, 'e, P, Enumerate<S>> {
-        self.with(|source| Enumerate { source })
-    }
-}
-
-impl<'x, 's, 'e, P: Host, S: Chunked> Par<'x, 's, 'e, P, S> {
-    /// Divides a slice or range into slices or ranges of `size` items; the last one may be shorter.
-    ///
-    /// ```
-    /// # use tautline_core::{port::Host, task::Cx};
-    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
-    /// assert_eq!(cx.par(&[1, 2, 3, 4, 5]).chunks(2).map(<[_]>::len).collect(), [2, 2, 1]);
-    /// assert_eq!(cx.par(0..5).chunks(3).collect(), [0..3, 3..5]);
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// If `size` is 0.
-    pub fn chunks(self, size: usize) -> Par<'x, 's, 'e, P, S::Chunks> {
-        self.with(|source| source.chunks(size))
-    }
-}
-
-impl<'x, 's, 'e, 'a, P: Host, T: Send> Par<'x, 's, 'e, P, SliceMut<'a, T>> {
-    /// Divides a grid, stored row by row with `columns` items a row, into tiles of `height` rows and `width` columns. Those at
-    /// the right and lower edges may be smaller.
-    ///
-    /// ```
-    /// # use tautline_core::{port::Host, task::Cx};
-    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
-    /// let mut grid = [0; 6 * 10];
-    /// cx.par(&mut grid).tiles_mut(10, (4, 4)).for_each(|mut tile| {
-    ///     let (top, left) = tile.origin();
-    ///     for row in 0..tile.height() {
-    ///         for column in 0..tile.width() {
-    ///             tile[row][column] = 10 * (top + row) + left + column;
-    ///         }
-    ///     }
-    /// });
-    /// assert!(grid.into_iter().eq(0..60));
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// If `columns` does not divide the number of items, or a number is 0.
-    pub fn tiles_mut(
-        self,
-        columns: usize,
-        (height, width): (usize, usize),
-    ) -> Par<'x, 's, 'e, P, TilesMut<'a, T>> {
-        self.with(|slice| TilesMut::new(slice, columns, (height, width)))
-    }
-}
-
-impl<'x, 's, 'e, 'a, P: Host, T: Sync> Par<'x, 's, 'e, P, &'a [T]> {
-    /// As [`tiles_mut`](Par::tiles_mut), for a shared grid.
-    ///
-    /// ```
-    /// # use tautline_core::{port::Host, task::Cx};
-    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
-    /// let grid: Vec<u32> = (0..6 * 10).collect();
-    /// let sums = cx.par(&grid).tiles(10, (4, 4)).map(|tile| tile.rows().flatten().sum::<u32>());
-    /// assert_eq!(sums.collect(), [264, 328, 188, 372, 404, 214]);
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// As [`tiles_mut`](Par::tiles_mut).
-    pub fn tiles(
-        self,
-        columns: usize,
-        (height, width): (usize, usize),
-    ) -> Par<'x, 's, 'e, P, Tiles<'a, T>> {
-        self.with(|slice| Tiles::new(slice, columns, (height, width)))
     }
 }

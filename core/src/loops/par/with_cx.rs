@@ -1,5 +1,6 @@
 //! Bodies that receive the context of their task.
 
+use super::super::body::LeaveOut;
 use super::super::raw::{Consumer, Driven, Source};
 use super::Par;
 use crate::port::Host;
@@ -56,7 +57,7 @@ where
         (): &mut (),
         _: Range<usize>,
         items: impl Iterator<Item = I>,
-    ) -> ControlFlow<()> {
+    ) -> ControlFlow<LeaveOut> {
         items.for_each(|item| (self.0)(cx, item));
         ControlFlow::Continue(())
     }

@@ -1,6 +1,6 @@
 //! Fixed blocks of a source.
 
-use super::{Claimed, Indexed, Source};
+use super::{Claimed, Indexed, PerIndex, Source};
 
 /// A source as blocks of equal length, each of which `fold` makes one value of; the last one may be shorter.
 #[derive(Debug)]
@@ -29,14 +29,19 @@ pub(crate) trait Fold<I>: Sync {
 
 impl<S: Source, F: Fold<S::Item>> Source for Blocks<S, F> {
     type Item = F::Value;
-    const IS_INDEXED: bool = true;
+    type State = S::State;
+    const PER_INDEX: PerIndex = PerIndex::One;
 
     fn len(&self) -> usize {
         self.source.len().div_ceil(self.size)
     }
 
+    fn begin(&self) -> S::State {
+        self.source.begin()
+    }
+
     #[inline]
-    fn items(&self, claimed: Claimed) -> impl Iterator<Item = F::Value> {
+    fn items(&self, claimed: Claimed, state: &mut S::State) -> impl Iterator<Item = F::Value> {
         let len = self.source.len();
         claimed.indices().map(move |block| {
             let start = len.min(block.saturating_mul(self.size));
@@ -44,7 +49,7 @@ impl<S: Source, F: Fold<S::Item>> Source for Blocks<S, F> {
             // SAFETY: blocks are disjoint, so the claim on the number of a block is the claim on its indices. The closure is
             // called once for each claimed number, and the inner source receives no other claims.
             let claimed = unsafe { Claimed::new(indices) };
-            self.fold.fold(self.source.items(claimed))
+            self.fold.fold(self.source.items(claimed, state))
         })
     }
 }

@@ -6,6 +6,7 @@
 //! | [`Source`], [`Driven`] | what is iterated over; a source and a consumer as the body of a loop |
 //! | `slice`, `tile`, `owned` | disjoint parts of a mutable slice; tiles of a grid; items moved out of a vector |
 //! | `zip`, `blocks` | two sources by one claim; fixed blocks of a source by claims on their numbers |
+//! | `select` | some of the indices of a source, or all in another order |
 //! | `columns` | arrays that several loops share, with the columns that each declares |
 //! | `output` | a vector that is written in place |
 //! | `merge` | a stable sort that moves items to a buffer and back |
@@ -13,12 +14,13 @@
 //! # Algorithm
 //! A source hands out the items of an index once: a mutable reference, or an item that is moved out. What makes this sound is
 //! a token. [`Source::items`] takes a [`Claimed`] by value, which is neither `Clone` nor made by safe code, so the
-//! modules beside this one are safe. The obligation, stated at [`Claimed::new`], is met in three places:
+//! modules beside this one are safe. The obligation, stated at [`Claimed::new`], is met in these places:
 //!
 //! - [`Driven`] makes a claim of the indices that the engine passes to it. The engine takes them from one counter
 //!   (`taper::Claim`), whose position only grows, so no index is passed twice. A source is moved into its `Driven`, which
 //!   runs as one loop, so no other loop passes indices to it.
-//! - `Zip` makes two claims of one, one for each of its sources, which are different values.
+//! - `Zip` makes two claims of one, one for each of its sources, which are different values. `Chain` divides one among its sources.
+//! - `Within` and `Ordered` make the claim on other indices, different ones of different ones.
 //! - `Blocks` makes claims of the indices of a block, of one on the number of the block. Blocks are disjoint.
 //!
 //! Sources are not `Clone`, and a reference to a source is not a source. An adaptor owns its inner source and passes it the
@@ -29,6 +31,7 @@ mod columns;
 mod merge;
 mod output;
 mod owned;
+mod select;
 mod slice;
 mod tile;
 mod zip;
@@ -39,12 +42,13 @@ pub(super) use columns::{Accessed, Array, Arrays, Checked, Run};
 pub(super) use merge::sort_stable;
 pub(super) use output::{collect, try_collect};
 pub(super) use owned::Owned;
+pub(super) use select::{Backwards, Ordered, Step, Within};
 pub(super) use slice::{SliceMut, SliceMutChunks};
 pub use tile::{Tile, TileMut};
 pub(super) use tile::{Tiles, TilesMut};
-pub(super) use zip::Zip;
+pub(super) use zip::{Chain, Zip};
 
-use super::body::Body;
+use super::body::{Body, LeaveOut};
 use super::settings::Settings;
 use crate::port::Host;
 use crate::task::Cx;
@@ -81,17 +85,50 @@ pub trait Source: Sync {
     /// What is produced for an index.
     type Item;
 
-    /// Whether each index produces exactly one item. If not, it produces one at most.
-    const IS_INDEXED: bool;
+    /// What the functions of one part of the loop share. Stays on the worker of the part.
+    type State;
+
+    /// The number of items of an index.
+    const PER_INDEX: PerIndex;
 
     /// Returns the number of indices.
     fn len(&self) -> usize;
+
+    /// Returns the state of a part before its first item.
+    fn begin(&self) -> Self::State;
 
     /// Returns the items of the claimed indices, in their order.
     ///
     /// # Panics
     /// If an index is not below [`len`](Self::len).
-    fn items(&self, claimed: Claimed) -> impl Iterator<Item = Self::Item>;
+    fn items(&self, claimed: Claimed, state: &mut Self::State) -> impl Iterator<Item = Self::Item>;
+}
+
+/// The number of items of an index of a [`Source`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PerIndex {
+    /// Exactly one.
+    One,
+    /// One or none.
+    AtMostOne,
+    /// Any number.
+    Any,
+}
+
+impl PerIndex {
+    /// Returns what holds for the indices of two sources.
+    const fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Any, _) | (_, Self::Any) => Self::Any,
+            (Self::One, Self::One) => Self::One,
+            _ => Self::AtMostOne,
+        }
+    }
+
+    /// Returns what holds if a function omits items.
+    pub(super) const fn filtered(self) -> Self {
+        self.or(Self::AtMostOne)
+    }
 }
 
 /// A source with exactly one item for each index, so that items have positions.
@@ -105,14 +142,14 @@ pub(crate) trait Consumer<'s, 'e, P: Host, I>: Sync {
     /// Returns what a part has accumulated before its first item.
     fn begin(&self) -> Self::Part;
 
-    /// Takes the items of consecutive indices. `Break` leaves out the rest of the loop.
+    /// Takes the items of consecutive indices. `Break` leaves out others.
     fn take(
         &self,
         cx: &mut Cx<'s, 'e, P>,
         part: &mut Self::Part,
         indices: Range<usize>,
         items: impl Iterator<Item = I>,
-    ) -> ControlFlow<()>;
+    ) -> ControlFlow<LeaveOut>;
 
     /// Returns what two parts have accumulated.
     fn combine(&self, left: Self::Part, right: Self::Part) -> Self::Part;
@@ -146,24 +183,29 @@ where
     S: Source,
     C: Consumer<'s, 'e, P, S::Item>,
 {
+    type Local = (S::State, C::Part);
     type Part = C::Part;
 
-    fn begin(&self) -> C::Part {
-        self.consumer.begin()
+    fn begin(&self) -> Self::Local {
+        (self.source.begin(), self.consumer.begin())
     }
 
     #[inline]
     fn run(
         &self,
         cx: &mut Cx<'s, 'e, P>,
-        part: &mut C::Part,
+        (state, part): &mut Self::Local,
         indices: Range<usize>,
-    ) -> ControlFlow<()> {
+    ) -> ControlFlow<LeaveOut> {
         // SAFETY: this value is the body of one loop, made in `Driven::run` above, and the engine passes each index of it once at
         // most; the source is owned by this value, so no other claim reaches it.
         let claimed = unsafe { Claimed::new(indices.clone()) };
-        let items = self.source.items(claimed);
+        let items = self.source.items(claimed, state);
         self.consumer.take(cx, part, indices, items)
+    }
+
+    fn end(&self, (_, part): Self::Local) -> C::Part {
+        part
     }
 
     fn combine(&self, left: C::Part, right: C::Part) -> C::Part {

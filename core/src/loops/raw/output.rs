@@ -7,6 +7,7 @@
 //! moved once at most, and a page of memory is first touched by the worker that writes it. If the loop panics, the runs are
 //! dropped.
 
+use super::super::body::LeaveOut;
 use super::super::settings::Settings;
 use super::{Consumer, Driven, Source};
 use crate::port::Host;
@@ -153,7 +154,7 @@ impl<'s, 'e, P: Host, T: Send> Consumer<'s, 'e, P, T> for Writer<T> {
         part: &mut Filled<T>,
         indices: Range<usize>,
         items: impl Iterator<Item = T>,
-    ) -> ControlFlow<()> {
+    ) -> ControlFlow<LeaveOut> {
         assert!(indices.end <= self.places);
         let run = part.open(&indices);
         let base: *mut MaybeUninit<T> = self.base.cast();

@@ -7,7 +7,7 @@
 //! # Orderings
 //! None: the bits are read when the loop has ended, and its joins publish them.
 
-use super::{Claimed, Indexed, Source};
+use super::{Claimed, Indexed, PerIndex, Source};
 use crate::sync::{AtomicUsize, Ordering};
 use alloc::vec::Vec;
 use core::iter::FusedIterator;
@@ -75,21 +75,24 @@ impl<T> Owned<T> {
 
 impl<T: Send> Source for Owned<T> {
     type Item = T;
-    const IS_INDEXED: bool = true;
+    type State = ();
+    const PER_INDEX: PerIndex = PerIndex::One;
 
     fn len(&self) -> usize {
         self.len
     }
 
+    fn begin(&self) {}
+
     #[inline]
-    fn items(&self, claimed: Claimed) -> impl Iterator<Item = T> {
+    fn items<'o>(&'o self, claimed: Claimed, (): &mut ()) -> impl Iterator<Item = T> {
         let indices = claimed.indices();
         assert!(indices.end <= self.len);
         self.mark(indices.clone());
         Items {
             base: self.base,
             indices,
-            source: PhantomData::<&Self>,
+            source: PhantomData::<&'o Self>,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Disjoint parts of a mutable slice.
 
-use super::{Claimed, Indexed, Source};
+use super::{Claimed, Indexed, PerIndex, Source};
 use core::marker::PhantomData;
 use core::ops::Range;
 use core::slice;
@@ -50,14 +50,17 @@ impl<'a, T> SliceMut<'a, T> {
 
 impl<'a, T: Send> Source for SliceMut<'a, T> {
     type Item = &'a mut T;
-    const IS_INDEXED: bool = true;
+    type State = ();
+    const PER_INDEX: PerIndex = PerIndex::One;
 
     fn len(&self) -> usize {
         self.len
     }
 
+    fn begin(&self) {}
+
     #[inline]
-    fn items(&self, claimed: Claimed) -> impl Iterator<Item = &'a mut T> {
+    fn items(&self, claimed: Claimed, (): &mut ()) -> impl Iterator<Item = &'a mut T> {
         // SAFETY: `claimed` is the claim on its indices.
         unsafe { self.part(claimed.indices()) }.iter_mut()
     }
@@ -81,14 +84,17 @@ impl<'a, T> SliceMutChunks<'a, T> {
 
 impl<'a, T: Send> Source for SliceMutChunks<'a, T> {
     type Item = &'a mut [T];
-    const IS_INDEXED: bool = true;
+    type State = ();
+    const PER_INDEX: PerIndex = PerIndex::One;
 
     fn len(&self) -> usize {
         self.slice.len.div_ceil(self.size)
     }
 
+    fn begin(&self) {}
+
     #[inline]
-    fn items(&self, claimed: Claimed) -> impl Iterator<Item = &'a mut [T]> {
+    fn items(&self, claimed: Claimed, (): &mut ()) -> impl Iterator<Item = &'a mut [T]> {
         let Range { start, end } = claimed.indices();
         assert!(end <= self.len());
         let end = self.slice.len.min(end.saturating_mul(self.size));

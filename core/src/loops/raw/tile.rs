@@ -1,6 +1,6 @@
 //! Tiles of a grid that is stored row by row.
 
-use super::{Claimed, Indexed, SliceMut, Source};
+use super::{Claimed, Indexed, PerIndex, SliceMut, Source};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Index, IndexMut, Range};
@@ -100,13 +100,16 @@ impl<'a, T: Send> TilesMut<'a, T> {
 
 impl<'a, T: Send> Source for TilesMut<'a, T> {
     type Item = TileMut<'a, T>;
-    const IS_INDEXED: bool = true;
+    type State = ();
+    const PER_INDEX: PerIndex = PerIndex::One;
 
     fn len(&self) -> usize {
         self.tiling.len()
     }
 
-    fn items(&self, claimed: Claimed) -> impl Iterator<Item = TileMut<'a, T>> {
+    fn begin(&self) {}
+
+    fn items(&self, claimed: Claimed, (): &mut ()) -> impl Iterator<Item = TileMut<'a, T>> {
         let areas = self.tiling.areas(claimed.indices());
         areas.map(|area| TileMut {
             // SAFETY: the areas of a tiling of this grid are inside of it, so the first cell is.
@@ -138,13 +141,16 @@ impl<'a, T: Sync> Tiles<'a, T> {
 
 impl<'a, T: Sync> Source for Tiles<'a, T> {
     type Item = Tile<'a, T>;
-    const IS_INDEXED: bool = true;
+    type State = ();
+    const PER_INDEX: PerIndex = PerIndex::One;
 
     fn len(&self) -> usize {
         self.tiling.len()
     }
 
-    fn items(&self, claimed: Claimed) -> impl Iterator<Item = Tile<'a, T>> {
+    fn begin(&self) {}
+
+    fn items(&self, claimed: Claimed, (): &mut ()) -> impl Iterator<Item = Tile<'a, T>> {
         let areas = self.tiling.areas(claimed.indices());
         areas.map(|area| Tile {
             cells: &self.grid[area.first()..],
