@@ -113,6 +113,52 @@ const VERBS: &[Verb] = &[
     ("find_any", |cx, cancel| {
         _ = cx.par(0..ENDLESS).find_any(|_| step(cancel) == 1);
     }),
+    ("find_first", |cx, cancel| {
+        _ = cx.par(0..ENDLESS).find_first(|_| step(cancel) == 1);
+    }),
+    ("position_any", |cx, cancel| {
+        _ = cx.par(0..ENDLESS).position_any(|_| step(cancel) == 1);
+    }),
+    ("try_for_each", |cx, cancel| {
+        _ = cx.par(0..ENDLESS).try_for_each(|_| Some(cancel.step()));
+    }),
+    ("try_fold in order", |cx, cancel| {
+        let items = cx.par(0..1_000_000).in_order();
+        _ = items.try_fold(|| 0, |_, _| Some(step(cancel)), usize::checked_add);
+    }),
+    ("for_each_init", |cx, cancel| {
+        cx.par(0..ENDLESS).for_each_init(|| 0, |_, _| cancel.step());
+    }),
+    ("flat_map", |cx, cancel| {
+        let items = cx.par(0..ENDLESS).flat_map(|_| [1, 2]);
+        items.for_each(|_| cancel.step());
+    }),
+    ("rev, step_by", |cx, cancel| {
+        let items = cx.par(0..ENDLESS).rev().step_by(3);
+        items.for_each(|_| cancel.step());
+    }),
+    ("chain", |cx, cancel| {
+        let items = cx.par(0..ENDLESS).chain(0..ENDLESS).skip(9);
+        items.for_each(|_| cancel.step());
+    }),
+    ("max_by_key", |cx, cancel| {
+        _ = cx.par(0..ENDLESS).max_by_key(|_| step(cancel));
+    }),
+    ("product", |cx, cancel| {
+        _ = cx.par(0..ENDLESS).map(|_| step(cancel)).product::<usize>();
+    }),
+    ("lines", |cx, cancel| {
+        let text = "line\n".repeat(100_000);
+        cx.par(&text).lines().for_each(|_| cancel.step());
+    }),
+    ("try_collect", |cx, cancel| {
+        let items = cx.par(0..1_000_000).map(|_| Some(step(cancel)));
+        _ = items.try_collect::<Option<Vec<_>>>();
+    }),
+    ("partition", |cx, cancel| {
+        let items = cx.par(0..ENDLESS).filter(|_| step(cancel) == 1);
+        _ = items.partition::<Vec<_>, Vec<_>>(|_| true);
+    }),
     ("collect", |cx, cancel| {
         _ = cx
             .par(0..1_000_000)

@@ -47,10 +47,10 @@ impl<P: Host, S: Source<Item: Send>> Par<'_, '_, '_, P, S> {
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
     /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
-    /// let parse = |text: &&str| text.parse::<i32>().map_err(|_| *text);
-    /// let numbers: Result<Vec<_>, _> = cx.par(&["1", "2", "3"]).map(parse).try_collect();
+    /// let parse = |text: &'static str| text.parse::<i32>().map_err(|_| text);
+    /// let numbers: Result<Vec<_>, _> = cx.par(&["1", "2", "3"]).copied().map(parse).try_collect();
     /// assert_eq!(numbers, Ok(vec![1, 2, 3]));
-    /// let numbers: Result<Vec<_>, _> = cx.par(&["1", "b", "c"]).map(parse).try_collect();
+    /// let numbers: Result<Vec<_>, _> = cx.par(&["1", "b", "c"]).copied().map(parse).try_collect();
     /// assert_eq!(numbers, Err("b"));
     /// # }
     /// ```

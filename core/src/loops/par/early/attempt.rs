@@ -108,9 +108,9 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
     /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
-    /// let check = |text: &&str| text.parse::<i32>().map(drop).map_err(|_| *text);
-    /// assert_eq!(cx.par(&["1", "2", "3"]).try_for_each(check), Ok(()));
-    /// assert_eq!(cx.par(&["1", "b", "c"]).try_for_each(check), Err("b"));
+    /// let check = |text: &'static str| text.parse::<i32>().map(drop).map_err(|_| text);
+    /// assert_eq!(cx.par(&["1", "2", "3"]).copied().try_for_each(check), Ok(()));
+    /// assert_eq!(cx.par(&["1", "b", "c"]).copied().try_for_each(check), Err("b"));
     /// # }
     /// ```
     ///

@@ -7,133 +7,33 @@ use core::ops::{Range, RangeInclusive};
 
 const TOO_LONG: &str = "a loop longer than usize::MAX";
 
-/// Consecutive integers as a source.
-#[derive(Debug)]
-pub struct Integers<T> {
-    start: T,
-    len: usize,
-}
+/// Integers and characters: values with successors.
+#[diagnostic::on_unimplemented(
+    message = "ranges of `{Self}` cannot be iterated over in parallel",
+    note = "`par` takes ranges of integers and of characters"
+)]
+pub trait Countable: Copy + PartialOrd + Send + Sync {
+    /// Returns the number of values from `start` up to the one before `end`, which is not below it. `None` if that is above
+    /// `usize::MAX`.
+    fn distance(start: Self, end: Self) -> Option<usize>;
 
-/// A range of integers as a source, which can be divided into sub-ranges.
-#[derive(Debug)]
-pub struct HalfOpen<T>(Integers<T>);
-
-/// A range of integers as a source of sub-ranges of equal length; the last one may be shorter.
-#[derive(Debug)]
-pub struct IntegerChunks<T> {
-    integers: Integers<T>,
-    size: usize,
+    /// Returns the value that comes `count` after this one. There is one.
+    fn forward(self, count: usize) -> Self;
 }
 
 macro_rules! integers {
     ($($int:ty, $unsigned:ty;)*) => {$(
-        impl Integers<$int> {
-            /// Returns the integer at `index`, which is at most the length: so the sum modulo the width of the type is one of
-            /// the range, or its end.
-            #[inline]
-            fn at(&self, index: usize) -> $int {
-                assert!(index <= self.len);
-                self.start.wrapping_add(index as $int)
+        impl Countable for $int {
+            fn distance(start: Self, end: Self) -> Option<usize> {
+                usize::try_from(end.wrapping_sub(start) as $unsigned).ok()
             }
-        }
-
-        impl IntoPar for Range<$int> {
-            type Source = HalfOpen<$int>;
-
-            fn into_source(self) -> HalfOpen<$int> {
-                let Range { start, end } = self;
-                let len = if start < end { end.wrapping_sub(start) as $unsigned } else { 0 };
-                HalfOpen(Integers { start, len: usize::try_from(len).expect(TOO_LONG) })
-            }
-        }
-
-        impl IntoPar for RangeInclusive<$int> {
-            type Source = Integers<$int>;
-
-            fn into_source(self) -> Integers<$int> {
-                let (start, end) = (*self.start(), *self.end());
-                let before = usize::try_from(end.wrapping_sub(start) as $unsigned);
-                let len = match self.is_empty() {
-                    true => Some(0),
-                    false => before.ok().and_then(|before| before.checked_add(1)),
-                };
-                Integers { start, len: len.expect(TOO_LONG) }
-            }
-        }
-
-        impl Source for Integers<$int> {
-            type Item = $int;
-            type State = ();
-            const PER_INDEX: PerIndex = PerIndex::One;
-
-            fn len(&self) -> usize {
-                self.len
-            }
-
-            fn begin(&self) {}
 
             #[inline]
-            fn items(&self, claimed: Claimed, (): &mut ()) -> impl Iterator<Item = $int> {
-                let indices = claimed.indices();
-                assert!(indices.end <= self.len);
-                indices.map(|index| self.start.wrapping_add(index as $int))
+            fn forward(self, count: usize) -> Self {
+                // Modulo the width of the type, as the sum is one of its values.
+                self.wrapping_add(count as $int)
             }
         }
-
-        impl Indexed for Integers<$int> {}
-
-        impl Source for HalfOpen<$int> {
-            type Item = $int;
-            type State = ();
-            const PER_INDEX: PerIndex = PerIndex::One;
-
-            fn len(&self) -> usize {
-                self.0.len
-            }
-
-            fn begin(&self) {}
-
-            #[inline]
-            fn items(&self, claimed: Claimed, (): &mut ()) -> impl Iterator<Item = $int> {
-                let Range { start, end } = claimed.indices();
-                self.0.at(start)..self.0.at(end)
-            }
-        }
-
-        impl Indexed for HalfOpen<$int> {}
-
-        impl Chunked for HalfOpen<$int> {
-            type Chunks = IntegerChunks<$int>;
-
-            fn chunks(self, size: usize) -> IntegerChunks<$int> {
-                assert!(size > 0, "{EMPTY}");
-                IntegerChunks { integers: self.0, size }
-            }
-        }
-
-        impl Source for IntegerChunks<$int> {
-            type Item = Range<$int>;
-            type State = ();
-            const PER_INDEX: PerIndex = PerIndex::One;
-
-            fn len(&self) -> usize {
-                self.integers.len.div_ceil(self.size)
-            }
-
-            fn begin(&self) {}
-
-            #[inline]
-            fn items(&self, claimed: Claimed, (): &mut ()) -> impl Iterator<Item = Range<$int>> {
-                let len = self.integers.len;
-                claimed.indices().map(move |chunk| {
-                    let start = len.min(chunk.saturating_mul(self.size));
-                    let end = len.min(start.saturating_add(self.size));
-                    self.integers.at(start)..self.integers.at(end)
-                })
-            }
-        }
-
-        impl Indexed for IntegerChunks<$int> {}
     )*};
 }
 
@@ -155,28 +55,64 @@ integers! {
 /// The numbers between the two ranges of characters: surrogates.
 const SURROGATES: Range<u32> = 0xd800..0xe000;
 
-/// Consecutive characters as a source.
-#[derive(Debug)]
-pub struct Characters {
-    start: u32,
-    len: usize,
-}
+impl Countable for char {
+    fn distance(start: Self, end: Self) -> Option<usize> {
+        // Numbered without the surrogates.
+        let number = |character| match u32::from(character) {
+            number if number < SURROGATES.start => number,
+            number => number - (SURROGATES.end - SURROGATES.start),
+        };
+        u32::distance(number(start), number(end))
+    }
 
-impl Characters {
-    /// Takes the characters from `start` up to the one before the number `end`.
-    fn new(start: char, end: u32) -> Self {
-        let start = u32::from(start);
-        let skipped = match start < SURROGATES.start && end >= SURROGATES.end {
+    #[inline]
+    fn forward(self, count: usize) -> Self {
+        let start = u32::from(self);
+        let number = start + count as u32;
+        let skipped = match start < SURROGATES.start && number >= SURROGATES.start {
             true => SURROGATES.end - SURROGATES.start,
             false => 0,
         };
-        let len = end.saturating_sub(start).saturating_sub(skipped) as usize;
-        Self { start, len }
+        char::from_u32(number + skipped).expect("a character between two others")
     }
 }
 
-impl Source for Characters {
-    type Item = char;
+impl<T: Countable> IntoPar for Range<T> {
+    type Source = HalfOpen<T>;
+
+    fn into_source(self) -> HalfOpen<T> {
+        let Range { start, end } = self;
+        let len = match start < end {
+            true => T::distance(start, end).expect(TOO_LONG),
+            false => 0,
+        };
+        HalfOpen(Integers { start, len })
+    }
+}
+
+impl<T: Countable> IntoPar for RangeInclusive<T> {
+    type Source = Integers<T>;
+
+    fn into_source(self) -> Integers<T> {
+        let (start, end) = (*self.start(), *self.end());
+        let len = match self.is_empty() {
+            true => Some(0),
+            false => T::distance(start, end).and_then(|before| before.checked_add(1)),
+        };
+        let len = len.expect(TOO_LONG);
+        Integers { start, len }
+    }
+}
+
+/// Consecutive integers or characters as a source.
+#[derive(Debug)]
+pub struct Integers<T> {
+    start: T,
+    len: usize,
+}
+
+impl<T: Countable> Source for Integers<T> {
+    type Item = T;
     type State = ();
     const PER_INDEX: PerIndex = PerIndex::One;
 
@@ -187,38 +123,77 @@ impl Source for Characters {
     fn begin(&self) {}
 
     #[inline]
-    fn items(&self, claimed: Claimed, (): &mut ()) -> impl Iterator<Item = char> {
-        let indices = claimed.indices();
+    fn items(&self, claimed: Claimed, (): &mut ()) -> impl Iterator<Item = T> {
+        let (indices, start) = (claimed.indices(), self.start);
         assert!(indices.end <= self.len);
-        indices.map(|index| {
-            let number = self.start + index as u32;
-            let skipped = match self.start < SURROGATES.start && number >= SURROGATES.start {
-                true => SURROGATES.end - SURROGATES.start,
-                false => 0,
-            };
-            char::from_u32(number + skipped).expect("a character between two others")
+        indices.map(move |index| start.forward(index))
+    }
+}
+
+impl<T: Countable> Indexed for Integers<T> {}
+
+/// A range without its end as a source, which can be divided into sub-ranges.
+#[derive(Debug)]
+pub struct HalfOpen<T>(Integers<T>);
+
+impl<T: Countable> Source for HalfOpen<T> {
+    type Item = T;
+    type State = ();
+    const PER_INDEX: PerIndex = PerIndex::One;
+
+    fn len(&self) -> usize {
+        self.0.len
+    }
+
+    fn begin(&self) {}
+
+    #[inline]
+    fn items(&self, claimed: Claimed, state: &mut ()) -> impl Iterator<Item = T> {
+        self.0.items(claimed, state)
+    }
+}
+
+impl<T: Countable> Indexed for HalfOpen<T> {}
+
+impl<T: Countable> Chunked for HalfOpen<T> {
+    type Chunks = IntegerChunks<T>;
+
+    fn chunks(self, size: usize) -> IntegerChunks<T> {
+        assert!(size > 0, "{EMPTY}");
+        IntegerChunks {
+            integers: self.0,
+            size,
+        }
+    }
+}
+
+/// A range as a source of sub-ranges of equal length; the last one may be shorter.
+#[derive(Debug)]
+pub struct IntegerChunks<T> {
+    integers: Integers<T>,
+    size: usize,
+}
+
+impl<T: Countable> Source for IntegerChunks<T> {
+    type Item = Range<T>;
+    type State = ();
+    const PER_INDEX: PerIndex = PerIndex::One;
+
+    fn len(&self) -> usize {
+        self.integers.len.div_ceil(self.size)
+    }
+
+    fn begin(&self) {}
+
+    #[inline]
+    fn items(&self, claimed: Claimed, (): &mut ()) -> impl Iterator<Item = Range<T>> {
+        let Integers { start, len } = self.integers;
+        claimed.indices().map(move |chunk| {
+            let first = len.min(chunk.saturating_mul(self.size));
+            let end = len.min(first.saturating_add(self.size));
+            start.forward(first)..start.forward(end)
         })
     }
 }
 
-impl Indexed for Characters {}
-
-impl IntoPar for Range<char> {
-    type Source = Characters;
-
-    fn into_source(self) -> Characters {
-        Characters::new(self.start, u32::from(self.end))
-    }
-}
-
-impl IntoPar for RangeInclusive<char> {
-    type Source = Characters;
-
-    fn into_source(self) -> Characters {
-        let end = match self.is_empty() {
-            true => 0,
-            false => u32::from(*self.end()) + 1,
-        };
-        Characters::new(*self.start(), end)
-    }
-}
+impl<T: Countable> Indexed for IntegerChunks<T> {}
