@@ -199,6 +199,4 @@ pub mod prelude {
 mod how_to {
     #[doc = include_str!("../../docs/application.md")]
     mod application {}
-    #[doc = include_str!("../../docs/backend.md")]
-    mod backend {}
 }

@@ -1,0 +1,104 @@
+//! A complete backend for threads of std, as `docs/backend.md` shows it.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Condvar, Mutex};
+use std::time::Instant;
+use tautline_core::WorkerId;
+use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind, Watch};
+use tautline_core::task::{Cx, Pool};
+
+pub(crate) struct Threads {
+    origin: Instant,
+    permits: Vec<(Mutex<bool>, Condvar)>,
+}
+
+impl Threads {
+    pub(crate) fn new(workers: usize) -> Self {
+        Self {
+            origin: Instant::now(),
+            permits: (0..workers).map(|_| Default::default()).collect(),
+        }
+    }
+}
+
+thread_local! {
+    // One pool a process: a port for several stores its own number, too.
+    static HERE: Cell<Option<WorkerId>> = const { Cell::new(None) };
+}
+
+impl Clock for Threads {
+    fn now(&self) -> u64 {
+        self.origin.elapsed().as_nanos() as u64
+    }
+}
+
+impl Unpark for Threads {
+    fn unpark(&self, worker: WorkerId) {
+        let (permit, changed) = &self.permits[worker.index()];
+        *permit.lock().unwrap() = true;
+        changed.notify_one();
+    }
+}
+
+impl Park for Threads {
+    fn park(&self, worker: WorkerId) {
+        let (permit, changed) = &self.permits[worker.index()];
+        let permit = permit.lock().unwrap();
+        *changed.wait_while(permit, |is_there| !*is_there).unwrap() = false;
+    }
+}
+
+impl Relax for Threads {
+    fn relax(&self, _turn: u32) {
+        std::thread::yield_now();
+    }
+}
+
+// SAFETY: both halves are full fences, as provided.
+unsafe impl Fence for Threads {}
+
+// SAFETY: only `set_current` changes the variable of a thread. The provided methods state no limit of the stack and call on
+// the present stack, so deep recursion overflows the stack as it does without a pool.
+unsafe impl Thread for Threads {
+    fn current(&self) -> Option<WorkerId> {
+        HERE.get()
+    }
+
+    unsafe fn set_current(&self, worker: Option<WorkerId>) {
+        HERE.set(worker);
+    }
+}
+
+impl Watch for Threads {}
+
+// SAFETY: `catch_unwind` does not unwind.
+unsafe impl Unwind for Threads {
+    type Payload = Box<dyn Any + Send>;
+
+    fn catch<R>(&self, body: impl FnOnce() -> R) -> Result<R, Self::Payload> {
+        catch_unwind(AssertUnwindSafe(body))
+    }
+
+    fn resume(&self, payload: Self::Payload) -> ! {
+        resume_unwind(payload)
+    }
+}
+
+/// Runs `body` with `workers` workers: a thread becomes one by acquiring a seat.
+pub(crate) fn run<'e, R>(
+    workers: usize,
+    body: impl for<'s> FnOnce(&mut Cx<'s, 'e, Threads>) -> R,
+) -> R {
+    let pool = Pool::new(Threads::new(workers), workers);
+    std::thread::scope(|threads| {
+        for worker in 1..workers as u32 {
+            let pool = &pool;
+            threads.spawn(move || pool.with_seat(WorkerId(worker), |seat| seat.attend()));
+        }
+        let result = pool.with_seat(WorkerId(0), |seat| seat.run(body));
+        pool.close();
+        result.expect("the seat of worker 0 is free")
+    })
+}
