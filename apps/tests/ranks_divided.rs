@@ -55,11 +55,8 @@ fn the_first_program_prints_the_same_at_four_ranks() {
         output.stdout
     };
     let alone = printed(&mut Command::new(&program));
-    let lines = "\
-sorted, and their squares add up to 333332833333500000
-73682 ways to pay two pounds
-";
-    assert!(text(&alone).ends_with(lines), "{}", text(&alone));
+    let line = "\nall 73682 ways to pay two pounds\n";
+    assert!(text(&alone).ends_with(line), "{}", text(&alone));
     let ranks = printed(tautline("launch -n 4 --").arg(&program));
     assert_eq!(text(&ranks), text(&alone));
 }

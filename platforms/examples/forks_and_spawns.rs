@@ -1,4 +1,4 @@
-//! The README's program of tasks: forks, and tasks that borrow.
+//! Forks, and tasks that borrow what their caller owns.
 use tautline::prelude::*;
 
 fn fib(cx: &mut Cx, n: u64) -> u64 {

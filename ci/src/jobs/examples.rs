@@ -1,73 +1,184 @@
-//! The programs a user would write, the README's first.
+//! The programs a user would write, the README's first: each is built, run, and in the index of its folder with what it prints.
 
 use super::cargo::WORKSPACE;
 use super::{Verdict, judge};
-use crate::shell::{cargo, run as attached, target_dir};
+use crate::shell::{cargo, run as attached, target_dir, tee};
 use crate::tree::Tree;
 use anyhow::Result;
+use std::collections::BTreeMap;
 use std::process::Command;
 
 const FOLDERS: [&str; 2] = ["platforms/examples", "apps/examples"];
-/// What the READMEs show, word for word: the text, which of its programs, the example.
-const SHOWN: [(&str, usize, &str); 3] = [
-    ("README.md", 1, "platforms/examples/first.rs"),
-    ("README.md", 2, "platforms/examples/forks_and_spawns.rs"),
-    ("platforms/README.md", 1, "platforms/examples/anywhere.rs"),
+/// What texts show, word for word: the text, and the files that its ```rust blocks are.
+const SHOWN: [(&str, &[&str]); 3] = [
+    ("README.md", &["platforms/examples/first.rs"]),
+    ("platforms/README.md", &["platforms/examples/anywhere.rs"]),
+    (
+        "docs/backend.md",
+        &[
+            "platforms/examples/own_port/port.rs",
+            "platforms/examples/own_port/main.rs",
+            "verify/tests/own_port.rs",
+        ],
+    ),
 ];
 const LINES: usize = 60;
+/// Of an example that is a folder, whose files are counted together: a whole small program.
+const FOLDER_LINES: usize = 180;
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let mut findings = check(tree)?;
-    let files = files(tree);
-    if !files.is_empty() {
+    let programs: Vec<_> = examples(tree)
+        .into_iter()
+        .filter(|example| !example.is_crate)
+        .collect();
+    if !programs.is_empty() {
         // With assertions, and with the features of the tests, which have built most of it.
         attached(cargo(tree, ["build", "--examples"]).args(WORKSPACE))?;
     }
-    let folder = target_dir(tree).join("debug/examples");
-    for (file, name) in &files {
-        let program = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-        if let Err(error) = attached(Command::new(program).current_dir(&tree.root)) {
-            findings.push(format!("{file}: {error:#}"));
+    let built = target_dir(tree).join("debug/examples");
+    let indices = FOLDERS.map(|folder| (folder, index(tree, folder)));
+    let indices = BTreeMap::from(indices);
+    for Example {
+        folder, name, file, ..
+    } in &programs
+    {
+        let program = built.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+        let said = tee(Command::new(program).current_dir(&tree.root))?;
+        let expected = indices[folder].get(name);
+        if !said.ok {
+            findings.push(format!("{file}: it failed"));
+        } else if let Some(text) = expected.filter(|text| !said.out.contains(&***text)) {
+            findings.push(format!("{file}: does not print `{text}`, as its index has"));
         }
     }
-    judge(findings, format!("{} examples", files.len()))
+    judge(findings, format!("{} examples", programs.len()))
 }
 
-/// The examples: the file and the name of each.
-fn files(tree: &Tree) -> Vec<(String, String)> {
-    let of = |folder: &str| {
-        let names = tree.programs(folder).into_iter();
-        let file = |name| (format!("{folder}/{name}.rs"), name);
-        names.map(file).collect::<Vec<_>>()
+struct Example {
+    folder: &'static str,
+    name: String,
+    /// The file with its `main`.
+    file: String,
+    /// Whether it is a crate of its own, whose tests are run with those of the workspace.
+    is_crate: bool,
+}
+
+/// The examples: files, folders with a `main.rs`, and crates.
+fn examples(tree: &Tree) -> Vec<Example> {
+    let mut all = Vec::new();
+    for folder in FOLDERS {
+        let example = |name: String, path: &str, is_crate| Example {
+            file: format!("{folder}/{name}{path}"),
+            folder,
+            name,
+            is_crate,
+        };
+        let files = tree.programs(folder).into_iter();
+        all.extend(files.map(|name| example(name, ".rs", false)));
+        for name in tree.folders(folder) {
+            let is_crate = tree.has(format!("{folder}/{name}/Cargo.toml"));
+            let main = if is_crate { "/src/main.rs" } else { "/main.rs" };
+            if tree.has(format!("{folder}/{name}{main}")) {
+                all.push(example(name, main, is_crate));
+            }
+        }
+    }
+    all
+}
+
+/// The rows of the index of a folder, its README: `| [name](file) | … | `what it prints` |`.
+fn index(tree: &Tree, folder: &str) -> BTreeMap<String, String> {
+    let text = tree.read(format!("{folder}/README.md")).unwrap_or_default();
+    let row = |line: &str| {
+        let (name, _) = line.strip_prefix("| [")?.split_once("](")?;
+        let last = line.strip_suffix(" |")?.rsplit_once("| ")?.1;
+        Some((name.to_owned(), last.trim_matches('`').to_owned()))
     };
-    FOLDERS.into_iter().flat_map(of).collect()
+    text.lines().filter_map(row).collect()
 }
 
 /// What can be said without running anything.
 fn check(tree: &Tree) -> Result<Vec<String>> {
-    let mut out = Vec::new();
-    for (file, _) in files(tree) {
-        let lines = tree.read(&file)?.lines().count();
-        if lines >= LINES {
-            out.push(format!(
-                "{file}: {lines} lines, an example has fewer than {LINES}"
-            ));
-        }
+    let examples = examples(tree);
+    let mut out = long(tree, &examples)?;
+    for folder in FOLDERS {
+        let here = examples.iter().filter(|example| example.folder == folder);
+        listed(
+            folder,
+            &index(tree, folder),
+            &here.collect::<Vec<_>>(),
+            &mut out,
+        );
     }
-    for (text, number, file) in SHOWN {
-        if !tree.has(file) {
-            out.push(format!("{file}: missing; it is a program of {text}"));
+    for (text, files) in SHOWN {
+        let blocks = blocks(&tree.read(text).unwrap_or_default());
+        if blocks.len() != files.len() {
+            let (is, shown) = (blocks.len(), files.len());
+            out.push(format!(
+                "{text}: {is} ```rust blocks, {shown} are files that are built"
+            ));
             continue;
         }
-        match blocks(&tree.read(text).unwrap_or_default()).get(number - 1) {
-            None => out.push(format!("{text}: no ```rust block that shows {file}")),
-            Some(block) if code(block) != code(&tree.read(file)?) => {
-                out.push(format!("{text}: its ```rust block {number} is not {file}"));
+        for (block, file) in blocks.iter().zip(files) {
+            if !tree.has(file) {
+                out.push(format!("{file}: missing; it is a program of {text}"));
+            } else if code(block) != code(&tree.read(file)?) {
+                out.push(format!("{text}: a ```rust block is not {file}"));
             }
-            Some(_) => {}
         }
     }
     Ok(out)
+}
+
+/// The examples that are too long.
+fn long(tree: &Tree, examples: &[Example]) -> Result<Vec<String>> {
+    let mut out = Vec::new();
+    for example in examples.iter().filter(|example| !example.is_crate) {
+        let Example {
+            folder, name, file, ..
+        } = example;
+        let (lines, most) = match file.ends_with("/main.rs") {
+            false => (tree.read(file)?.lines().count(), LINES),
+            true => {
+                let sources = tree.sources(format!("{folder}/{name}"))?;
+                (
+                    sources.iter().map(|source| source.lines).sum(),
+                    FOLDER_LINES,
+                )
+            }
+        };
+        if lines >= most {
+            out.push(format!(
+                "{file}: {lines} lines, an example has fewer than {most}"
+            ));
+        }
+    }
+    Ok(out)
+}
+
+/// Compares the index of a folder with what is there.
+fn listed(
+    folder: &str,
+    index: &BTreeMap<String, String>,
+    here: &[&Example],
+    out: &mut Vec<String>,
+) {
+    for example in here.iter().filter(|e| !index.contains_key(&e.name)) {
+        let (file, name) = (&example.file, &example.name);
+        out.push(format!(
+            "{file}: no row `| [{name}](…) |` in {folder}/README.md"
+        ));
+    }
+    for (name, prints) in index {
+        match here.iter().find(|example| example.name == *name) {
+            None => out.push(format!("{folder}/README.md: there is no example {name}")),
+            Some(example) if prints.is_empty() != example.is_crate => out.push(format!(
+                "{folder}/README.md: the last cell of {name} is what it prints, of a crate empty"
+            )),
+            Some(_) => {}
+        }
+    }
 }
 
 /// The ```rust blocks of a text.
@@ -96,45 +207,92 @@ fn code(text: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use super::{FOLDERS, SHOWN, check};
     use crate::tree::sample::Sample;
 
     const PROGRAM: &str = "//! A program.\n\nfn main() {}\n";
-    const README: &str =
-        "# X\n```sh\nls\n```\n```rust\nfn main() {}\n```\n```rust\nfn main() {}\n```\n";
+    const BLOCK: &str = "```rust\nfn main() {}\n```\n";
 
-    fn sample(readme: &str, program: &str) -> Sample {
-        let shown = super::SHOWN.map(|(_, _, file)| (file, program));
-        let mut files = vec![("README.md", readme), ("platforms/README.md", README)];
-        files.extend(shown);
-        Sample::new(&files)
+    /// A tree in which each text shows its programs, and each index has its examples.
+    fn sample() -> Sample {
+        let tree = Sample::new(&[("apps/examples/README.md", "# Index\n")]);
+        for (text, files) in SHOWN {
+            tree.write(
+                text,
+                &format!("# X\n```sh\nls\n```\n{}", BLOCK.repeat(files.len())),
+            );
+            files.iter().for_each(|file| tree.write(file, PROGRAM));
+        }
+        let rows =
+            ["first", "anywhere", "own_port"].map(|name| format!("| [{name}](x) | is | `it` |\n"));
+        tree.write("platforms/examples/README.md", &rows.concat());
+        tree
     }
 
-    fn found(readme: &str, program: &str) -> Vec<String> {
-        check(&sample(readme, program)).unwrap()
+    fn found(tree: &Sample) -> Vec<String> {
+        check(tree).unwrap()
     }
 
     #[test]
-    fn the_same_program_is_silent() {
-        assert_eq!(found(README, PROGRAM), [""; 0]);
+    fn the_same_programs_are_silent() {
+        assert_eq!(found(&sample()), [""; 0]);
     }
 
     #[test]
-    fn another_program_or_none_is_found() {
-        assert_eq!(found(README, "fn main() { }").len(), 3);
-        assert_eq!(found("# X\n```rust\nfn main() {}\n```\n", PROGRAM).len(), 1);
-        let tree = Sample::new(&[("README.md", README)]);
-        assert_eq!(check(&tree).unwrap().len(), 3);
+    fn another_program_or_none_or_a_further_one_is_found() {
+        for (text, files) in SHOWN {
+            let tree = sample();
+            tree.write(text, &"```rust\nfn main() { }\n```\n".repeat(files.len()));
+            assert_eq!(found(&tree).len(), files.len());
+            tree.write(text, "# X\n");
+            assert_eq!(found(&tree).len(), 1);
+            tree.write(text, &BLOCK.repeat(files.len() + 1));
+            assert!(found(&tree)[0].contains("blocks"));
+        }
     }
 
     #[test]
     fn a_long_example_is_found() {
-        let tree = sample(README, PROGRAM);
-        for (n, folder) in super::FOLDERS.into_iter().enumerate() {
+        for folder in FOLDERS {
+            let tree = sample();
+            let row = "| [long](long.rs) | is | `it` |\n";
+            let index = tree.read(format!("{folder}/README.md")).unwrap() + row;
+            tree.write(&format!("{folder}/README.md"), &index);
             tree.write(&format!("{folder}/long.rs"), &"\n".repeat(59));
-            assert_eq!(check(&tree).unwrap().len(), n);
+            assert_eq!(found(&tree), [""; 0]);
             tree.write(&format!("{folder}/long.rs"), &"\n".repeat(60));
-            assert_eq!(check(&tree).unwrap().len(), n + 1);
+            assert_eq!(found(&tree).len(), 1);
         }
+        let tree = sample();
+        tree.write("platforms/examples/own_port/more.rs", &"\n".repeat(180));
+        assert!(found(&tree)[0].contains("own_port/main.rs"));
+    }
+
+    #[test]
+    fn an_index_has_a_row_for_each_example_and_no_other() {
+        let tree = sample();
+        tree.write("apps/examples/new.rs", PROGRAM);
+        assert!(found(&tree)[0].starts_with("apps/examples/new.rs: no row"));
+        tree.write("apps/examples/README.md", "| [new](new.rs) | is |  |\n");
+        assert!(found(&tree)[0].contains("what it prints"));
+        tree.write(
+            "apps/examples/README.md",
+            "| [new](new.rs) | is | `it` |\n| [old](old.rs) | is | `it` |\n",
+        );
+        assert!(found(&tree)[0].contains("there is no example old"));
+    }
+
+    #[test]
+    fn an_example_that_is_a_crate_prints_nothing_here() {
+        let tree = sample();
+        tree.write("apps/examples/server/Cargo.toml", "");
+        tree.write("apps/examples/server/src/main.rs", PROGRAM);
+        tree.write("apps/examples/README.md", "| [server](server) | is |  |\n");
+        assert_eq!(found(&tree), [""; 0]);
+        tree.write(
+            "apps/examples/README.md",
+            "| [server](server) | is | `it` |\n",
+        );
+        assert_eq!(found(&tree).len(), 1);
     }
 }
