@@ -48,6 +48,7 @@ fn allowed(folder: &str, tests: bool) -> Option<&'static [&'static str]> {
             "tautline-mpi",
             "tautline-manycore",
         ],
+        "platforms/examples/server" => &["tautline"],
         "apps" => &[
             CORE,
             "tautline-node",
