@@ -2,6 +2,8 @@
 //! `own_cluster FILE` simulates another one.
 
 use std::env;
+use std::error::Error;
+use std::process::ExitCode;
 use tautline::machines;
 use tautline::prelude::*;
 
@@ -84,7 +86,7 @@ impl Bag for Intervals {
     }
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn simulate() -> Result<(), Box<dyn Error>> {
     let cluster = match env::args().nth(1) {
         Some(file) => machines::find(&file)?,
         None => machines::parse("cluster.toml", include_str!("cluster.toml"))?,
@@ -110,4 +112,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{places:>6} {ms:>11.1} {speedup:>9.1} {efficiency:>12.2}");
     }
     Ok(())
+}
+
+fn main() -> ExitCode {
+    match simulate() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("own_cluster: {error}");
+            ExitCode::from(2)
+        }
+    }
 }

@@ -1,0 +1,72 @@
+//! The best local alignment of each pair of sequences in a FASTA file, as a table: `pairs FILE > pairs.tsv`. How far it is goes to
+//! standard error. Without a file it draws sequences, and compares the table with that of the sequential program.
+use std::error::Error;
+use std::io::Write;
+use std::process::ExitCode;
+use tautline::prelude::*;
+use tautline_cli::smith_waterman::{Best, Scores, draw, read, sequential};
+
+/// A title and its letters.
+type Sequence = (String, Vec<u8>);
+
+/// The records of a file, each of which begins with a line `>title`.
+fn records(file: &str, text: &str) -> Result<Vec<Sequence>, tautline::FileError> {
+    let text = format!("\n{text}");
+    let record = |(number, record): (usize, &str)| {
+        let (title, letters) = record.split_once('\n').unwrap_or((record, ""));
+        let name = format!("{file}, sequence {number}");
+        Ok((title.trim().replace('\t', " "), read(&name, letters)?))
+    };
+    text.split("\n>").enumerate().skip(1).map(record).collect()
+}
+
+fn drawn() -> Vec<Sequence> {
+    let one = |n: usize| {
+        (
+            format!("sequence {n}"),
+            draw(60 + n * n % 97 * 7, 0, n as u64).0,
+        )
+    };
+    (0..30).map(one).collect()
+}
+
+fn align_all() -> Result<(), Box<dyn Error>> {
+    let file = std::env::args().nth(1);
+    let sequences = match &file {
+        Some(file) => {
+            let text = std::fs::read_to_string(file);
+            records(file, &text.map_err(|error| format!("{file}: {error}"))?)?
+        }
+        None => drawn(),
+    };
+    let all = sequences.len();
+    let pairs: Vec<(usize, usize)> = (0..all)
+        .flat_map(|i| (i + 1..all).map(move |j| (i, j)))
+        .collect();
+    let letters = |number: usize| &sequences[number].1;
+    let align = |&(i, j): &(usize, usize)| sequential(letters(i), letters(j), Scores::default());
+    // The time of a pair is the product of two lengths, which differ: nothing has to be divided by hand.
+    let report = |done: usize, of: usize| eprintln!("{done} of {of} pairs");
+    let scored: Vec<Best> =
+        Runtime::new()?.run(|cx| cx.par(&pairs).progress(&report).map(align).collect());
+    assert!(file.is_some() || scored.iter().copied().eq(pairs.iter().map(align)));
+
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    writeln!(out, "first\tsecond\tscore\tend in first\tend in second")?;
+    for (&(i, j), best) in pairs.iter().zip(&scored) {
+        let ([first, second], Best { score, row, column }) =
+            ([i, j].map(|n| &sequences[n].0), best);
+        writeln!(out, "{first}\t{second}\t{score}\t{row}\t{column}")?;
+    }
+    Ok(out.flush()?)
+}
+
+fn main() -> ExitCode {
+    match align_all() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("pairs: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
