@@ -106,23 +106,6 @@ impl<P: Host, T: Send> Par<'_, '_, '_, P, SliceMut<'_, T>> {
         let slice = self.source.into_slice();
         sort_stable(self.cx, slice, &compare);
     }
-
-    /// Sorts the slice as [`sort`](Self::sort), by keys. Calls `key` for both items of each comparison.
-    ///
-    /// ```
-    /// # use tautline_core::{port::Host, task::Cx};
-    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
-    /// let mut words = ["ccc", "a", "bb", "b"];
-    /// cx.par(&mut words).sort_by_key(|word| word.len());
-    /// assert_eq!(words, ["a", "b", "bb", "ccc"]);
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// As [`sort_unstable`](Self::sort_unstable), and with a panic of `key`.
-    pub fn sort_by_key<K: Ord, F: Fn(&T) -> K + Sync>(self, key: F) {
-        self.sort_by(|a, b| key(a).cmp(&key(b)));
-    }
 }
 
 /// Returns the size of slices that one worker sorts.
