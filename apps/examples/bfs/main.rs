@@ -4,9 +4,14 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use tautline::prelude::*;
-use tautline_cli::bc::{Form, Graph, read};
+use tautline_cli::bc::Graph;
+use tautline_cli::graph::{self, Options};
+use tautline_cli::text::Input;
 
 const FAR: u32 = u32::MAX;
+
+/// The longest file.
+const BYTES_MAX: u64 = 1 << 32;
 
 /// The distance of each vertex from one of them.
 fn distances(cx: &mut Cx, graph: &Graph, from: u32) -> Vec<u32> {
@@ -28,18 +33,13 @@ fn distances(cx: &mut Cx, graph: &Graph, from: u32) -> Vec<u32> {
 
 fn search() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
-    let (file, text) = match words.next() {
-        Some(file) => {
-            let text = std::fs::read_to_string(&file);
-            let text = text.map_err(|error| format!("{file}: {error}"))?;
-            (file, text)
-        }
-        None => (
-            "karate.txt".into(),
-            include_str!("../../graphs/karate.txt").into(),
-        ),
+    let input = match words.next() {
+        Some(file) => Input::read(file.as_ref(), BYTES_MAX)?,
+        None => Input::new("karate.txt", include_bytes!("../../graphs/karate.txt"))?,
     };
-    let named = read(&file, &text, Form::default(), 0)?;
+    let file = input.name().to_owned();
+    let named = graph::read(input, &Options::default())?;
+    let graph = Graph::of_file(&named, 0)?;
     let first = named
         .names
         .first()
@@ -47,10 +47,10 @@ fn search() -> Result<(), Box<dyn Error>> {
     let vertex = words.next().unwrap_or_else(|| first.clone());
     let from = named.names.iter().position(|name| *name == vertex);
     let from = from.ok_or_else(|| format!("{vertex}: no vertex of {file}"))?;
-    let distances = Runtime::new()?.run(|cx| distances(cx, &named.graph, from as u32));
+    let distances = Runtime::new()?.run(|cx| distances(cx, &graph, from as u32));
     // An edge leads at most one level further, and each level is reached from the one before.
     for (vertex, distance) in (0..).zip(&distances) {
-        let near = named.graph.neighbours(vertex).iter();
+        let near = graph.neighbours(vertex).iter();
         let near = near.map(|to| distances[*to as usize]);
         assert!(
             near.clone()

@@ -211,7 +211,8 @@ impl Trip {
 
     /// Returns what a result without contradiction is called: only a published optimum is independent of the distances read.
     fn agrees(&self, best: &Tour) -> &'static str {
-        match (self.published, self.search.target()) {
+        let published = self.source.as_ref().and_then(|source| source.published);
+        match (published, self.search.target()) {
             (_, Some(target)) if best.length <= target => "within the target",
             (Some(_), _) => "",
             (None, _) => "as by dynamic programming",
