@@ -170,6 +170,10 @@ fn graph(text: &Text, words: &[Word], options: &Options) -> Result<Listed, FileE
             _ if key.is("node") || key.is("edge") => {
                 return Err(keys.error(Some(&key), "a node or an edge without ["));
             }
+            // Others are passed over, as the format requires, unless they look like a misspelt one.
+            Value::List(list) if field(text, list, &["id", "source", "target"])?.is_some() => {
+                return Err(keys.error(Some(&key), &format!("`{}`: node or edge", key.text)));
+            }
             _ => {}
         }
     }

@@ -12,17 +12,21 @@ struct Dialect {
     default: &'static str,
     /// The attribute of an edge that says it.
     own: &'static str,
+    /// Other elements that a graph may have.
+    parts: &'static [&'static str],
 }
 
 const GRAPHML: Dialect = Dialect {
     name: "GraphML",
     default: "edgedefault",
     own: "directed",
+    parts: &["data", "desc", "locator"],
 };
 const GEXF: Dialect = Dialect {
     name: "GEXF",
     default: "defaultedgetype",
     own: "type",
+    parts: &["attributes", "nodes", "edges", "meta", "description"],
 };
 /// Names of a length, in the order of preference.
 const LENGTHS: &[&str] = &["weight", "value", "length"];
@@ -112,7 +116,9 @@ impl<'a> File<'a> {
             match node.tag_name().name() {
                 "node" => self.vertex(node, &labels, &mut builder)?,
                 "edge" => edges.push(node),
-                "hyperedge" => return Err(self.error(node, "a hyperedge: edges have two ends")),
+                other if node.is_element() && !self.is_passed_over(node, graph) => {
+                    return Err(self.error(node, &format!("`{other}`: expected nodes and edges")));
+                }
                 _ => {}
             }
         }
@@ -134,6 +140,17 @@ impl<'a> File<'a> {
             builder.edge(ends, length, ways, place)?;
         }
         builder.listed(self.dialect.name.to_owned())
+    }
+
+    /// Whether an element of the graph may be passed over. A list of nodes or edges has no other elements.
+    fn is_passed_over(&self, node: Node, graph: Node) -> bool {
+        let name = node.tag_name().name();
+        match node.parent_element() {
+            _ if node == graph => true,
+            Some(parent) if parent == graph => self.dialect.parts.contains(&name),
+            Some(parent) => !["nodes", "edges"].contains(&parent.tag_name().name()),
+            None => true,
+        }
     }
 
     fn vertex(

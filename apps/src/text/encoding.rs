@@ -28,7 +28,7 @@ fn invalid(message: impl Into<String>) -> io::Error {
 pub(super) struct Decoded {
     /// With LF at the end of lines, and no blank line at the end.
     pub(super) text: String,
-    /// The places of characters that were bytes of another encoding, taken as Latin-1.
+    /// The places of characters that were bytes of another encoding, taken as Latin-1, and of control characters.
     foreign: Vec<usize>,
 }
 
@@ -43,7 +43,7 @@ impl Decoded {
         if bytes.contains(&b'\r') {
             bytes = with_line_feeds(&bytes);
         }
-        bytes.truncate(bytes.len() - blank_end(&bytes));
+        bytes.truncate(without_blank_end(&bytes));
         let mut foreign = Vec::new();
         let text = String::from_utf8(bytes).unwrap_or_else(|error| {
             let mut text = String::new();
@@ -56,6 +56,8 @@ impl Decoded {
             }
             text
         });
+        foreign.extend(controls(&text));
+        foreign.sort_unstable();
         Ok(Self { text, foreign })
     }
 
@@ -76,6 +78,13 @@ impl Decoded {
     }
 }
 
+/// Returns the places of control characters but white space, as a terminal or another program may have left them.
+fn controls(text: &str) -> impl Iterator<Item = usize> {
+    let is_space = |byte: u8| matches!(byte, b'\t'..=b'\r');
+    let bytes = text.bytes().enumerate();
+    bytes.filter_map(move |(at, byte)| (byte.is_ascii_control() && !is_space(byte)).then_some(at))
+}
+
 /// Replaces CRLF and CR by LF.
 fn with_line_feeds(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
@@ -91,16 +100,21 @@ fn with_line_feeds(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Returns the number of bytes of blank lines at the end. Editors of DOS ended a file by 0x1A.
-fn blank_end(bytes: &[u8]) -> usize {
+/// Returns the length without blank lines at the end, and without the byte 0x1A by which editors of DOS end a file.
+fn without_blank_end(bytes: &[u8]) -> usize {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | 0x1a);
-    let blank = bytes.iter().rev().take_while(|byte| is_blank(byte)).count();
-    if blank == bytes.len() {
-        return blank;
+    let end = bytes
+        .iter()
+        .rposition(|byte| !is_blank(byte))
+        .map_or(0, |last| last + 1);
+    let blanks = bytes[end..]
+        .iter()
+        .take_while(|byte| matches!(byte, b' ' | b'\t'))
+        .count();
+    match bytes.get(end + blanks) {
+        Some(b'\n') if end > 0 => end + blanks + 1,
+        _ => end,
     }
-    let end = &bytes[bytes.len() - blank..];
-    let line = end.iter().position(|byte| *byte == b'\n');
-    line.map_or(0, |line| blank - line - 1)
 }
 
 #[cfg(test)]

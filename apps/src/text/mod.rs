@@ -2,7 +2,7 @@
 //!
 //! An input is a file or, as `-`, standard input. Gzip is unpacked; a byte order mark and blank lines at the end are dropped; lines
 //! may end in LF, CRLF or CR. Other encodings, compressed and binary files are refused by name. Bytes that are not UTF-8 are taken
-//! as Latin-1 in comments, and refused elsewhere; which lines are comments depends on the format.
+//! as Latin-1 in comments, and refused elsewhere, as are control characters; which lines are comments depends on the format.
 //!
 //! A part of a text knows its place by its address: a reader hands `&str` around, and a refusal names file, line and column.
 //!
@@ -97,9 +97,13 @@ impl Input {
             return Ok(text);
         };
         let byte = text.text[found..].chars().next().map_or(0, u32::from);
-        let message = format!(
-            "byte 0x{byte:02X}: not UTF-8, allowed in comments only; convert by `iconv -f ISO-8859-1 -t UTF-8`"
-        );
+        let advice = match byte {
+            0x80.. => {
+                "not UTF-8, allowed in comments only; convert by `iconv -f ISO-8859-1 -t UTF-8`"
+            }
+            _ => "a control character, allowed in comments only",
+        };
+        let message = format!("byte 0x{byte:02X}: {advice}");
         Err(text.error(&text.text[found..], message))
     }
 }
@@ -207,11 +211,14 @@ mod tests {
             b"a\rb\r",
             b"a\nb\n\n \t\n",
             b"a\nb\n\x1a",
+            b"a\nb\n\n\x1a",
             b"\xef\xbb\xbfa\r\nb\r\n\r\n",
         ] {
             assert_eq!(read(bytes).as_deref(), Ok("a\nb\n"), "{bytes:?}");
         }
-        assert_eq!(read(b"a\nb").as_deref(), Ok("a\nb"));
+        for bytes in [&b"a\nb"[..], b"a\nb\x1a", b"a\nb  "] {
+            assert_eq!(read(bytes).as_deref(), Ok("a\nb"), "{bytes:?}");
+        }
         assert_eq!(read(b"a \n\n").as_deref(), Ok("a \n"));
         assert_eq!(read(b"").as_deref(), Ok(""));
         assert_eq!(read(b"\n\n").as_deref(), Ok(""));
@@ -226,6 +233,11 @@ mod tests {
         let line = read(b"# \xe9 \xe8\nab\xe9 c\n").unwrap_err();
         let said = "f:2:3: byte 0xE9: not UTF-8, allowed in comments only; convert by `iconv";
         assert!(line.starts_with(said), "{line}");
+        let line = read(b"# \x01\na \x1b[31mb\n").unwrap_err();
+        assert_eq!(
+            line,
+            "f:2:3: byte 0x1B: a control character, allowed in comments only"
+        );
         assert_eq!(
             read("\u{e9} b\n".as_bytes()).as_deref(),
             Ok("\u{e9} b\n"),

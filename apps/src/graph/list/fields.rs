@@ -77,6 +77,9 @@ fn divide<'a>(
         if text.is_empty() {
             return Err((rest, "an empty field"));
         }
+        if !is_quoted {
+            whole(text)?;
+        }
         into.push(Field { text, is_quoted });
         let after = after.trim_start_matches(|c: char| c.is_whitespace() && c != separator);
         match after.strip_prefix(separator) {
@@ -84,6 +87,15 @@ fn divide<'a>(
             None if after.is_empty() => return Ok(()),
             None => return Err((after, "text after a quoted field")),
         }
+    }
+}
+
+/// Refuses a field without quotes that begins or ends with a part of another separator or of a quote.
+fn whole(text: &str) -> Result<(), Mistake<'_>> {
+    let marks = [',', ';', '"'];
+    match text.starts_with(marks) || text.ends_with(marks) {
+        true => Err((text, "a comma, semicolon or quote at the end of a name: quote the name")),
+        false => Ok(()),
     }
 }
 
@@ -113,7 +125,7 @@ fn words<'a>(line: &'a str, into: &mut Vec<Field<'a>>) -> Result<(), Mistake<'a>
                     "a quoted field: separate by commas, semicolons or tabs",
                 ));
             }
-            Some(_) => {}
+            Some(_) => whole(text)?,
         }
         into.push(Field {
             text,
@@ -164,6 +176,8 @@ mod tests {
             ("\"a\"b,c", One(','), "b,c"),
             ("a,\"b", One(','), "\"b"),
             ("\"\",b", One(','), "\"\",b"),
+            (";a\tb", One('\t'), ";a"),
+            ("a\" b", Any, "a\""),
         ] {
             let (place, _) = fields(line, separator, &mut Vec::new()).unwrap_err();
             assert_eq!(place, rest, "{line}");

@@ -1,0 +1,257 @@
+//! Files of graphs in the formats of other programs: all of the folder `graph_files` describe a cube. Most were written by
+//! networkx 3.6.1. Mutated files are refused, or read as an independent count of their content says.
+
+mod counted;
+
+use counted::{Count, counts};
+use std::sync::Arc;
+use tautline_cli::bc::{Graph, sequential};
+use tautline_cli::graph::{self, Format, Listed, Options};
+use tautline_cli::text::Input;
+
+/// A file, its format, whether edges have lengths of the same proportions in all such files, and its independent count.
+struct File {
+    name: &'static str,
+    format: Format,
+    has_lengths: bool,
+    count: fn(&str) -> Option<Count>,
+}
+
+const fn file(
+    name: &'static str,
+    format: Format,
+    has_lengths: bool,
+    count: fn(&str) -> Option<Count>,
+) -> File {
+    File {
+        name,
+        format,
+        has_lengths,
+        count,
+    }
+}
+
+const FILES: &[File] = &[
+    file("list.txt", Format::List, false, counts::blanks),
+    file("weighted.edgelist", Format::List, true, counts::blanks),
+    file("snap.txt", Format::List, false, counts::tabs),
+    file("header.csv", Format::List, false, counts::commas),
+    file("quoted.csv", Format::List, true, counts::semicolons),
+    file("names.tsv", Format::List, false, counts::tabs),
+    file("packed.txt.gz", Format::List, false, counts::unchanged),
+    file("market.mtx", Format::Market, true, counts::market),
+    file("pattern.mtx", Format::Market, false, counts::market),
+    file("metis.graph", Format::Metis, false, counts::metis),
+    file("weighted.graph", Format::Metis, true, counts::metis),
+    file("roads.gr", Format::Dimacs, true, counts::dimacs),
+    file("colour.col", Format::Dimacs, false, counts::dimacs),
+    file("flow.max", Format::Dimacs, false, counts::dimacs),
+    file("pace.gr", Format::Dimacs, false, counts::dimacs),
+    file("nx.gml", Format::Gml, true, counts::gml),
+    file("creator.gml", Format::Gml, true, counts::gml),
+    file("nx.graphml", Format::Xml, true, counts::xml),
+    file("nx.gexf", Format::Xml, true, counts::xml),
+    file("nx.net", Format::Pajek, true, counts::pajek),
+    file("list.net", Format::Pajek, false, counts::pajek),
+    file("nx.adjlist", Format::Adjacency, false, counts::adjacency),
+    file("nx.g6", Format::Six, false, counts::six),
+    file("nx.s6", Format::Six, false, counts::six),
+    file("digraph.d6", Format::Six, false, counts::six),
+    file("nx.json", Format::Json, true, counts::json),
+    file("cytoscape.json", Format::Json, true, counts::json),
+    file("jgf.json", Format::Json, false, counts::json),
+];
+
+fn content(name: &str) -> Vec<u8> {
+    let path = format!("{}/tests/graph_files/{name}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read(path).unwrap()
+}
+
+fn read(name: &str, bytes: &[u8], options: &Options) -> Result<Listed, String> {
+    let input = Input::new(name, bytes).map_err(|error| error.to_string())?;
+    graph::read(input, options).map_err(|error| error.to_string())
+}
+
+fn betweenness(listed: &Listed) -> (usize, Vec<f64>) {
+    let graph = Arc::new(Graph::of_file(listed, 1).unwrap());
+    (graph.edges(), sequential(&graph).betweenness(&graph))
+}
+
+#[test]
+fn every_format_of_the_cube_is_the_same_graph() {
+    for file in FILES {
+        let bytes = content(file.name);
+        let listed = read(file.name, &bytes, &Options::default()).unwrap();
+        assert_eq!(betweenness(&listed), (12, vec![2.5; 8]), "{}", file.name);
+        let requested = Options {
+            format: Some(file.format),
+            ..Options::default()
+        };
+        let again = read("-", &bytes, &requested).unwrap();
+        assert_eq!(again.edges, listed.edges, "{}", file.name);
+        let weighted = Options {
+            is_weighted: true,
+            ..Options::default()
+        };
+        match (read(file.name, &bytes, &weighted), file.has_lengths) {
+            // As networkx has it.
+            (Ok(listed), true) => {
+                let (edges, mut found) = betweenness(&listed);
+                found.sort_by(f64::total_cmp);
+                let expected = [0.0, 0.0, 0.0, 0.0, 4.0, 4.0, 8.0, 8.0];
+                assert_eq!((edges, &found[..]), (12, &expected[..]), "{}", file.name);
+            }
+            (Err(line), false) => {
+                assert!(line.contains("no ") || line.contains("lengths"), "{line}");
+            }
+            (other, _) => panic!("{}: {other:?}", file.name),
+        }
+    }
+    for format in Format::all() {
+        assert!(
+            FILES.iter().any(|file| file.format == format),
+            "{}",
+            format.name()
+        );
+    }
+}
+
+#[test]
+fn edges_without_direction_lead_both_ways() {
+    let directed = Options {
+        is_directed: true,
+        ..Options::default()
+    };
+    for (name, ways) in [
+        ("market.mtx", 24),
+        ("pattern.mtx", 12),
+        ("metis.graph", 24),
+        ("nx.gml", 24),
+        ("nx.graphml", 24),
+        ("nx.net", 24),
+        ("digraph.d6", 12),
+        ("nx.g6", 24),
+        ("list.txt", 12),
+        ("roads.gr", 24),
+        ("flow.max", 12),
+    ] {
+        let listed = read(name, &content(name), &directed).unwrap();
+        assert_eq!(betweenness(&listed).0, ways, "{name}");
+    }
+}
+
+/// A generator (xorshift: Marsaglia 2003).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 32) as usize % most.max(1)
+    }
+}
+
+/// What is put into files: characters with a meaning in one of the formats, and some without.
+const PIECES: &[&str] = &[
+    "0", "1", "2", "8", "9", "12", " ", "\t", ",", ";", "\"", "#", "%", "\n", "\r\n", "\r", "[",
+    "]", "<", ">", "/", "=", ":", "&", "?", "~", "*", "-", ".", "e", "c", "p", "a", "{", "}",
+    "\u{e9}", "\u{a0}", "\u{feff}", "e ", "1 2\n", "node", "edge", "\"id\"", "|", "->", "0.5",
+];
+
+fn mutate(bytes: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut out = bytes.to_vec();
+    for _ in 0..=random.below(3) {
+        let at = random.below(out.len() + 1);
+        let end = (at + 1 + random.below(4)).min(out.len());
+        let piece = PIECES[random.below(PIECES.len())].bytes();
+        match random.below(9) {
+            0 => drop(out.splice(at..at, piece)),
+            1 => drop(out.splice(at..end, piece)),
+            2 => drop(out.drain(at..end)),
+            3 if at < out.len() => out[at] = random.below(256) as u8,
+            4 if at < out.len() => out[at] ^= 1 << random.below(8),
+            5 => out.truncate(at),
+            6..=8 => lines(&mut out, random),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Removes, doubles or exchanges lines.
+fn lines(bytes: &mut Vec<u8>, random: &mut Random) {
+    let mut lines: Vec<_> = bytes
+        .split_inclusive(|byte| *byte == b'\n')
+        .map(<[u8]>::to_vec)
+        .collect();
+    if lines.is_empty() {
+        return;
+    }
+    let [one, other] = [(); 2].map(|()| random.below(lines.len()));
+    match random.below(3) {
+        0 => drop(lines.remove(one)),
+        1 => lines.insert(other, lines[one].clone()),
+        _ => lines.swap(one, other),
+    }
+    *bytes = lines.concat();
+}
+
+/// Reads mutated files, and returns how many were accepted.
+fn mutants(file: &File, count: usize, seed: u64) -> usize {
+    let original = content(file.name);
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut accepted = 0;
+    for number in 0..count {
+        let mutant = mutate(&original, &mut random);
+        let options = Options {
+            is_weighted: file.has_lengths && number % 4 == 0,
+            ..Options::default()
+        };
+        let shown = || format!("{}: {:?}", file.name, String::from_utf8_lossy(&mutant));
+        match read(file.name, &mutant, &options) {
+            Ok(listed) => {
+                accepted += 1;
+                let found = Count {
+                    vertices: listed.names.len(),
+                    edges: listed.entries,
+                };
+                let text = counted::decoded(&mutant);
+                assert_eq!(
+                    Some(found),
+                    (file.count)(&text),
+                    "{}\n{}",
+                    shown(),
+                    listed.read_as
+                );
+                assert!(
+                    listed
+                        .edges
+                        .iter()
+                        .all(|(a, b)| *a.max(b) < found.vertices as u32)
+                );
+            }
+            Err(line) => {
+                let prefix = line.starts_with(&format!("{}:", file.name));
+                assert!(prefix && !line.contains('\n'), "{line}\n{}", shown());
+            }
+        }
+    }
+    accepted
+}
+
+#[test]
+fn mutated_files_are_refused_or_read_as_they_are() {
+    for (number, file) in FILES.iter().enumerate() {
+        mutants(file, 3000, number as u64 + 1);
+    }
+}
+
+#[test]
+#[ignore = "cargo ci deep: graph-files"]
+fn a_million_mutated_files_of_each_format() {
+    for (number, file) in FILES.iter().enumerate() {
+        let accepted = mutants(file, 1_000_000, 1000 + number as u64);
+        println!("{:<20} {accepted} of 1000000 accepted", file.name);
+    }
+}
