@@ -38,7 +38,7 @@ const FILES: &[File] = &[
     file("header.csv", Format::List, false, counts::commas),
     file("quoted.csv", Format::List, true, counts::semicolons),
     file("names.tsv", Format::List, false, counts::tabs),
-    file("packed.txt.gz", Format::List, false, counts::unchanged),
+    file("packed.txt.gz", Format::List, false, counts::members),
     file("market.mtx", Format::Market, true, counts::market),
     file("pattern.mtx", Format::Market, false, counts::market),
     file("metis.graph", Format::Metis, false, counts::metis),

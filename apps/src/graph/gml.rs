@@ -112,10 +112,30 @@ pub(super) fn read(text: &Text, options: &Options) -> Result<Listed, FileError> 
             _ => {}
         }
     }
+    if let Some(inner) = inner(&words) {
+        return Err(keys.error(Some(inner), "a node or an edge in another list than graph"));
+    }
     let Some(graph) = graph else {
         return Err(keys.error(None, "no graph: expected graph [ … ]"));
     };
     self::graph(text, graph, options)
+}
+
+/// Returns the key of a node or an edge that is in another list than that of the graph: a bracket is missing before it.
+fn inner<'w, 'a>(words: &'w [Word<'a>]) -> Option<&'w Word<'a>> {
+    let mut open: Vec<&Word> = Vec::new();
+    for (word, next) in words.iter().zip(words.iter().skip(1)) {
+        if next.is("[") {
+            let is_part = word.is("node") || word.is("edge");
+            if is_part && !(open.len() == 1 && open[0].is("graph")) {
+                return Some(word);
+            }
+            open.push(word);
+        } else if next.is("]") {
+            open.pop();
+        }
+    }
+    None
 }
 
 /// Returns the runs of lines between comments.

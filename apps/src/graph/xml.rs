@@ -12,6 +12,8 @@ struct Dialect {
     default: &'static str,
     /// The attribute of an edge that says it.
     own: &'static str,
+    /// Whether nodes and edges are in elements `nodes` and `edges`.
+    has_lists: bool,
     /// Other elements that a graph may have.
     parts: &'static [&'static str],
 }
@@ -20,12 +22,14 @@ const GRAPHML: Dialect = Dialect {
     name: "GraphML",
     default: "edgedefault",
     own: "directed",
+    has_lists: false,
     parts: &["data", "desc", "locator"],
 };
 const GEXF: Dialect = Dialect {
     name: "GEXF",
     default: "defaultedgetype",
     own: "type",
+    has_lists: true,
     parts: &["attributes", "nodes", "edges", "meta", "description"],
 };
 /// Names of a length, in the order of preference.
@@ -112,11 +116,14 @@ impl<'a> File<'a> {
         let lengths = keys(root, "edge", LENGTHS);
         let mut builder = Builder::new(self.text, options);
         let mut edges = Vec::new();
-        for node in graph.descendants() {
+        for node in root.descendants() {
             match node.tag_name().name() {
+                name @ ("node" | "edge") if !self.is_in_place(node, graph) => {
+                    return Err(self.error(node, &format!("`{name}` in another element")));
+                }
                 "node" => self.vertex(node, &labels, &mut builder)?,
                 "edge" => edges.push(node),
-                other if node.is_element() && !self.is_passed_over(node, graph) => {
+                other if !self.is_passed_over(node, graph) => {
                     return Err(self.error(node, &format!("`{other}`: expected nodes and edges")));
                 }
                 _ => {}
@@ -142,13 +149,24 @@ impl<'a> File<'a> {
         builder.listed(self.dialect.name.to_owned())
     }
 
-    /// Whether an element of the graph may be passed over. A list of nodes or edges has no other elements.
+    /// Whether a node or an edge is in the list of the graph.
+    fn is_in_place(&self, node: Node, graph: Node) -> bool {
+        let lists = match self.dialect.has_lists {
+            true => node.parent_element(),
+            false => Some(node),
+        };
+        let name = |of: Node| of.tag_name().name().to_owned();
+        let list = lists.filter(|list| !self.dialect.has_lists || name(*list) == name(node) + "s");
+        list.and_then(|list| list.parent_element()) == Some(graph)
+    }
+
+    /// Whether another element may be passed over. The graph, and a list of nodes or edges, have no other elements.
     fn is_passed_over(&self, node: Node, graph: Node) -> bool {
-        let name = node.tag_name().name();
         match node.parent_element() {
-            _ if node == graph => true,
-            Some(parent) if parent == graph => self.dialect.parts.contains(&name),
-            Some(parent) => !["nodes", "edges"].contains(&parent.tag_name().name()),
+            Some(parent) if parent == graph && node.is_element() => {
+                self.dialect.parts.contains(&node.tag_name().name())
+            }
+            Some(parent) => !node.is_element() || !["nodes", "edges"].contains(&parent.tag_name().name()),
             None => true,
         }
     }

@@ -93,6 +93,9 @@ fn alike(text: &Text, one: &Shape, other: &Shape) -> Result<(), FileError> {
 }
 
 fn described(shape: &Shape, options: &Options) -> String {
+    if shape.columns == 0 && shape.isolated == 0 {
+        return "list of edges, without a line".to_owned();
+    }
     let mut said = format!(
         "list of edges, {} columns separated by {}",
         shape.columns,
@@ -191,7 +194,8 @@ mod tests {
             2
         );
         assert_eq!(read("2 1\n1 2\n", header(true)).unwrap().entries, 1);
-        assert_eq!(read("", Options::default()).unwrap().names.len(), 0);
+        let none = read("# none\n", Options::default()).unwrap();
+        assert_eq!((none.names.len(), &none.read_as[..]), (0, "list of edges, without a line"));
     }
 
     #[test]
