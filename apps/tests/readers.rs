@@ -78,7 +78,11 @@ fn sequences(seeds: Range<u64>) -> u64 {
                 .strip_suffix('*')
                 .unwrap_or(&expected)
                 .to_ascii_uppercase();
-            assert_eq!(String::from_utf8_lossy(&first.letters), expected, "{shown}");
+            assert_eq!(
+                String::from_utf8_lossy(&first.sequence.letters),
+                expected,
+                "{shown}"
+            );
             assert_eq!(first.further, titles - seen, "{shown}");
             let is_letter = |c: char| c.is_ascii_uppercase() || "*-".contains(c);
             assert!(

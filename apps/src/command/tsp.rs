@@ -104,7 +104,7 @@ fn read(path: &Path) -> Result<(Instance, Source), FileError> {
     let input = Input::read(path, BYTES_MAX)?;
     let digest = digest([input.peek().as_bytes()]);
     let contents = tsplib::read(input)?;
-    let mut form = contents.form;
+    let mut form = format!("TSPLIB, {}", contents.form);
     if contents.first == 0 {
         form += ", cities counted from 0 there, from 1 here";
     }
@@ -169,6 +169,10 @@ struct Files {
 }
 
 impl Trip {
+    fn published(&self) -> Option<usize> {
+        self.source.as_ref()?.published
+    }
+
     /// Checks that the tour visits every city, and is not shorter than possible; and if all was searched, that it is the best.
     fn verdict(&self, best: &Tour, complete: bool) -> Option<Result<(), String>> {
         let instance = self.search.instance();
@@ -184,8 +188,7 @@ impl Trip {
             let claimed = best.length;
             return Some(Err(format!("the tour is {length} long, not {claimed}")));
         }
-        let published = self.source.as_ref().and_then(|source| source.published);
-        let (known, by) = match published {
+        let (known, by) = match self.published() {
             Some(optimum) => (Some(optimum), "as published"),
             None if instance.cities() <= CHECKED_CITIES_MAX => {
                 (held_karp(instance), "by dynamic programming")
@@ -211,8 +214,7 @@ impl Trip {
 
     /// Returns what a result without contradiction is called: only a published optimum is independent of the distances read.
     fn agrees(&self, best: &Tour) -> &'static str {
-        let published = self.source.as_ref().and_then(|source| source.published);
-        match (published, self.search.target()) {
+        match (self.published(), self.search.target()) {
             (_, Some(target)) if best.length <= target => "within the target",
             (Some(_), _) => "",
             (None, _) => "as by dynamic programming",
@@ -241,7 +243,7 @@ impl Problem for Trip {
         let form = self
             .source
             .as_ref()
-            .map(|source| ("distances", source.form.clone()));
+            .map(|source| ("read as", source.form.clone()));
         let fixed = match self.search.instance().fixed_edges() {
             0 => None,
             fixed => Some(("fixed edges", grouped(fixed as u64))),
@@ -309,6 +311,10 @@ impl Problem for Trip {
             ("length", json!(best.length)),
             ("tour", json!(tour)),
             ("first_length", json!(self.search.first().length)),
+            (
+                "read_as",
+                json!(self.source.as_ref().map(|source| &source.form)),
+            ),
             ("fixed_edges", json!(self.search.instance().fixed_edges())),
             ("target", json!(self.search.target())),
             ("improvements", json!(found.improvements)),

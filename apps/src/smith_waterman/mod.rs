@@ -22,5 +22,5 @@ mod sequence;
 mod wave;
 
 pub use score::{Best, Scores, sequential};
-pub use sequence::{First, Pair, draw, read};
+pub use sequence::{First, Pair, Sequence, draw, read, read_all};
 pub use wave::{Distribution, Tiles, across};

@@ -20,11 +20,20 @@ pub fn draw(first: usize, second: usize, seed: u64) -> Pair {
     (letters(first), letters(second))
 }
 
+/// A sequence of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    /// Its title, without the `>`; empty if it has none.
+    pub title: String,
+    /// Its letters, as capital ones.
+    pub letters: Vec<u8>,
+}
+
 /// The first sequence of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct First {
-    /// Its letters, as capital ones.
-    pub letters: Vec<u8>,
+    /// The sequence.
+    pub sequence: Sequence,
     /// How many sequences follow it in the file.
     pub further: usize,
 }
@@ -41,55 +50,112 @@ const OTHER_FORMS: [(&str, &str); 8] = [
     (">DL;", "PIR"),
 ];
 
-/// Reads the first sequence of a file in the form of FASTA: letters, on any number of lines, after a title line that begins with `>` and
-/// may be missing. Small letters count as capital ones; `-` is a letter, and `*` too, but for one at the end, which only ends the sequence. Lines that
-/// begin with `;` are comments. Titles and comments may be in any encoding.
+/// Reads the first sequence of a file, as [`read_all`] does, and counts the others.
+///
+/// # Errors
+/// As [`read_all`], but for a mistake in one of the others.
+pub fn read(input: Input) -> Result<First, FileError> {
+    let text = text_of(input)?;
+    let records = records(&text);
+    let first = records
+        .first()
+        .ok_or_else(|| text.error_at_end(NO_LETTER))?;
+    Ok(First {
+        sequence: first.sequence(&text)?,
+        further: records.len() - 1,
+    })
+}
+
+/// Reads all sequences of a file in the form of FASTA: each has letters, on any number of lines, after a title line that begins with
+/// `>`; that of the first may be missing. Small letters count as capital ones; `-` is a letter, and `*` too, but for one at the
+/// end, which only ends the sequence. Lines that begin with `;` are comments. Titles and comments may be in any encoding.
 ///
 /// # Errors
 /// Another character, or a sequence without letters, with file, line and column; a file in another form.
 ///
 /// ```
-/// use tautline_cli::smith_waterman::read;
+/// use tautline_cli::smith_waterman::{read, read_all};
 /// use tautline_cli::text::Input;
 ///
-/// let first = read(Input::new("x.fa", b">one\nacg\nt*\n>two\nTT\n")?)?;
-/// assert_eq!((first.letters, first.further), (b"ACGT".to_vec(), 1));
+/// let file = Input::new("x.fa", b">one\nacg\nt*\n>two\nTT\n")?;
+/// let all = read_all(file.clone())?;
+/// assert_eq!((&*all[0].title, &*all[0].letters, all.len()), ("one", &b"ACGT"[..], 2));
+/// assert_eq!(read(file)?.further, 1);
 ///
-/// let error = read(Input::new("x.fa", b">one\nAC1\n")?).unwrap_err();
+/// let error = read_all(Input::new("x.fa", b">one\nAC1\n")?).unwrap_err();
 /// assert_eq!(error.to_string(), "x.fa:2:3: '1': letters of a sequence, `*` or `-`");
 /// # Ok::<(), tautline::FileError>(())
 /// ```
-pub fn read(input: Input) -> Result<First, FileError> {
+pub fn read_all(input: Input) -> Result<Vec<Sequence>, FileError> {
+    let text = text_of(input)?;
+    let records = records(&text);
+    match records.is_empty() {
+        true => Err(text.error_at_end(NO_LETTER)),
+        false => records
+            .iter()
+            .map(|record| record.sequence(&text))
+            .collect(),
+    }
+}
+
+const NO_LETTER: &str = "no letter: a sequence in the form of FASTA";
+
+/// Returns the text of a file that does not look like one in another form.
+fn text_of(input: Input) -> Result<Text, FileError> {
     let text = input.into_text(|line| line.starts_with(['>', ';']))?;
     let start = text.as_str().trim_start();
     let mut others = OTHER_FORMS.iter();
-    if let Some((_, form)) = others.find(|(mark, _)| start.starts_with(mark)) {
-        let message = format!("a file in the form of {form}: expected FASTA");
-        return Err(text.error(start, message));
-    }
-    let mut letters = Vec::new();
-    let mut titles = text.lines().filter(|line| line.starts_with('>'));
-    let mut is_untitled = true;
-    for line in text.lines() {
-        match line.chars().next() {
-            Some('>') if letters.is_empty() && is_untitled => is_untitled = false,
-            Some('>') => break,
-            Some(';') => (),
-            _ => add(&mut letters, line, &text)?,
+    match others.find(|(mark, _)| start.starts_with(mark)) {
+        None => Ok(text),
+        Some((_, form)) => {
+            let message = format!("a file in the form of {form}: expected FASTA");
+            Err(text.error(start, message))
         }
     }
-    if letters.ends_with(b"*") {
-        letters.pop();
+}
+
+/// The lines of a sequence.
+struct Record<'a> {
+    title: Option<&'a str>,
+    letters: Vec<&'a str>,
+}
+
+fn records(text: &Text) -> Vec<Record<'_>> {
+    let mut records: Vec<Record<'_>> = Vec::new();
+    for line in text.lines().filter(|line| !line.starts_with(';')) {
+        let title = line.strip_prefix('>').map(|_| line);
+        if title.is_some() || records.is_empty() && !line.trim().is_empty() {
+            let letters = Vec::new();
+            records.push(Record { title, letters });
+        }
+        if let (None, Some(record)) = (title, records.last_mut()) {
+            record.letters.push(line);
+        }
     }
-    if letters.is_empty() {
-        let message = "no letter: a sequence in the form of FASTA";
-        return Err(match titles.next() {
-            Some(title) => text.error(title, message),
-            None => text.error_at_end(message),
-        });
+    records
+}
+
+impl Record<'_> {
+    fn sequence(&self, text: &Text) -> Result<Sequence, FileError> {
+        let mut letters = Vec::new();
+        for line in &self.letters {
+            add(&mut letters, line, text)?;
+        }
+        if letters.ends_with(b"*") {
+            letters.pop();
+        }
+        let title = self.title.unwrap_or_default();
+        match letters.is_empty() {
+            false => Ok(Sequence {
+                title: title.trim_start_matches('>').trim().to_owned(),
+                letters,
+            }),
+            true => {
+                let first = self.letters.first().copied();
+                Err(text.error(self.title.or(first).unwrap_or_default(), NO_LETTER))
+            }
+        }
     }
-    let further = titles.count() - usize::from(!is_untitled);
-    Ok(First { letters, further })
 }
 
 /// Adds the letters of a line.
@@ -111,8 +177,8 @@ mod tests {
 
     fn first(text: impl AsRef<[u8]>) -> Result<(String, usize), String> {
         let first = Input::new("x.fa", text.as_ref()).and_then(read);
-        let first = first.map_err(|error| error.to_string())?;
-        Ok((String::from_utf8(first.letters).unwrap(), first.further))
+        let First { sequence, further } = first.map_err(|error| error.to_string())?;
+        Ok((String::from_utf8(sequence.letters).unwrap(), further))
     }
 
     #[test]
@@ -169,6 +235,32 @@ mod tests {
             latin.starts_with("x.fa:2:2: byte 0xE9: not UTF-8"),
             "{latin}"
         );
+    }
+
+    #[test]
+    fn every_sequence_is_read_and_checked() {
+        let all = |text: &str| {
+            let all = Input::new("x.fa", text.as_bytes()).and_then(read_all);
+            all.map_err(|error| error.to_string())
+        };
+        let both = all(">1 x\nAC\n;c\nGT\n>2\r\nTT*\n").unwrap();
+        let titles: Vec<_> = both
+            .iter()
+            .map(|one| (&*one.title, &*one.letters))
+            .collect();
+        assert_eq!(titles, [("1 x", &b"ACGT"[..]), ("2", b"TT")]);
+        assert!(
+            all(">1\nA\n>2\n>3\nC\n")
+                .unwrap_err()
+                .starts_with("x.fa:3:1: no letter")
+        );
+        assert!(
+            all(">1\nA\n>2\nA.\n")
+                .unwrap_err()
+                .starts_with("x.fa:4:2: '.': letters")
+        );
+        assert!(all("*\n").unwrap_err().starts_with("x.fa:1:1: no letter"));
+        assert!(all("\n").unwrap_err().starts_with("x.fa:1:1: no letter"));
     }
 
     #[test]

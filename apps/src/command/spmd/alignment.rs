@@ -22,6 +22,9 @@ EXAMPLES:
   tautline launch -n 4 -- tautline sw --tile 256 four processes, smaller tiles
   mpirun -n 4 tautline sw                        ranks of MPI, in a build with the feature mpi
 
+Of each file the first sequence is aligned. The example `pairs` aligns all pairs of a file:
+cargo run --release -p tautline-cli --example pairs FILE
+
 The score of an alignment is the sum of those of its letters. Of several best ones, that which ends first in the first sequence is
 shown, and of these that which ends first in the second: the same for every number of ranks, places and workers, and every tile.";
 
@@ -164,7 +167,7 @@ impl SmithWaterman {
         let source = names.join(", ");
         let further = [first.further, second.further];
         Ok(Sequences {
-            letters: (first.letters, second.letters),
+            letters: (first.sequence.letters, second.sequence.letters),
             source,
             ignored: names.into_iter().zip(further).collect(),
         })
@@ -216,7 +219,7 @@ struct Sequences {
 fn read(path: &Path) -> Result<First, Failure> {
     let first = Input::read(path, BYTES_MAX).and_then(smith_waterman::read);
     let first = first.map_err(|error| Failure::Usage(error.to_string()))?;
-    match first.letters.len() as u64 {
+    match first.sequence.letters.len() as u64 {
         ..=LENGTH_MAX => Ok(first),
         letters => Err(Failure::Usage(format!(
             "{}: {} letters, at most {}",
