@@ -7,7 +7,7 @@ use tautline::prelude::*;
 use tautline_cli::uts::{Counts, Tree, Uts, named};
 
 /// Set in a process of its own: what to do, and with which tree.
-const INSIDE: &str = "TAUTLINE_TEST_COUNTED";
+const INSIDE: &str = "TEST_OF_TAUTLINE_COUNTED";
 
 /// Counts the nodes of a tree, by the bag alone or through the balancer.
 fn work(how: &str, name: &str) {

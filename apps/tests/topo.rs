@@ -549,18 +549,6 @@ fn a_platform_in_a_variable_is_used_or_refused() {
     assert!(cut.starts_with(&format!("{start}:2:")), "{cut}");
 }
 
-#[cfg(unix)]
-#[test]
-fn a_variable_that_is_not_text_is_refused() {
-    use std::os::unix::ffi::OsStrExt as _;
-    let bytes = std::ffi::OsStr::from_bytes(b"\xff\xfe");
-    for name in ["TAUTLINE_PIN", "TAUTLINE_PHASER_DEGREE"] {
-        let line = refusal(tautline("topo").env(name, bytes));
-        assert!(line.starts_with(&format!("tautline: {name} ")), "{line}");
-        assert!(line.ends_with(": text in UTF-8\n"), "{line}");
-    }
-}
-
 #[test]
 fn surprises_are_told_once_and_can_be_silenced() {
     let crowded = "uts D7 --workers 64 --places 2 --baseline none --json";

@@ -3,7 +3,7 @@
 use crate::pinning::Claim;
 use crate::plan::Plan;
 use crate::watch::Watch;
-use crate::{Result, messages};
+use crate::{Result, messages, variables};
 use tautline_core::port::Thread;
 use tautline_node::pool::{self, Threads};
 use tautline_node::process::Owned;
@@ -20,6 +20,9 @@ pub(crate) struct Engine {
 
 impl Engine {
     pub(crate) fn start(mut plan: Plan) -> Result<Self> {
+        if plan.environment {
+            variables::warn_of_unknown();
+        }
         let processors = plan.claim();
         let mut watch = Watch::open(&plan)?;
         let threads = Threads::start(&pool::Plan {

@@ -5,6 +5,10 @@ use crate::rules::{self, Rules};
 use crate::spelling;
 use crate::{Error, Result};
 use std::borrow::Cow;
+use std::ffi::OsStr;
+
+/// The variable that silences warnings, if it is `0`.
+pub const WARN_VARIABLE: &str = "TAUTLINE_WARN";
 
 /// Returns the value of the variable without surrounding blanks; `None` if it is unset or empty.
 ///
@@ -18,10 +22,20 @@ pub(crate) fn text(name: &'static str) -> Result<Option<String>> {
         Some(text) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
         None => Err(Error::Setting {
             setting: name,
-            value: value.to_string_lossy().escape_debug().to_string(),
-            allowed: Cow::from("text in UTF-8"),
+            value: format!("\"{}\"", value.as_encoded_bytes().escape_ascii()),
+            allowed: Cow::from("not Unicode, expected UTF-8"),
         }),
     }
+}
+
+/// Whether a value counts as unset.
+pub(crate) fn is_blank(value: &OsStr) -> bool {
+    value.to_str().is_some_and(|text| text.trim().is_empty())
+}
+
+/// Whether warnings are wanted.
+pub(crate) fn warns() -> bool {
+    text(WARN_VARIABLE).map_or(true, |value| value.as_deref() != Some("0"))
 }
 
 /// Returns the number in the variable, from `least` to `most`; `None` if it is unset or empty.

@@ -5,7 +5,7 @@ use crate::{Error, Result, environment};
 use std::borrow::Cow;
 
 /// The variable with the rank of a process that this project's own launcher has started.
-const RANK_VARIABLE: &str = "TAUTLINE_RANK";
+pub(crate) const RANK_VARIABLE: &str = "TAUTLINE_RANK";
 
 /// The variable with the number of ranks that this project's own launcher has started.
 const RANKS_VARIABLE: &str = "TAUTLINE_RANKS";

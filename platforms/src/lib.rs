@@ -166,6 +166,7 @@ pub mod story;
 mod sum;
 mod thread;
 mod unwind;
+pub mod variables;
 pub mod watch;
 #[cfg(feature = "serde")]
 pub mod world;

@@ -13,8 +13,8 @@
 //! | `TAUTLINE_STALLED` | what happens if no task can go on ([`Stalled`]) |
 //!
 //! A setter of the [`Builder`] or of [`Glb`](crate::glb::Glb) overrides the variable. An empty variable counts
-//! as unset; a malformed value is an error that names the variable, the value, and what is allowed. A name that is not here is
-//! noticed by the command only. [`Plan::explain`] lists every setting with its source.
+//! as unset, and blanks around a value are ignored; a malformed value is an error that names the variable, the value, and what is
+//! allowed. A name that begins so and is [unknown](crate::variables::ALL) is reported once, unless `TAUTLINE_WARN` is 0. [`Plan::explain`] lists every setting with its source.
 #![forbid(unsafe_code)]
 
 mod placement;
@@ -111,6 +111,8 @@ pub struct Plan {
     /// What happens if no task can go on.
     pub stalled: Stalled,
     pub(crate) idle: Option<pool::Idle>,
+    /// Whether the environment was read.
+    pub(crate) environment: bool,
 }
 
 impl Plan {
@@ -429,6 +431,7 @@ impl Builder {
             thread: self.checked_thread()?,
             stalled: Stalled::or_environment(self.stalled, self.environment)?,
             idle: self.idle.clone(),
+            environment: self.environment,
         })
     }
 

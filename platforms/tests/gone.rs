@@ -105,7 +105,7 @@ extern "C" fn at_exit() {
 #[test]
 #[ignore = "by hand: a process that another test starts"]
 fn exiting() {
-    let Ok(when) = env::var("TAUTLINE_TEST_EXIT") else {
+    let Ok(when) = env::var("TEST_OF_TAUTLINE_EXIT") else {
         return;
     };
     if when == "used" {
@@ -123,7 +123,7 @@ fn functions_at_exit_use_runtimes() {
         let program = env::current_exe().expect("it runs");
         let mut command = Command::new(program);
         let command = command.args(["--exact", "exiting", "--nocapture", "--include-ignored"]);
-        let output = command.env("TAUTLINE_TEST_EXIT", when).output();
+        let output = command.env("TEST_OF_TAUTLINE_EXIT", when).output();
         let output = output.expect("it starts");
         let printed = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{when}: {output:?}");

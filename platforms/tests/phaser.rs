@@ -11,7 +11,7 @@ use tautline::prelude::*;
 use tautline::{Machine, Platform};
 
 /// Set in a process of its own, to say what it finds.
-const INSIDE: &str = "TAUTLINE_TEST_INSIDE";
+const INSIDE: &str = "TEST_OF_TAUTLINE_INSIDE";
 
 fn folder(file: &str) -> String {
     format!("{}/tests/{file}", env!("CARGO_MANIFEST_DIR"))

@@ -10,7 +10,7 @@ use tautline::runtime::Cancelled;
 use tautline::runtime::Wait;
 
 /// Set in a process of its own, to say what it finds.
-const INSIDE: &str = "TAUTLINE_TEST_INSIDE";
+const INSIDE: &str = "TEST_OF_TAUTLINE_INSIDE";
 
 fn one_line(error: &tautline::Error) -> String {
     let line = error.to_string();

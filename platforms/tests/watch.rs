@@ -15,7 +15,7 @@ use tautline::prelude::*;
 use tautline::watch::{Awaits, Dump, Observe, Observer, State, WorkerTimes};
 
 /// Set in a process of its own: which part of this program to run.
-const INSIDE: &str = "TAUTLINE_TEST_WATCHED";
+const INSIDE: &str = "TEST_OF_TAUTLINE_WATCHED";
 
 /// A runtime of `workers` workers, whatever the environment requests.
 fn runtime(workers: usize, observe: Observe) -> Runtime {

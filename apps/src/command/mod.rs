@@ -33,6 +33,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::io;
 use std::process::ExitCode;
 use std::sync::LazyLock;
+use tautline::variables;
 
 const NAME: &str = "tautline";
 
@@ -118,7 +119,7 @@ enum Command {
 /// Runs the command that the arguments ask for.
 pub(crate) fn main() -> ExitCode {
     let command = help::arranged(Cli::command());
-    usage::warn_of_unknown_variables(&command);
+    variables::warn_of_unknown();
     let read = usage::read(&command, launch::spelled(std::env::args_os()), |matches| {
         Ok((
             Cli::from_arg_matches(matches)?,

@@ -7,6 +7,7 @@ use std::error::Error;
 use std::process::ExitCode;
 use tautline::glb::Bag;
 use tautline::runtime::Cx;
+use tautline::variables;
 
 /// A program with a command line. The [module](super) has an example.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +54,7 @@ impl Program {
         work: impl FnOnce(A) -> Result<Work<B>, Box<dyn Error>>,
     ) -> ExitCode {
         let command = self.command::<A, Balanced>();
-        usage::warn_of_unknown_variables(&command);
+        variables::warn_of_unknown();
         self.with(command, |own, options, settings| {
             let work = work(own).map_err(|error| Failure::Usage(error.to_string()))?;
             work.run(self.name, self.tasks, &options, settings)

@@ -14,7 +14,7 @@ pub(super) fn origin(option: &str, value: &str) -> String {
             || !arg.starts_with("--") && arg.starts_with('-') && arg.get(2..) == Some(value)
     };
     let given = std::env::args_os().any(|arg| is_value(&arg.to_string_lossy()));
-    let set = std::env::var(&variable).is_ok_and(|set| set == value);
+    let set = std::env::var(&variable).is_ok_and(|set| set.trim() == value);
     if set && !given {
         format!(" (from {variable})")
     } else {

@@ -7,25 +7,8 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tautline::phaser::DEGREE_VARIABLE;
 use tautline::pinning::WARN_VARIABLE;
-use tautline::{platform, watch};
-use tautline_process::{RANK_VARIABLE, RANKS_VARIABLE, SEGMENT_VARIABLE};
-
-/// The variables that no option stands for.
-const OTHERS: [&str; 11] = [
-    RANK_VARIABLE,
-    RANKS_VARIABLE,
-    SEGMENT_VARIABLE,
-    WARN_VARIABLE,
-    DEGREE_VARIABLE,
-    platform::VARIABLE,
-    watch::TRACE_VARIABLE,
-    watch::LIFE_VARIABLE,
-    watch::TIMES_VARIABLE,
-    watch::DUMP_VARIABLE,
-    watch::STALLED_VARIABLE,
-];
+use tautline::variables;
 
 /// The heading of options that change what is printed and written, not what is computed.
 const OUTPUT: &str = "Output";
@@ -43,7 +26,7 @@ pub fn read<T>(
     let end = |outcome| ended::end(command.get_name(), outcome);
     let refuse = |line: String| end(Err(Failure::Usage(line)));
     check_variables().map_err(refuse)?;
-    let matches = without_empty_variables(command.clone()).try_get_matches_from(arguments);
+    let matches = with_variables(command.clone()).try_get_matches_from(arguments);
     matches
         .and_then(|matches| of(&matches))
         .map_err(|error| match error.kind() {
@@ -105,68 +88,53 @@ fn name_of(arg: &clap::Arg) -> String {
     }
 }
 
-fn is_empty(value: &OsStr) -> bool {
-    value.to_str().is_some_and(|text| text.trim().is_empty())
-}
-
-/// Returns the command without the variables that are empty: they count as unset.
-fn without_empty_variables(command: clap::Command) -> clap::Command {
-    let is_unset = |arg: &clap::Arg| {
-        let value = arg.get_env().and_then(std::env::var_os);
-        value.is_some_and(|value| is_empty(&value))
-    };
+/// Returns the command with the variables as the library reads them: without blanks around a value, and an empty one counts as unset.
+fn with_variables(command: clap::Command) -> clap::Command {
     command
-        .mut_args(|arg| match is_unset(&arg) {
-            true => arg.env(None::<&str>),
-            false => arg,
+        .mut_args(|arg| {
+            let value = arg.get_env().and_then(std::env::var_os);
+            let text = value.as_deref().and_then(OsStr::to_str);
+            match text.map(|text| (text, text.trim())) {
+                Some((_, "")) => arg.env(None::<&str>),
+                Some((text, trimmed)) if text != trimmed => {
+                    arg.env(None::<&str>).default_value(trimmed.to_owned())
+                }
+                _ => arg,
+            }
         })
-        .mut_subcommands(without_empty_variables)
+        .mut_subcommands(with_variables)
 }
 
-/// Refuses values of the variables that correspond to no option, before anything runs.
+/// Refuses values of variables that no option has, before anything runs.
 fn check_variables() -> Result<(), String> {
-    match std::env::var_os(WARN_VARIABLE) {
-        Some(value) if !is_empty(&value) && value != "0" && value != "1" => {
-            let value = value.to_string_lossy();
-            let value = value.escape_debug();
-            Err(format!(
-                "{WARN_VARIABLE} {value}: 0 silences warnings, 1 does not"
-            ))
-        }
-        _ => Ok(()),
+    variables::check().map_err(|error| error.to_string())?;
+    let value = std::env::var(WARN_VARIABLE).unwrap_or_default();
+    match value.trim() {
+        "" | "0" | "1" => Ok(()),
+        other => Err(format!(
+            "{WARN_VARIABLE} {}: 0 silences warnings, 1 does not",
+            other.escape_debug()
+        )),
     }
 }
 
-/// Warns in one line of all variables with the prefix of this library that are unknown.
-pub fn warn_of_unknown_variables(command: &clap::Command) {
-    let known: Vec<_> = command
-        .get_subcommands()
-        .chain([command])
-        .flat_map(clap::Command::get_arguments)
-        .filter_map(|arg| arg.get_env())
-        .collect();
-    let unknown: Vec<String> = std::env::vars_os()
-        .filter(|(_, value)| !is_empty(value))
-        .map(|(name, _)| name)
-        .filter(|name| name.to_string_lossy().starts_with("TAUTLINE_"))
-        .filter(|name| {
-            !OTHERS.iter().any(|other| name == other) && !known.contains(&name.as_os_str())
-        })
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect();
-    if !unknown.is_empty() {
-        let (names, mut all) = (unknown.join(" "), Vec::new());
-        for name in known {
-            let name = name.to_string_lossy();
-            if !all.contains(&name) {
-                all.push(name);
-            }
-        }
-        all.extend(OTHERS.map(Into::into));
-        eprintln!(
-            "{}: {names}: unknown and ignored; the variables are {}",
-            command.get_name(),
-            all.join(" ")
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::Balanced;
+    use clap::Args;
+
+    #[test]
+    fn variables_of_options_are_listed() {
+        let command = Balanced::augment_args(clap::Command::new("any"));
+        let named: Vec<_> = command
+            .get_arguments()
+            .filter_map(|arg| arg.get_env()?.to_str())
+            .collect();
+        assert!(named.len() > 8, "{named:?}");
+        assert!(
+            named.iter().all(|name| variables::ALL.contains(name)),
+            "{named:?}"
         );
     }
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::Error;
+use std::ffi::{OsStr, OsString};
 
 /// The variable with the rank of a launched process.
 pub const RANK_VARIABLE: &str = "TAUTLINE_RANK";
@@ -20,14 +21,16 @@ pub(crate) struct Seat {
 
 impl Seat {
     /// Reads the variables, of which an empty one counts as unset.
-    pub(crate) fn read(
-        value: impl Fn(&str) -> Option<std::ffi::OsString>,
-    ) -> Result<Option<Self>, Error> {
+    pub(crate) fn read(value: impl Fn(&str) -> Option<OsString>) -> Result<Option<Self>, Error> {
         let names = [RANK_VARIABLE, RANKS_VARIABLE, SEGMENT_VARIABLE];
-        let texts = names.map(|name| {
-            let text = value(name).map(|value| value.to_string_lossy().trim().to_owned());
-            text.filter(|text| !text.is_empty())
-        });
+        let mut texts = names.map(|_| None);
+        for (text, name) in texts.iter_mut().zip(names) {
+            if let Some(value) = value(name) {
+                let read = value.to_str().ok_or_else(|| not_unicode(name, &value))?;
+                let read = Some(read.trim().to_owned());
+                *text = read.filter(|text| !text.is_empty());
+            }
+        }
         let Some(set) = texts.iter().position(Option::is_some) else {
             return Ok(None);
         };
@@ -58,6 +61,15 @@ impl Seat {
             ranks: ranks as u32,
             descriptor,
         }))
+    }
+}
+
+/// Returns the error of a value that is not text.
+fn not_unicode(name: &'static str, value: &OsStr) -> Error {
+    Error::Variable {
+        name,
+        value: format!("\"{}\"", value.as_encoded_bytes().escape_ascii()),
+        reason: "not Unicode, expected UTF-8".to_owned(),
     }
 }
 

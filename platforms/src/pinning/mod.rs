@@ -37,6 +37,7 @@ pub(crate) use refusal::Refusal;
 pub use share::{divided, in_order};
 pub use unpinned::unpinned;
 
+pub use crate::environment::WARN_VARIABLE;
 use crate::order::distinct;
 use crate::{Error, Result, environment, messages};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,8 +48,6 @@ use tautline_node::machine::Cpu;
 pub const VARIABLE: &str = "TAUTLINE_PIN";
 /// The variable of OpenMP that lists them where ours is unset.
 pub const OPENMP_VARIABLE: &str = "OMP_PLACES";
-/// The variable that silences warnings, if it is `0`.
-pub const WARN_VARIABLE: &str = "TAUTLINE_WARN";
 
 /// How workers are spread over places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -384,7 +383,7 @@ fn openmp(
 
 /// Not by `std::sync::Once`, in which the child of `fork` could wait for a thread of its parent.
 fn warn(was_warned: &AtomicBool, line: &str) {
-    if std::env::var(WARN_VARIABLE).is_ok_and(|value| value == "0") {
+    if !environment::warns() {
         return;
     }
     // ORDERING: Relaxed: it publishes nothing.

@@ -5,7 +5,7 @@ use super::{AnyLink, Limits, Rank, World};
 use crate::error::Error;
 use crate::launchers::{Launched, launched};
 use crate::pinning::WARN_VARIABLE;
-use crate::{Result, messages};
+use crate::{Result, environment, messages};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -100,8 +100,7 @@ impl World {
         }
         refused(other_arguments)?;
         let differing = here.differing(home);
-        let is_wanted = env::var_os(WARN_VARIABLE).is_none_or(|value| value != "0");
-        if !differing.is_empty() && is_wanted {
+        if !differing.is_empty() && environment::warns() {
             messages::send(&format!(
                 "tautline: {}: other values than rank 0 has: {}; {WARN_VARIABLE}=0 silences this",
                 self.rank(),

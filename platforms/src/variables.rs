@@ -1,0 +1,123 @@
+//! The environment variables of this project, and names that are none of them.
+#![forbid(unsafe_code)]
+
+use crate::phaser::DEGREE_VARIABLE;
+use crate::pinning::{self, WARN_VARIABLE};
+use crate::plan::{NO_PIN_VARIABLE, PLACES_VARIABLE, WORKERS_VARIABLE};
+use crate::{Result, environment, launchers, messages, platform, rules, watch};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What all of them begin with.
+const PREFIX: &str = "TAUTLINE_";
+
+/// The variables of the library and of its command, which [`plan`](mod@crate::plan#) and [`watch`](mod@crate::watch) describe.
+///
+/// ```
+/// assert!(tautline::variables::ALL.contains(&"TAUTLINE_WORKERS"));
+/// ```
+pub const ALL: [&str; 22] = [
+    PLACES_VARIABLE,
+    pinning::VARIABLE,
+    WORKERS_VARIABLE,
+    rules::RANDOM_STEALS_VARIABLE,
+    rules::LIFELINES_VARIABLE,
+    rules::STEAL_VARIABLE,
+    rules::GRAIN_VARIABLE,
+    rules::FAIRNESS_VARIABLE,
+    rules::SEED_VARIABLE,
+    NO_PIN_VARIABLE,
+    // Of the command, and of programs with its options.
+    "TAUTLINE_DEADLINE",
+    // Set by the launcher of this project.
+    launchers::RANK_VARIABLE,
+    "TAUTLINE_RANKS",
+    "TAUTLINE_SEGMENT",
+    WARN_VARIABLE,
+    DEGREE_VARIABLE,
+    platform::VARIABLE,
+    watch::TRACE_VARIABLE,
+    watch::LIFE_VARIABLE,
+    watch::TIMES_VARIABLE,
+    watch::DUMP_VARIABLE,
+    watch::STALLED_VARIABLE,
+];
+
+/// Refuses values that are not Unicode.
+///
+/// ```
+/// tautline::variables::check()?;
+/// # Ok::<(), tautline::Error>(())
+/// ```
+///
+/// # Errors
+/// The first such variable, with its value.
+pub fn check() -> Result<()> {
+    ALL.into_iter()
+        .try_for_each(|name| environment::text(name).map(drop))
+}
+
+/// Reports in one line the variables that begin with `TAUTLINE_` and are not in [`ALL`], since a mistyped name has no effect: once
+/// in the life of the process, at the first rank alone, and unless `TAUTLINE_WARN` is `0`. The first
+/// [runtime](crate::Runtime) with the settings of the environment does this; a program may earlier.
+///
+/// ```
+/// tautline::variables::warn_of_unknown();
+/// ```
+pub fn warn_of_unknown() {
+    static WAS_WARNED: AtomicBool = AtomicBool::new(false);
+    // ORDERING: Relaxed: it publishes nothing.
+    if WAS_WARNED.swap(true, Ordering::Relaxed) || !environment::warns() {
+        return;
+    }
+    let is_first = launchers::rank().is_ok_and(|rank| rank.is_none_or(|rank| rank == "0"));
+    let names = unknown(set_variables());
+    if is_first && !names.is_empty() {
+        let (names, all) = (names.join(" "), ALL.join(" "));
+        messages::send(&format!(
+            "tautline: {names}: unknown and ignored; the variables are {all}; {WARN_VARIABLE}=0 silences this"
+        ));
+    }
+}
+
+/// Returns the names of the variables that are not empty.
+fn set_variables() -> impl Iterator<Item = String> {
+    let set = std::env::vars_os().filter(|(_, value)| !environment::is_blank(value));
+    set.map(|(name, _)| name.to_string_lossy().into_owned())
+}
+
+/// Returns the unknown ones among the names of variables, in order.
+fn unknown(names: impl Iterator<Item = String>) -> Vec<String> {
+    let is_unknown = |name: &String| name.starts_with(PREFIX) && !ALL.contains(&&**name);
+    let mut names: Vec<String> = names.filter(is_unknown).collect();
+    names.sort_unstable();
+    names
+        .iter_mut()
+        .for_each(|name| *name = name.escape_debug().to_string());
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_listed_once() {
+        let mut all = ALL;
+        all.sort_unstable();
+        assert!(all.windows(2).all(|pair| pair[0] != pair[1]), "{all:?}");
+        assert!(all.iter().all(|name| name.starts_with(PREFIX)));
+    }
+
+    #[test]
+    fn only_names_with_the_prefix_are_unknown() {
+        let names = [
+            "PATH",
+            "TAUTLINE_WORKRS",
+            "TAUTLINE_WORKERS",
+            "TAUTLINE_A\n",
+            "TAUTLINE_",
+        ];
+        let found = unknown(names.map(str::to_owned).into_iter());
+        assert_eq!(found, ["TAUTLINE_", r"TAUTLINE_A\n", "TAUTLINE_WORKRS"]);
+    }
+}
