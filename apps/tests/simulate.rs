@@ -389,7 +389,7 @@ fn bad_requests_get_one_line_and_exit_code_2() {
             ["--fairness one-core-free", "at least 2 workers"],
         ),
         ("uts --task-ns 0", ["--task-ns 0", "from 1 to 1000000000"]),
-        ("uts --task-ns fast", ["--task-ns fast", "a whole number"]),
+        ("uts --task-ns fast", ["--task-ns fast", "a time from 1"]),
         (
             "uts --far-ns 1000000001",
             ["--far-ns 1000000001", "from 0 to 1000000000"],
@@ -398,7 +398,7 @@ fn bad_requests_get_one_line_and_exit_code_2() {
             "uts --jitter-percent 1001",
             ["--jitter-percent 1001", "from 0 to 1000"],
         ),
-        ("uts --look-ns -1", ["--look-ns -1", "not negative"]),
+        ("uts --look-ns -1", ["--look-ns -1", "a time from 0"]),
         ("uts --far 5", ["--far", "--far-ns"]),
         (
             "uts --machine triloka --places 129",

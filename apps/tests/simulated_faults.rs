@@ -139,7 +139,7 @@ fn faults_make_a_run_longer_and_leave_its_result() {
 
 #[test]
 fn a_lost_place_is_the_reason_of_a_partial_result() {
-    let args = "uts D9 --places 32 --fault crash:7,200000 --detect-ns 100000";
+    let args = "uts D9 --places 32 --fault crash:7,0.2ms --detect-ns 100us";
     let run_json = json(args);
     assert_eq!(
         (&run_json["stopped"], &run_json["lost_place"]),

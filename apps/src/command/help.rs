@@ -14,6 +14,9 @@ const RARE: [&str; 3] = ["Balancer", "Simulated machine:", "Faults"];
 /// … except these.
 const USUAL: [&str; 4] = ["places", "workers", "ranks", "deadline"];
 
+/// The number of examples that `-h` shows.
+const FIRST: usize = 5;
+
 /// Arranges the help of a command and of those below it.
 pub(super) fn arranged(mut command: Command) -> Command {
     if let Some(text) = command.get_after_help().map(ToString::to_string) {
@@ -23,7 +26,9 @@ pub(super) fn arranged(mut command: Command) -> Command {
         };
         command = command.after_help(flowing(notes));
         if !examples.is_empty() {
-            command = command.before_help(examples.to_owned());
+            command = command
+                .before_help(first(examples))
+                .before_long_help(examples.to_owned());
         }
     }
     command
@@ -39,6 +44,16 @@ pub(super) fn arranged(mut command: Command) -> Command {
             }
         })
         .mut_subcommands(arranged)
+}
+
+/// Returns the first examples, with the lines that continue them.
+fn first(examples: &str) -> String {
+    let mut number = 0;
+    let lines = examples.lines().take_while(|line| {
+        number += usize::from(line.starts_with("  tautline "));
+        number <= FIRST
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Joins the lines of each paragraph, which the width of the terminal divides.
@@ -68,8 +83,10 @@ mod tests {
         let command = Command::new("it")
             .about("Do it")
             .args([grain, places, file]);
-        let command =
-            command.after_help("EXAMPLES:\n  it now\n\nA note\nof two lines.\n\nAnother.");
+        let examples = (1..8).map(|n| format!("  tautline it {n}\n"));
+        let examples = examples.collect::<String>();
+        let notes = "A note\nof two lines.\n\nAnother.";
+        let command = command.after_help(format!("EXAMPLES:\n{examples}\n{notes}"));
         let mut command = arranged(command);
         let long = command.render_long_help().to_string();
         let at = |part: &str| {
@@ -79,7 +96,7 @@ mod tests {
         let parts = [
             "Do it",
             "Usage: ",
-            "EXAMPLES:\n  it now\n",
+            "EXAMPLES:\n  tautline it 1\n",
             "Arguments:\n",
             "A file",
             "Balancer:",
@@ -93,5 +110,10 @@ mod tests {
             "{short}"
         );
         assert!(short.contains("--places"), "{short}");
+        assert!(long.contains("tautline it 7"), "{long}");
+        assert!(
+            short.contains("tautline it 5") && !short.contains("tautline it 6"),
+            "{short}"
+        );
     }
 }

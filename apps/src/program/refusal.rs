@@ -11,7 +11,11 @@ pub fn line(error: &clap::Error, root: &Command) -> String {
     let context = |kind| error.get(kind).map(text).filter(|text| !text.is_empty());
     // `--places <PLACES>` is redundant.
     let option = context(ContextKind::InvalidArg).map(|arg| name(&arg).to_owned());
-    let option = option.as_deref().unwrap_or("the arguments");
+    // `[N]` is optional, which does not matter where it is given.
+    let option = option
+        .as_deref()
+        .unwrap_or("the arguments")
+        .trim_matches(['[', ']']);
     let given = context(ContextKind::InvalidValue).unwrap_or_default();
     let value = shown(&given);
     match error.kind() {

@@ -3,6 +3,7 @@
 use super::bounds::bounded;
 use super::engine::{Fault, Faults};
 use crate::command::Failure;
+use crate::command::duration::nanoseconds;
 use clap::Args;
 use std::str::FromStr;
 use tautline::glb::PlaceId;
@@ -16,7 +17,7 @@ const NS_MAX: u64 = 3_600_000_000_000;
 
 /// What goes wrong.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Faults, times in nanoseconds")]
+#[command(next_help_heading = "Faults, times in nanoseconds or with units")]
 pub(super) struct Faulty {
     /// A fault, each kind once: spike:PER_MILLION,NS (late messages), loss:PER_MILLION (lost transmissions),
     /// stall:PLACE,FROM,UNTIL (a place that stops), slow:NODE,PERCENT (a slow node), noise:EVERY,NS
@@ -28,12 +29,12 @@ pub(super) struct Faulty {
     #[arg(value_parser = |text: &str| bounded(text, 0, u64::MAX))]
     fault_seed: Option<u64>,
     /// Time until a transmission that is not acknowledged is repeated; it doubles each time [default: 20000]
-    #[arg(long, value_name = "NS", allow_negative_numbers = true)]
-    #[arg(value_parser = |text: &str| bounded(text, 1, NS_MAX))]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(value_parser = |text: &str| nanoseconds(text, 1..=NS_MAX))]
     timeout_ns: Option<u64>,
     /// Time from a crash, or from the beginning of a partition, until it is reported [default: 1000000]
-    #[arg(long, value_name = "NS", allow_negative_numbers = true)]
-    #[arg(value_parser = |text: &str| bounded(text, 0, NS_MAX))]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(value_parser = |text: &str| nanoseconds(text, 0..=NS_MAX))]
     detect_ns: Option<u64>,
 }
 
@@ -89,6 +90,9 @@ const FORMS: [Form; 7] = [
     ),
 ];
 
+/// The values that are times, which may have units.
+const TIMES: [&str; 5] = ["NS", "FROM", "UNTIL", "EVERY", "AT"];
+
 impl FromStr for Given {
     type Err = String;
 
@@ -107,7 +111,11 @@ impl FromStr for Given {
         let mut values = [0; 3];
         for ((value, number), &(what, least, most)) in values.iter_mut().zip(numbers).zip(bounds) {
             let refused = || format!("{form}, {what} from {least} to {most}");
-            *value = number.trim().parse().map_err(|_| refused())?;
+            let number = number.trim();
+            *value = match TIMES.contains(&what) {
+                true => nanoseconds(number, least..=most).map_err(|_| refused())?,
+                false => number.parse().map_err(|_| refused())?,
+            };
             if !(least..=most).contains(value) {
                 return Err(refused());
             }

@@ -2,6 +2,7 @@
 
 use super::bounds::{COST_MAX_NS, bounded};
 use crate::command::Failure;
+use crate::command::duration::nanoseconds;
 use clap::Args;
 use std::str::FromStr;
 use tautline_sim::{Cluster, Ranks, Shape};
@@ -27,8 +28,8 @@ pub(super) struct Connection {
     #[arg(value_parser = |text: &str| bounded(text, 0, RANK_PLACES_MAX))]
     rank_places: Option<u64>,
     /// Encoding or decoding a message between processes, beside its bytes
-    #[arg(long, value_name = "NS", allow_negative_numbers = true)]
-    #[arg(value_parser = |text: &str| bounded(text, 0, COST_MAX_NS))]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(value_parser = |text: &str| nanoseconds(text, 0..=COST_MAX_NS))]
     rank_message_ns: Option<u64>,
     /// Rate of encoding, bytes a microsecond; 0: unlimited
     #[arg(long, value_name = "N", allow_negative_numbers = true)]

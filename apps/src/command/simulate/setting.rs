@@ -6,6 +6,7 @@ use super::fault::Faulty;
 use super::network::Connection;
 use crate::command::Failure;
 use crate::command::balancer::{Rules, whole};
+use crate::command::duration::nanoseconds;
 use crate::command::known::Known;
 use clap::Args;
 use clap::builder::StringValueParser;
@@ -62,46 +63,46 @@ fn built_in() -> Vec<String> {
 
 /// Costs that override those of the machine.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Simulated machine: overrides, times in nanoseconds")]
+#[command(next_help_heading = "Simulated machine: overrides, times in nanoseconds or with units")]
 struct Costs {
     /// One task [default: its usual time by the machine's slowdown]
-    #[arg(long, value_name = "NS", value_parser = task, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = task, allow_hyphen_values = true)]
     task_ns: Option<u64>,
     /// A turn's poll when there is nothing to do
-    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     look_ns: Option<u64>,
     /// Receiving one message, and what follows from it except the division of a bag
-    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     serve_ns: Option<u64>,
     /// Passing one message to the network
-    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     send_ns: Option<u64>,
     /// Dividing a bag
-    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     split_ns: Option<u64>,
     /// Putting work into a reserve, or taking it out
-    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     merge_ns: Option<u64>,
     /// From starting an idle worker to its first turn
-    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     wake_ns: Option<u64>,
     /// How long a thread without work spins before it sleeps
-    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     spin_ns: Option<u64>,
     /// A message within a node
-    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     near_ns: Option<u64>,
     /// A message to another node, over the first hop
-    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     far_ns: Option<u64>,
     /// Each further hop: link of a torus, switch of other shapes
-    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     hop_ns: Option<u64>,
     /// How long a node's adapter is busy with one message to another node
-    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     gap_ns: Option<u64>,
     /// Additional time of a message for each task of its loot
-    #[arg(long, value_name = "NS", value_parser = cost, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     loot_task_ns: Option<u64>,
     /// Bandwidth of a node's adapter, bytes a microsecond; 0: unlimited. With it, --loot-task-ns is 0 unless given
     #[arg(long, value_name = "N", value_parser = cost, allow_negative_numbers = true)]
@@ -246,7 +247,11 @@ impl Costs {
 
 /// A task that takes no time has no efficiency.
 fn task(text: &str) -> Result<u64, String> {
-    bounded(text, 1, COST_MAX_NS)
+    nanoseconds(text, 1..=COST_MAX_NS)
+}
+
+fn time(text: &str) -> Result<u64, String> {
+    nanoseconds(text, 0..=COST_MAX_NS)
 }
 
 fn cost(text: &str) -> Result<u64, String> {

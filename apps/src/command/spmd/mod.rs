@@ -143,7 +143,7 @@ impl OnRanks {
         let runtime = builder.world(&world).build()?;
         let began = Instant::now();
         let is_home = world.is_home();
-        // There is no partial result to print, which one rank says.
+        // There is no partial result to print, which one rank reports.
         interrupts::on_first(move || {
             if is_home {
                 let after = number::seconds(began.elapsed().as_secs_f64());
