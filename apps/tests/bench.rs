@@ -94,6 +94,7 @@ fn help_has_examples() {
         help.contains("EXAMPLES:\n  tautline bench barrier "),
         "{help}"
     );
+    assert!(help.contains("[default: 10s]"), "{help}");
 }
 
 /// More tasks than any machine that runs tests has processors would take long; one processor has too few for two.

@@ -216,3 +216,23 @@ fn a_terminal_gets_a_coloured_verdict() {
     assert!(plain.contains("   verified"), "{plain}");
     assert!(!plain.contains("\x1b[32m"), "{plain}");
 }
+
+/// A measurement of seconds shows how far it is, unless it is not to; a pipe gets the tables alone.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_terminal_gets_the_progress_of_a_benchmark() {
+    const BARRIERS: &str = "bench barrier --tasks 2 --degree 2 --deadline 2s";
+    let shown = |rest: &str| {
+        let line = format!("'{}' {BARRIERS}{rest}", env!("CARGO_BIN_EXE_tautline"));
+        let mut command = Command::new("script");
+        command.args(["-q", "-e", "-c", &line, "/dev/null"]);
+        command.env("TERM", "xterm").env("TAUTLINE_WARN", "0");
+        let [shown, _] = printed(command);
+        shown
+    };
+    let progress = "barriers of 2 tasks, ";
+    assert!(shown("").contains(progress), "{}", shown(""));
+    assert!(!shown(" --quiet").contains(progress));
+    let [tables, rest] = printed(tautline(BARRIERS));
+    assert!(tables.contains("barrier of 2 tasks") && rest.is_empty());
+}

@@ -8,7 +8,6 @@
 mod app;
 mod bc;
 mod bench;
-mod help;
 mod launch;
 mod loops;
 mod manual;
@@ -26,7 +25,7 @@ use app::{Application, Chosen, Threads};
 use tautline_cli::program::show::terminal::is_terminal;
 use tautline_cli::program::show::{self, number, place, story};
 use tautline_cli::program::{
-    Failure, Outcome, balancer, deliver, duration, end, known, list, quote, refusal, usage,
+    Failure, Outcome, balancer, deliver, duration, end, help, known, list, quote, refusal, usage,
 };
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};

@@ -1,7 +1,7 @@
 //! The program: its name, its arguments, and what it runs.
 
 use super::tasks::OnRuntime;
-use super::{Balanced, Failure, Outcome, Rows, Work, end, usage};
+use super::{Balanced, Failure, Outcome, Rows, Work, end, help, usage};
 use clap::{Args, Command};
 use std::error::Error;
 use std::process::ExitCode;
@@ -117,6 +117,7 @@ impl Program {
         command: Command,
         carry_out: impl FnOnce(A, O, &[String]) -> Outcome,
     ) -> ExitCode {
+        let command = help::arranged(command);
         let read = usage::read(&command, std::env::args_os(), |matches| {
             let settings = usage::settings(&command, matches);
             let own = A::from_arg_matches(matches)?;

@@ -78,6 +78,8 @@ mod disturbed;
 pub mod duration;
 mod ended;
 mod front;
+#[doc(hidden)]
+pub mod help;
 mod input;
 #[doc(hidden)]
 pub mod interrupts;

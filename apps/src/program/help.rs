@@ -18,7 +18,7 @@ const USUAL: [&str; 4] = ["places", "workers", "ranks", "deadline"];
 const FIRST: usize = 5;
 
 /// Arranges the help of a command and of those below it.
-pub(super) fn arranged(mut command: Command) -> Command {
+pub fn arranged(mut command: Command) -> Command {
     if let Some(text) = command.get_after_help().map(ToString::to_string) {
         let (examples, notes) = match text.starts_with("EXAMPLES") {
             true => text.split_once("\n\n").unwrap_or((&text, "")),
