@@ -39,8 +39,27 @@ fn counters(len: usize) -> Vec<AtomicU32> {
     (0..len).map(|_| AtomicU32::new(0)).collect()
 }
 
-/// Sorts items by `compare` and asserts that each is in the slice once after, and is dropped once. Returns whether the sort
-/// completed.
+fn items(drops: &[AtomicU32]) -> Vec<Item<'_>> {
+    let item = |at| Item {
+        key: scrambled(at) % 5000,
+        at,
+        drops,
+    };
+    (0..drops.len()).map(item).collect()
+}
+
+/// Asserts that each item is there once, and drops them: each once.
+fn all_once(items: Vec<Item<'_>>, what: &str) {
+    let drops = items.first().map_or(&[][..], |item| item.drops);
+    let mut positions: Vec<usize> = items.iter().map(|item| item.at).collect();
+    positions.sort_unstable();
+    assert!(positions.into_iter().eq(0..drops.len()), "{what}");
+    drop(items);
+    let is_once = |count: &AtomicU32| count.load(SeqCst) == 1;
+    assert!(drops.iter().all(is_once), "{what}");
+}
+
+/// Sorts items by `compare` and asserts that all are kept. Returns whether the sort completed.
 fn keeps_all(
     workers: usize,
     len: usize,
@@ -48,33 +67,25 @@ fn keeps_all(
     what: &str,
 ) -> bool {
     let drops = counters(len);
-    let drops = &drops[..];
-    let item = |at| Item {
-        key: scrambled(at) % 5000,
-        at,
-        drops,
-    };
-    let mut items: Vec<Item<'_>> = (0..len).map(item).collect();
+    let mut items = items(&drops);
     let ended = catch_unwind(AssertUnwindSafe(|| {
         on(workers, |cx| cx.par(&mut items).sort_by(&compare));
     }));
-    let mut positions: Vec<usize> = items.iter().map(|item| item.at).collect();
-    positions.sort_unstable();
-    assert!(positions.into_iter().eq(0..len), "{what}: a permutation");
-    drop(items);
-    let is_once = |count: &AtomicU32| count.load(SeqCst) == 1;
-    assert!(drops.iter().all(is_once), "{what}: each is dropped once");
+    all_once(items, what);
     ended.is_ok()
 }
 
 #[test]
 fn runs_and_patterns_are_sorted_as_by_the_standard_library() {
-    let patterns: [(&str, fn(usize, usize) -> u64); 12] = [
+    let patterns: [(&str, fn(usize, usize) -> u64); 13] = [
         ("scrambled", |i, _| scrambled(i)),
         ("few keys", |i, _| scrambled(i) % 4),
         ("equal", |_, _| 7),
         ("ascending", |i, _| i as u64),
         ("descending", |i, n| (n - i) as u64),
+        ("descending, equal between quarters", |i, n| {
+            (n - i + i * 4 / n) as u64
+        }),
         ("descending, some equal", |i, n| ((n - i) / 2) as u64),
         ("ascending, a last small one", |i, n| {
             (i as u64 + 1) * u64::from(i + 1 < n)
@@ -127,8 +138,9 @@ fn a_sorted_slice_is_compared_once() {
 
 #[test]
 fn a_panic_of_any_comparison_loses_no_item_and_drops_none_twice() {
-    for (workers, len, step) in [(1, 1000, 101), (2, 8200, 211), (4, 33_000, 8009)] {
-        let mut panic_at = 0;
+    for (workers, len, panics) in [(1, 1000, 100), (2, 8200, 600), (4, 33_000, 200)] {
+        let mut panic_at = usize::MAX;
+        let mut step = 0;
         loop {
             let calls = AtomicUsize::new(0);
             let compare = |a: &Item<'_>, b: &Item<'_>| {
@@ -136,12 +148,15 @@ fn a_panic_of_any_comparison_loses_no_item_and_drops_none_twice() {
                 a.key.cmp(&b.key)
             };
             let what = format!("{workers} workers, a panic of comparison {panic_at}");
-            if keeps_all(workers, len, compare, &what) {
-                break;
+            let is_complete = keeps_all(workers, len, compare, &what);
+            match (step, is_complete) {
+                // Without a panic: what all comparisons are, of which merges are the last ones.
+                (0, true) => (step, panic_at) = (calls.into_inner() / panics, 0),
+                (1.., false) => panic_at += step,
+                (1.., true) => break,
+                (0, false) => panic!("{what}: no comparison should panic"),
             }
-            panic_at += step;
         }
-        assert!(panic_at > 2 * len, "{panic_at}");
     }
 }
 
@@ -166,15 +181,17 @@ fn comparisons_that_contradict_each_other_lose_no_item() {
 #[test]
 fn a_cancelled_sort_keeps_all_items() {
     for workers in [2, 4] {
-        for cancel_at in (0..600_000).step_by(29_989) {
+        let all = AtomicUsize::new(0);
+        let compare = |a: &Item<'_>, b: &Item<'_>| {
+            all.fetch_add(1, SeqCst);
+            a.key.cmp(&b.key)
+        };
+        keeps_all(workers, LEN, compare, "all comparisons");
+        let all = all.into_inner();
+        for cancel_at in (0..all).step_by(all / 40) {
             let (token, calls) = (CancelToken::new(), AtomicUsize::new(0));
             let drops = counters(LEN);
-            let item = |at| Item {
-                key: scrambled(at),
-                at,
-                drops: &drops,
-            };
-            let mut items: Vec<Item<'_>> = (0..LEN).map(item).collect();
+            let mut items = items(&drops);
             on(workers, |cx| {
                 let ended = cx.finish_until(&token, |cx| {
                     cx.par(&mut items).sort_by(|a, b| {
@@ -187,11 +204,17 @@ fn a_cancelled_sort_keeps_all_items() {
                 let is_cancelled = calls.load(SeqCst) > cancel_at;
                 assert_eq!(ended.is_err(), is_cancelled, "{workers}, {cancel_at}");
             });
-            let mut positions: Vec<usize> = items.iter().map(|item| item.at).collect();
-            positions.sort_unstable();
-            assert!(positions.into_iter().eq(0..LEN), "{workers}, {cancel_at}");
-            drop(items);
-            assert!(drops.iter().all(|count| count.load(SeqCst) == 1));
+            let late = calls.into_inner().saturating_sub(cancel_at);
+            // All parts are sorted by then: each worker ends the piece that it merges.
+            let is_merging = workers == 2 && cancel_at > all / 10 * 9;
+            assert!(
+                !is_merging || late < 2 * 2048 + 100,
+                "{late} comparisons after"
+            );
+            all_once(
+                items,
+                &format!("{workers} workers, cancelled at {cancel_at}"),
+            );
         }
     }
 }
@@ -212,8 +235,15 @@ impl Changing {
 #[test]
 fn what_comparisons_change_in_items_is_kept() {
     for workers in WORKERS {
-        for panic_at in [usize::MAX, 100, 300_000, 450_000, 550_000] {
+        let mut all = 0;
+        // Of 16 parts of the comparisons, the merges into the buffer, and those back, are in several.
+        for part in [16, 1, 8, 11, 12, 13, 14, 15] {
             let calls = AtomicUsize::new(0);
+            let panic_at = if part < 16 {
+                all * part / 16
+            } else {
+                usize::MAX
+            };
             let item = |i| Changing {
                 key: scrambled(i),
                 compared: RefCell::default(),
@@ -230,9 +260,48 @@ fn what_comparisons_change_in_items_is_kept() {
                 });
             }));
             let changes: usize = items.iter().map(|item| **item.compared.borrow()).sum();
-            assert_eq!(changes, 2 * calls.into_inner().min(panic_at), "{workers}");
-            assert_eq!(ended.is_ok(), items.is_sorted_by_key(|item| item.key));
+            let calls = calls.into_inner();
+            assert_eq!(changes, 2 * calls.min(panic_at), "{workers}, {part}");
+            assert_eq!(ended.is_ok(), part == 16, "{workers}, {part}");
+            all = all.max(calls);
         }
+    }
+}
+
+#[test]
+fn what_a_comparison_between_merges_changes_is_kept_if_it_panics() {
+    // The last item of the left half and the first one of the right half meet once, when each half is in order.
+    let key = |i| match i {
+        0 => u64::MAX,
+        _ if i == LEN - 1 => 0,
+        _ => 1 + scrambled(i),
+    };
+    let item = |i| Changing {
+        key: key(i),
+        compared: RefCell::default(),
+    };
+    let mut items: Vec<Changing> = (0..LEN).map(item).collect();
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        on(2, |cx| {
+            cx.par(&mut items).sort_by(|a, b| {
+                if [a.key, b.key] == [0, u64::MAX] {
+                    a.change();
+                    b.change();
+                    panic!("halves meet");
+                }
+                a.key.cmp(&b.key)
+            });
+        });
+    }));
+    assert!(ended.is_err());
+    for item in items {
+        let is_changed = [0, u64::MAX].contains(&item.key);
+        assert_eq!(
+            **item.compared.borrow(),
+            usize::from(is_changed),
+            "{}",
+            item.key
+        );
     }
 }
 
