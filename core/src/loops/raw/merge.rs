@@ -23,7 +23,7 @@ use crate::task::Cx;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use core::marker::PhantomData;
-use core::mem::ManuallyDrop;
+use core::mem::{ManuallyDrop, swap};
 use core::{ptr, slice};
 
 /// Items that one worker sorts or merges: that takes longer than a fork that is stolen.
@@ -38,14 +38,19 @@ pub(crate) fn sort_stable<P: Host, T: Send>(
     if cx.is_cut() {
         cx.unwind_to_finish();
     }
-    let levels = levels(cx.pool().wanted(), items.len());
+    let len = items.len();
+    let levels = levels(cx.pool().wanted(), len);
     // Items without bytes are all equal to std's sort.
     if levels == 0 || size_of::<T>() == 0 {
         return items.sort_by(compare);
     }
-    let mut buffer = Vec::with_capacity(items.len());
+    let mut buffer = Vec::with_capacity(len);
     let whole = Part::new(items, &mut buffer);
-    sort(cx, whole, compare, levels).ascend();
+    let mut sorted = sort(cx, whole, compare, levels);
+    if sorted.descends {
+        let (low, high) = sorted.items_mut().split_at_mut(len / 2);
+        swap_ends(cx, low, high);
+    }
 }
 
 /// Returns how many times `len` items are halved for `workers`: an even number.
@@ -117,6 +122,21 @@ fn merge<P: Host, T: Send>(
     cx.join(|cx| merge(cx, low, is_less), |cx| merge(cx, high, is_less));
 }
 
+/// Swaps the items of `low` with the last ones of `high`, from its end on.
+fn swap_ends<P: Host, T: Send>(cx: &mut Cx<'_, '_, P>, low: &mut [T], high: &mut [T]) {
+    if low.len() <= GRAIN {
+        let ends = low.iter_mut().zip(high.iter_mut().rev());
+        return ends.for_each(|(first, last)| swap(first, last));
+    }
+    let half = low.len() / 2;
+    let (low, low_rest) = low.split_at_mut(half);
+    let (high_rest, high) = high.split_at_mut(high.len() - half);
+    cx.join(
+        |cx| swap_ends(cx, low, high),
+        |cx| swap_ends(cx, low_rest, high_rest),
+    );
+}
+
 /// Consecutive items of the slice, which are all there or all in the buffer. Dropped, it moves them to the slice.
 struct Part<'a, T> {
     slice: *mut T,
@@ -169,7 +189,8 @@ impl<'a, T> Part<'a, T> {
     fn sort(&mut self, compare: &impl Fn(&T, &T) -> Ordering) {
         let items = self.items_mut();
         let descends = items.is_sorted_by(|a, b| compare(b, a).is_lt());
-        if !descends {
+        // std's sort would allocate a buffer before it finds the items in order.
+        if !descends && !items.is_sorted_by(|a, b| compare(b, a).is_ge()) {
             items.sort_by(compare);
         }
         self.descends = descends;
