@@ -116,9 +116,6 @@ const VERBS: &[Verb] = &[
     ("find_first", |cx, cancel| {
         _ = cx.par(0..ENDLESS).find_first(|_| step(cancel) == 1);
     }),
-    ("position_any", |cx, cancel| {
-        _ = cx.par(0..ENDLESS).position_any(|_| step(cancel) == 1);
-    }),
     ("try_for_each", |cx, cancel| {
         _ = cx.par(0..ENDLESS).try_for_each(|_| Some(cancel.step()));
     }),
@@ -143,9 +140,6 @@ const VERBS: &[Verb] = &[
     }),
     ("max_by_key", |cx, cancel| {
         _ = cx.par(0..ENDLESS).max_by_key(|_| step(cancel));
-    }),
-    ("product", |cx, cancel| {
-        _ = cx.par(0..ENDLESS).map(|_| step(cancel)).product::<usize>();
     }),
     ("lines", |cx, cancel| {
         let text = "line\n".repeat(100_000);

@@ -70,7 +70,7 @@ impl Order for Backwards {
     }
 }
 
-/// Every so many indices, beginning with the first.
+/// The first index, and each that is a multiple of the step after it.
 #[derive(Debug)]
 pub struct Step(pub usize);
 
