@@ -4,28 +4,16 @@ use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
 use tautline::prelude::*;
-use tautline_cli::smith_waterman::{Best, Scores, draw, read, sequential};
+use tautline_cli::smith_waterman::{Best, Scores, Sequence, draw, read_all, sequential};
+use tautline_cli::text::Input;
 
-/// A title and its letters.
-type Sequence = (String, Vec<u8>);
-
-/// The records of a file, each of which begins with a line `>title`.
-fn records(file: &str, text: &str) -> Result<Vec<Sequence>, tautline::FileError> {
-    let text = format!("\n{text}");
-    let record = |(number, record): (usize, &str)| {
-        let (title, letters) = record.split_once('\n').unwrap_or((record, ""));
-        let name = format!("{file}, sequence {number}");
-        Ok((title.trim().replace('\t', " "), read(&name, letters)?))
-    };
-    text.split("\n>").enumerate().skip(1).map(record).collect()
-}
+/// The longest file.
+const BYTES_MAX: u64 = 1 << 32;
 
 fn drawn() -> Vec<Sequence> {
-    let one = |n: usize| {
-        (
-            format!("sequence {n}"),
-            draw(60 + n * n % 97 * 7, 0, n as u64).0,
-        )
+    let one = |n: usize| Sequence {
+        title: format!("sequence {n}"),
+        letters: draw(60 + n * n % 97 * 7, 0, n as u64).0,
     };
     (0..30).map(one).collect()
 }
@@ -33,17 +21,14 @@ fn drawn() -> Vec<Sequence> {
 fn align_all() -> Result<(), Box<dyn Error>> {
     let file = std::env::args().nth(1);
     let sequences = match &file {
-        Some(file) => {
-            let text = std::fs::read_to_string(file);
-            records(file, &text.map_err(|error| format!("{file}: {error}"))?)?
-        }
+        Some(file) => read_all(Input::read(file.as_ref(), BYTES_MAX)?)?,
         None => drawn(),
     };
     let all = sequences.len();
     let pairs: Vec<(usize, usize)> = (0..all)
         .flat_map(|i| (i + 1..all).map(move |j| (i, j)))
         .collect();
-    let letters = |number: usize| &sequences[number].1;
+    let letters = |number: usize| &sequences[number].letters;
     let align = |&(i, j): &(usize, usize)| sequential(letters(i), letters(j), Scores::default());
     // The time of a pair is the product of two lengths, which differ: nothing has to be divided by hand.
     let report = |done: usize, of: usize| eprintln!("{done} of {of} pairs");
@@ -55,7 +40,7 @@ fn align_all() -> Result<(), Box<dyn Error>> {
     writeln!(out, "first\tsecond\tscore\tend in first\tend in second")?;
     for (&(i, j), best) in pairs.iter().zip(&scored) {
         let ([first, second], Best { score, row, column }) =
-            ([i, j].map(|n| &sequences[n].0), best);
+            ([i, j].map(|n| sequences[n].title.replace('\t', " ")), best);
         writeln!(out, "{first}\t{second}\t{score}\t{row}\t{column}")?;
     }
     Ok(out.flush()?)
