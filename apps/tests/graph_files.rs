@@ -32,12 +32,12 @@ const fn file(
 }
 
 const FILES: &[File] = &[
-    file("list.txt", Format::List, false, counts::blanks),
-    file("weighted.edgelist", Format::List, true, counts::blanks),
-    file("snap.txt", Format::List, false, counts::tabs),
-    file("header.csv", Format::List, false, counts::commas),
-    file("quoted.csv", Format::List, true, counts::semicolons),
-    file("names.tsv", Format::List, false, counts::tabs),
+    file("list.txt", Format::List, false, counts::list),
+    file("weighted.edgelist", Format::List, true, counts::list),
+    file("snap.txt", Format::List, false, counts::list),
+    file("header.csv", Format::List, false, counts::list),
+    file("quoted.csv", Format::List, true, counts::list),
+    file("names.tsv", Format::List, false, counts::list),
     file("packed.txt.gz", Format::List, false, counts::members),
     file("market.mtx", Format::Market, true, counts::market),
     file("pattern.mtx", Format::Market, false, counts::market),

@@ -229,10 +229,12 @@ pub(super) fn recognise(input: &Input) -> Result<Format, FileError> {
         return Err(refusal(input, refused));
     }
     let known = KNOWN.iter().find(|known| known.endings.contains(&ending));
-    if known.is_none() && metis::is_consistent(text) {
-        return Ok(Format::Metis);
-    }
-    Ok(known.map_or(Format::List, |known| known.format))
+    Ok(match known {
+        Some(known) => known.format,
+        None if metis::is_consistent(text) => Format::Metis,
+        None if six::is_likely(text) => Format::Six,
+        None => Format::List,
+    })
 }
 
 fn refusal(input: &Input, refused: &Refused) -> FileError {
@@ -256,7 +258,7 @@ fn by_content(text: &str) -> Option<Result<Format, &'static Refused>> {
         _ if market::has_banner(first) => Ok(Format::Market),
         _ if first.starts_with('<') => Ok(Format::Xml),
         _ if head.starts_with(['{', '[']) => Ok(Format::Json),
-        _ if six::has_mark(first) => Ok(Format::Six),
+        _ if six::has_head(first) => Ok(Format::Six),
         _ if lower.starts_with('*') => Ok(Format::Pajek),
         _ if gml::begins(text) => Ok(Format::Gml),
         "strict" | "graph" | "digraph" if text.contains('{') => Err(&GRAPHVIZ),
@@ -306,6 +308,8 @@ mod tests {
             ("x", "<?xml version='1.0'?><graphml/>", Format::Xml),
             ("x", "*vertices 3\n", Format::Pajek),
             ("x", ">>graph6<<A_\n", Format::Six),
+            ("x", ":A_\n", Format::Six),
+            ("x.net", ":A_\n", Format::Pajek),
             ("x.txt", "{\"nodes\": []}", Format::Json),
             ("x.adjlist", "a b c d\n", Format::Adjacency),
             ("x.csv", "a,b\n", Format::List),

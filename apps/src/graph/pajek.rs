@@ -71,8 +71,9 @@ pub(super) fn read(text: &Text, options: &Options) -> Result<Listed, FileError> 
                 builder.edge((vertex(from)?, vertex(to)?), length, ways, line)?;
             }
             (Some(Section::Lists(ways)), [from, rest @ ..]) => {
+                let from = vertex(from)?;
                 for to in rest {
-                    builder.edge((vertex(from)?, vertex(to)?), None, ways, line)?;
+                    builder.edge((from, vertex(to)?), None, ways, line)?;
                 }
             }
             _ => return refused("expected two vertices and perhaps a length".to_owned()),

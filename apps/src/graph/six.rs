@@ -12,13 +12,16 @@ const HEADS: &[(&str, &str)] = &[
     (">>digraph6<<", "&"),
 ];
 
-/// Whether the line is surely of one of the formats.
-pub(super) fn has_mark(line: &str) -> bool {
-    let is_printable = |byte: u8| (ZERO..=126).contains(&byte);
+/// Whether the line begins with the head of one of the formats.
+pub(super) fn has_head(line: &str) -> bool {
     HEADS.iter().any(|(head, _)| line.starts_with(head))
-        || line
-            .strip_prefix([':', '&'])
-            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(is_printable))
+}
+
+/// Whether the text is a line that begins with the mark of sparse6 or digraph6.
+pub(super) fn is_likely(text: &str) -> bool {
+    let is_printable = |byte: u8| (ZERO..=126).contains(&byte);
+    let rest = text.trim().strip_prefix([':', '&']);
+    rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(is_printable))
 }
 
 pub(super) fn read(text: &Text, options: &Options) -> Result<Listed, FileError> {

@@ -166,7 +166,9 @@ impl<'a> File<'a> {
             Some(parent) if parent == graph && node.is_element() => {
                 self.dialect.parts.contains(&node.tag_name().name())
             }
-            Some(parent) => !node.is_element() || !["nodes", "edges"].contains(&parent.tag_name().name()),
+            Some(parent) => {
+                !node.is_element() || !["nodes", "edges"].contains(&parent.tag_name().name())
+            }
             None => true,
         }
     }

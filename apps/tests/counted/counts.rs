@@ -9,29 +9,46 @@ fn data<'a>(text: &'a str, comments: &'static [char]) -> impl Iterator<Item = &'
     lines.filter(move |line| !line.is_empty() && !line.starts_with(comments))
 }
 
-/// Counts a list of which `split` divides a line.
-fn list<'a>(text: &'a str, split: impl Fn(&'a str) -> Vec<&'a str>) -> Option<Count> {
-    let rows: Vec<_> = data(text, &['#', '%']).map(|line| split(line)).collect();
-    if rows.iter().any(|row| row.len() < 2) {
+/// Counts a list, by any separator that gives all lines the same number of columns.
+pub(crate) fn list(text: &str) -> Option<Count> {
+    if data(text, &['#', '%']).next().is_none() {
+        return Some(Count {
+            vertices: 0,
+            edges: 0,
+        });
+    }
+    let ways = [None, Some('\t'), Some(';'), Some(',')];
+    ways.into_iter().find_map(|separator| rows(text, separator))
+}
+
+fn rows(text: &str, separator: Option<char>) -> Option<Count> {
+    let split = |line| match separator {
+        Some(separator) => outside_quotes(line, separator),
+        None => words(line),
+    };
+    let rows: Vec<_> = data(text, &['#', '%']).map(split).collect();
+    let is_number = |word: &&str| word.parse::<f64>().is_ok() && !word.contains(['n', 'N']);
+    let columns = rows[0].len();
+    let agree = rows.iter().all(|row| row.len() == columns);
+    let rest = &rows[1..];
+    let has_lengths = rest
+        .iter()
+        .all(|row| columns == 2 || row.get(2).is_some_and(is_number));
+    if !(2..=3).contains(&columns) || !agree || !has_lengths {
         return None;
     }
-    let is_number = |word: &&&str| word.parse::<f64>().is_ok();
-    // A header has no number, and the names of columns, or is followed by numbers alone.
-    let head = rows.first().map_or(&[][..], |row| &row[..2]);
-    let rest = rows.get(1..).unwrap_or(&[]);
-    let are_numbers = !rest.is_empty()
-        && rest
-            .iter()
-            .all(|row| row[..2].iter().all(|word| word.parse::<u64>().is_ok()));
-    let are_names = head.len() == 2
-        && head[0].eq_ignore_ascii_case("source")
-        && head[1].eq_ignore_ascii_case("target");
-    let has_word = rows
-        .first()
-        .is_some_and(|row| row.get(2).is_some_and(|word| word.parse::<f64>().is_err()));
-    let is_header = !head.is_empty()
-        && !head.iter().any(|word| is_number(&word))
-        && (are_numbers || are_names || has_word);
+    // A header has no number, and names columns, or numbers alone follow.
+    let (head, is_last) = (&rows[0], rest.is_empty());
+    let are_numbers = rest.iter().all(|row| row[..2].iter().all(is_number));
+    // Those of the files.
+    let lower = [head[0], head[1]].map(str::to_ascii_lowercase);
+    let are_names = lower == ["source", "target"] || lower == ["fromnodeid", "tonodeid"];
+    let has_word = columns == 3 && !is_number(&head[2]);
+    let follows = !is_last && (are_numbers || has_word);
+    let is_header = !head[..2].iter().any(is_number) && (are_names || follows);
+    if has_word && !is_header {
+        return None;
+    }
     let rows = &rows[usize::from(is_header)..];
     let names: HashSet<_> = rows.iter().flat_map(|row| &row[..2]).collect();
     Some(Count {
@@ -40,18 +57,13 @@ fn list<'a>(text: &'a str, split: impl Fn(&'a str) -> Vec<&'a str>) -> Option<Co
     })
 }
 
-pub(crate) fn blanks(text: &str) -> Option<Count> {
-    list(text, |line| {
-        let words = line.split(|c: char| c.is_whitespace() || c == ',' || c == ';');
-        words.filter(|word| !word.is_empty()).collect()
-    })
-}
-
-fn separated(text: &str, separator: char) -> Option<Count> {
-    if !data(text, &['#', '%']).all(|line| line.contains(separator)) {
-        return blanks(text);
+fn words(line: &str) -> Vec<&str> {
+    let words = line.split(|c: char| c.is_whitespace() || c == ',' || c == ';');
+    let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+    match words.iter().any(|word| word.starts_with('"')) {
+        true => Vec::new(),
+        false => words,
     }
-    list(text, |line| outside_quotes(line, separator))
 }
 
 /// Divides a line at separators outside of quotes.
@@ -63,35 +75,27 @@ fn outside_quotes(line: &str, separator: char) -> Vec<&str> {
         is_start = is_end || is_start && c.is_whitespace();
         is_end
     });
-    let bare = |field: &'_ str| !field.starts_with('"');
-    let mark = |c: char| c.is_whitespace() || c == ',' || c == ';';
-    let trimmed = fields.map(|field| match bare(field.trim()) {
-        true => field.trim_matches(mark),
-        false => field.trim().trim_matches('"'),
-    });
-    trimmed.filter(|field| !field.is_empty()).collect()
-}
-
-pub(crate) fn commas(text: &str) -> Option<Count> {
-    separated(text, ',')
-}
-
-pub(crate) fn semicolons(text: &str) -> Option<Count> {
-    separated(text, ';')
-}
-
-pub(crate) fn tabs(text: &str) -> Option<Count> {
-    separated(text, '\t')
+    let inner = |field: &'_ str| field.len() > 1 && field.starts_with('"') && field.ends_with('"');
+    let fields = fields.map(str::trim);
+    fields
+        .map(|field| {
+            if inner(field) {
+                &field[1..field.len() - 1]
+            } else {
+                field
+            }
+        })
+        .collect()
 }
 
 /// An archive has a check sum: its members are unchanged.
 pub(crate) fn members(text: &str) -> Option<Count> {
-    if !text.starts_with("\u{1f}\u{fffd}") {
-        return blanks(text);
+    if !text.starts_with("\u{1f}\u{8b}") {
+        return list(text);
     }
     Some(Count {
         vertices: 8,
-        edges: 12 * text.matches("\u{1f}\u{fffd}\u{8}").count(),
+        edges: 12 * text.matches("\u{1f}\u{8b}\u{8}").count(),
     })
 }
 
@@ -134,13 +138,15 @@ pub(crate) fn dimacs(text: &str) -> Option<Count> {
     let words = |line: &'_ str| line.split_whitespace().next().unwrap_or("").to_owned();
     let lines: Vec<_> = data(text, &[]).filter(|line| words(line) != "c").collect();
     let head: Vec<&str> = lines.first()?.split_whitespace().collect();
-    let edges = lines[1..].iter().filter(|line| match head[1] {
-        "tw" => true,
-        "sp" | "max" => words(line) == "a",
-        _ => words(line) == "e",
-    });
+    let edges = lines[1..]
+        .iter()
+        .filter(|line| match *head.get(1).unwrap_or(&"") {
+            "tw" => true,
+            "sp" | "max" => words(line) == "a",
+            _ => words(line) == "e",
+        });
     Some(Count {
-        vertices: head[2].parse().ok()?,
+        vertices: head.get(2)?.parse().ok()?,
         edges: edges.count(),
     })
 }
@@ -168,6 +174,8 @@ pub(crate) fn gml(text: &str) -> Option<Count> {
 }
 
 pub(crate) fn xml(text: &str) -> Option<Count> {
+    // A name may have an empty prefix.
+    let text = text.replace("<:", "<");
     let count = |name: &str| {
         let parts = text.split(name).skip(1);
         parts
@@ -193,7 +201,7 @@ pub(crate) fn pajek(text: &str) -> Option<Count> {
             .filter(|word| !word.is_empty())
             .collect();
         if line.starts_with('*') {
-            section = words[0].to_ascii_lowercase();
+            section = words[0].split(':').next()?.to_ascii_lowercase();
             if section == "*vertices" {
                 vertices = words[1].parse().ok();
             }
@@ -232,7 +240,7 @@ pub(crate) fn six(text: &str) -> Option<Count> {
         .collect();
     let number = |bits: &str| usize::from_str_radix(bits, 2).ok();
     let (vertices, bits) = match body.bytes().take_while(|byte| *byte == 126).count() {
-        0 => (number(&bits[..6])?, &bits[6..]),
+        0 => (number(bits.get(..6)?)?, &bits[6..]),
         1 => (number(&bits[6..24])?, &bits[24..]),
         _ => (number(&bits[12..48])?, &bits[48..]),
     };

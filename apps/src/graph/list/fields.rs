@@ -94,7 +94,10 @@ fn divide<'a>(
 fn whole(text: &str) -> Result<(), Mistake<'_>> {
     let marks = [',', ';', '"'];
     match text.starts_with(marks) || text.ends_with(marks) {
-        true => Err((text, "a comma, semicolon or quote at the end of a name: quote the name")),
+        true => Err((
+            text,
+            "a comma, semicolon or quote at the end of a name: quote the name",
+        )),
         false => Ok(()),
     }
 }

@@ -195,7 +195,10 @@ mod tests {
         );
         assert_eq!(read("2 1\n1 2\n", header(true)).unwrap().entries, 1);
         let none = read("# none\n", Options::default()).unwrap();
-        assert_eq!((none.names.len(), &none.read_as[..]), (0, "list of edges, without a line"));
+        assert_eq!(
+            (none.names.len(), &none.read_as[..]),
+            (0, "list of edges, without a line")
+        );
     }
 
     #[test]

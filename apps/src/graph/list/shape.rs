@@ -34,6 +34,8 @@ pub(super) struct Shape<'a> {
     pub(super) rows: usize,
     /// The number of vertices alone in a line.
     pub(super) isolated: usize,
+    /// Whether all vertices of all edges but the first are numbers.
+    are_numbers: bool,
     /// The least and the largest vertex of all edges but the first, if all are whole numbers.
     pub(super) numbers: Option<(u64, u64)>,
 }
@@ -68,6 +70,7 @@ pub(super) fn of<'a>(
         first: Vec::new(),
         rows: 0,
         isolated: 0,
+        are_numbers: true,
         numbers: Some((u64::MAX, 0)),
     };
     let mut row = Vec::new();
@@ -81,6 +84,7 @@ pub(super) fn of<'a>(
             continue;
         }
         if shape.columns == 0 {
+            two_or_three(text, &row)?;
             shape.columns = row.len();
             shape.first = row.iter().map(|field| field.text).collect();
             head = Some((line, pair(text, &row)));
@@ -94,11 +98,9 @@ pub(super) fn of<'a>(
             );
             return Err(text.error(line, message));
         }
-        if shape.rows == 0 && head.is_some() {
-            two_or_three(text, &row)?;
-        }
         pair(text, &row)?;
         shape.rows += 1;
+        shape.are_numbers &= is_number(row[0].text) && is_number(row[1].text);
         shape.numbers = shape.numbers.and_then(|range| widened(range, &row));
     }
     if let Some((line, is_pair)) = head {
@@ -151,7 +153,6 @@ fn two_or_three(text: &Text, row: &[Field]) -> Result<(), FileError> {
 
 /// Checks two vertices and perhaps a length.
 fn pair(text: &Text, row: &[Field]) -> Result<(), FileError> {
-    two_or_three(text, row)?;
     for field in row.iter().take(2).filter(|field| !field.is_quoted) {
         named(text, field.text)?;
     }
@@ -178,7 +179,7 @@ fn is_header(shape: &Shape, is_pair: bool, options: &Options) -> bool {
     let are_known = HEADS
         .iter()
         .any(|head| head[0].eq_ignore_ascii_case(from) && head[1].eq_ignore_ascii_case(to));
-    let others_are_numbers = shape.rows > 0 && shape.numbers.is_some();
+    let others_are_numbers = shape.rows > 0 && shape.are_numbers;
     // A third word, where all others are numbers.
     let has_third = shape.rows > 0 && shape.columns == 3 && !is_pair;
     are_words && (are_known || others_are_numbers || has_third)
