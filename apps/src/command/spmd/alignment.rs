@@ -265,8 +265,11 @@ impl Problem for Alignment {
             format!("{first} x {second} letters, {}", self.source),
         )];
         for (file, further) in self.ignored.iter().filter(|(_, further)| *further > 0) {
-            let further = grouped(*further as u64);
-            facts.push(("ignored", format!("{further} further sequences of {file}")));
+            let all = match further {
+                1 => "1 further sequence".to_owned(),
+                further => format!("{} further sequences", grouped(*further as u64)),
+            };
+            facts.push(("ignored", format!("{all} of {file}")));
         }
         facts.extend([
             (
