@@ -311,3 +311,46 @@ fn tables_that_are_not_text_are_missing_tables() {
     assert_eq!(machine.fallbacks()[0], Fallback::Cores(vec![0]));
     assert_eq!((machine.quota(), machine.online()), (None, 4));
 }
+
+/// Two cores of two threads with a cache and a memory node each, of which the first is above processor 63.
+#[test]
+fn masks_are_read_where_there_are_no_lists() {
+    let fake = Fake::new();
+    let low = "00000000,00000000,00000003\n";
+    let high = "0000000c,00000000,00000000\n";
+    for (cpu, set) in [(0, low), (1, low), (66, high), (67, high)] {
+        let folder = format!("sys/devices/system/cpu/cpu{cpu}");
+        let cache = format!("{folder}/cache/index0");
+        fake.put(&format!("{folder}/topology/thread_siblings"), set)
+            .put(&format!("{cache}/shared_cpu_map"), set)
+            .put(&format!("{cache}/level"), "2\n")
+            .put(&format!("{cache}/type"), "Unified\n");
+    }
+    fake.put("sys/devices/system/node/node0/cpumap", low)
+        .put("sys/devices/system/node/node1/cpumap", high);
+    let machine = fake.read(&[0, 1, 66, 67]);
+    assert_eq!((machine.cores(), machine.cpus()), (2, vec![0, 66, 1, 67]));
+    let cpus = |sets: Vec<&Vec<usize>>| sets.into_iter().cloned().collect::<Vec<_>>();
+    let halves = [vec![0, 1], vec![66, 67]];
+    assert_eq!(
+        cpus(machine.caches().iter().map(|it| &it.cpus).collect()),
+        halves
+    );
+    assert_eq!(
+        cpus(machine.nodes().iter().map(|it| &it.cpus).collect()),
+        halves
+    );
+    assert_eq!(machine.fallbacks(), []);
+
+    // A damaged mask is a missing one, and a list counts before a mask.
+    fake.put(
+        "sys/devices/system/cpu/cpu0/topology/thread_siblings",
+        "x,,\n",
+    );
+    fake.cpu(1, "1");
+    let machine = fake.read(&[0, 1, 66, 67]);
+    assert_eq!(
+        (machine.cores(), machine.fallbacks()),
+        (3, &[Fallback::Cores(vec![0])][..])
+    );
+}

@@ -33,6 +33,24 @@ pub(super) fn online(root: &Path) -> usize {
     text(root, "sys/devices/system/cpu/online").map_or(0, |line| list(&line).len())
 }
 
+/// The name of a table of processors, and its form. Linux before 2.6.25 has masks alone.
+type Table = (&'static str, fn(&str) -> Vec<usize>);
+
+const SIBLINGS: [Table; 4] = [
+    ("core_cpus_list", list),
+    ("thread_siblings_list", list),
+    ("core_cpus", mask),
+    ("thread_siblings", mask),
+];
+const SHARED: [Table; 2] = [("shared_cpu_list", list), ("shared_cpu_map", mask)];
+const OF_NODE: [Table; 2] = [("cpulist", list), ("cpumap", mask)];
+
+/// Returns the processors in the first of the tables that can be read.
+fn table(folder: &Path, tables: &[Table]) -> Option<Vec<usize>> {
+    let read = |(name, form): &Table| text(folder, name).map(|text| form(&text));
+    tables.iter().find_map(read)
+}
+
 /// A processor whose core no table names.
 const UNKNOWN: usize = usize::MAX;
 
@@ -41,10 +59,7 @@ pub(super) fn cpus(root: &Path, allowed: &[usize], nodes: &[Node]) -> (Vec<Cpu>,
     let mut cpus: Vec<Cpu> = Vec::with_capacity(allowed.len());
     for &id in allowed {
         let topology = root.join(format!("sys/devices/system/cpu/cpu{id}/topology"));
-        let siblings = ["core_cpus_list", "thread_siblings_list"]
-            .iter()
-            .find_map(|name| text(&topology, name))
-            .map(|line| list(&line))
+        let siblings = table(&topology, &SIBLINGS)
             // A table that does not name its own processor is damaged.
             .filter(|siblings| siblings.contains(&id))
             .unwrap_or_default();
@@ -103,7 +118,7 @@ pub(super) fn insert<T>(list: &mut Vec<T>, item: T, key: impl Fn(&T) -> usize) {
 }
 
 fn cache(folder: &Path, allowed: &[usize]) -> Option<Cache> {
-    let cpus = list(&text(folder, "shared_cpu_list")?);
+    let cpus = table(folder, &SHARED)?;
     Some(Cache {
         level: text(folder, "level")?.trim().parse().ok()?,
         kind: text(folder, "type")?.trim().to_owned(),
@@ -140,7 +155,7 @@ pub(super) fn nodes(root: &Path, allowed: &[usize]) -> Vec<Node> {
 fn node(entry: &DirEntry, allowed: &[usize]) -> Option<Node> {
     let name = entry.file_name();
     let id = name.to_str()?.strip_prefix("node")?.parse().ok()?;
-    let cpus = list(&text(&entry.path(), "cpulist")?);
+    let cpus = table(&entry.path(), &OF_NODE)?;
     Some(Node {
         id,
         bytes: text(&entry.path(), "meminfo").map_or(0, |info| memory(&info)),
@@ -155,10 +170,11 @@ fn memory(info: &str) -> u64 {
         .map_or(0, |kilobytes| kilobytes << 10)
 }
 
+/// More processors than any system has: a table with more is damaged.
+const MOST: usize = 1 << 16;
+
 /// Returns the numbers of a list such as `0-3,8`; unreadable parts are skipped.
 fn list(line: &str) -> Vec<usize> {
-    /// More processors than any system has: a longer range is a damaged table.
-    const MOST: usize = 1 << 16;
     line.trim()
         .split(',')
         .filter_map(|part| {
@@ -169,4 +185,16 @@ fn list(line: &str) -> Vec<usize> {
         })
         .flatten()
         .collect()
+}
+
+/// Returns the numbers of the bits in a mask such as `00000001,0000000f`, of 32 bits a word, the last of which has the bits from 0;
+/// unreadable words are skipped.
+fn mask(line: &str) -> Vec<usize> {
+    let words = line.trim().rsplit(',').take(MOST / 32).enumerate();
+    let words = words.filter_map(|(at, word)| Some((at, u32::from_str_radix(word, 16).ok()?)));
+    let bits = words.flat_map(|(at, word)| {
+        let set = (0..32).filter(move |bit| word >> bit & 1 == 1);
+        set.map(move |bit| at * 32 + bit)
+    });
+    bits.collect()
 }
