@@ -33,6 +33,7 @@ use std::io;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 use tautline::variables;
+use tautline_node::signal::ignore_file_size_limit;
 
 const NAME: &str = "tautline";
 
@@ -131,6 +132,10 @@ pub(crate) fn main() -> ExitCode {
     };
     if cfg!(debug_assertions) && is_terminal(&io::stderr()) {
         eprintln!("tautline: a debug build: rates are a fraction of those of cargo run --release");
+    }
+    // A result that cannot be written is reported. Programs of a launch are as they would be without it.
+    if !matches!(cli.command, Command::Launch(_)) {
+        ignore_file_size_limit();
     }
     let outcome = match cli.command {
         Command::Application(application) => application.run(&settings),

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use tautline::glb::Bag;
 use tautline::runtime::Cx;
 use tautline::variables;
+use tautline_node::signal::ignore_file_size_limit;
 
 /// A program with a command line. The [module](super) has an example.
 #[derive(Clone, Copy, Debug)]
@@ -123,6 +124,8 @@ impl Program {
             let own = A::from_arg_matches(matches)?;
             Ok((own, O::from_arg_matches(matches)?, settings))
         });
+        // A result that cannot be written is reported.
+        ignore_file_size_limit();
         match read {
             Ok((own, options, settings)) => end(self.name, carry_out(own, options, &settings)),
             Err(code) => code,

@@ -1,6 +1,6 @@
 //! Interrupts: Ctrl-C, and the signals that ask a process to end.
 
-use std::io;
+use std::io::{self, Write};
 use std::process;
 
 /// Calls `stop` at the first interrupt; the second ends the process. A signal that the process was started to ignore is no
@@ -9,7 +9,11 @@ use std::process;
 /// Where the system refuses the thread for it, a line on standard error says so, and the first interrupt ends the process.
 pub fn on_first(stop: impl FnOnce() + Send + 'static) {
     if let Err(error) = watch(stop) {
-        eprintln!("tautline: cannot watch for interrupts: {error}; one ends the program at once");
+        // `eprintln` would panic where standard error cannot be written.
+        let _ = writeln!(
+            io::stderr(),
+            "tautline: cannot watch for interrupts: {error}; one ends the program at once"
+        );
     }
 }
 

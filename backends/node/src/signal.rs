@@ -29,6 +29,24 @@ pub fn is_ignored(_: i32) -> bool {
     false
 }
 
+/// Has writes beyond the limit of the size of files (`ulimit -f`) fail from now on: ignores `SIGXFSZ`, which would end the process
+/// there. Programs that this process starts inherit that.
+///
+/// ```
+/// tautline_node::signal::ignore_file_size_limit();
+/// # #[cfg(target_os = "linux")]
+/// assert!(tautline_node::signal::is_ignored(25));
+/// ```
+#[cfg(unix)]
+pub fn ignore_file_size_limit() {
+    // SAFETY: the action is no function.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// Other systems have no such limit.
+#[cfg(not(unix))]
+pub fn ignore_file_size_limit() {}
+
 #[cfg(all(test, unix))]
 mod tests {
     use super::is_ignored;
