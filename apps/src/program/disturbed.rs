@@ -4,7 +4,8 @@
 //! As [`bench`](crate::bench) for barriers: Linux counts for each thread how long it ran and how long it was in the queue of its
 //! processor, ready to run (`/proc/self/task/*/schedstat`), and for each processor what the host gave to other guests. What
 //! differs: all threads that exist before the run are observed, without their help, and what other programs used while the threads
-//! slept is no loss.
+//! slept is no loss. And whether the workers are where they were pinned to: whatever rewrites the processors of a control group, as
+//! managers of containers do, sets the masks of all its threads.
 
 use crate::bench::{Doubt, Watch};
 use std::collections::BTreeMap;
@@ -21,6 +22,8 @@ const LOST_LEAST: Duration = Duration::from_millis(10);
 pub(super) struct Observed {
     threads: BTreeMap<OsString, Spent>,
     host: Watch,
+    /// The processors that the calling thread may use, if it is pinned.
+    allowed: Option<String>,
 }
 
 /// The time of a thread so far.
@@ -36,12 +39,20 @@ impl Observed {
         Self {
             threads: threads(),
             host: Watch::start(pinned),
+            allowed: allowed().filter(|_| !pinned.is_empty()),
         }
     }
 
     /// Returns by what the run of `workers` on `processors` was disturbed; empty if by nothing, or if the system does not report
-    /// it.
+    /// it. Called by the thread that has started the observation.
     pub(super) fn doubts(&self, workers: usize, processors: usize) -> Vec<Doubt> {
+        // A change of the processors that a control group may use replaces the masks of its threads.
+        let is_moved = self.allowed.is_some() && self.allowed != allowed();
+        let moved = is_moved.then_some(Doubt::Unpinned).into_iter();
+        moved.chain(self.lost(workers, processors)).collect()
+    }
+
+    fn lost(&self, workers: usize, processors: usize) -> Vec<Doubt> {
         // Workers that share processors wait for each other: waits for other programs cannot be distinguished.
         if workers > processors {
             return Vec::new();
@@ -53,6 +64,14 @@ impl Observed {
             .filter(|doubt| matches!(doubt, Doubt::Stolen(_)));
         waited.into_iter().chain(stolen).collect()
     }
+}
+
+/// Returns the processors that the calling thread may use, as the system lists them.
+fn allowed() -> Option<String> {
+    let status = fs::read_to_string("/proc/thread-self/status").ok()?;
+    let mut lines = status.lines();
+    let list = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    Some(list.trim().to_owned())
 }
 
 /// Returns the time of each thread of this process so far, as far as the system reports it.
