@@ -39,7 +39,7 @@ fn the_end_of_a_rank_and_of_the_launcher_ends_the_others() {
     let errors = text(&output.stderr);
     assert!(errors.contains("rank 1: ended by signal 9"), "{errors}");
 
-    // The ranks are grandchildren, whom the system does not kill with the launcher.
+    // The system does not kill grandchildren with the launcher.
     let script = "$CLI uts T1WL --baseline none --workers 1; true";
     let line = format!("exec $CLI launch -n 2 -- sh -c '{script}'");
     let launched = old(shell(&line));

@@ -388,9 +388,7 @@ impl Builder {
         };
         let rules = self.rules()?;
         let balancing = rules.over(shape);
-        if let Err((setting, value, allowed)) = rules::check(&balancing) {
-            return refuse(rules::variable(setting).unwrap_or(setting), value, allowed);
-        }
+        checked(&balancing)?;
         let all = balancing.all_workers();
         let (phasers, placement) = (self.planned_phasers()?, self.placement(&pinning)?);
         let tree = tree.cloned().or_else(|| Hierarchy::single(all as u32).ok());
@@ -529,6 +527,13 @@ impl Builder {
         let number = environment::number(name, 1, WORKERS_MAX)?;
         Ok(number.map(|number| (name, number)))
     }
+}
+
+/// Refuses rules of the environment that are out of bounds.
+fn checked(balancing: &Config) -> Result<()> {
+    rules::check(balancing).or_else(|(setting, value, allowed)| {
+        refuse(rules::variable(setting).unwrap_or(setting), value, allowed)
+    })
 }
 
 /// Returns the processor of each of `workers` workers: of the platform, if it knows all of them.

@@ -1,4 +1,4 @@
-//! The environment variables of this project, and names that are none of them.
+//! The environment variables of this project, and unknown ones.
 #![forbid(unsafe_code)]
 
 use crate::phaser::DEGREE_VARIABLE;

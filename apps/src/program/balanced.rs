@@ -9,6 +9,7 @@ use clap::Args;
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
+use tautline::Runtime;
 use tautline::glb::{Across, Config, Control, Glb, PlaceId, Reason, Run, WorkerId};
 use tautline::pinning::PlaceList;
 use tautline::story::{Clock, Recorder};
@@ -121,22 +122,13 @@ impl Balanced {
         let record: Record = &record;
         let glb = glb.observed(record);
         let across = glb.clone().across(world);
-        let runtime = match world.ranks() {
-            1 => glb.runtime()?,
-            _ => across.runtime()?,
-        };
         // What has started, which may be less.
-        let config = match world.ranks() {
-            1 => glb.config()?,
-            _ => across.config()?,
+        let (runtime, config) = match world.ranks() {
+            1 => (glb.runtime()?, glb.config()?),
+            _ => (across.runtime()?, across.config()?),
         };
-        let cpus = runtime.plan().cpus.clone();
-        // This thread is the first worker. If it cannot be pinned, it runs on any processor.
-        _ = cpus.first().map(|cpu| tautline::machine::pin(*cpu));
         let threads = runtime.workers();
-        let processors = runtime.plan().pinning.processors();
-        let processors = processors.min(config.all_workers()).min(threads);
-        let pinned: Vec<usize> = cpus.into_iter().take(processors).collect();
+        let (pinned, processors) = place(runtime, config.all_workers().min(threads));
         let used = world.gather((pinned.clone(), processors, threads))?;
         let observed = Observed::start(&pinned);
         let deadline = self.balancer.deadline();
@@ -169,6 +161,17 @@ impl Balanced {
             measured,
         })
     }
+}
+
+/// Pins the calling thread, the first worker, if the others are. Returns the processors that they are pinned to, and how many
+/// processors `workers` workers can use at once.
+fn place(runtime: &Runtime, workers: usize) -> (Vec<usize>, usize) {
+    let plan = runtime.plan();
+    // If it cannot be pinned, it runs on any processor.
+    _ = plan.cpus.first().map(|cpu| tautline::machine::pin(*cpu));
+    let processors = plan.pinning.processors().min(workers);
+    let pinned = plan.cpus.iter().copied().take(processors);
+    (pinned.collect(), processors)
 }
 
 /// Adds what is known of the other ranks to rank 0's run, unless one was lost. Returns how far their clocks may be off, and the maximum
