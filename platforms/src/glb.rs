@@ -179,7 +179,8 @@ impl<'a, F> Glb<'a, F> {
 
     /// Stops the computation for [`Reason::Deadline`] if it has not ended so long after the call of
     /// [`run`](Self::run); the result is then what has been found until then. A worker checks the
-    /// time after each grain.
+    /// time after each grain, and a task that runs is waited for: a long one should poll its [`control`](Self::control)
+    /// ([the guide](crate::guide::balancing)).
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -286,7 +287,7 @@ impl<'a, F> Glb<'a, F> {
     /// ```
     ///
     /// # Errors
-    /// As [`config`](Self::config) and [`Builder::build`].
+    /// As [`config`](Self::config) and [`Builder::build`](crate::runtime::Builder::build).
     pub fn runtime(&self) -> Result<&Runtime> {
         Ok(self.started()?.0)
     }

@@ -268,3 +268,26 @@ fn the_solution_reaches_every_rank() {
         assert_eq!((cost, sum_of(&taken)), (optimum, optimum));
     }
 }
+
+/// Each worker is in a task that is far longer than the deadline.
+#[test]
+fn a_long_task_can_ask_whether_the_deadline_has_passed() {
+    let control = Control::new();
+    let glb = glb().control(&control).deadline(50 * MS);
+    let began = Instant::now();
+    let run = glb.sum([0..20_000u32, 0..20_000], |mut steps, todo| {
+        let mut done = 0u32;
+        while !control.is_stopped() && steps.next().is_some() {
+            compute(MS);
+            done += 1;
+        }
+        if !steps.is_empty() {
+            todo.push(steps); // the rest
+        }
+        done
+    });
+    let run = run.unwrap();
+    assert!(began.elapsed() < 5000 * MS, "{:?}", began.elapsed());
+    assert_eq!((run.complete, run.stopped), (false, Some(Reason::Deadline)));
+    assert!((1..2000).contains(&run.output), "{}", run.output);
+}

@@ -1,7 +1,7 @@
 //! The outcome of a balanced computation, collected from its places and workers.
 
 use crate::finish::Reason;
-use crate::glb::{Account, Bag, Config, Tally, Team, Times};
+use crate::glb::{Account, Bag, Config, State, Tally, Team, Times};
 use crate::id::{PlaceId, WorkerId};
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -39,6 +39,26 @@ impl<T, O> Run<T, O> {
     /// [`process`](Bag::process).
     pub fn tasks(&self) -> u64 {
         self.places.iter().map(|place| place.tally.tasks).sum()
+    }
+
+    /// Returns the mean time of a task in nanoseconds, rounded up, from the time that workers were computing; 0 without a task. For a
+    /// simulation measure it on one worker, which shares neither its processor nor its caches:
+    ///
+    /// ```
+    /// # use tautline_core::glb::Run;
+    /// # fn f(run: &Run<u64>) {
+    /// // let run = Glb::new().workers(1).run([root], |_place| (), 0)?;
+    /// println!("{} ns a task", run.task_ns());
+    /// # }
+    /// ```
+    pub fn task_ns(&self) -> u64 {
+        let computing = |place: &PlaceRun| place.times.of(State::Computing);
+        let ticks: u64 = self.places.iter().map(computing).sum();
+        let ns = ticks as f64 * (1e9 / self.ticks_per_second);
+        match self.tasks() {
+            0 => 0,
+            tasks => (ns / tasks as f64) as u64 + 1,
+        }
     }
 }
 

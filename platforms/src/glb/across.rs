@@ -133,7 +133,12 @@ impl<F> Across<'_, '_, F> {
         let ranks = Ranks { exchange, site };
         let control = balance.control;
         let run = || runtime.run(|cx| cx.balance_across(&ranks, balance, bag, shared, output));
-        let run = self.glb.attended(control, || control.done() as u64, run)?;
+        let run = self.glb.attended(
+            control,
+            self.glb.setup.deadline,
+            || control.done() as u64,
+            run,
+        )?;
         run.map_err(Error::Ranks)
     }
 

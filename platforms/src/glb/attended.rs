@@ -1,4 +1,5 @@
-//! What is done while a computation runs: its progress is reported, and an interrupt stops it.
+//! What is done while a computation runs: its progress is reported, an interrupt stops it, and its control is stopped at the deadline
+//! also while all workers are in long tasks.
 
 use super::{Control, Glb, Reason};
 use crate::{Error, Result};
@@ -128,20 +129,25 @@ impl<'a, F> Glb<'a, F> {
     }
 
     /// Calls `run`, whose computation has this control, and does what these settings request meanwhile. `done` returns the tasks done so
-    /// far.
+    /// far; `deadline` is the real time after which the control is stopped.
     pub(super) fn attended<R>(
         &self,
         control: &Control,
+        deadline: Option<Duration>,
         done: impl Fn() -> u64 + Sync,
         run: impl FnOnce() -> R,
     ) -> Result<R> {
-        if self.reports.is_none() && !self.is_interruptible {
+        // Without a control of the program no task can poll it.
+        let after = deadline.filter(|_| self.control.is_some());
+        if self.reports.is_none() && !self.is_interruptible && after.is_none() {
             return Ok(run());
         }
+        let began = Instant::now();
         let attendant = Attendant {
             control,
             reports: self.reports.as_ref(),
-            began: Instant::now(),
+            deadline: after.and_then(|after| began.checked_add(after)),
+            began,
             before: done(),
             signs: Arc::default(),
             done,
@@ -205,6 +211,7 @@ fn interrupt(_: &Arc<Signs>, _: &Thread) -> Result<()> {
 struct Attendant<'a, D> {
     control: &'a Control,
     reports: Option<&'a Reports<'a>>,
+    deadline: Option<Instant>,
     began: Instant,
     /// The tasks of earlier computations.
     before: u64,
@@ -215,24 +222,30 @@ struct Attendant<'a, D> {
 impl<D: Fn() -> u64> Attendant<'_, D> {
     fn attend(&self) {
         let _stop = StopInPanic(self.control);
-        let mut due = self.reports.map(|reports| self.began + reports.every);
+        let every = self.reports.map(|reports| reports.every);
+        let mut due = every.and_then(|every| self.began.checked_add(every));
+        let mut deadline = self.deadline;
         // ORDERING: Acquire, pairs with Release in Ending.
         while !self.signs.is_ended.load(Ordering::Acquire) {
             // ORDERING: Relaxed: publishes nothing else.
             if self.signs.is_interrupted.load(Ordering::Relaxed) {
                 self.control.stop(Reason::Interrupted);
             }
-            let (Some(reports), Some(at)) = (self.reports, due) else {
-                thread::park();
-                continue;
-            };
             let now = Instant::now();
-            if now >= at {
+            if deadline.is_some_and(|at| now >= at) {
+                self.control.stop(Reason::Deadline);
+                deadline = None;
+            }
+            if let Some(reports) = self.reports
+                && due.is_some_and(|at| now >= at)
+            {
                 self.report(reports, false);
                 // Reports that take longer than the time between them are not made up for.
-                due = Some(now + reports.every);
-            } else {
-                thread::park_timeout(at - now);
+                due = now.checked_add(reports.every);
+            }
+            match due.into_iter().chain(deadline).min() {
+                Some(at) => thread::park_timeout(at.saturating_duration_since(Instant::now())),
+                None => thread::park(),
             }
         }
         if let Some(reports) = self.reports {

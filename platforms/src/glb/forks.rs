@@ -71,7 +71,7 @@ impl<F> Glb<'_, F> {
         let (runtime, balance) = self.balance(&alone)?;
         let control = balance.control;
         let run = || runtime.run(|cx| cx.balance_with(balance, process, bag, shared, output));
-        let run = self.attended(control, || control.done() as u64, run)?;
+        let run = self.attended(control, self.setup.deadline, || control.done() as u64, run)?;
         Ok(run.expect("there is no scope around it that could be cancelled"))
     }
 }

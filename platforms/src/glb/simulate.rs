@@ -46,7 +46,7 @@ impl<F> Glb<'_, F> {
     }
 
     /// Runs `work`, as [`run`](Self::run) takes it, on another machine in virtual time: every task is done here, and is charged the time
-    /// that it would take there, given that it takes `task_ns` nanoseconds here. The [`deadline`](Self::deadline) is in
+    /// that it would take there, given that it takes `task_ns` nanoseconds here, which [`Run::task_ns`](super::Run::task_ns) measures. The [`deadline`](Self::deadline) is in
     /// virtual time; a [`control`](Self::control) stops it, too, but counts no progress; [reports](Self::progress) are in real time. Feature `sim`.
     ///
     /// ```
@@ -94,10 +94,7 @@ impl<F> Glb<'_, F> {
         output: <W::Bag as Bag>::Output,
     ) -> Result<Outcome<<W::Bag as Bag>::Output>> {
         let bag = work.into_bag();
-        let config = self.config_on(machine)?;
-        let (places, workers) = (config.places, config.workers as u32);
-        let costs = machine.machine(places, workers, machine.task_ns(task_ns));
-        let mut simulation = Simulation::new(config, costs);
+        let mut simulation = self.simulation(machine, task_ns)?;
         if let Some(after) = self.setup.deadline {
             simulation = simulation.deadline_ns(after.as_nanos() as u64);
         }
@@ -117,6 +114,59 @@ impl<F> Glb<'_, F> {
             done.store(outcome.tasks, Ordering::Relaxed);
             outcome
         };
-        self.attended(control, tasks, run)
+        self.attended(control, None, tasks, run)
+    }
+
+    /// Returns what the same tasks would take on as many workers if balancing them cost nothing and took no time: a balancer that knows
+    /// no more about the tasks exceeds this efficiency by chance only. What is missing to 1 is a property of the tasks, of which too few are
+    /// ready at times. Feature `sim`.
+    ///
+    /// ```
+    /// # use tautline::prelude::*;
+    /// # struct Node(u32);
+    /// # impl Task for Node {
+    /// #     type Shared = ();
+    /// #     type Sum = u64;
+    /// #     fn run(self, todo: &mut Local<Self>, leaves: &mut u64, (): &()) {
+    /// #         match self.0 {
+    /// #             0 => *leaves += 1,
+    /// #             height => todo.extend([Node(height - 1), Node(height - 1)]),
+    /// #         }
+    /// #     }
+    /// #     fn add(leaves: &mut u64, other: u64) {
+    /// #         *leaves += other;
+    /// #     }
+    /// # }
+    /// // As in the example of `run`.
+    /// let cluster = tautline::machines::find("cluster")?;
+    /// let glb = Glb::new().places(64);
+    /// let outcome = glb.simulate(&cluster, 20_000, [Node(12)], |_place| (), 0)?;
+    /// let bound = glb.bound(&cluster, 20_000, [Node(12)], &())?;
+    /// assert!(outcome.efficiency < bound.efficiency);
+    /// println!("{:.0} times as fast, of {:.0}", outcome.speedup(), bound.efficiency * outcome.workers as f64);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`simulate`](Self::simulate).
+    ///
+    /// # Panics
+    /// With the payload of the first panic of a task.
+    pub fn bound<W: IntoBag>(
+        &self,
+        machine: &Description,
+        task_ns: u64,
+        work: W,
+        shared: &<W::Bag as Bag>::Shared,
+    ) -> Result<tautline_sim::Bound> {
+        let simulation = self.simulation(machine, task_ns)?;
+        Ok(simulation.bound(work.into_bag(), shared))
+    }
+
+    fn simulation(&self, machine: &Description, task_ns: u64) -> Result<Simulation> {
+        let config = self.config_on(machine)?;
+        let (places, workers) = (config.places, config.workers as u32);
+        let costs = machine.machine(places, workers, machine.task_ns(task_ns));
+        Ok(Simulation::new(config, costs))
     }
 }

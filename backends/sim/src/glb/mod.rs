@@ -69,6 +69,8 @@ pub struct Outcome<T, O = ()> {
     pub virtual_ns: u64,
     /// Tasks done by all places.
     pub tasks: u64,
+    /// The workers of all places.
+    pub workers: u64,
     /// Sequential virtual time over workers times parallel virtual time, where the sequential time is
     /// that of the tasks alone: no polls, no messages (Saraswat 2011, footnote 3).
     pub efficiency: f64,
@@ -90,6 +92,40 @@ pub struct Outcome<T, O = ()> {
     pub places: Vec<PlaceRun>,
     /// The observers, place by place and worker by worker; their ticks are nanoseconds.
     pub observers: Vec<(PlaceId, WorkerId, O)>,
+}
+
+impl<T, O> Outcome<T, O> {
+    /// Returns how many times faster it was than the tasks alone on one worker.
+    ///
+    /// ```
+    /// # use tautline_core::deque::Local;
+    /// # use tautline_core::glb::{Config, Task, Tasks};
+    /// # use tautline_sim::{Machine, Simulation};
+    /// # struct Node(u32);
+    /// # impl Task for Node {
+    /// #     type Shared = ();
+    /// #     type Sum = u64;
+    /// #     fn run(self, todo: &mut Local<Self>, leaves: &mut u64, (): &()) {
+    /// #         match self.0 {
+    /// #             0 => *leaves += 1,
+    /// #             height => todo.extend([Node(height - 1), Node(height - 1)]),
+    /// #         }
+    /// #     }
+    /// #     fn add(leaves: &mut u64, other: u64) {
+    /// #         *leaves += other;
+    /// #     }
+    /// # }
+    /// let machine = Machine { task_ns: 100_000, ..Machine::default() };
+    /// let simulation = Simulation::new(Config { places: 8, ..Config::default() }, machine);
+    /// // A binary tree of this height.
+    /// let outcome = simulation.run(Tasks::from_iter([Node(12)]), |_| (), 0, |_, _| ());
+    /// let alone = 100_000.0 * outcome.tasks as f64;
+    /// assert_eq!(outcome.speedup().round(), (alone / outcome.virtual_ns as f64).round());
+    /// assert!(outcome.speedup() > 4.0 && outcome.speedup() <= 8.0);
+    /// ```
+    pub fn speedup(&self) -> f64 {
+        self.efficiency * self.workers as f64
+    }
 }
 
 impl Simulation {

@@ -128,6 +128,7 @@ impl<B: Bag, O> Remains<B, O> {
             lost: self.lost,
             virtual_ns: end,
             tasks,
+            workers: config.all_workers() as u64,
             efficiency: if together > 0.0 {
                 alone / together
             } else {
