@@ -8,10 +8,11 @@
 //! # Words
 //! The flag of [`handlers`]: whether an interrupt has its default effect. Set by the handler of a signal, and by the last action that
 //! is revoked; cleared by each that is registered.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 use crate::pool::Thread;
 use crate::process::{Owned, PerProcess, without_forks};
+use crate::signal::is_ignored;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
@@ -26,21 +27,6 @@ const INTERRUPTS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 /// The stack of the thread, of which little is used.
 const STACK_BYTES: usize = 1 << 20;
-
-/// Returns whether the process ignores `signal`: its parent, or an earlier call, has chosen so.
-///
-/// ```
-/// // By default an interrupt ends a process.
-/// assert!(!tautline_node::interrupts::is_ignored(signal_hook::consts::SIGINT));
-/// ```
-#[allow(unsafe_code)]
-pub fn is_ignored(signal: i32) -> bool {
-    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: without a new action the call only writes the present one, for which there is room.
-    let found = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
-    // SAFETY: all zeros are an action, and the call has overwritten them or failed.
-    found == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
-}
 
 /// The registration of an action; dropping it revokes the action. In the child of `fork` the actions of the parent are not called.
 #[derive(Debug)]
