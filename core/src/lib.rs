@@ -91,6 +91,12 @@
     clippy::alloc_instead_of_core
 )]
 
+#[cfg(not(target_has_atomic = "ptr"))]
+compile_error!(
+    "tautline-core needs atomic compare-and-swap of words, which this target lacks (as thumbv6m and riscv32i do): choose a target \
+     with it, such as thumbv7m or riscv32ima"
+);
+
 #[cfg(feature = "alloc")]
 extern crate alloc;
 

@@ -26,8 +26,8 @@ pub enum Operation {
         pattern: Pattern,
         /// The greatest length of its body. A longer one is lost, and the receive ends with [`Error::Truncated`].
         limit: usize,
-        /// Memory for it, if made of a [vector](Body::of), which has at least `limit` bytes: the message is in its first ones, and it is
-        /// the body of the outcome. It is dropped if the receive ends without a message.
+        /// Memory for it, if made of a vector by `Body::of` (feature `wire`), which has at least `limit` bytes: the message is in its
+        /// first ones, and it is the body of the outcome. It is dropped if the receive ends without a message.
         into: Body,
     },
     /// Waits until there is a message for a receive of this pattern, without taking it.
