@@ -2,7 +2,7 @@
 
 use std::panic::{RefUnwindSafe, UnwindSafe, catch_unwind};
 use tautline::comm::{Comm, Request};
-use tautline::glb::{Bound, Control, Glb};
+use tautline::glb::{Best, Bound, Control, Glb};
 use tautline::phaser::{Accumulator, Bands, Phaser, TaskAccumulator, TaskPhaser, rule};
 use tautline::runtime::{
     Builder, CancelToken, Ddf, DdfList, Deadline, Detached, Handle, Hold, Plan, Running, Runtime,
@@ -22,6 +22,7 @@ const fn is_safe<T: UnwindSafe + RefUnwindSafe>() {}
 const _: () = {
     is_safe::<Accumulator<u64>>();
     is_safe::<Bands<u64>>();
+    is_safe::<Best<u64, Vec<u32>>>();
     is_safe::<Bound<u64>>();
     is_safe::<Builder>();
     is_safe::<CancelToken>();

@@ -146,7 +146,7 @@ impl Comm {
     }
 
     /// Starts to send `value`, which is encoded before this returns. The request ends when the message has left, maybe long before it is
-    /// received. A `hold` is released then.
+    /// received. A `hold` is released then: `cx.hold()` has the scope around a task wait for the operation, `None` is for all others.
     ///
     /// The message is sent whether or not the request is kept, also if the [`World`] is dropped
     /// next. A short one leaves at once, if the receiver has room, and its request ends without an
@@ -228,7 +228,8 @@ impl Comm {
     }
 
     /// Starts to receive the first message from `source`, or from any rank, with this tag, or with any, that no earlier receive
-    /// takes. A `hold` is released when it has ended.
+    /// takes. A `hold` is released when it has ended: `cx.hold()` has the scope around a task wait for the operation, `None` is for all
+    /// others.
     pub fn irecv<T: Portable + Sync + 'static>(
         &self,
         hold: impl Into<Option<Hold>>,
