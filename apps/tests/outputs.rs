@@ -147,6 +147,7 @@ fn the_manual_of_all_commands_is_complete() {
     }
     let mut mentioned = 0;
     for (name, page) in &pages {
+        assert!(page.is_ascii(), "{name} is not for every troff");
         for word in page.replace(r"\-", "-").split_whitespace() {
             if let Some(other) = word.strip_suffix("(1)") {
                 assert!(

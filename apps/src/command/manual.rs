@@ -134,5 +134,11 @@ fn page(command: &Command) -> Result<String, Failure> {
     let mut text = Vec::new();
     let rendered = page.render(&mut text);
     rendered.map_err(|error| Failure::Undelivered(format!("cannot write the manual: {error}")))?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
+    let text = String::from_utf8_lossy(&text);
+    // As `troff` itself reads bytes of Latin-1.
+    let spelled = |c: char| match c.is_ascii() {
+        true => c.to_string(),
+        false => format!(r"\[u{:04X}]", u32::from(c)),
+    };
+    Ok(text.chars().map(spelled).collect())
 }

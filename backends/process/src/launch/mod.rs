@@ -64,7 +64,7 @@ pub enum Output {
     /// That of rank 0 is that of the launcher; that of the others is discarded.
     #[default]
     Home,
-    /// Each line of each rank is passed on with the rank in front.
+    /// Each line of each rank is passed on with the rank in front. A reader that stops reading stops the launcher, and so the ranks.
     All,
 }
 
