@@ -24,14 +24,14 @@ use tautline_cli::bench::Spread;
 #[command(about = "The verbs of parallel iteration beside rayon's")]
 struct Options {
     /// How often each verb is measured.
-    #[arg(long, default_value_t = 15)]
-    rounds: usize,
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
     /// Workers of each pool.
-    #[arg(long, default_value_t = 2)]
-    workers: usize,
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    workers: u32,
     /// The size of the inputs, in percent.
-    #[arg(long, default_value_t = 100)]
-    size: usize,
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    size: u32,
     /// Prints JSON: one object for each verb.
     #[arg(long)]
     json: bool,
@@ -88,7 +88,7 @@ impl Bench {
         // The first round is warm-up.
         for round in 0..=self.options.rounds {
             let results = [0, 1].map(|turn| {
-                let at = (round + turn) % WAYS.len();
+                let at = (round as usize + turn) % WAYS.len();
                 if self.options.way.is_some_and(|way| way != WAYS[at]) {
                     return None;
                 }
@@ -313,13 +313,14 @@ fn reductions(bench: &mut Bench, len: usize) {
 
 fn main() {
     let options = Options::parse();
+    let workers = options.workers as usize;
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(options.workers)
+        .num_threads(workers)
         .start_handler(pinning::pin);
     let mut bench = Bench {
         pool: pool.build().expect("a few threads"),
         runtime: Runtime::builder()
-            .workers(options.workers)
+            .workers(workers)
             .build()
             .expect("a few threads"),
         holds: true,
@@ -331,7 +332,7 @@ fn main() {
             "verb", "rayon", "tautline", "ratio", "most", "", "wall", "wall", "ratio"
         );
     }
-    let len = 1_000_000 * bench.options.size / 100;
+    let len = 10_000 * bench.options.size as usize;
     collects(&mut bench, len);
     sorts(&mut bench, len);
     reductions(&mut bench, len);
