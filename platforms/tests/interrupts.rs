@@ -176,12 +176,33 @@ fn the_second_signal_ends_a_process_that_does_not_react() {
     let mut role = Role::start("stuck", None);
     role.awaits("waiting");
     role.signal(libc::SIGINT);
-    thread::sleep(Duration::from_millis(200));
+    // Longer than the time within which signals are one interrupt.
+    thread::sleep(Duration::from_millis(400));
     assert_eq!(
         role.child.try_wait().unwrap(),
         None,
         "the first one ends it"
     );
+    role.signal(libc::SIGINT);
+    assert_eq!(role.end().0.signal(), Some(libc::SIGINT));
+}
+
+#[test]
+fn signals_at_once_are_one_interrupt() {
+    // As of `timeout -s INT`.
+    let mut role = Role::start("runs", None);
+    role.awaits("begun");
+    for signal in [libc::SIGINT, libc::SIGINT, libc::SIGHUP] {
+        role.signal(signal);
+        thread::sleep(Duration::from_millis(1));
+    }
+    role.awaits("Some(Interrupted), complete: false");
+    role.awaits("begun");
+    thread::sleep(Duration::from_millis(200));
+    assert_eq!(role.child.try_wait().unwrap(), None);
+    role.signal(libc::SIGINT);
+    role.awaits("Some(Interrupted), complete: false");
+    role.awaits("waiting");
     role.signal(libc::SIGINT);
     assert_eq!(role.end().0.signal(), Some(libc::SIGINT));
 }
