@@ -11,7 +11,7 @@
 //! [`DUE`]: from when on an interrupt has its default effect. Set to [`NEVER`] by each action that is registered, lowered by the
 //! handler of the first signal, and set to [`ALWAYS`] by the last action that is revoked. [`FIRST`]: whether that signal is to be
 //! served; set by its handler, cleared by the thread.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 use crate::pool::Thread;
 use crate::process::{Owned, PerProcess, without_forks};
