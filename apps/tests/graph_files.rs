@@ -1,5 +1,5 @@
 //! Files of graphs in the formats of other programs: all of the folder `graph_files` describe a cube. Most were written by
-//! networkx 3.6.1. Mutated files are refused, or read as an independent count of their content says.
+//! networkx 3.6.1. Mutated files are refused, or have the counts of an independent counter.
 
 mod counted;
 

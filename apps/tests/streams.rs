@@ -126,7 +126,10 @@ fn empty_problems_are_solved() {
     std::fs::write(&empty.0, "").unwrap();
     let graph = format!("bc {}", empty.0.display());
     for (args, answer) in [
-        ("tsp --cities 0", "optimum           0   as by dynamic programming"),
+        (
+            "tsp --cities 0",
+            "optimum           0   as by dynamic programming",
+        ),
         ("nqueens 0", "solutions         1   verified"),
         (&graph, "0 vertices, 0 edges"),
     ] {

@@ -127,7 +127,7 @@ pub enum GraphError {
     Length {
         /// The length.
         length: u128,
-        /// The longest in a graph of so many vertices.
+        /// The longest in a graph of this number of vertices.
         most: u128,
     },
     /// An unsupported number of levels.
@@ -163,7 +163,7 @@ impl Graph {
     /// The maximum number of edges, before loops and parallel ones are removed.
     pub const EDGES_MAX: usize = 1 << 30;
 
-    /// Returns the maximum length of an edge of a graph with so many vertices: the sum over a path fits 128 bits.
+    /// Returns the maximum length of an edge of a graph with N vertices: the sum over a path fits 128 bits.
     pub fn length_max(vertices: usize) -> u128 {
         u128::MAX / vertices.max(1) as u128
     }

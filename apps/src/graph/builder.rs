@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use tautline::FileError;
 
-/// What a file says of the direction of an edge.
+/// The direction of an edge in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ways {
-    /// Nothing: the options decide.
+    /// Not stated: the options decide.
     Unsaid,
     /// From the first vertex to the second.
     One,

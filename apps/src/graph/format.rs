@@ -1,9 +1,4 @@
-//! The formats, and how they are recognised.
-
-use super::{Listed, Options};
-use super::{adjacency, dimacs, gml, json, list, market, metis, pajek, six, xml};
-use crate::text::{Input, Text};
-use tautline::FileError;
+//! The formats, their names and those of files.
 
 /// A format that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,7 +35,6 @@ struct Known {
     endings: &'static [&'static str],
     /// Begins of lines that are comments.
     comments: &'static [&'static str],
-    read: fn(&Text, &Options) -> Result<Listed, FileError>,
 }
 
 const KNOWN: &[Known] = &[
@@ -51,132 +45,60 @@ const KNOWN: &[Known] = &[
             "csv", "tsv", "tab", "edges", "edge", "edgelist", "edg", "el", "wel", "ncol", "list",
         ],
         comments: &["#", "%"],
-        read: list::read,
     },
     Known {
         format: Format::Market,
         name: "market",
         endings: &["mtx", "mm"],
         comments: &["%"],
-        read: market::read,
     },
     Known {
         format: Format::Metis,
         name: "metis",
         endings: &["graph", "metis", "chaco"],
         comments: &["%"],
-        read: metis::read,
     },
     Known {
         format: Format::Dimacs,
         name: "dimacs",
         endings: &["gr", "col", "max", "min", "clq", "dimacs"],
         comments: &["c"],
-        read: dimacs::read,
     },
     Known {
         format: Format::Gml,
         name: "gml",
         endings: &["gml"],
         comments: &["#"],
-        read: gml::read,
     },
     Known {
         format: Format::Xml,
         name: "xml",
         endings: &["graphml", "gexf", "xml"],
         comments: &[],
-        read: xml::read,
     },
     Known {
         format: Format::Pajek,
         name: "pajek",
         endings: &["net", "paj", "pajek"],
         comments: &["%", "/*"],
-        read: pajek::read,
     },
     Known {
         format: Format::Adjacency,
         name: "adjacency",
         endings: &["adjlist", "adj"],
         comments: &["#", "%"],
-        read: adjacency::read,
     },
     Known {
         format: Format::Six,
         name: "graph6",
         endings: &["g6", "s6", "d6", "graph6", "sparse6", "digraph6"],
         comments: &[],
-        read: six::read,
     },
     Known {
         format: Format::Json,
         name: "json",
         endings: &["json", "jgf", "cyjs"],
         comments: &[],
-        read: json::read,
-    },
-];
-
-/// A format that is not read.
-struct Refused {
-    name: &'static str,
-    endings: &'static [&'static str],
-    advice: &'static str,
-}
-
-const NETWORKX: &str = "convert it to a list of edges, in Python by networkx.write_edgelist";
-
-const GRAPHVIZ: Refused = Refused {
-    name: "Graphviz",
-    endings: &["dot", "gv"],
-    advice: "convert it by `gv2gml`",
-};
-const UCINET: Refused = Refused {
-    name: "UCINET DL",
-    endings: &["dl"],
-    advice: "convert it to a list of edges",
-};
-const LEDA: Refused = Refused {
-    name: "LEDA",
-    endings: &["lgr", "gw", "leda"],
-    advice: NETWORKX,
-};
-const GDF: Refused = Refused {
-    name: "GDF",
-    endings: &["gdf"],
-    advice: "save it as GraphML or GEXF in Gephi",
-};
-const TRIVIAL: Refused = Refused {
-    name: "Trivial Graph Format",
-    endings: &["tgf"],
-    advice: "leave out the lines up to `#`",
-};
-const REFUSED: &[Refused] = &[
-    GRAPHVIZ,
-    UCINET,
-    LEDA,
-    GDF,
-    TRIVIAL,
-    Refused {
-        name: "LGL",
-        endings: &["lgl"],
-        advice: NETWORKX,
-    },
-    Refused {
-        name: "SIF of Cytoscape",
-        endings: &["sif"],
-        advice: "leave out the second column",
-    },
-    Refused {
-        name: "a graph of Galois",
-        endings: &["vgr", "sgr"],
-        advice: "convert it by `graph-convert`",
-    },
-    Refused {
-        name: "a pickled object of Python",
-        endings: &["pickle", "pkl", "gpickle"],
-        advice: NETWORKX,
     },
 ];
 
@@ -208,141 +130,26 @@ impl Format {
         begins.any(|begin| line.starts_with(begin))
     }
 
-    pub(super) fn read(self, text: &Text, options: &Options) -> Result<Listed, FileError> {
-        (self.known().read)(text, options)
+    /// Returns the format of files with this end of the name, in lower case.
+    pub(super) fn of_ending(ending: &str) -> Option<Self> {
+        let known = KNOWN.iter().find(|known| known.endings.contains(&ending));
+        known.map(|known| known.format)
     }
-}
-
-/// Returns the format of an input: by its content if that has a mark of one, else by its name.
-pub(super) fn recognise(input: &Input) -> Result<Format, FileError> {
-    let text = input.peek();
-    if let Some(content) = by_content(text) {
-        return content.map_err(|refused| refusal(input, refused));
-    }
-    let name = input.name().to_ascii_lowercase();
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    if let Some(refused) = REFUSED
-        .iter()
-        .find(|refused| refused.endings.contains(&ending))
-    {
-        return Err(refusal(input, refused));
-    }
-    let known = KNOWN.iter().find(|known| known.endings.contains(&ending));
-    Ok(match known {
-        Some(known) => known.format,
-        None if metis::is_consistent(text) => Format::Metis,
-        None if six::is_likely(text) => Format::Six,
-        None => Format::List,
-    })
-}
-
-fn refusal(input: &Input, refused: &Refused) -> FileError {
-    let text = input.peek();
-    let start = text.len() - text.trim_start().len();
-    let message = format!("{}: {}; {}", refused.name, refused.advice, allowed());
-    input.error_at(start, message)
-}
-
-/// Returns the format whose mark the text begins with.
-fn by_content(text: &str) -> Option<Result<Format, &'static Refused>> {
-    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines().next()?;
-    let is_remark = |line: &&str| line.starts_with(['#', '%']);
-    // Behind comments of the most common kinds.
-    let head = lines().find(|line| !is_remark(line)).unwrap_or("");
-    let lower = head.to_ascii_lowercase();
-    let mut words = lower.split(|c: char| c.is_whitespace() || c == '{' || c == '[');
-    let word = words.next().unwrap_or("");
-    Some(match word {
-        _ if market::has_banner(first) => Ok(Format::Market),
-        _ if first.starts_with('<') => Ok(Format::Xml),
-        _ if head.starts_with(['{', '[']) => Ok(Format::Json),
-        _ if six::has_head(first) => Ok(Format::Six),
-        _ if lower.starts_with('*') => Ok(Format::Pajek),
-        _ if gml::begins(text) => Ok(Format::Gml),
-        "strict" | "graph" | "digraph" if text.contains('{') => Err(&GRAPHVIZ),
-        _ if (first.starts_with("//") || first.starts_with("/*")) && text.contains('{') => {
-            Err(&GRAPHVIZ)
-        }
-        _ if dimacs::begins(lines()) => Ok(Format::Dimacs),
-        "dl" if lower.contains('=') || head.len() == 2 => Err(&UCINET),
-        "leda.graph" => Err(&LEDA),
-        _ if lower.starts_with("nodedef>") || lower.starts_with("nodedef ") => Err(&GDF),
-        _ if is_trivial(text) => Err(&TRIVIAL),
-        _ => return None,
-    })
-}
-
-/// Whether a line of `#` alone stands between lines that are no comments.
-fn is_trivial(text: &str) -> bool {
-    let mut lines = text.lines().map(str::trim);
-    let is_data = |line: &str| !line.is_empty() && !line.starts_with(['#', '%']);
-    lines.any(is_data) && lines.by_ref().any(|line| line == "#") && lines.any(is_data)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(name: &str, text: &str) -> Result<Format, String> {
-        let input = Input::new(name, text.as_bytes()).unwrap();
-        recognise(&input).map_err(|error| error.to_string())
-    }
-
     #[test]
-    fn formats_are_recognised_by_content_or_name() {
-        for (name, text, format) in [
-            ("x", "a b\n", Format::List),
-            ("x", "", Format::List),
-            ("x", "c d\np q\n", Format::List),
-            ("x", "graph d\n", Format::List),
-            ("x", "\n %%MatrixMarket matrix\n", Format::Market),
-            ("x.mtx", "1 1\n", Format::Market),
-            ("X.GRAPH", "1 0\n", Format::Metis),
-            ("x.graph.gz", "1 0\n", Format::Metis),
-            ("x", "2 1\n2\n1\n", Format::Metis),
-            ("x", "c a\np sp 1 0\n", Format::Dimacs),
-            ("x", "Creator \"a\"\ngraph\n[\n", Format::Gml),
-            ("x", "graph [ ]", Format::Gml),
-            ("x", "<?xml version='1.0'?><graphml/>", Format::Xml),
-            ("x", "*vertices 3\n", Format::Pajek),
-            ("x", ">>graph6<<A_\n", Format::Six),
-            ("x", ":A_\n", Format::Six),
-            ("x.net", ":A_\n", Format::Pajek),
-            ("x.txt", "{\"nodes\": []}", Format::Json),
-            ("x.adjlist", "a b c d\n", Format::Adjacency),
-            ("x.csv", "a,b\n", Format::List),
-        ] {
-            assert_eq!(of(name, text), Ok(format), "{name} {text:?}");
-        }
+    fn every_format_has_a_row() {
         for format in Format::all() {
             assert_eq!(format.known().format, format);
+            for ending in format.known().endings {
+                assert_eq!(Format::of_ending(ending), Some(format));
+            }
         }
-    }
-
-    #[test]
-    fn other_formats_are_refused_by_name() {
-        for (name, text, said) in [
-            (
-                "x",
-                "digraph G {\n a -> b }",
-                "x:1:1: Graphviz: convert it by `gv2gml`; formats: list, ",
-            ),
-            ("x", "// c\nstrict graph {\n}", "x:1:1: Graphviz: "),
-            ("x.dot", "", "x.dot:1:1: Graphviz: "),
-            ("x", "dl n=3 format=edgelist1\n", "x:1:1: UCINET DL: "),
-            ("x", "# a\nLEDA.GRAPH\n", "x:1:1: LEDA: "),
-            ("x", "nodedef>name VARCHAR\n", "x:1:1: GDF: "),
-            ("x", "1 a\n2 b\n#\n1 2\n", "x:1:1: Trivial Graph Format: "),
-            (
-                "x.sif",
-                "1 pp 2\n",
-                "x.sif:1:1: SIF of Cytoscape: leave out",
-            ),
-        ] {
-            let line = of(name, text).unwrap_err();
-            assert!(line.starts_with(said), "{line}");
-        }
+        assert_eq!(Format::Six.name(), "graph6");
+        assert!(Format::Market.is_comment(" %a") && !Format::Market.is_comment("#a"));
     }
 }

@@ -43,13 +43,14 @@ mod list;
 mod market;
 mod metis;
 mod pajek;
+mod recognise;
 mod six;
 mod words;
 mod xml;
 
 pub use format::Format;
 
-use crate::text::Input;
+use crate::text::{Input, Text};
 use builder::{Builder, Ways};
 use tautline::FileError;
 
@@ -95,10 +96,10 @@ pub struct Listed {
 pub fn read(input: Input, options: &Options) -> Result<Listed, FileError> {
     let format = match options.format {
         Some(format) => format,
-        None => format::recognise(&input)?,
+        None => recognise::recognise(&input)?,
     };
     let text = input.into_text(|line| format.is_comment(line))?;
-    let listed = format.read(&text, options)?;
+    let listed = reader(format)(&text, options)?;
     debug_assert!(
         listed
             .lengths
@@ -106,4 +107,19 @@ pub fn read(input: Input, options: &Options) -> Result<Listed, FileError> {
             .all(|lengths| lengths.len() == listed.edges.len())
     );
     Ok(listed)
+}
+
+fn reader(format: Format) -> fn(&Text, &Options) -> Result<Listed, FileError> {
+    match format {
+        Format::List => list::read,
+        Format::Market => market::read,
+        Format::Metis => metis::read,
+        Format::Dimacs => dimacs::read,
+        Format::Gml => gml::read,
+        Format::Xml => xml::read,
+        Format::Pajek => pajek::read,
+        Format::Adjacency => adjacency::read,
+        Format::Six => six::read,
+        Format::Json => json::read,
+    }
 }

@@ -32,52 +32,22 @@ pub(super) fn read(text: &Text, options: &Options) -> Result<Listed, FileError> 
             continue;
         }
         let words = split(text, line, &[])?;
-        let refused = |message: String| Err(text.error(line, format!("Pajek: {message}")));
         if line.starts_with('*') {
             section = begun(text, line, &words)?;
             if section == Some(Section::Vertices) {
-                if names.is_some() {
-                    return refused("a second *Vertices: one network is read".to_owned());
+                let count = count(text, &words)?;
+                if names.replace(vec![None; count]).is_some() {
+                    let message = "Pajek: a second *Vertices: one network is read";
+                    return Err(text.error(line, message));
                 }
-                names = Some(vec![None; count(text, &words)?]);
             }
             continue;
         }
         let Some(names) = &mut names else {
-            return refused("expected *Vertices and their number".to_owned());
+            let message = "Pajek: expected *Vertices and their number";
+            return Err(text.error(line, message));
         };
-        let vertex = |word: &Word| match word
-            .text
-            .parse()
-            .ok()
-            .filter(|n| (1..=names.len()).contains(n))
-        {
-            Some(number) => Ok(number as u32 - 1),
-            None => {
-                let message = format!("Pajek: vertex {}: from 1 to {}", word.text, names.len());
-                Err(text.error(word.text, message))
-            }
-        };
-        match (section, &words[..]) {
-            (Some(Section::Vertices), words) => {
-                let number = vertex(&words[0])?;
-                let name = words.get(1).map_or("", |word| word.text);
-                if names[number as usize].replace(name).is_some() {
-                    return refused(format!("a second vertex {}", number + 1));
-                }
-            }
-            (Some(Section::Pairs(ways)), [from, to, rest @ ..]) => {
-                let length = rest.first().map(|word| word.text);
-                builder.edge((vertex(from)?, vertex(to)?), length, ways, line)?;
-            }
-            (Some(Section::Lists(ways)), [from, rest @ ..]) => {
-                let from = vertex(from)?;
-                for to in rest {
-                    builder.edge((from, vertex(to)?), None, ways, line)?;
-                }
-            }
-            _ => return refused("expected two vertices and perhaps a length".to_owned()),
-        }
+        row(text, line, (section, &words), names, &mut builder)?;
     }
     let Some(names) = names else {
         return Err(text.error_at_end("Pajek: no *Vertices"));
@@ -87,6 +57,48 @@ pub(super) fn read(text: &Text, options: &Options) -> Result<Listed, FileError> 
         builder.label(number as u32, name.unwrap_or(""));
     }
     builder.listed("Pajek".to_owned())
+}
+
+/// Reads a line of a section.
+fn row<'a>(
+    text: &Text,
+    line: &str,
+    (section, words): (Option<Section>, &[Word<'a>]),
+    names: &mut [Option<&'a str>],
+    builder: &mut Builder,
+) -> Result<(), FileError> {
+    let count = names.len();
+    let vertex = |word: &Word| match word.text.parse().ok().filter(|n| (1..=count).contains(n)) {
+        Some(number) if !word.is_quoted => Ok(number as u32 - 1),
+        _ => {
+            let message = format!("Pajek: vertex {}: from 1 to {count}", word.text);
+            Err(text.error(word.text, message))
+        }
+    };
+    match (section, words) {
+        (Some(Section::Vertices), [first, rest @ ..]) => {
+            let number = vertex(first)?;
+            let name = rest.first().map_or("", |word| word.text);
+            if names[number as usize].replace(name).is_some() {
+                let message = format!("Pajek: a second vertex {}", first.text);
+                return Err(text.error(line, message));
+            }
+            Ok(())
+        }
+        (Some(Section::Pairs(ways)), [from, to, rest @ ..]) => {
+            let length = rest.first().map(|word| word.text);
+            builder.edge((vertex(from)?, vertex(to)?), length, ways, line)
+        }
+        (Some(Section::Lists(ways)), [from, rest @ ..]) => {
+            let from = vertex(from)?;
+            rest.iter()
+                .try_for_each(|to| builder.edge((from, vertex(to)?), None, ways, line))
+        }
+        _ => {
+            let message = "Pajek: expected two vertices and perhaps a length";
+            Err(text.error(line, message))
+        }
+    }
 }
 
 /// Returns the section that a line begins; `None`: its lines are passed over.

@@ -17,13 +17,6 @@ pub(super) fn has_head(line: &str) -> bool {
     HEADS.iter().any(|(head, _)| line.starts_with(head))
 }
 
-/// Whether the text is a line that begins with the mark of sparse6 or digraph6.
-pub(super) fn is_likely(text: &str) -> bool {
-    let is_printable = |byte: u8| (ZERO..=126).contains(&byte);
-    let rest = text.trim().strip_prefix([':', '&']);
-    rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(is_printable))
-}
-
 pub(super) fn read(text: &Text, options: &Options) -> Result<Listed, FileError> {
     if options.is_weighted {
         return Err(text.error_at(0, "graph6: edges have no lengths"));

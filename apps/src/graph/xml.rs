@@ -5,12 +5,12 @@ use crate::text::Text;
 use roxmltree::{Document, Node, ParsingOptions};
 use tautline::FileError;
 
-/// What an edge or a node is called in either format, and where its attributes are.
+/// The names of one of the two formats.
 struct Dialect {
     name: &'static str,
-    /// The attribute of the graph that says whether edges have a direction.
+    /// The attribute of the graph for the direction of its edges.
     default: &'static str,
-    /// The attribute of an edge that says it.
+    /// The attribute of an edge for its own direction.
     own: &'static str,
     /// Whether nodes and edges are in elements `nodes` and `edges`.
     has_lists: bool,

@@ -123,6 +123,12 @@ const STEPS: &[Step] = &[
     tests("readers", "tautline-cli", "readers", "a_million_mutated"),
     tests("pentomino", "tautline-cli", "pentomino", "longer_one_sided"),
     tests(
+        "graph-files",
+        "tautline-cli",
+        "graph_files",
+        "a_million_mutated_files",
+    ),
+    tests(
         "frozen",
         "tautline-cli",
         "tuner",
