@@ -9,18 +9,14 @@ use tautline_cli::recorded::Tree;
 use tautline_cli::smith_waterman;
 use tautline_cli::text::Input;
 
-/// Returns the lines without blank ones at the end.
+/// Returns the lines without blank ones at the end, where editors of DOS put a mark, too.
 fn lines(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes)
         .replace("\r\n", "\n")
         .replace('\r', "\n");
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let mut lines: Vec<_> = text.split('\n').map(str::to_owned).collect();
-    let is_blank = |line: &String| line.trim_matches([' ', '\t', '\x1a']).is_empty();
-    while lines.last().is_some_and(is_blank) {
-        lines.pop();
-    }
-    lines
+    let text = text.trim_end_matches([' ', '\t', '\n', '\x1a']);
+    text.lines().map(str::to_owned).collect()
 }
 
 /// Reads mutated files of `corpus` and returns how many were read. `check` compares one with what was read.
