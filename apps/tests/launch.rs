@@ -67,7 +67,17 @@ fn ranks_of_mpi_need_a_build_that_joins_them() {
         assert_eq!(run("0", "1"), (Some(0), String::new()));
         assert_eq!(run("", ""), (Some(0), String::new()));
     }
-    for rank in ["PMIX_RANK", "PALS_RANKID", "ALPS_APP_PE", "MPI_LOCALRANKID"] {
+    for rank in [
+        "OMPI_COMM_WORLD_RANK",
+        "PMI_RANK",
+        "FLUX_TASK_RANK",
+        "JSM_NAMESPACE_RANK",
+        "MV2_COMM_WORLD_RANK",
+        "PALS_RANKID",
+        "ALPS_APP_PE",
+        "PMIX_RANK",
+        "MPI_LOCALRANKID",
+    ] {
         let mut command = tautline("nqueens 6 --baseline none");
         let output = command.env(rank, "1").output().expect("it starts");
         let line = format!(

@@ -10,57 +10,30 @@ pub(crate) const RANK_VARIABLE: &str = "TAUTLINE_RANK";
 /// The variable with the number of ranks that this project's own launcher has started.
 const RANKS_VARIABLE: &str = "TAUTLINE_RANKS";
 
-/// The variables of a launcher: that of the rank, and that of the number of ranks, if it sets one.
-struct Launcher {
-    rank: &'static str,
-    ranks: Option<&'static str>,
-}
-
-/// The launchers of MPI that are known, and Slurm's and Flux's. `PMI_RANK` is set by MPICH, Intel MPI and others of their family. Those
-/// that state no number of ranks come last, as others set the same variables, too.
-const LAUNCHERS: [Launcher; 10] = [
-    Launcher {
-        rank: "OMPI_COMM_WORLD_RANK",
-        ranks: Some("OMPI_COMM_WORLD_SIZE"),
-    },
-    Launcher {
-        rank: "PMI_RANK",
-        ranks: Some("PMI_SIZE"),
-    },
+/// The variables of the rank and of the number of ranks, by the launchers that set both: those of MPI that are known, Slurm, and
+/// Flux. `PMI_RANK` is set by MPICH, Intel MPI and others of their family.
+const COUNTED: [[&str; 2]; 6] = [
+    ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"],
+    ["PMI_RANK", "PMI_SIZE"],
     // Not SLURM_NTASKS, which a batch script has, too.
-    Launcher {
-        rank: "SLURM_PROCID",
-        ranks: Some("SLURM_STEP_NUM_TASKS"),
-    },
-    Launcher {
-        rank: "FLUX_TASK_RANK",
-        ranks: Some("FLUX_JOB_SIZE"),
-    },
-    Launcher {
-        rank: "JSM_NAMESPACE_RANK",
-        ranks: Some("JSM_NAMESPACE_SIZE"),
-    },
-    Launcher {
-        rank: "MV2_COMM_WORLD_RANK",
-        ranks: Some("MV2_COMM_WORLD_SIZE"),
-    },
-    Launcher {
-        rank: "PALS_RANKID",
-        ranks: None,
-    },
-    Launcher {
-        rank: "ALPS_APP_PE",
-        ranks: None,
-    },
-    Launcher {
-        rank: "PMIX_RANK",
-        ranks: None,
-    },
+    ["SLURM_PROCID", "SLURM_STEP_NUM_TASKS"],
+    ["FLUX_TASK_RANK", "FLUX_JOB_SIZE"],
+    ["JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"],
+    ["MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"],
+];
+
+/// The variables of the rank that show a launcher without the number of ranks. Not `SLURM_PROCID`, which a batch script has, too.
+const UNCOUNTED: [&str; 9] = [
+    "OMPI_COMM_WORLD_RANK",
+    "PMI_RANK",
+    "FLUX_TASK_RANK",
+    "JSM_NAMESPACE_RANK",
+    "MV2_COMM_WORLD_RANK",
+    "PALS_RANKID",
+    "ALPS_APP_PE",
+    "PMIX_RANK",
     // A number on its machine.
-    Launcher {
-        rank: "MPI_LOCALRANKID",
-        ranks: None,
-    },
+    "MPI_LOCALRANKID",
 ];
 
 /// The processes by which launchers start ranks on a machine, by the beginnings of their names. What they start has variables of its own.
@@ -149,7 +122,9 @@ fn is_started_by_rank(_: &str) -> bool {
 /// # Errors
 /// A variable that is not a number, or a rank that is not below the number of ranks.
 pub(crate) fn launched() -> Result<Option<Launched>> {
-    for Launcher { rank, ranks } in LAUNCHERS {
+    let counted = COUNTED.map(|[rank, ranks]| (rank, Some(ranks)));
+    let uncounted = UNCOUNTED.map(|rank| (rank, None));
+    for (rank, ranks) in counted.into_iter().chain(uncounted) {
         let all = ranks.map(|ranks| environment::number(ranks, 1, MOST));
         let all = all.transpose()?.flatten();
         if ranks.is_some() && all.is_none() {
