@@ -57,7 +57,7 @@ pub fn check() -> Result<()> {
 }
 
 /// Reports in one line the variables that begin with `TAUTLINE_` and are not in [`ALL`], since a mistyped name has no effect: once
-/// in the life of the process, at the first rank alone, and unless `TAUTLINE_WARN` is `0`. The first
+/// in the life of the process, by the launcher or the first rank alone, and unless `TAUTLINE_WARN` is `0`. The first
 /// [runtime](crate::Runtime) with the settings of the environment does this; a program may earlier.
 ///
 /// ```
@@ -69,7 +69,12 @@ pub fn warn_of_unknown() {
     if WAS_WARNED.swap(true, Ordering::Relaxed) || !environment::warns() {
         return;
     }
-    let is_first = launchers::rank().is_ok_and(|rank| rank.is_none_or(|rank| rank == "0"));
+    let is_first = launchers::rank().is_ok_and(|rank| match rank.as_deref() {
+        None => true,
+        // The launcher of this project has reported them.
+        Some("0") => std::env::var_os(launchers::RANK_VARIABLE).is_none(),
+        Some(_) => false,
+    });
     let names = unknown(set_variables());
     if is_first && !names.is_empty() {
         let (names, all) = (names.join(" "), ALL.join(" "));

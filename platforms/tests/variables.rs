@@ -74,7 +74,9 @@ fn a_mistyped_name_is_not_reported_in_vain() {
     for (name, value) in [
         ("TAUTLINE_WARN", "0"),
         ("TAUTLINE_WARN", " 0\r"),
+        ("TAUTLINE_RANK", "0"),
         ("TAUTLINE_RANK", "1"),
+        ("PMIX_RANK", "1"),
     ] {
         let set = [
             ("TAUTLINE_WORKRS", &b"2"[..]),

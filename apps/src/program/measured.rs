@@ -52,7 +52,10 @@ impl Measured {
         let crowded = match threads > self.processors {
             true => format!(", {threads} threads on {} CPUs", self.processors),
             // The system refused the others.
-            false if threads < workers => format!(", {threads} threads"),
+            false if threads < workers => match threads {
+                1 => ", 1 thread".to_owned(),
+                _ => format!(", {threads} threads"),
+            },
             false => String::new(),
         };
         let crews = balancer::crews(&self.config);

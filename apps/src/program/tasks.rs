@@ -96,10 +96,10 @@ impl OnRuntime {
         name: &'static str,
         body: impl for<'s, 'e> FnOnce(&mut Cx<'s, 'e>) -> Result<Rows, Box<dyn Error>>,
     ) -> Outcome {
-        let runtime = self.builder()?.build()?;
         let interrupt = CancelToken::new();
         let token = interrupt.clone();
         interrupts::on_first(move || _ = token.cancel(Reason::Interrupted));
+        let runtime = self.builder()?.build()?;
         let began = Instant::now();
         let ran = runtime.run(|cx| {
             cx.finish_until(&interrupt, |cx| match self.deadline {

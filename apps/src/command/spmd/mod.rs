@@ -140,7 +140,6 @@ impl OnRanks {
         if let Some(input) = problem.input() {
             world.agree("input", &input)?;
         }
-        let runtime = builder.world(&world).build()?;
         let began = Instant::now();
         let is_home = world.is_home();
         // There is no partial result to print, which one rank reports.
@@ -152,6 +151,7 @@ impl OnRanks {
             }
             process::exit(130)
         });
+        let runtime = builder.world(&world).build()?;
         let (comm, ranks) = (world.comm(), world.ranks());
         let started = comm.barrier(None).wait();
         started.map_err(failure(&world))?;
