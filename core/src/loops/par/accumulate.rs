@@ -5,7 +5,7 @@ use super::super::raw::{Blocks, Consumer, Driven, Fold, Source, collect};
 use super::Par;
 use crate::port::Host;
 use crate::task::Cx;
-use core::iter::Sum;
+use core::iter::{Product, Sum};
 use core::marker::PhantomData;
 use core::ops::{ControlFlow, Range};
 
@@ -172,5 +172,26 @@ impl<I, S: Send + Sum<I> + Sum<S>> Accumulate<I> for Summing<S> {
     #[inline]
     fn merge(&self, left: S, right: S) -> S {
         [left, right].into_iter().sum()
+    }
+}
+
+/// Multiplies items.
+pub(super) struct Multiplying<T>(pub(super) PhantomData<fn() -> T>);
+
+impl<I, T: Send + Product<I> + Product<T>> Accumulate<I> for Multiplying<T> {
+    type Value = T;
+
+    #[inline]
+    fn add(&self, value: Option<T>, items: impl Iterator<Item = I>) -> Option<T> {
+        let product = items.product();
+        Some(match value {
+            Some(value) => Accumulate::<I>::merge(self, value, product),
+            None => product,
+        })
+    }
+
+    #[inline]
+    fn merge(&self, left: T, right: T) -> T {
+        [left, right].into_iter().product()
     }
 }

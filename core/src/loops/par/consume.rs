@@ -3,7 +3,7 @@
 use super::super::body::LeaveOut;
 use super::super::raw::{Consumer, Driven, Source};
 use super::Par;
-use super::accumulate::{Folding, Reducing, Summing};
+use super::accumulate::{Folding, Multiplying, Reducing, Summing};
 use crate::port::Host;
 use crate::task::Cx;
 use core::iter::{Product, Sum, empty};
@@ -154,8 +154,7 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
     /// # Panics
     /// With a panic of a multiplication: integers may overflow.
     pub fn product<T: Send + Product<S::Item> + Product<T>>(self) -> T {
-        let product = self.map(|item| [item].into_iter().product::<T>());
-        let product = product.reduce_with(|a, b| [a, b].into_iter().product());
+        let product = self.accumulate(&Multiplying(PhantomData));
         product.unwrap_or_else(|| empty::<S::Item>().product())
     }
 

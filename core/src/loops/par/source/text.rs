@@ -45,8 +45,15 @@ fn boundary(text: &str, at: usize) -> usize {
 
 /// The ends of the parts of a text.
 trait Separator: Sync {
-    /// Returns the range of the first separator in `text`.
-    fn find(&self, text: &str) -> Option<Range<usize>>;
+    /// Returns the parts of `text` without their separators, and their lengths with these. The last one, which has none, is omitted if
+    /// it is empty; the length of a separator may count for it.
+    fn divide<'a>(&self, text: &'a str) -> impl Iterator<Item = (&'a str, usize)>;
+
+    /// Returns what a separator leaves of the part that it ends.
+    #[inline]
+    fn end<'a>(&self, part: &'a str) -> &'a str {
+        part
+    }
 }
 
 /// Line feeds, which are found faster than by a predicate.
@@ -54,8 +61,14 @@ struct LineFeed;
 
 impl Separator for LineFeed {
     #[inline]
-    fn find(&self, text: &str) -> Option<Range<usize>> {
-        text.find('\n').map(|at| at..at + 1)
+    fn divide<'a>(&self, text: &'a str) -> impl Iterator<Item = (&'a str, usize)> {
+        let lines = text.split_terminator('\n');
+        lines.map(|line| (line, line.len() + 1))
+    }
+
+    #[inline]
+    fn end<'a>(&self, line: &'a str) -> &'a str {
+        line.strip_suffix('\r').unwrap_or(line)
     }
 }
 
@@ -64,21 +77,31 @@ struct When<F>(F);
 
 impl<F: Fn(char) -> bool + Sync> Separator for When<F> {
     #[inline]
-    fn find(&self, text: &str) -> Option<Range<usize>> {
-        let mut characters = text.char_indices();
-        let (at, separator) = characters.find(|(_, character)| (self.0)(*character))?;
-        Some(at..at + separator.len_utf8())
+    fn divide<'a>(&self, text: &'a str) -> impl Iterator<Item = (&'a str, usize)> {
+        let mut rest = text;
+        iter::from_fn(move || {
+            if rest.is_empty() {
+                return None;
+            }
+            let mut characters = rest.char_indices();
+            let found = characters.find(|(_, character)| (self.0)(*character));
+            let (len, separator) = found.map_or((rest.len(), 0), |(at, character)| {
+                (at, character.len_utf8())
+            });
+            let part = &rest[..len];
+            rest = &rest[len + separator..];
+            Some((part, len + separator))
+        })
     }
 }
 
-/// The parts of a text that end with a separator, and the rest after the last separator unless that is empty. Each part comes
-/// without its separator, and whether it has one.
+/// The parts of a text that end with a separator, and the rest after the last separator unless that is empty.
 struct Parts<'a, B> {
     text: &'a str,
     separator: B,
 }
 
-impl<'a, B: Separator> Parts<'a, B> {
+impl<B: Separator> Parts<'_, B> {
     /// Returns the begin of the first part that begins at one of `indices`.
     fn first(&self, indices: Range<usize>) -> Option<usize> {
         if indices.is_empty() || indices.start == 0 {
@@ -89,13 +112,13 @@ impl<'a, B: Separator> Parts<'a, B> {
         let mut before = (0..indices.start).rev();
         let from = before.find(|at| self.text.is_char_boundary(*at))?;
         let near = &self.text[from..boundary(self.text, indices.end)];
-        let begin = from + self.separator.find(near)?.end;
+        let begin = from + self.separator.divide(near).next()?.1;
         (begin < indices.end).then_some(begin)
     }
 }
 
 impl<'a, B: Separator> Source for Parts<'a, B> {
-    type Item = (&'a str, bool);
+    type Item = &'a str;
     type State = ();
     /// At most one, but most indices have none: memory for one each is not worth it.
     const PER_INDEX: PerIndex = PerIndex::Any;
@@ -107,21 +130,23 @@ impl<'a, B: Separator> Source for Parts<'a, B> {
     fn begin(&self) {}
 
     #[inline]
-    fn items(&self, claimed: Claimed, (): &mut ()) -> impl Iterator<Item = (&'a str, bool)> {
+    fn items(&self, claimed: Claimed, (): &mut ()) -> impl Iterator<Item = &'a str> {
         let indices = claimed.indices();
         let end = indices.end;
-        let mut next = self.first(indices);
+        let first = self.first(indices);
+        let mut parts = self.separator.divide(&self.text[first.unwrap_or(0)..]);
+        let mut next = first.unwrap_or(end);
         iter::from_fn(move || {
-            let begin = next.take()?;
-            let rest = &self.text[begin..];
-            let found = self.separator.find(rest);
-            // No part begins where the text ends, which is not below the end of the claim.
-            let after = found.as_ref().map(|separator| begin + separator.end);
-            next = after.filter(|after| *after < end);
-            match found {
-                Some(separator) => Some((&rest[..separator.start], true)),
-                None => Some((rest, false)),
+            if next >= end {
+                return None;
             }
+            let (part, len) = parts.next()?;
+            let is_ended = next + part.len() < self.text.len();
+            next += len;
+            Some(match is_ended {
+                true => self.separator.end(part),
+                false => part,
+            })
         })
     }
 }
@@ -138,11 +163,7 @@ impl<'x, 's, 'e, 'a, P: Host> Par<'x, 's, 'e, P, Text<'a>> {
     /// ```
     pub fn lines(self) -> Par<'x, 's, 'e, P, impl Source<Item = &'a str>> {
         let separator = LineFeed;
-        let lines = self.with(|Text(text)| Parts { text, separator });
-        lines.map(|(line, has_end)| match has_end {
-            true => line.strip_suffix('\r').unwrap_or(line),
-            false => line,
-        })
+        self.with(|Text(text)| Parts { text, separator })
     }
 
     /// Iterates over the words of a string: its parts between white space, as [`str::split_whitespace`].
@@ -174,7 +195,6 @@ impl<'x, 's, 'e, 'a, P: Host> Par<'x, 's, 'e, P, Text<'a>> {
         separates: F,
     ) -> Par<'x, 's, 'e, P, impl Source<Item = &'a str>> {
         let separator = When(separates);
-        let parts = self.with(|Text(text)| Parts { text, separator });
-        parts.map(|(part, _)| part)
+        self.with(|Text(text)| Parts { text, separator })
     }
 }
