@@ -38,6 +38,30 @@
 //! | `wire` | `distributed`, and `wire`: encoding by serde; balanced computations over ranks |
 //! | `baseline` | the phasers of Habanero Java, for comparison |
 //!
+//! # Without an allocator
+//! With `default-features = false` the core needs neither std nor an allocator. It then has [`sync`], [`port`] (but `Link`), the words
+//! of [`watch`], [`FixedDeque`](deque::FixedDeque) and [`SplitDeque`](deque::SplitDeque), the rings of [`channel`], the tuner
+//! [`grain`], [`taper`], [`lifeline::Bound`], `Crew`, `Gate` and `Reserve`, [`finish::Counter`], and [`flow::Ddf`]. Tasks, phasers, loops and
+//! balanced computations are in `alloc`; so is what is growable.
+//!
+//! A target must have atomic words with compare-and-swap, and atomic `u32` and `bool`; no atomic is wider than a word. Targets
+//! without them, such as thumbv6m and riscv32i, are not supported.
+//!
+//! Sizes in bytes on x86-64, where what two threads write is kept 128 bytes apart:
+//!
+//! ```
+//! use core::num::NonZeroUsize;
+//! use tautline_core::deque::{FixedDeque, SplitDeque};
+//! use tautline_core::{finish::Counter, flow::Ddf, lifeline::Bound, sync::Permit};
+//!
+//! if cfg!(target_arch = "x86_64") {
+//!     assert_eq!(size_of::<FixedDeque<usize, 64>>(), 256 + 64 * 8);
+//!     assert_eq!(size_of::<SplitDeque<NonZeroUsize, 64>>(), 384 + 64 * 8);
+//!     assert_eq!(size_of::<Ddf<u32>>(), 24);
+//!     assert_eq!((size_of::<Bound<u32>>(), size_of::<Counter>(), size_of::<Permit>()), (8, 8, 1));
+//! }
+//! ```
+//!
 //! # A short tour
 //! Code that is generic over [`port::Host`], the ports that a pool requires, runs on every backend. A task receives a
 //! [context](task::Cx); a fork calls two closures, possibly in parallel, and a balanced computation distributes a bag of

@@ -11,6 +11,20 @@
 //!
 //! Fixed, growable and bucket deque are one algorithm, [`chase_lev`], over three kinds of ring.
 //! Code written against [`WorkDeque`] runs on any deque with thieves.
+//!
+//! # From crossbeam-deque
+//! | crossbeam-deque | here |
+//! |---|---|
+//! | `Worker::new_lifo()`, `worker.push`, `worker.pop` | [`owner()`](Deque::owner) of a [`GrowableDeque`], of which there is one at a time; [`Owner::push`], [`Owner::pop`] |
+//! | `Worker::new_fifo()` | an [`Inbox`]: an owner pops its newest item |
+//! | `worker.stealer()` | [`thief()`](Deque::thief), which borrows the deque: share that, in an `Arc` or a scope |
+//! | `Injector` | [`Inbox`] |
+//! | `Steal::Success(item)`, `Steal::Empty` | [`Steal::Taken`], [`Steal::Empty`] |
+//! | `Steal::Retry` | [`Steal::Busy`]: another thread took that item; try again |
+//! | `steal_batch`, `steal_batch_and_pop` | [`steal`](Thief::steal), an item at a time; a [bag](crate::glb::Bag) of tasks is divided instead |
+//!
+//! A push to a deque of fixed size may return the item. That to a `SplitDeque` returns [`split::Pushed`], which must be used:
+//! after `Published`, wake a thief that sleeps.
 
 #[cfg(feature = "alloc")]
 mod bucket;
