@@ -4,6 +4,8 @@
 mod chunks;
 mod exact;
 mod launched;
+#[path = "../../platforms/examples/rank_ring.rs"]
+mod rank_ring;
 mod scratch;
 mod started;
 
@@ -59,6 +61,42 @@ fn results_over_mpi_are_exact_whatever_the_shape() {
         |args| json(tautline(args), args),
         |args, ranks| json(mpirun(ranks, args), args),
     );
+}
+
+/// The example of messages, as which the next test starts this program.
+#[test]
+#[ignore = "by hand: the program of ranks, which another test starts"]
+fn ring() {
+    if env::var_os("ROLE").is_some() {
+        rank_ring::main().expect("all live");
+        // Before the time of the test is printed.
+        std::process::exit(0);
+    }
+}
+
+#[test]
+fn one_program_runs_alone_launched_and_by_mpirun() {
+    let program = env::current_exe().expect("it runs");
+    let mut by_mpi = launcher();
+    by_mpi.args(["-n", "4"]).arg(&program);
+    let launch = format!("launch -n 4 -- {}", program.display());
+    let commands = [
+        (Command::new(&program), 1),
+        (tautline(&launch), 4),
+        (by_mpi, 4),
+    ];
+    for (mut command, ranks) in commands {
+        let words = "--exact ring --nocapture --include-ignored --test-threads 1";
+        let output = command.args(words.split(' ')).env("ROLE", "ring").output();
+        let output = output.expect("it starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let line = format!("1000 times round a ring, {ranks} ranks\n");
+        assert!(
+            text(&output.stdout).contains(&line),
+            "{}",
+            text(&output.stdout)
+        );
+    }
 }
 
 /// Chatterjee, acceptance fact 25, over MPI: every combination of ranks, workers, chunk and interval.

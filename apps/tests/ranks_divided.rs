@@ -3,6 +3,8 @@
 
 #[path = "../../platforms/examples/first_across.rs"]
 mod first_across;
+#[path = "../../platforms/examples/rank_ring.rs"]
+mod rank_ring;
 mod started;
 
 use serde_json::Value;
@@ -30,35 +32,53 @@ fn json(args: &str) -> Value {
     serde_json::from_slice(&output.stdout).expect("one JSON object")
 }
 
-/// The README's program with `across`, as which a test starts this program.
+/// The examples over ranks, as which tests start this program.
 #[test]
 #[ignore = "by hand: the program of ranks, which another test starts"]
-fn first() {
-    if std::env::var_os("ROLE").is_some() {
-        first_across::main().expect("all live");
-        // Before the time of the test is printed.
-        std::process::exit(0);
-    }
+fn example() {
+    let main = match std::env::var("ROLE").as_deref() {
+        Ok("first_across") => first_across::main,
+        Ok("rank_ring") => rank_ring::main,
+        _ => return,
+    };
+    main().expect("all live");
+    // Before the time of the test is printed.
+    std::process::exit(0);
+}
+
+/// Returns what an example prints alone and at four ranks.
+fn alone_and_launched(example: &str) -> [String; 2] {
+    let program = std::env::current_exe().expect("it runs");
+    let as_program = "--exact example --nocapture --include-ignored --test-threads 1";
+    let commands = [
+        Command::new(&program),
+        tautline(&format!("launch -n 4 -- {}", program.display())),
+    ];
+    commands.map(|mut command| {
+        let output = command
+            .args(as_program.split(' '))
+            .env("ROLE", example)
+            .output();
+        let output = output.expect("it starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout).to_owned()
+    })
 }
 
 #[test]
 fn the_first_program_prints_the_same_at_four_ranks() {
-    let program = std::env::current_exe().expect("it runs");
-    let as_program = "--exact first --nocapture --include-ignored --test-threads 1";
-    let printed = |command: &mut Command| {
-        let output = command
-            .args(as_program.split(' '))
-            .env("ROLE", "first")
-            .output();
-        let output = output.expect("it starts");
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        output.stdout
-    };
-    let alone = printed(&mut Command::new(&program));
+    let [alone, launched] = alone_and_launched("first_across");
     let line = "\nall 73682 ways to pay two pounds\n";
-    assert!(text(&alone).ends_with(line), "{}", text(&alone));
-    let ranks = printed(tautline("launch -n 4 --").arg(&program));
-    assert_eq!(text(&ranks), text(&alone));
+    assert!(alone.ends_with(line), "{alone}");
+    assert_eq!(launched, alone);
+}
+
+#[test]
+fn the_ring_has_as_many_ranks_as_are_launched() {
+    for (printed, ranks) in alone_and_launched("rank_ring").iter().zip([1, 4]) {
+        let line = format!("\n1000 times round a ring, {ranks} ranks\n");
+        assert!(printed.ends_with(&line), "{printed}");
+    }
 }
 
 /// The processors that this process may use, the last one first.

@@ -6,7 +6,8 @@ use tautline::world::{Rank, World};
 const ROUNDS: u64 = 1000;
 const TOKEN: Tag = Tag(1);
 
-fn main() -> tautline::Result<()> {
+// Visible to the tests that start it as ranks.
+pub(crate) fn main() -> tautline::Result<()> {
     // Without a launcher, this is the only rank, and its own neighbour.
     let world = World::join()?;
     let comm = world.comm();
