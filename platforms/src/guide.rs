@@ -10,6 +10,7 @@
 //! | [`asynchronous`] | futures, channels, groups of async tasks |
 //! | [`phasers`] | tasks that proceed in phases |
 //! | [`balancing`] | searches: sums, tasks, bags, bounds, early ends |
+//! | [`branch_and_bound`] | a solver: incumbent, gap, deadline, Ctrl-C |
 //! | [`ranks`] | the same over several memories |
 //! | [`simulating`] | the same on a machine that is not at hand |
 //! | [`observing`] | where time goes, and what a program waits for |
@@ -21,6 +22,9 @@
 macro_rules! pages {
     ($($page:ident),*) => {
         $(
+            // The first definition of a label holds: here links lead to items, on a page that a forge displays to files. A
+            // program that fails is reported by its module; its line counts those of links.txt, too.
+            #[doc = include_str!("../guide/links.txt")]
             #[doc = include_str!(concat!("../guide/", stringify!($page), ".md"))]
             pub mod $page {}
         )*
@@ -36,6 +40,7 @@ pages!(
     asynchronous,
     phasers,
     balancing,
+    branch_and_bound,
     ranks,
     simulating,
     observing,

@@ -143,8 +143,8 @@ mod explain;
 #[cfg(any(feature = "describe", feature = "sim"))]
 mod file;
 pub mod glb;
-// Its programs need these features.
-#[cfg(all(feature = "process", feature = "sim"))]
+// Its programs need these features, and signals.
+#[cfg(all(unix, feature = "process", feature = "signals", feature = "sim"))]
 pub mod guide;
 #[cfg(all(unix, feature = "signals"))]
 mod interrupt;

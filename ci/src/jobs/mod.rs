@@ -10,6 +10,7 @@ mod deep;
 mod deps;
 mod examples;
 mod features;
+mod guide;
 mod mirror;
 mod models;
 mod mpi;
@@ -108,6 +109,11 @@ pub(crate) const JOBS: &[Job] = &[
         "words",
         "comments, documents and messages use the field's words",
         words::run,
+    ),
+    job(
+        "guide",
+        "links of texts lead somewhere on a forge, too; the guide's programs are shown whole",
+        guide::run,
     ),
     job(
         "mirror",
