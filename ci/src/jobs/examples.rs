@@ -92,7 +92,7 @@ fn index(tree: &Tree, folder: &str) -> BTreeMap<String, String> {
     let text = tree.read(format!("{folder}/README.md")).unwrap_or_default();
     let row = |line: &str| {
         let (name, _) = line.strip_prefix("| [")?.split_once("](")?;
-        let last = line.strip_suffix(" |")?.rsplit_once("| ")?.1;
+        let last = line.strip_suffix('|')?.rsplit_once('|')?.1.trim();
         Some((name.to_owned(), last.trim_matches('`').to_owned()))
     };
     text.lines().filter_map(row).collect()
@@ -287,7 +287,7 @@ mod tests {
         let tree = sample();
         tree.write("apps/examples/server/Cargo.toml", "");
         tree.write("apps/examples/server/src/main.rs", PROGRAM);
-        tree.write("apps/examples/README.md", "| [server](server) | is |  |\n");
+        tree.write("apps/examples/README.md", "| [server](server) | is | |\n");
         assert_eq!(found(&tree), [""; 0]);
         tree.write(
             "apps/examples/README.md",
