@@ -117,7 +117,9 @@ const VERBS: &[Verb] = &[
         _ = cx.par(0..ENDLESS).find_first(|_| step(cancel) == 1);
     }),
     ("try_for_each", |cx, cancel| {
-        _ = cx.par(0..ENDLESS).try_for_each(|_| Some(cancel.step()));
+        _ = cx
+            .par(0..ENDLESS)
+            .try_for_each(|_| Some(step(cancel)).map(drop));
     }),
     ("try_fold in order", |cx, cancel| {
         let items = cx.par(0..1_000_000).in_order();

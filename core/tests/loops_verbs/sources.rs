@@ -81,6 +81,7 @@ fn a_long_line_is_searched_once() {
 }
 
 #[test]
+#[allow(clippy::reversed_empty_ranges, reason = "they are tested")]
 fn ranges_of_all_integers() {
     macro_rules! check {
         ($cx:ident: $($range:expr),* $(,)?) => {$(

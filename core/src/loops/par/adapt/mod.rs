@@ -113,6 +113,7 @@ impl<'x, 's, 'e, P: Host, S: Source> Par<'x, 's, 'e, P, S> {
     /// # }
     /// ```
     #[doc(alias = "flatten_iter")]
+    #[expect(clippy::type_complexity, reason = "an alias cannot contain `impl`")]
     pub fn flatten(self) -> Par<'x, 's, 'e, P, FlatMap<S, impl Fn(S::Item) -> S::Item + Sync>>
     where
         S::Item: IntoIterator,
@@ -131,6 +132,7 @@ impl<'x, 's, 'e, P: Host, S: Source> Par<'x, 's, 'e, P, S> {
     /// assert_eq!((sum, seen.into_inner()), (45, 10));
     /// # }
     /// ```
+    #[expect(clippy::type_complexity, reason = "an alias cannot contain `impl`")]
     pub fn inspect<F: Fn(&S::Item) + Sync>(
         self,
         f: F,
@@ -151,6 +153,7 @@ impl<'x, 's, 'e, P: Host, S: Source> Par<'x, 's, 'e, P, S> {
     /// assert_eq!(words, ["a!", "b!"]);
     /// # }
     /// ```
+    #[expect(clippy::type_complexity, reason = "an alias cannot contain `impl`")]
     pub fn update<F: Fn(&mut S::Item) + Sync>(
         self,
         f: F,
