@@ -255,3 +255,79 @@ fn a_million_mutated_files_of_each_format() {
         println!("{:<20} {accepted} of 1000000 accepted", file.name);
     }
 }
+
+/// Runs `tautline bc` on an input, in the folder of the files.
+#[cfg(unix)]
+fn bc(args: &[&str], input: &[u8]) -> (Option<i32>, String) {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tautline"));
+    let folder = format!("{}/tests/graph_files", env!("CARGO_MANIFEST_DIR"));
+    command
+        .arg("bc")
+        .args(args)
+        .args(["--quiet", "--baseline", "none"]);
+    command.current_dir(folder).env("TAUTLINE_WARN", "0");
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // A command that refuses its options does not read.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    let output = child.wait_with_output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(said).unwrap())
+}
+
+#[test]
+#[cfg(unix)]
+fn the_command_reads_standard_input_and_says_what_it_read() {
+    let (code, table) = bc(&["-"], &content("packed.txt.gz"));
+    assert_eq!(code, Some(0), "{table}");
+    for row in [
+        "graph             8 vertices, 12 edges\n",
+        "read as           list of edges, 2 columns separated by white space,\n                  vertices 1 to 8\n",
+        "most between      2.500 at vertex 1   equal to the sequential program\n",
+    ] {
+        assert!(table.contains(row), "{table}");
+    }
+    let (code, table) = bc(&["-", "--format", "adjacency"], b"a b c\nb c\n");
+    assert!(
+        code == Some(0) && table.contains("read as           adjacency list\n"),
+        "{table}"
+    );
+    for (args, input, line) in [
+        (
+            &["-"][..],
+            "a b\nc\n",
+            "tautline: standard input:2:1: `c` alone: ",
+        ),
+        (
+            &["-", "--ranks", "2"],
+            "a b\n",
+            "tautline: -: one process reads standard input, not 2 ranks: name a file\n",
+        ),
+        (
+            &["list.txt", "--header=maybe"],
+            "",
+            "tautline: --header maybe: one of yes, no\n",
+        ),
+        (
+            &["list.txt", "--format", "dot"],
+            "",
+            "tautline: --format dot: one of list, market, metis, dimacs, ",
+        ),
+        (
+            &["no\n\u{1b}[31mfile"],
+            "",
+            "tautline: no\\n\\u{1b}[31mfile: No such file",
+        ),
+    ] {
+        let (code, said) = bc(args, input.as_bytes());
+        assert!(
+            code == Some(2) && said.starts_with(line),
+            "{args:?}: {said}"
+        );
+    }
+}

@@ -146,7 +146,7 @@ fn row<'a>(
     Ok(())
 }
 
-/// Whether the text is a graph of at least one edge whose sizes and neighbours agree.
+/// Whether the text is a graph of at least one edge, without loops, whose sizes and neighbours agree.
 pub(super) fn is_consistent(text: &str) -> bool {
     let mut rows = lines(text);
     let Some(head) = rows.next().and_then(Head::parse) else {
@@ -163,7 +163,8 @@ pub(super) fn is_consistent(text: &str) -> bool {
     let Ok(text) = Text::new("", text, |_| true) else {
         return false;
     };
-    read(&text, &Options::default()).is_ok()
+    // A loop stands once, so that nothing confirms it.
+    read(&text, &Options::default()).is_ok_and(|listed| listed.edges.iter().all(|(a, b)| a != b))
 }
 
 #[cfg(test)]
@@ -237,6 +238,7 @@ mod tests {
             "1 0\n",
             "4 4\n2 4\n1 3\n2 4\n1 2\n",
             "99999999999 1\n1 2\n",
+            "1 2\n1 1\n",
         ] {
             assert!(!is_consistent(text), "{text}");
         }

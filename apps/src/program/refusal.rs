@@ -178,7 +178,12 @@ fn command(error: &clap::Error) -> String {
 
 /// Returns the option without the name of its value.
 fn name(arg: &str) -> &str {
-    arg.split([' ', '=']).next().unwrap_or(arg)
+    let end = match arg.starts_with('-') {
+        // `--header[=<WHETHER>]`, but `[FILE]`.
+        true => arg.find([' ', '=', '[']),
+        false => arg.find([' ', '=']),
+    };
+    &arg[..end.unwrap_or(arg.len())]
 }
 
 fn text(value: &ContextValue) -> String {

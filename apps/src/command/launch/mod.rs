@@ -124,12 +124,12 @@ pub(crate) fn ranks(text: &str) -> Result<u32, String> {
 /// Whether this process is to launch the `ranks` that an option requests: it is the only one of `world`.
 ///
 /// # Errors
-/// Another number of ranks than were launched, or an input that reaches one of several ranks.
+/// Another number of ranks than were launched; an input that only one process can read.
 pub(crate) fn is_launcher(ranks: Option<u32>, world: &World) -> Result<bool, Failure> {
-    let several = ranks.unwrap_or(1).max(world.ranks());
-    if several > 1 && std::env::args_os().any(|argument| argument == STANDARD_INPUT) {
+    let all = ranks.unwrap_or(1).max(world.ranks());
+    if all > 1 && std::env::args_os().any(|argument| argument == STANDARD_INPUT) {
         return Err(Failure::Usage(format!(
-            "{STANDARD_INPUT}: standard input reaches one process, not all of {several} ranks: name a file"
+            "{STANDARD_INPUT}: one process reads standard input, not {all} ranks: name a file"
         )));
     }
     match (ranks, world.ranks()) {
