@@ -31,7 +31,13 @@ fn a_program_works_where_no_thread_is_left() {
         why("workers"),
         ["1: the system refused threads for 8 [detected]"]
     );
-    assert_eq!(why("placement"), [""; 0], "one worker shares no processor");
+    // Programs beside this one may have the same processors.
+    let is_stale = |line: &String| line.contains("8 workers");
+    assert!(
+        !why("placement").iter().any(is_stale),
+        "{:?}",
+        why("placement")
+    );
     assert_eq!(
         rt.dump().to_string().lines().next(),
         Some(

@@ -104,10 +104,8 @@ pub(super) fn read(text: &Text, options: &Options) -> Result<Listed, FileError> 
     let mut graph = None;
     while let Some((key, value)) = keys.next()? {
         match value {
-            Value::List(list) if key.is("graph") => {
-                if graph.replace(list).is_some() {
-                    return Err(keys.error(Some(&key), "a second graph: one is read"));
-                }
+            Value::List(list) if key.is("graph") && graph.replace(list).is_some() => {
+                return Err(keys.error(Some(&key), "a second graph: one is read"));
             }
             _ => {}
         }

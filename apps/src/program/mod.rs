@@ -15,7 +15,8 @@
 //! and `-n`: a debug build panics then. The program depends on `clap` with the feature `derive` itself.
 //!
 //! Results go to stdout, diagnostics to stderr, each in one line. The first interrupt (Ctrl-C, `SIGTERM`, `SIGHUP`) or the
-//! deadline ends a run early; the partial result of a bag is shown.
+//! deadline ends a run early; the partial result of a bag is shown. A signal that the program was started to ignore, as by `nohup`,
+//! is no interrupt.
 //!
 //! | exit code | meaning |
 //! |---|---|
