@@ -70,7 +70,7 @@ struct Times {
 
 impl Bench {
     /// Measures a verb in both ways, in turn, on what `input` returns, and prints its line. `most` is the ratio that is wanted.
-    fn compare<I, R: PartialEq>(
+    fn compare<I, R>(
         &mut self,
         (name, most): (&str, f64),
         input: impl Fn() -> I,
@@ -78,7 +78,7 @@ impl Bench {
         ours: impl Fn(&mut Cx<'_, '_>, I) -> R,
     ) where
         I: Send,
-        R: Send,
+        R: PartialEq + Send,
     {
         let names = &self.options.names;
         if !names.is_empty() && !names.iter().any(|word| name.contains(&**word)) {
