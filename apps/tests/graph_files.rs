@@ -331,3 +331,228 @@ fn the_command_reads_standard_input_and_says_what_it_read() {
         );
     }
 }
+
+/// A mistake for each rule of each format.
+#[test]
+fn mistakes_are_refused_with_their_place() {
+    let graphml =
+        |inner: &str| format!("<graphml><graph edgedefault='undirected'>{inner}</graph></graphml>");
+    let gexf = |inner: &str| format!("<gexf><graph>{inner}</graph></gexf>");
+    for (name, text, said) in [
+        (
+            "x.mtx",
+            "6 6 3\n2 1\n",
+            "x.mtx:1:1: `6 6 3`: %%MatrixMarket matrix coordinate, then",
+        ),
+        (
+            "x",
+            "%MatrixMarket matrix\n",
+            "x:1:1: `%MatrixMarket matrix`: %%MatrixMarket matrix",
+        ),
+        (
+            "x",
+            "%%MatrixMarket matrix coordinate pattern general\n2 3 1\n",
+            "x:2:1: 2 x 3, 1 entries: a square",
+        ),
+        (
+            "x",
+            "%%MatrixMarket matrix coordinate pattern general\n",
+            "x:2:1: no size: rows, columns and entries",
+        ),
+        (
+            "x",
+            "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 3\n",
+            "x:3:3: vertex 3: from 1 to 2",
+        ),
+        (
+            "x",
+            "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2\n",
+            "x:3:1: 2 words: 3",
+        ),
+        (
+            "x",
+            "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 2\n",
+            "x:4:1: 1 entries: 2, as the line",
+        ),
+        (
+            "x.gr",
+            "a 1 2 3\n",
+            "x.gr:1:1: DIMACS: `a 1 2 3`: p, then sp, edge, col, max, tw, then the numbers",
+        ),
+        (
+            "x",
+            "p sp 2 1\ne 1 2\n",
+            "x:2:1: DIMACS: `e`: a line begins with a, or with c",
+        ),
+        ("x", "p sp 2 1\na 1 2\n", "x:2:1: DIMACS: 2 numbers: 3"),
+        (
+            "x",
+            "p edge 2 1\ne 1 3\n",
+            "x:2:5: DIMACS: vertex 3: from 1 to 2",
+        ),
+        (
+            "x",
+            "p edge 2 3\ne 1 2\n",
+            "x:3:1: DIMACS: 1 edges: 3, as the line `p edge 2 3` states",
+        ),
+        ("x", "p cnf 2 1\n1 2 0\n", "x:1:1: DIMACS: `p cnf 2 1`: "),
+        ("x", "graph [ node [ id 1 ]", "x:1:7: GML: [ without ]"),
+        ("x", "graph [ node [ ] ]", "x:1:9: GML: a node without id"),
+        (
+            "x",
+            "graph [ node [ id 1 ] node [ id 1 ] ]",
+            "x:1:33: GML: a second node 1",
+        ),
+        (
+            "x",
+            "graph [ edge [ source 1 target 2 ] ]",
+            "x:1:23: GML: no node 1",
+        ),
+        (
+            "x",
+            "graph [ node [ id 1 node [ id 2 ] ] ]",
+            "x:1:21: GML: a node or an edge in another list",
+        ),
+        (
+            "x",
+            "graph [ nodX [ id 1 ] ]",
+            "x:1:9: GML: `nodX`: node or edge",
+        ),
+        (
+            "x",
+            "graph [ directed 2 ]",
+            "x:1:18: GML: directed 2: 0 or 1",
+        ),
+        ("x", "graph [ ] graph [ ]", "x:1:11: GML: a second graph"),
+        (
+            "x",
+            "graph [ label \"a\n]",
+            "x:1:15: a quote without an end",
+        ),
+        (
+            "x",
+            &graphml("<node id='a'/><node id='a'/>"),
+            "x:1:56: GraphML: a second node a",
+        ),
+        (
+            "x",
+            &graphml("<edge source='a' target='b'/>"),
+            "x:1:42: GraphML: no node a",
+        ),
+        (
+            "x",
+            &graphml("<nodX id='a'/>"),
+            "x:1:42: GraphML: `nodX`: expected nodes and edges",
+        ),
+        (
+            "x",
+            &graphml("<hyperedge/>"),
+            "x:1:42: GraphML: `hyperedge`: expected",
+        ),
+        (
+            "x",
+            &graphml("<node id='a'><graph/></node>"),
+            "x:1:55: GraphML: a second graph",
+        ),
+        (
+            "x",
+            &gexf("<node id='a'/>"),
+            "x:1:14: GEXF: `node` in another element",
+        ),
+        (
+            "x",
+            "<graphml>",
+            "x:1:1: XML: the root node was opened but never closed",
+        ),
+        (
+            "x",
+            "<svg/>",
+            "x:1:1: XML with the root `svg`: graphml or gexf; ",
+        ),
+        ("x", "<!DOCTYPE html><html>", "x:1:1: an HTML page; "),
+        (
+            "x.net",
+            "1 2\n",
+            "x.net:1:1: Pajek: expected *Vertices and their number",
+        ),
+        (
+            "x",
+            "*Vertices 2\n*Edges\n1 3\n",
+            "x:3:3: Pajek: vertex 3: from 1 to 2",
+        ),
+        ("x", "*Vertices 2\n1 \"a\n", "x:2:3: a quote without an end"),
+        (
+            "x",
+            "*Vertices 2\n*Matrix\n0 1\n",
+            "x:2:1: Pajek: `*Matrix`: sections are *vertices, *arcs, ",
+        ),
+        (
+            "x",
+            "*Vertices 2\n*Vertices 2\n",
+            "x:2:1: Pajek: a second *Vertices",
+        ),
+        (
+            "x.adjlist",
+            "a ->\n",
+            "x.adjlist:1:3: `->`: the name of a vertex",
+        ),
+        (
+            "x.g6",
+            "A\n",
+            "x.g6:1:2: graph6: 0 characters: 1 for 2 vertices",
+        ),
+        (
+            "x.g6",
+            "A_ \nA_\n",
+            "x.g6:2:1: graph6: a second graph: one is read",
+        ),
+        (
+            "x.g6",
+            "A!\n",
+            "x.g6:1:2: graph6: `!`: characters from `?` to `~`",
+        ),
+        (
+            "x.g6",
+            "A`\n",
+            "x.g6:1:2: graph6: bits after the last edge are not zero",
+        ),
+        (
+            "x",
+            ">>sparse6<<A_\n",
+            "x:1:1: `:` is missing after >>sparse6<<",
+        ),
+        (
+            "x",
+            "[[1, 2]]",
+            "x:1:1: JSON: expected an object with nodes",
+        ),
+        (
+            "x",
+            "{\"nodes\": [{\"id\": 1}, {\"id\": 1}], \"links\": []}",
+            "x:1:23: JSON: a second node 1",
+        ),
+        (
+            "x",
+            "{\"nodes\": [], \"links\": [{\"source\": 1, \"target\": 2}]}",
+            "x:1:36: JSON: no node 1",
+        ),
+        (
+            "x",
+            "{\"nodes\": [], \"links\": [{\"source\": 1}]}",
+            "x:1:25: JSON: an edge without source and target",
+        ),
+        (
+            "x",
+            "{\"nodes\": [],\n \"links\": [}",
+            "x:2:12: JSON: expected value",
+        ),
+        (
+            "x",
+            "digraph { a -> b }",
+            "x:1:1: Graphviz: convert it by `gv2gml`; ",
+        ),
+    ] {
+        let line = read(name, text.as_bytes(), &Options::default()).unwrap_err();
+        assert!(line.starts_with(said), "{text:?}: {line}");
+    }
+}

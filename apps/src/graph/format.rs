@@ -105,7 +105,7 @@ const KNOWN: &[Known] = &[
 /// Returns what every refusal of a format ends with.
 pub(super) fn allowed() -> String {
     let names: Vec<_> = KNOWN.iter().map(|known| known.name).collect();
-    format!("formats: {}", names.join(", "))
+    format!("--format or the name of the file: {}", names.join(", "))
 }
 
 impl Format {

@@ -103,11 +103,10 @@ pub(super) fn read(text: &Text, options: &Options) -> Result<Listed, FileError> 
     let mut keys = Keys { text, rest: &words };
     let mut graph = None;
     while let Some((key, value)) = keys.next()? {
-        match value {
-            Value::List(list) if key.is("graph") && graph.replace(list).is_some() => {
-                return Err(keys.error(Some(&key), "a second graph: one is read"));
-            }
-            _ => {}
+        if let (Value::List(list), true) = (value, key.is("graph"))
+            && graph.replace(list).is_some()
+        {
+            return Err(keys.error(Some(&key), "a second graph: one is read"));
         }
     }
     if let Some(inner) = inner(&words) {

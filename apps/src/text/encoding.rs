@@ -1,7 +1,7 @@
 //! From bytes to text.
 
 use super::kind;
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use std::io::{self, ErrorKind};
 
 const GZIP: &[u8] = b"\x1f\x8b";
@@ -12,11 +12,19 @@ pub(super) fn unpacked(bytes: Vec<u8>, most: u64) -> io::Result<Vec<u8>> {
     if !bytes.starts_with(GZIP) {
         return Ok(bytes);
     }
-    super::bytes(MultiGzDecoder::new(&bytes[..]), most).map_err(|error| match error.kind() {
-        ErrorKind::UnexpectedEof => invalid("a truncated gzip archive"),
-        ErrorKind::Other => error,
-        _ => invalid(format!("a corrupt gzip archive ({error})")),
-    })
+    let mut rest = &bytes[..];
+    let mut all = Vec::new();
+    // Zeros after the last member are padding, as of a tape.
+    while rest.iter().any(|byte| *byte != 0) {
+        let room = most - all.len() as u64;
+        let member = super::bytes(GzDecoder::new(&mut rest), room);
+        all.extend(member.map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => invalid("a truncated gzip archive"),
+            ErrorKind::Other => io::Error::other(format!("longer than {most} bytes")),
+            _ => invalid(format!("a corrupt gzip archive ({error})")),
+        })?);
+    }
+    Ok(all)
 }
 
 fn invalid(message: impl Into<String>) -> io::Error {
@@ -139,8 +147,17 @@ mod tests {
 
     #[test]
     fn archives_are_unpacked() {
-        let two = [packed("a b\n"), packed("b c\n")].concat();
-        assert_eq!(read(two, 8).as_deref(), Ok("a b\nb c\n"));
+        for padding in [0, 1, 512] {
+            let two = [packed("a b\n"), packed("b c\n"), vec![0; padding]].concat();
+            assert_eq!(
+                read(two.clone(), 8).as_deref(),
+                Ok("a b\nb c\n"),
+                "{padding}"
+            );
+            assert_eq!(read(two, 7), Err("longer than 7 bytes".into()));
+        }
+        let line = read([packed("a b\n"), b"x".to_vec()].concat(), 99).unwrap_err();
+        assert!(line.contains("gzip archive"), "{line}");
         assert_eq!(
             read(packed(&"x".repeat(99)), 98),
             Err("longer than 98 bytes".into())

@@ -29,13 +29,17 @@ pub(super) fn read(text: &Text, options: &Options) -> Result<Listed, FileError> 
     }
     let mut builder = Builder::new(text, options);
     let mut row = Vec::new();
-    let mut is_head = shape.header.is_some();
-    for line in shape::lines(text) {
+    let is_header = |line: &&str| {
+        shape
+            .header
+            .is_some_and(|header| std::ptr::eq(header, *line))
+    };
+    for line in shape::lines(text).filter(|line| !is_header(line)) {
         // The shape has been read from the same lines.
         fields(line, shape.separator, &mut row).map_err(|(at, what)| text.error(at, what))?;
         if row.len() == 1 {
             builder.vertex(name(row[0]));
-        } else if !std::mem::take(&mut is_head) {
+        } else {
             let ends = (builder.vertex(name(row[0])), builder.vertex(name(row[1])));
             let length = row.get(2).map(|field| field.text);
             builder.edge(ends, length, Ways::Unsaid, line)?;
@@ -194,6 +198,14 @@ mod tests {
             2
         );
         assert_eq!(read("2 1\n1 2\n", header(true)).unwrap().entries, 1);
+        for sizes in ["3", "3 2", "3,,", "a b c d"] {
+            let text = format!("{sizes}\n1 2 0.5\n2 3 0.5\n");
+            assert_eq!(
+                read(&text, header(true)).unwrap().names,
+                ["1", "2", "3"],
+                "{sizes}"
+            );
+        }
         let none = read("# none\n", Options::default()).unwrap();
         assert_eq!(
             (none.names.len(), &none.read_as[..]),
@@ -206,11 +218,11 @@ mod tests {
         for (text, said) in [
             (
                 "a b\na b c d\n",
-                "g:2:1: 4 columns: 2, as in the first line",
+                "g:2:1: 4 columns: 2, as in the first line, which --header passes over",
             ),
             (
                 "a b c d\n",
-                "g:1:7: `d`: 4 columns: two vertices and perhaps a length; formats: list, ",
+                "g:1:7: `d`: 4 columns: two vertices and perhaps a length; --format or the name of the file: list, ",
             ),
             (
                 "a b c\n",

@@ -77,6 +77,10 @@ pub(super) fn of<'a>(
     // Of the first line: whether it is a header is known at the end.
     let mut head: Option<(&str, Result<(), FileError>)> = None;
     for line in lines(text) {
+        if options.has_header == Some(true) && shape.header.is_none() {
+            shape.header = Some(line);
+            continue;
+        }
         fields(line, separator, &mut row).map_err(|(at, what)| text.error(at, what))?;
         if row.len() == 1 {
             alone(text, &row, options)?;
@@ -91,11 +95,12 @@ pub(super) fn of<'a>(
             continue;
         }
         if row.len() != shape.columns {
-            let message = format!(
-                "{} columns: {}, as in the first line",
-                row.len(),
-                shape.columns
-            );
+            let (found, columns) = (row.len(), shape.columns);
+            let sizes = match (shape.rows, columns) {
+                (0, 2..) => ", which --header passes over",
+                _ => "",
+            };
+            let message = format!("{found} columns: {columns}, as in the first line{sizes}");
             return Err(text.error(line, message));
         }
         pair(text, &row)?;
@@ -171,8 +176,8 @@ fn pair(text: &Text, row: &[Field]) -> Result<(), FileError> {
 }
 
 fn is_header(shape: &Shape, is_pair: bool, options: &Options) -> bool {
-    if let Some(has_header) = options.has_header {
-        return has_header;
+    if options.has_header.is_some() {
+        return false;
     }
     let [from, to] = [&shape.first[0], &shape.first[1]];
     let are_words = !is_number(from) && !is_number(to);
