@@ -93,11 +93,13 @@ fn sort<'a, P: Host, T: Send>(
     }
     left.ascend();
     right.ascend();
-    if left.is_away != right.is_away {
-        left.return_home();
-        right.return_home();
-    }
     let is_sorted = !border(&left, &right);
+    if !is_sorted || left.is_away != right.is_away {
+        // The merges of odd levels move items to the buffer, and those of even levels back, the last one among them.
+        let is_away = !is_sorted && levels % 2 == 0;
+        left.move_to(is_away);
+        right.move_to(is_away);
+    }
     // SAFETY: these are the parts of the split above, and both are in the same place.
     let mut whole = unsafe { left.unsplit(right) };
     if !is_sorted {
@@ -204,12 +206,13 @@ impl<'a, T> Part<'a, T> {
         }
     }
 
-    /// Moves the items to the slice.
-    fn return_home(&mut self) {
-        if self.is_away {
-            // SAFETY: both places have room for the items, which are in the buffer, and do not overlap.
-            unsafe { ptr::copy_nonoverlapping(self.buffer, self.slice, self.len) };
-            self.is_away = false;
+    /// Moves the items to the buffer if `is_away`, else to the slice, unless they are there.
+    fn move_to(&mut self, is_away: bool) {
+        if self.is_away != is_away {
+            let from = self.base();
+            self.is_away = is_away;
+            // SAFETY: both places have room for the items, and do not overlap.
+            unsafe { ptr::copy_nonoverlapping(from, self.base(), self.len) };
         }
     }
 
@@ -263,7 +266,7 @@ impl<'a, T> Part<'a, T> {
 
 impl<T> Drop for Part<'_, T> {
     fn drop(&mut self) {
-        self.return_home();
+        self.move_to(false);
     }
 }
 
