@@ -198,7 +198,7 @@ fn merged(mut a: Histogram, b: Histogram) -> Histogram {
 fn sorts(bench: &mut Bench, len: usize) {
     let numbers: Vec<u64> = (0..len).map(scrambled).collect();
     bench.compare(
-        ("sort_unstable", 1.0),
+        ("sort_unstable", 1.05),
         || numbers.clone(),
         |mut numbers| {
             numbers.par_sort_unstable();
@@ -252,7 +252,7 @@ fn collects(bench: &mut Bench, len: usize) {
     let lines: Vec<String> = (0..len).map(line).collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     bench.compare(
-        ("parse, filter, collect", 1.0),
+        ("parse, filter, collect", 1.05),
         || (),
         |()| {
             lines
@@ -280,7 +280,7 @@ fn collects(bench: &mut Bench, len: usize) {
         |cx, ()| cx.par(&numbers).fold(HashMap::new, counted, merged),
     );
     bench.compare(
-        ("map, collect of u64", 1.0),
+        ("map, collect of u64", 1.05),
         || (),
         |()| numbers.par_iter().map(|n| n ^ 1).collect::<Vec<_>>(),
         |cx, ()| cx.par(&numbers).map(|n| n ^ 1).collect(),
@@ -297,7 +297,7 @@ fn collects(bench: &mut Bench, len: usize) {
 fn reductions(bench: &mut Bench, len: usize) {
     let numbers: Vec<u64> = (0..len).map(scrambled).collect();
     bench.compare(
-        ("map, sum", 1.0),
+        ("map, sum", 1.05),
         || (),
         |()| numbers.par_iter().map(|n| n >> 32).sum::<u64>(),
         |cx, ()| cx.par(&numbers).map(|n| n >> 32).sum::<u64>(),
