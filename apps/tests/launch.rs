@@ -411,32 +411,6 @@ fn the_output_of_all_ranks_has_their_ranks() {
     }
 }
 
-/// A reader that has enough is no failure; an output that cannot be written is one.
-#[test]
-fn the_output_of_all_ranks_may_be_closed_or_full() {
-    let shell = |line: &str| {
-        let mut shell = Command::new("sh");
-        let line = line.replace("LAUNCH", "\"$0\" launch -n 3 --output all --");
-        let output = shell
-            .args(["-c", &line, env!("CARGO_BIN_EXE_tautline")])
-            .output();
-        output.expect("a shell")
-    };
-    let output = shell("LAUNCH sh -c 'while echo y; do :; done' | head -n 2");
-    let lines: Vec<_> = text(&output.stdout).lines().collect();
-    assert_eq!(lines.len(), 2, "{lines:?}");
-    assert!(lines.iter().all(|line| line.ends_with(": y")), "{lines:?}");
-    assert_eq!(text(&output.stderr), "");
-    let output = shell("LAUNCH echo y > /dev/full");
-    let errors = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(3), "{errors}");
-    assert_eq!(errors.lines().count(), 1, "{errors}");
-    assert!(
-        errors.starts_with("tautline: cannot write the output of the ranks: "),
-        "{errors}"
-    );
-}
-
 /// Runs the command with the variables of a rank, as if it were started by hand.
 fn with_variables(values: [&str; 3]) -> Output {
     let mut command = tautline("nqueens 6 --baseline none");

@@ -165,3 +165,25 @@ fn files_may_have_carriage_returns() {
         text(&output.stderr)
     );
 }
+
+/// A reader of all ranks' output that has enough is no failure; an output that cannot be written is one.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_output_of_all_ranks_may_be_closed_or_full() {
+    const LAUNCH: &str = "tautline launch -n 3 --output all --";
+    let output = shell(&format!(
+        "{LAUNCH} sh -c 'while echo y; do :; done' | head -n 2"
+    ));
+    let lines: Vec<_> = text(&output.stdout).lines().collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines.iter().all(|line| line.ends_with(": y")), "{lines:?}");
+    assert_eq!(text(&output.stderr), "");
+    let output = shell(&format!("{LAUNCH} echo y > /dev/full"));
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{errors}");
+    assert_eq!(errors.lines().count(), 1, "{errors}");
+    assert!(
+        errors.starts_with("tautline: cannot write the output of the ranks: "),
+        "{errors}"
+    );
+}

@@ -6,8 +6,8 @@ use crate::{Error, Result};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, Thread};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// How far a computation is, as [`Glb::progress`] reports.
@@ -149,18 +149,18 @@ impl<'a, F> Glb<'a, F> {
             deadline: after.and_then(|after| began.checked_add(after)),
             began,
             before: done(),
-            signs: Arc::default(),
             done,
         };
+        let (sign, signs) = mpsc::channel();
         thread::scope(|scope| {
             let named = thread::Builder::new().name("tautline-attendant".to_owned());
             let refused = |source| Error::Threads { threads: 1, source };
             let thread = named
-                .spawn_scoped(scope, || attendant.attend())
+                .spawn_scoped(scope, || attendant.attend(signs))
                 .map_err(refused)?;
-            let ending = Ending(&attendant.signs, thread.thread().clone());
+            let ending = Ending(sign.clone());
             let _interrupt = match self.is_interruptible {
-                true => Some(interrupt(&attendant.signs, thread.thread())?),
+                true => Some(interrupt(sign)?),
                 false => None,
             };
             let result = run();
@@ -173,37 +173,30 @@ impl<'a, F> Glb<'a, F> {
     }
 }
 
-/// What wakes the attendant.
-#[derive(Default)]
-struct Signs {
-    is_interrupted: AtomicBool,
-    is_ended: AtomicBool,
+/// What the attendant is woken for.
+enum Sign {
+    Interrupted,
+    Ended,
 }
 
 /// Notifies the attendant at the end of the computation, also by a panic.
-struct Ending<'a>(&'a Signs, Thread);
+struct Ending(Sender<Sign>);
 
-impl Drop for Ending<'_> {
+impl Drop for Ending {
     fn drop(&mut self) {
-        // ORDERING: Release, pairs with Acquire in attend: what has been done is counted in the last report.
-        self.0.is_ended.store(true, Ordering::Release);
-        self.1.unpark();
+        // An attendant that has panicked receives nothing.
+        let _ = self.0.send(Sign::Ended);
     }
 }
 
 /// Has an interrupt wake the attendant.
 #[cfg(all(unix, feature = "signals"))]
-fn interrupt(signs: &Arc<Signs>, thread: &Thread) -> Result<impl Sized + use<>> {
-    let (signs, thread) = (Arc::clone(signs), thread.clone());
-    crate::interrupt::call(move || {
-        // ORDERING: Relaxed: publishes nothing else; the unpark orders it before the wake-up.
-        signs.is_interrupted.store(true, Ordering::Relaxed);
-        thread.unpark();
-    })
+fn interrupt(sign: Sender<Sign>) -> Result<impl Sized> {
+    crate::interrupt::call(move || _ = sign.send(Sign::Interrupted))
 }
 
 #[cfg(not(all(unix, feature = "signals")))]
-fn interrupt(_: &Arc<Signs>, _: &Thread) -> Result<()> {
+fn interrupt(_: Sender<Sign>) -> Result<()> {
     unreachable!("no setting requests it")
 }
 
@@ -215,21 +208,24 @@ struct Attendant<'a, D> {
     began: Instant,
     /// The tasks of earlier computations.
     before: u64,
-    signs: Arc<Signs>,
     done: D,
 }
 
 impl<D: Fn() -> u64> Attendant<'_, D> {
-    fn attend(&self) {
+    fn attend(&self, signs: Receiver<Sign>) {
         let _stop = StopInPanic(self.control);
         let every = self.reports.map(|reports| reports.every);
         let mut due = every.and_then(|every| self.began.checked_add(every));
         let mut deadline = self.deadline;
-        // ORDERING: Acquire, pairs with Release in Ending.
-        while !self.signs.is_ended.load(Ordering::Acquire) {
-            // ORDERING: Relaxed: publishes nothing else.
-            if self.signs.is_interrupted.load(Ordering::Relaxed) {
-                self.control.stop(Reason::Interrupted);
+        loop {
+            let sign = match due.into_iter().chain(deadline).min() {
+                Some(at) => signs.recv_timeout(at.saturating_duration_since(Instant::now())),
+                None => signs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match sign {
+                Ok(Sign::Interrupted) => self.control.stop(Reason::Interrupted),
+                Ok(Sign::Ended) | Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {}
             }
             let now = Instant::now();
             if deadline.is_some_and(|at| now >= at) {
@@ -242,10 +238,6 @@ impl<D: Fn() -> u64> Attendant<'_, D> {
                 self.report(reports, false);
                 // Reports that take longer than the time between them are not made up for.
                 due = now.checked_add(reports.every);
-            }
-            match due.into_iter().chain(deadline).min() {
-                Some(at) => thread::park_timeout(at.saturating_duration_since(Instant::now())),
-                None => thread::park(),
             }
         }
         if let Some(reports) = self.reports {

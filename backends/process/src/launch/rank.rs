@@ -91,7 +91,10 @@ impl Running {
         }
     }
 
-    fn watched(rank: u32, child: &mut Child) -> io::Result<(Option<OwnedFd>, Lines, Option<Lines>)> {
+    fn watched(
+        rank: u32,
+        child: &mut Child,
+    ) -> io::Result<(Option<OwnedFd>, Lines, Option<Lines>)> {
         // The child was not waited for, so its number is not that of another process.
         let descriptor = descriptor_of(child.id())?;
         let pipe = child.stderr.take().expect("standard error is piped");

@@ -119,7 +119,12 @@ const STEPS: &[Step] = &[
         "hostile::many_spoilt_bodies",
     ),
     tests("fuzz", "tautline-core", "wire_fuzz", "ten_million_changed"),
-    tests("tsplib", "tautline-cli", "tsplib", "a_million_mutated"),
+    tests(
+        "tsplib",
+        "tautline-cli",
+        "tsplib_mutated",
+        "a_million_mutated",
+    ),
     tests("readers", "tautline-cli", "readers", "a_million_mutated"),
     tests("pentomino", "tautline-cli", "pentomino", "longer_one_sided"),
     tests(

@@ -5,8 +5,8 @@
 //! | [`Claimed`] | the exclusive claim on consecutive indices of one source |
 //! | [`Source`], [`Driven`] | what is iterated over; a source and a consumer as the body of a loop |
 //! | `slice`, `tile`, `owned` | disjoint parts of a mutable slice; tiles of a grid; items moved out of a vector |
-//! | `zip`, `blocks` | two sources by one claim; fixed blocks of a source by claims on their numbers |
-//! | `select` | some of the indices of a source, or all in another order |
+//! | `adapt` | two sources by one claim; some of the indices of a source, or all in another order |
+//! | `blocks` | fixed blocks of a source by claims on their numbers |
 //! | `columns` | arrays that several loops share, with the columns that each declares |
 //! | `output` | a vector that is written in place |
 //! | `merge` | a stable sort that moves items to a buffer and back |
@@ -26,27 +26,25 @@
 //! Sources are not `Clone`, and a reference to a source is not a source. An adaptor owns its inner source and passes it the
 //! claims that it receives, unchanged.
 
+mod adapt;
 mod blocks;
 mod columns;
 mod merge;
 mod output;
 mod owned;
-mod select;
 mod slice;
 mod tile;
-mod zip;
 
+pub(super) use adapt::{Backwards, Chain, Ordered, Step, Within, Zip};
 pub(super) use blocks::{Blocks, Fold};
 pub use columns::{Access, Accesses, Columns, ColumnsMut, ColumnsRef, Push, Reads, Writes};
 pub(super) use columns::{Accessed, Array, Arrays, Checked, Run};
 pub(super) use merge::sort_stable;
 pub(super) use output::{collect, try_collect};
 pub(super) use owned::Owned;
-pub(super) use select::{Backwards, Ordered, Step, Within};
 pub(super) use slice::{SliceMut, SliceMutChunks};
 pub use tile::{Tile, TileMut};
 pub(super) use tile::{Tiles, TilesMut};
-pub(super) use zip::{Chain, Zip};
 
 use super::body::{Body, LeaveOut};
 use super::settings::Settings;

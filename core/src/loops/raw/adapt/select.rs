@@ -1,6 +1,6 @@
 //! Some of the indices of a source, in another order or not.
 
-use super::{Claimed, Indexed, PerIndex, Source};
+use super::super::{Claimed, Indexed, PerIndex, Source};
 use core::ops::Range;
 
 /// Consecutive indices of a source.

@@ -1,6 +1,6 @@
 //! Two sources by one claim.
 
-use super::{Claimed, Indexed, PerIndex, Source};
+use super::super::{Claimed, Indexed, PerIndex, Source};
 
 /// Pairs of the items of two sources; as many as the shorter one has.
 #[derive(Debug)]
