@@ -41,7 +41,7 @@ pub use tautline_core::lifeline::{AnyBound, Best, Bound, Bounding, Graph, Key, T
 pub use tautline_core::task::Balance;
 pub use tautline_core::{PlaceId, WorkerId};
 #[cfg(feature = "sim")]
-pub use tautline_sim::Outcome;
+pub use tautline_sim::{Bound as GreedyBound, Outcome};
 
 /// Global load balancing: a computation whose work is divided among all workers while it runs, and its settings.
 ///

@@ -1,6 +1,6 @@
 //! Balanced computations in virtual time.
 
-use super::{Bag, Config, Control, Glb, Ground, IntoBag, Outcome, PlaceId, checked};
+use super::{Bag, Config, Control, Glb, GreedyBound, Ground, IntoBag, Outcome, PlaceId, checked};
 use crate::Result;
 use crate::machines::Description;
 use crate::plan::refuse;
@@ -158,7 +158,7 @@ impl<F> Glb<'_, F> {
         task_ns: u64,
         work: W,
         shared: &<W::Bag as Bag>::Shared,
-    ) -> Result<tautline_sim::Bound> {
+    ) -> Result<GreedyBound> {
         let simulation = self.simulation(machine, task_ns)?;
         Ok(simulation.bound(work.into_bag(), shared))
     }
