@@ -3,5 +3,5 @@
 mod select;
 mod zip;
 
-pub use select::{Backwards, Ordered, Step, Within};
-pub use zip::{Chain, Zip};
+pub(in super::super) use select::{Backwards, Ordered, Step, Within};
+pub(in super::super) use zip::{Chain, Zip};
