@@ -12,7 +12,7 @@ use scratch::Scratch;
 use serde_json::Value;
 use started::tautline;
 use std::fs;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 fn run(args: &str) -> Output {
     tautline(args).output().expect("the command starts")

@@ -72,7 +72,8 @@ fn outside_quotes(line: &str, separator: char) -> Vec<&str> {
     let fields = line.split(move |c: char| {
         is_quoted ^= c == '"' && (is_quoted || is_start);
         let is_end = c == separator && !is_quoted;
-        is_start = is_end || is_start && c.is_whitespace();
+        // Two quotes in a quoted field are one of its characters.
+        is_start = is_end || is_start && c.is_whitespace() || c == '"' && !is_quoted;
         is_end
     });
     let inner = |field: &'_ str| field.len() > 1 && field.starts_with('"') && field.ends_with('"');

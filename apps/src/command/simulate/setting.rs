@@ -10,9 +10,11 @@ use crate::command::duration::nanoseconds;
 use crate::command::known::Known;
 use clap::Args;
 use clap::builder::StringValueParser;
+use std::path::Path;
 use tautline::FileError;
 use tautline::glb::{Glb, Graph, PlaceId};
 use tautline::machines::{self, Description};
+use tautline_cli::text::Text;
 use tautline_core::lifeline::Crew;
 use tautline_sim::{Cluster, Machine, Shape};
 
@@ -22,6 +24,8 @@ const PLACES_MAX: u32 = 1 << 17;
 const PLACES_MAX_FULL: u32 = 4_096;
 /// The maximum number of threads of all places: the same.
 const THREADS_MAX: usize = 1 << 18;
+/// The longest description, in bytes.
+const FILE_MAX: u64 = 1 << 20;
 const JITTER_MAX_PERCENT: u64 = 1_000;
 
 /// How the work is balanced, and on what.
@@ -124,7 +128,14 @@ struct Costs {
 impl Setting {
     /// Returns the described machine.
     pub(super) fn described(&self) -> Result<Description, Failure> {
-        machines::find(&self.machine).map_err(|error| match error {
+        let path = Path::new(&self.machine);
+        let is_file = path.exists() && machines::names().all(|name| name != self.machine);
+        let described = match is_file {
+            true => Text::read(path, FILE_MAX, |line| line.trim_start().starts_with('#'))
+                .and_then(|text| machines::parse(text.name(), text.as_str())),
+            false => machines::find(&self.machine),
+        };
+        described.map_err(|error| match error {
             // The others begin with the file.
             FileError::Unknown { .. } => Failure::Usage(format!("--machine {error}")),
             _ => Failure::Usage(error.to_string()),

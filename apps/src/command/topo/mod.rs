@@ -18,8 +18,12 @@ use tautline::machine::{Cache, Node};
 use tautline::phaser;
 use tautline::phaser::rule::{Rules, Site, rule};
 use tautline::pinning::PlaceList;
-use tautline::platform::{Platform, machine_from_file};
+use tautline::platform::{Platform, machine_from_xml};
 use tautline::runtime::Builder;
+use tautline_cli::text::Text;
+
+/// The longest description of a machine, in bytes.
+const FILE_MAX: u64 = 1 << 24;
 
 const EXAMPLES: &str = "\
 EXAMPLES:
@@ -104,7 +108,8 @@ impl Topo {
         let Some(file) = &self.what_if else {
             return Ok(Builder::new());
         };
-        let machine = machine_from_file(file);
+        let machine = Text::read(file, FILE_MAX, |_| false)
+            .and_then(|text| machine_from_xml(text.name(), text.as_str()));
         let machine = machine.map_err(|error| Failure::Usage(error.to_string()))?;
         Ok(Builder::on(machine))
     }
