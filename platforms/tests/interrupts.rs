@@ -211,10 +211,11 @@ fn signals_at_once_are_one_interrupt() {
 fn a_signal_that_was_ignored_stays_ignored() {
     let mut role = Role::start("runs", Some(libc::SIGINT));
     role.awaits("begun");
+    // If they were heeded, they would end both runs, and then the process.
     for _ in 0..3 {
         role.signal(libc::SIGINT);
+        thread::sleep(Duration::from_millis(300));
     }
-    thread::sleep(Duration::from_millis(200));
     assert_eq!(role.child.try_wait().unwrap(), None);
     role.signal(libc::SIGTERM);
     role.awaits("Some(Interrupted), complete: false");
