@@ -20,6 +20,7 @@ const OF_UNSAFE: [(&str, &[&str]); 2] = [
             "flow",
             "loops_par",
             "loops_sort",
+            "loops_verbs",
             "phaser",
             "sync",
             "task",
