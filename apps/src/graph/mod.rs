@@ -5,7 +5,7 @@
 //!
 //! | format | names | read |
 //! |---|---|---|
-//! | [list of edges](list), CSV | `.txt` `.csv` `.tsv` `.edges` … | two vertices a line, perhaps a length |
+//! | list of edges, CSV | `.txt` `.csv` `.tsv` `.edges` … | two vertices a line, perhaps a length |
 //! | Matrix Market | `.mtx` | coordinate matrices (Boisvert, Pozo, Remington 1996) |
 //! | METIS, Chaco | `.graph` `.metis` | the neighbours of each vertex, with weights (Karypis, Kumar 1998) |
 //! | DIMACS | `.gr` `.col` `.max` … | shortest paths, colouring, flow, PACE |

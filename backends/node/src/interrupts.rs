@@ -2,14 +2,14 @@
 //!
 //! # Algorithm
 //! While an action is registered, the first interrupt calls all that are, on a thread of this module; the next one has its default
-//! effect, so that a program which does not react can be ended. Signals within [`ONE_INTERRUPT`] are one interrupt: `timeout -s INT`
+//! effect, so that a program which does not react can be ended. Signals within `ONE_INTERRUPT` are one interrupt: `timeout -s INT`
 //! sends two to its program, and a terminal that is closed sends `SIGHUP` beside the shell's. Without an action every interrupt has its
 //! default effect. A signal that the process ignores when the first action is registered stays ignored, as `nohup` and shells promise
 //! for processes in the background.
 //!
 //! # Words
-//! [`DUE`]: from when on an interrupt has its default effect. Set to [`NEVER`] by each action that is registered, lowered by the
-//! handler of the first signal, and set to [`ALWAYS`] by the last action that is revoked. [`FIRST`]: whether that signal is to be
+//! `DUE`: from when on an interrupt has its default effect. Set to `NEVER` by each action that is registered, lowered by the
+//! handler of the first signal, and set to `ALWAYS` by the last action that is revoked. `FIRST`: whether that signal is to be
 //! served; set by its handler, cleared by the thread.
 #![deny(unsafe_code)]
 
