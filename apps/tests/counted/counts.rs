@@ -77,8 +77,17 @@ fn outside_quotes(line: &str, separator: char) -> Vec<&str> {
         is_end
     });
     let inner = |field: &'_ str| field.len() > 1 && field.starts_with('"') && field.ends_with('"');
-    let fields = fields.map(str::trim);
+    let fields: Vec<_> = fields.map(str::trim).collect();
+    // A part of a quoted field, as another separator divides it, is no field.
+    let marks = [',', ';', '"'];
+    let is_part = |field: &&str| {
+        field.is_empty() || !inner(field) && (field.starts_with(marks) || field.ends_with(marks))
+    };
+    if fields.iter().any(is_part) {
+        return Vec::new();
+    }
     fields
+        .into_iter()
         .map(|field| {
             if inner(field) {
                 &field[1..field.len() - 1]
