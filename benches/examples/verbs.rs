@@ -59,6 +59,9 @@ struct Bench {
     runtime: Runtime,
     /// Whether all verbs were within their bounds.
     holds: bool,
+    /// The verbs that the options leave out.
+    left_out: Vec<String>,
+    measured: usize,
 }
 
 /// Milliseconds of each round.
@@ -82,8 +85,9 @@ impl Bench {
     {
         let names = &self.options.names;
         if !names.is_empty() && !names.iter().any(|word| name.contains(&**word)) {
-            return;
+            return self.left_out.push(name.to_owned());
         }
+        self.measured += 1;
         let mut times = [Times::default(), Times::default()];
         // The first round is warm-up.
         for round in 0..=self.options.rounds {
@@ -324,6 +328,8 @@ fn main() {
             .build()
             .expect("a few threads"),
         holds: true,
+        left_out: Vec::new(),
+        measured: 0,
         options,
     };
     if !bench.options.json {
@@ -336,6 +342,11 @@ fn main() {
     collects(&mut bench, len);
     sorts(&mut bench, len);
     reductions(&mut bench, len);
+    if bench.measured == 0 {
+        let (words, verbs) = (bench.options.names.join(", "), bench.left_out.join("; "));
+        eprintln!("{words}: in the name of no verb; expected a part of: {verbs}");
+        std::process::exit(2);
+    }
     if !bench.holds {
         std::process::exit(1);
     }
