@@ -173,11 +173,8 @@ impl<'a, F> Glb<'a, F> {
     }
 }
 
-/// What the attendant is woken for.
-enum Sign {
-    Interrupted,
-    Ended,
-}
+/// What the attendant is woken for: to stop the computation, or by its end.
+type Sign = Option<Reason>;
 
 /// Notifies the attendant at the end of the computation, also by a panic.
 struct Ending(Sender<Sign>);
@@ -185,14 +182,14 @@ struct Ending(Sender<Sign>);
 impl Drop for Ending {
     fn drop(&mut self) {
         // An attendant that has panicked receives nothing.
-        let _ = self.0.send(Sign::Ended);
+        let _ = self.0.send(None);
     }
 }
 
 /// Has an interrupt wake the attendant.
 #[cfg(all(unix, feature = "signals"))]
 fn interrupt(sign: Sender<Sign>) -> Result<impl Sized> {
-    crate::interrupt::call(move || _ = sign.send(Sign::Interrupted))
+    crate::interrupt::call(move || _ = sign.send(Some(Reason::Interrupted)))
 }
 
 #[cfg(not(all(unix, feature = "signals")))]
@@ -223,8 +220,8 @@ impl<D: Fn() -> u64> Attendant<'_, D> {
                 None => signs.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match sign {
-                Ok(Sign::Interrupted) => self.control.stop(Reason::Interrupted),
-                Ok(Sign::Ended) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(Some(reason)) => self.control.stop(reason),
+                Ok(None) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
             let now = Instant::now();
