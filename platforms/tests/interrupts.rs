@@ -8,13 +8,18 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 use tautline::prelude::*;
 use tautline::runtime::Interrupt;
+use tautline_node::interrupts;
 
 /// A process that has not ended by then hangs.
 const LIMIT: Duration = Duration::from_secs(60);
+
+/// Longer than the time within which signals are one interrupt.
+const APART: Duration = Duration::from_millis(400);
 
 /// A process in its role.
 struct Role {
@@ -148,6 +153,35 @@ fn role() {
                 println!("\n{:?}", run.unwrap().stopped);
             }
         }
+        "forked" => {
+            let _interrupt = Interrupt::new().unwrap();
+            // SAFETY: the child only makes system calls.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                // SAFETY: the calls take numbers alone. A signal without an effect ends the sleep.
+                unsafe {
+                    libc::sleep(LIMIT.as_secs() as u32);
+                    libc::_exit(0);
+                }
+            }
+            let mut status = 0;
+            // SAFETY: the second call writes the status; the child was not waited for before.
+            unsafe {
+                libc::kill(child, libc::SIGINT);
+                libc::waitpid(child, &raw mut status, 0);
+            }
+            println!("\nended by signal {}", libc::WTERMSIG(status));
+        }
+        "panics" => {
+            let _panics = interrupts::Interrupt::call(|| panic!("as a test does")).unwrap();
+            for _ in 0..2 {
+                let (called, calls) = mpsc::channel();
+                let _works = interrupts::Interrupt::call(move || called.send(()).unwrap());
+                println!("\nbegun");
+                calls.recv_timeout(LIMIT).expect("it is called");
+                println!("\ncalled");
+            }
+        }
         "plain" => {
             endless(glb());
         }
@@ -163,6 +197,7 @@ fn each_run_ends_with_its_result_by_its_first_signal() {
             role.awaits("begun");
             role.signal(signal);
             role.awaits("Some(Interrupted), complete: false");
+            thread::sleep(APART);
         }
         // No run is left that could be stopped.
         role.awaits("waiting");
@@ -176,8 +211,7 @@ fn the_second_signal_ends_a_process_that_does_not_react() {
     let mut role = Role::start("stuck", None);
     role.awaits("waiting");
     role.signal(libc::SIGINT);
-    // Longer than the time within which signals are one interrupt.
-    thread::sleep(Duration::from_millis(400));
+    thread::sleep(APART);
     assert_eq!(
         role.child.try_wait().unwrap(),
         None,
@@ -194,17 +228,40 @@ fn signals_at_once_are_one_interrupt() {
     role.awaits("begun");
     for signal in [libc::SIGINT, libc::SIGINT, libc::SIGHUP] {
         role.signal(signal);
-        thread::sleep(Duration::from_millis(1));
+        // The first run ends meanwhile, and the second one begins.
+        thread::sleep(Duration::from_millis(20));
     }
     role.awaits("Some(Interrupted), complete: false");
     role.awaits("begun");
-    thread::sleep(Duration::from_millis(200));
-    assert_eq!(role.child.try_wait().unwrap(), None);
-    role.signal(libc::SIGINT);
+    thread::sleep(APART);
+    // It would end the process if the second run had ended.
+    role.signal(libc::SIGTERM);
     role.awaits("Some(Interrupted), complete: false");
     role.awaits("waiting");
+    thread::sleep(APART);
     role.signal(libc::SIGINT);
     assert_eq!(role.end().0.signal(), Some(libc::SIGINT));
+}
+
+#[test]
+fn a_signal_ends_a_child_of_fork_that_has_no_action() {
+    let (status, printed) = Role::start("forked", None).end();
+    assert!(
+        status.success() && printed.contains(&format!("\nended by signal {}\n", libc::SIGINT)),
+        "{status}: {printed}"
+    );
+}
+
+#[test]
+fn an_action_that_panics_leaves_out_no_other() {
+    let mut role = Role::start("panics", None);
+    for _ in 0..2 {
+        role.awaits("begun");
+        role.signal(libc::SIGINT);
+        role.awaits("called");
+        thread::sleep(APART);
+    }
+    assert!(role.end().0.success());
 }
 
 #[test]

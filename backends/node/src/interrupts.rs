@@ -2,15 +2,17 @@
 //!
 //! # Algorithm
 //! While an action is registered, the first interrupt calls all that are, on a thread of this module; the next one has its default
-//! effect, so that a program which does not react can be ended. Signals within `ONE_INTERRUPT` are one interrupt: `timeout -s INT`
-//! sends two to its program, and a terminal that is closed sends `SIGHUP` beside the shell's. Without an action every interrupt has its
-//! default effect. A signal that the process ignores when the first action is registered stays ignored, as `nohup` and shells promise
-//! for processes in the background.
+//! effect, so that a program which does not react can be ended. Signals within `ONE_INTERRUPT` after the first are the same interrupt,
+//! whatever is registered or revoked by then: `timeout -s INT` sends two to its program, and a terminal that is closed sends `SIGHUP`
+//! beside the shell's. Without an action every other interrupt has its default effect. A signal that the process ignores when the first
+//! action is registered stays ignored, as `nohup` and shells promise for processes in the background.
 //!
 //! # Words
-//! `DUE`: from when on an interrupt has its default effect. Set to `NEVER` by each action that is registered, lowered by the
-//! handler of the first signal, and set to `ALWAYS` by the last action that is revoked. `FIRST`: whether that signal is to be
-//! served; set by its handler, cleared by the thread.
+//! `NEXT`: the effect of the next interrupt, in one word, since signals arrive on several threads at once. Its lowest bit, `CALLS`, is
+//! set by each action that is registered, and cleared by the handler of the first signal and by the last action that is revoked. The
+//! others are the end of the last interrupt, in milliseconds after [`start`]. `FIRST`: whether a first signal is to be served; set by
+//! its handler, cleared by the thread. `PROCESS`: the process that has registered an action last; its children have the words, but
+//! neither the actions nor the thread.
 #![deny(unsafe_code)]
 
 use crate::pool::Thread;
@@ -21,7 +23,10 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level;
 use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -36,7 +41,8 @@ const STACK_BYTES: usize = 1 << 20;
 pub struct Interrupt(Owned<u64>);
 
 impl Interrupt {
-    /// Has the next interrupt call `action`, once, on a thread of its own; the interrupt after that one has its default effect.
+    /// Has the next interrupt call `action`, once, on a thread of its own; the interrupt after that one has its default effect. A panic
+    /// of an action is reported, and ends nothing else.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -56,6 +62,8 @@ impl Interrupt {
         let watch = Watch::of_process();
         let mut state = watch.state();
         if !state.is_started {
+            // ORDERING: Relaxed: a signal that the parent of this process has not served yet is none of this one.
+            FIRST.store(false, Ordering::Relaxed);
             watch.start()?;
             state.is_started = true;
         }
@@ -63,7 +71,9 @@ impl Interrupt {
         state.count += 1;
         state.actions.push((key, Box::new(action)));
         // ORDERING: Relaxed: publishes nothing; a signal that arrives now may have either effect.
-        DUE.store(NEVER, Ordering::Relaxed);
+        PROCESS.store(process::id(), Ordering::Relaxed);
+        // ORDERING: Relaxed: as the store.
+        NEXT.fetch_or(CALLS, Ordering::Relaxed);
         Ok(Self(Owned::new(key)))
     }
 }
@@ -79,14 +89,17 @@ impl Drop for Interrupt {
 /// Signals that come within this time are one interrupt.
 const ONE_INTERRUPT: Duration = Duration::from_millis(200);
 
-/// From when on an interrupt has its default effect, in milliseconds after [`start`].
-static DUE: AtomicU64 = AtomicU64::new(ALWAYS);
+/// The effect of the next interrupt.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// Whether it calls the actions.
+const CALLS: u64 = 1;
 
 /// Whether there was a signal for which actions are to be called.
 static FIRST: AtomicBool = AtomicBool::new(false);
 
-const ALWAYS: u64 = 0;
-const NEVER: u64 = u64::MAX;
+/// The process that has registered an action last.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 /// When the process first looked.
 fn start() -> Instant {
@@ -97,12 +110,12 @@ fn start() -> Instant {
 /// Installs the handlers, also for the children of `fork`.
 fn handle() -> io::Result<()> {
     static IS_DONE: Mutex<bool> = Mutex::new(false);
-    let start = start();
     without_forks(|| {
+        let start = start();
         let mut is_done = IS_DONE.lock().unwrap_or_else(PoisonError::into_inner);
         if !*is_done {
             for signal in heeded() {
-                // SAFETY: `arrived` reads a clock and accesses a word, and what ends the process there may be called by a handler.
+                // SAFETY: `arrived` reads a clock and a number, accesses words, and what ends the process there may be called by a handler.
                 #[allow(unsafe_code)]
                 unsafe {
                     low_level::register(signal, move || arrived(signal, start.elapsed()))?;
@@ -117,16 +130,21 @@ fn handle() -> io::Result<()> {
 /// What the handler of a signal does that arrives at this time after [`start`].
 fn arrived(signal: i32, at: Duration) {
     let millis = |time: Duration| time.as_millis() as u64;
+    let is_over = |next: u64| millis(at) >= next >> 1;
+    let first = |next: u64| {
+        let calls = next & CALLS != 0 && is_over(next);
+        calls.then_some(millis(at + ONE_INTERRUPT) << 1)
+    };
     // ORDERING: Relaxed: publishes nothing; a signal that arrives while an action is registered or revoked may have either effect.
-    match millis(at) >= DUE.load(Ordering::Relaxed) {
+    let is_here = PROCESS.load(Ordering::Relaxed) == process::id();
+    // ORDERING: Relaxed, twice: as the load.
+    let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+    match is_here.then(|| NEXT.fetch_update(success, failure, first)) {
+        // ORDERING: Relaxed: the handler of `Signals`, which is called next, wakes the thread that reads it.
+        Some(Ok(_)) => FIRST.store(true, Ordering::Relaxed),
+        Some(Err(next)) if !is_over(next) => (),
         // For these signals it does not return.
-        true => _ = low_level::emulate_default_handler(signal),
-        // ORDERING: Relaxed: as the load.
-        false if DUE.fetch_min(millis(at + ONE_INTERRUPT), Ordering::Relaxed) == NEVER => {
-            // ORDERING: Relaxed: the handler of `Signals`, which is called next, wakes the thread that reads it.
-            FIRST.store(true, Ordering::Relaxed);
-        }
-        false => (),
+        _ => _ = low_level::emulate_default_handler(signal),
     }
 }
 
@@ -169,7 +187,8 @@ impl Watch {
     }
 
     fn start(&'static self) -> io::Result<()> {
-        let mut signals = Signals::new(heeded())?;
+        // It locks what a child of `fork` would find locked.
+        let mut signals = without_forks(|| Signals::new(heeded()))?;
         let serve = move || signals.forever().for_each(|signal| self.interrupt(signal));
         let thread = Thread {
             stack_bytes: STACK_BYTES,
@@ -185,13 +204,14 @@ impl Watch {
         if !FIRST.swap(false, Ordering::Relaxed) {
             return;
         }
-        let actions = std::mem::take(&mut self.state().actions);
+        let actions = mem::take(&mut self.state().actions);
         if actions.is_empty() {
             // For these signals it does not return.
             _ = low_level::emulate_default_handler(signal);
         }
         for (_, action) in actions {
-            action();
+            // The panic hook has reported it. The drop of what it has panicked with may panic.
+            _ = catch_unwind(AssertUnwindSafe(action)).map_err(mem::forget);
         }
     }
 
@@ -201,7 +221,7 @@ impl Watch {
         let revoked = at.map(|at| state.actions.remove(at));
         if state.actions.is_empty() {
             // ORDERING: Relaxed: publishes nothing; a signal that arrives now may have either effect.
-            DUE.store(ALWAYS, Ordering::Relaxed);
+            NEXT.fetch_and(!CALLS, Ordering::Relaxed);
         }
         drop(state);
         drop(revoked);
