@@ -108,6 +108,21 @@ fn adaptors_of_positions() {
 }
 
 #[test]
+fn slices_without_bytes_may_have_any_length() {
+    let units = [(); usize::MAX];
+    on(2, |cx| {
+        let last = |at| usize::MAX - at;
+        assert_eq!(cx.par(&units).windows(1).skip(last(3)).count(), 3);
+        assert_eq!(cx.par(&units).windows(3).skip(last(3)).count(), 1);
+        assert_eq!(
+            cx.par(&units).chunks(last(3)).map(<[()]>::len).max(),
+            Some(last(3))
+        );
+        assert_eq!(cx.par(&units).rev().take(5).enumerate().count(), 5);
+    });
+}
+
+#[test]
 fn a_step_and_a_size_of_0_are_refused() {
     let refused: [fn(&mut Cx<'_, '_>) -> usize; 3] = [
         |cx| cx.par(0..9).step_by(0).count(),

@@ -99,7 +99,7 @@ impl<'a, T: Sync> Source for SliceWindows<'a, T> {
     const PER_INDEX: PerIndex = PerIndex::One;
 
     fn len(&self) -> usize {
-        (self.slice.len() + 1).saturating_sub(self.size)
+        self.slice.len().saturating_sub(self.size - 1)
     }
 
     fn begin(&self) {}
