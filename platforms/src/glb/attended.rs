@@ -159,11 +159,14 @@ impl<'a, F> Glb<'a, F> {
                 .spawn_scoped(scope, || attendant.attend(signs))
                 .map_err(refused)?;
             let ending = Ending(sign.clone());
-            let _interrupt = match self.is_interruptible {
-                true => Some(interrupt(sign)?),
-                false => None,
+            let result = {
+                // Revoked before the attendant ends: an interrupt that it would not receive has its default effect.
+                let _interrupt = match self.is_interruptible {
+                    true => Some(interrupt(sign)?),
+                    false => None,
+                };
+                run()
             };
-            let result = run();
             drop(ending);
             match thread.join() {
                 Ok(()) => Ok(result),
