@@ -100,11 +100,12 @@ impl OnRuntime {
         let token = interrupt.clone();
         interrupts::on_first(move || _ = token.cancel(Reason::Interrupted));
         let runtime = self.builder()?.build()?;
+        let deadline = self.deadline.map(Deadline::try_after).transpose()?;
         let began = Instant::now();
         let ran = runtime.run(|cx| {
-            cx.finish_until(&interrupt, |cx| match self.deadline {
+            cx.finish_until(&interrupt, |cx| match &deadline {
                 None => Ok(body(cx)),
-                Some(after) => cx.finish_until(&Deadline::after(after), body),
+                Some(deadline) => cx.finish_until(deadline, body),
             })
         });
         let seconds = began.elapsed().as_secs_f64();
