@@ -330,7 +330,8 @@ impl Runtime {
     /// [`run_async`](Self::run_async), start in the order of the calls.
     ///
     /// The first call starts a thread, which works in this runtime as a caller of [`run`](Self::run) does. If the system refuses it,
-    /// the calling thread runs `body` before this returns, and the next call tries to start the thread again.
+    /// the calling thread runs `body` before this returns, and the next call tries to start the thread again. `body` must then not wait
+    /// for what the caller does afterwards, such as to send a message or to release a lock.
     ///
     /// ```
     /// # use tautline::prelude::*;

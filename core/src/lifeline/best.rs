@@ -56,7 +56,8 @@ impl<C: Bounding, S> From<(C, S)> for Best<C, S> {
 }
 
 impl<C: Bounding, S> Best<C, S> {
-    /// Creates one without a solution, which every cost improves.
+    /// Creates one without a solution, which every cost improves but the worst: the largest integer, infinity, or, in
+    /// [`Reverse`](core::cmp::Reverse), the smallest integer, such as 0.
     pub fn new() -> Self {
         Self {
             bound: Bound::default(),
@@ -71,8 +72,8 @@ impl<C: Bounding, S> Best<C, S> {
         self.bound.get()
     }
 
-    /// Keeps a solution of this cost if it is better than all known here. Returns whether it is. A cost that is not a number is
-    /// ignored.
+    /// Keeps a solution of this cost if it is better than all known here. Returns whether it is. A cost that is not a number, or is
+    /// the worst of its type, is ignored.
     pub fn add(&self, cost: C, solution: S) -> bool {
         if !cost.is_ordered() || cost.key() >= self.bound().key() {
             return false;

@@ -23,8 +23,8 @@
 //! - `Within` and `Ordered` make the claim on other indices, different ones of different ones.
 //! - `Blocks` makes claims of the indices of a block, of one on the number of the block. Blocks are disjoint.
 //!
-//! Sources are not `Clone`, and a reference to a source is not a source. An adaptor owns its inner source and passes it the
-//! claims that it receives, unchanged.
+//! Sources are not `Clone`, and a reference to a source is not a source. Every other adaptor owns its inner source and passes it the
+//! claims that it receives, unchanged, or drops them.
 
 mod adapt;
 mod blocks;
@@ -60,7 +60,7 @@ impl Claimed {
     /// Makes the claim on `indices`.
     ///
     /// # Safety
-    /// The caller must pass the claim to [`Source::items`] of one source, and no claim that contains one of these indices may
+    /// The caller must pass the claim to [`Source::items`] of at most one source, and no claim that contains one of these indices may
     /// have been passed to this source before, or be passed later.
     unsafe fn new(indices: Range<usize>) -> Self {
         Self(indices)

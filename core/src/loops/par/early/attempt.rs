@@ -102,8 +102,8 @@ impl<B, C> Try for ControlFlow<B, C> {
 }
 
 impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
-    /// Calls `f` with each item, unless it fails. As soon as it does, items after that one are left out. The failure that is returned
-    /// is the first in the order of the source.
+    /// Calls `f` with each item, unless it fails. As soon as it does, items after that one are left out, of a loop that is
+    /// [`in_order`](Par::in_order) those of the same block. The failure that is returned is the first in the order of the source.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -123,8 +123,9 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         self.try_fold(|| (), |(), item| f(item), |(), ()| R::from_output(()))
     }
 
-    /// Folds items as [`fold`](Self::fold), unless a function fails. As soon as `fold` does, items after that one are left out.
-    /// The failure that is returned is the first in the order of the source, if it is one of `fold`.
+    /// Folds items as [`fold`](Self::fold), unless a function fails. As soon as `fold` does, items after that one are left out, as by
+    /// [`try_for_each`](Self::try_for_each). The failure that is returned is the first in the order of the source, if it is one of
+    /// `fold`.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
