@@ -96,6 +96,8 @@ fn the_rest_is_left_out() {
             );
             let ones = cx.par(0..u64::MAX).map(|i| (i < 9).then_some(1));
             assert_eq!(ones.try_reduce(|| 0, i32::checked_add), None);
+            let some = cx.par(0..u64::MAX).map(|i| (i < 4321).then_some(i));
+            assert_eq!(some.try_collect::<Option<Vec<_>>>(), None);
             let calls = AtomicUsize::new(0);
             let found: Option<Vec<u32>> = cx
                 .par(0..100_000_000u32)

@@ -24,7 +24,7 @@
 //! - `Blocks` makes claims of the indices of a block, of one on the number of the block. Blocks are disjoint.
 //!
 //! Sources are not `Clone`, and a reference to a source is not a source. Every other adaptor owns its inner source and passes it the
-//! claims that it receives, unchanged, or drops them.
+//! claims that it receives, unchanged.
 
 mod adapt;
 mod blocks;
@@ -60,7 +60,7 @@ impl Claimed {
     /// Makes the claim on `indices`.
     ///
     /// # Safety
-    /// The caller must pass the claim to [`Source::items`] of at most one source, and no claim that contains one of these indices may
+    /// The caller must pass the claim to [`Source::items`] of one source, and no claim that contains one of these indices may
     /// have been passed to this source before, or be passed later.
     unsafe fn new(indices: Range<usize>) -> Self {
         Self(indices)
@@ -94,6 +94,11 @@ pub trait Source: Sync {
 
     /// Returns the state of a part before its first item.
     fn begin(&self) -> Self::State;
+
+    /// Returns whether all items from an index on are left out.
+    fn is_over(&self, _from: usize) -> bool {
+        false
+    }
 
     /// Returns the items of the claimed indices, in their order.
     ///
@@ -195,6 +200,9 @@ where
         (state, part): &mut Self::Local,
         indices: Range<usize>,
     ) -> ControlFlow<LeaveOut> {
+        if self.source.is_over(indices.start) {
+            return ControlFlow::Break(LeaveOut::Higher);
+        }
         // SAFETY: this value is the body of one loop, made in `Driven::run` above, and the engine passes each index of it once at
         // most; the source is owned by this value, so no other claim reaches it.
         let claimed = unsafe { Claimed::new(indices.clone()) };

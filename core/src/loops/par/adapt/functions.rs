@@ -193,11 +193,15 @@ impl<S: Source<Item: Try>> Source for UntilFailure<S> {
     }
 
     #[inline]
+    fn is_over(&self, from: usize) -> bool {
+        // ORDERING: Relaxed: a hint; a value that is out of date is higher, and leaves out less.
+        from > self.failed.load(Ordering::Relaxed)
+    }
+
+    #[inline]
     fn items(&self, claimed: Claimed, state: &mut S::State) -> impl Iterator<Item = S::Item> {
         let start = claimed.indices().start;
-        // ORDERING: Relaxed: a hint; a value that is out of date is higher, and leaves out less.
-        let is_beyond = start > self.failed.load(Ordering::Relaxed);
-        let mut items = (!is_beyond).then(|| self.source.items(claimed, state));
+        let mut items = Some(self.source.items(claimed, state));
         iter::from_fn(move || {
             let item = items.as_mut()?.next()?;
             if item.has_failed() {
