@@ -67,6 +67,14 @@ fn an_interrupt_ends_a_command_without_threads() {
     assert_eq!(output.status.signal(), Some(libc::SIGINT));
 }
 
+#[test]
+fn a_deadline_is_kept_without_threads() {
+    let command = tautline("uts T1WL --workers 1 --baseline none --deadline 100ms --json");
+    let output = without_threads(command, libc::EAGAIN);
+    let run: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    assert_eq!(run["stopped"], "deadline", "{}", text(&output.stderr));
+}
+
 /// Other programs of the command either work or refuse in one line.
 #[test]
 fn commands_without_threads_do_not_panic() {

@@ -5,7 +5,7 @@ mod refusing;
 
 use refusing::{Refused, refuse};
 use std::time::Duration;
-use tautline::glb::Reason;
+use tautline::glb::{Control, Reason};
 use tautline::prelude::*;
 use tautline::runtime::{Deadline, Failure};
 use tautline::watch::Observe;
@@ -55,6 +55,16 @@ fn a_program_works_where_no_thread_is_left() {
         assert_eq!(run.workers.len(), places as usize, "one in each place");
         assert_eq!(glb.config().unwrap().all_workers(), places as usize);
     }
+
+    // A deadline ends a run between two tasks.
+    let control = Control::new();
+    let late = Glb::new().workers(1).pinned(false).control(&control);
+    let late = late.deadline(Duration::from_millis(50));
+    let run = late.sum([()], |(), todo| {
+        todo.push(());
+        1u64
+    });
+    assert_eq!(run.unwrap().stopped, Some(Reason::Deadline));
 
     // Spawned tasks run at once, on the workers that there are.
     for rt in [&earlier, &rt] {

@@ -154,10 +154,12 @@ impl<'a, F> Glb<'a, F> {
         let (sign, signs) = mpsc::channel();
         thread::scope(|scope| {
             let named = thread::Builder::new().name("tautline-attendant".to_owned());
-            let refused = |source| Error::Threads { threads: 1, source };
-            let thread = named
-                .spawn_scoped(scope, || attendant.attend(signs))
-                .map_err(refused)?;
+            let thread = match named.spawn_scoped(scope, || attendant.attend(signs)) {
+                Ok(thread) => thread,
+                // The workers keep to the deadline, between two tasks.
+                Err(_) if self.reports.is_none() && !self.is_interruptible => return Ok(run()),
+                Err(source) => return Err(Error::Threads { threads: 1, source }),
+            };
             let ending = Ending(sign.clone());
             let result = {
                 // Revoked before the attendant ends: an interrupt that it would not receive has its default effect.
