@@ -111,7 +111,7 @@ fn adaptors_of_positions() {
 fn slices_without_bytes_may_have_any_length() {
     let units = [(); usize::MAX];
     on(2, |cx| {
-        let last = |at| usize::MAX - at;
+        let last = |at: usize| usize::MAX - at;
         assert_eq!(cx.par(&units).windows(1).skip(last(3)).count(), 3);
         assert_eq!(cx.par(&units).windows(3).skip(last(3)).count(), 1);
         assert_eq!(
