@@ -311,12 +311,12 @@ fn the_command_reads_standard_input_and_says_what_it_read() {
         (
             &["list.txt", "--header=maybe"],
             "",
-            "tautline: --header maybe: one of yes, no\n",
+            "tautline: --header maybe: expected one of yes, no\n",
         ),
         (
             &["list.txt", "--format", "dot"],
             "",
-            "tautline: --format dot: one of list, market, metis, dimacs, ",
+            "tautline: --format dot: expected one of list, market, metis, dimacs, ",
         ),
         (
             &["no\n\u{1b}[31mfile"],
