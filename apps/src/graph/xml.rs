@@ -195,22 +195,22 @@ impl<'a> File<'a> {
 
 /// Returns the keys of GraphML for data of these names, in their order.
 fn keys<'d>(root: Node<'d, '_>, domain: &str, names: &[&str]) -> Vec<&'d str> {
-    let key = |name: &&str| {
-        root.children().find(|key| {
-            let is_for = key
-                .attribute("for")
-                .is_none_or(|of| of == domain || of == "all");
-            let is_named = key
-                .attribute("attr.name")
-                .is_some_and(|own| own.eq_ignore_ascii_case(name));
-            key.tag_name().name() == "key" && is_for && is_named
-        })
+    // Of one name there may be several, each with its type: networkx writes one for whole lengths and one for others.
+    let named = |name: &str, key: &Node| {
+        let is_for = key
+            .attribute("for")
+            .is_none_or(|of| of == domain || of == "all");
+        let is_named = key
+            .attribute("attr.name")
+            .is_some_and(|own| own.eq_ignore_ascii_case(name));
+        key.tag_name().name() == "key" && is_for && is_named
     };
-    names
-        .iter()
-        .filter_map(key)
-        .filter_map(|key| key.attribute("id"))
-        .collect()
+    let mut keys = Vec::new();
+    for name in names {
+        let found = root.children().filter(|key| named(name, key));
+        keys.extend(found.filter_map(|key| key.attribute("id")));
+    }
+    keys
 }
 
 /// Returns the text of the first of these data that a node or an edge has.
@@ -221,4 +221,26 @@ fn data<'d>(of: Node<'d, '_>, keys: &[&str]) -> Option<&'d str> {
             .filter(|child| child.tag_name().name() == "data");
         data.find(|data| data.attribute("key") == Some(key))?.text()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_one_name_may_have_several_keys() {
+        let text = r#"<graphml>
+            <key id="d1" for="edge" attr.name="weight" attr.type="long"/>
+            <key id="d0" for="edge" attr.name="weight" attr.type="double"/>
+            <graph edgedefault="undirected"><node id="a"/><node id="b"/><node id="c"/>
+            <edge source="a" target="b"><data key="d1">2</data></edge>
+            <edge source="b" target="c"><data key="d0">0.5</data></edge>
+            </graph></graphml>"#;
+        let text = Text::new("g", text, |_| false).unwrap();
+        let options = Options {
+            is_weighted: true,
+            ..Options::default()
+        };
+        assert_eq!(read(&text, &options).unwrap().lengths, Some(vec![20, 5]));
+    }
 }
