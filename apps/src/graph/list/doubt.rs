@@ -1,21 +1,105 @@
 //! Lists that are likely something else: to read them as edges would give another graph in silence.
 
-use super::fields::fields;
-use super::shape::{Shape, lines, whole};
+use super::fields::{Separator, fields};
+use super::shape::{HEADS, Shape, lines, whole};
+use crate::graph::decimal::is_number;
 use crate::text::Text;
 use std::collections::HashSet;
 use tautline::FileError;
+
+const ALLOWED: &str = "; --format list reads it";
+/// The first two columns of tables of vertices.
+const TABLES: &[[&str; 2]] = &[
+    ["id", "label"],
+    ["id", "name"],
+    ["node", "label"],
+    ["node", "name"],
+    ["vertex", "label"],
+];
 
 /// Refuses a list that is more likely another format.
 pub(super) fn check(text: &Text, shape: &Shape, has_answer: bool) -> Result<(), FileError> {
     if shape.first.is_empty() {
         return Ok(());
     }
-    if !has_answer && shape.header.is_none() {
-        sizes(text, shape)?;
+    if !has_answer {
+        columns(text, shape)?;
+        if shape.header.is_none() {
+            sizes(text, shape)?;
+        }
     }
+    names(text, shape)?;
     if shape.columns == 3 {
         thirds(text, shape)?;
+    }
+    Ok(())
+}
+
+/// The first line may name other columns than two vertices and a length.
+fn columns(text: &Text, shape: &Shape) -> Result<(), FileError> {
+    let mut row = Vec::new();
+    let first: Vec<&str> = match shape.header {
+        Some(header) if fields(header, shape.separator, &mut row).is_err() => return Ok(()),
+        Some(_) => row.iter().map(|field| field.text).collect(),
+        None => shape.first.clone(),
+    };
+    let is_one = |pairs: &[[&str; 2]], of: &[&str]| {
+        let equal = |pair: &[&str; 2]| {
+            let mut both = pair.iter().zip(of);
+            both.all(|(known, word)| known.eq_ignore_ascii_case(word))
+        };
+        pairs.iter().any(equal)
+    };
+    let message = if first.windows(2).skip(1).any(|of| is_one(HEADS, of)) {
+        "the vertices are not in the first two columns: leave out the column before them"
+    } else if is_one(TABLES, &first) {
+        "a table of vertices: expected one of edges"
+    } else {
+        return Ok(());
+    };
+    let message = format!("`{}`: {message}", first.join(","));
+    Err(text.error(first[0], message + ALLOWED))
+}
+
+/// A name may have another separator inside: a list with two of them, or lengths with decimal commas.
+fn names(text: &Text, shape: &Shape) -> Result<(), FileError> {
+    let Separator::One(separator) = shape.separator else {
+        return Ok(());
+    };
+    let others: &[char] = match separator {
+        ',' => &[';', '\t'],
+        ';' => &['\t'],
+        _ => &[],
+    };
+    let mut row = Vec::new();
+    // Whether each line ends as `0,5` does.
+    let mut are_decimal = separator == ',' && shape.columns == 2;
+    for line in lines(text).filter(|line| Some(*line) != shape.header) {
+        if fields(line, shape.separator, &mut row).is_err() || row.len() < 2 {
+            continue;
+        }
+        for field in row.iter().take(2).filter(|field| !field.is_quoted) {
+            let mut words = field.text.split_whitespace();
+            let are_numbers = words.clone().nth(1).is_some() && words.all(is_number);
+            if are_numbers || field.text.contains(others) {
+                let message = format!(
+                    "`{}`: a name with a separator inside? Quote names, and write lengths with a point",
+                    field.text
+                );
+                return Err(text.error(field.text, message + ALLOWED));
+            }
+        }
+        let whole_part = row[0].text.rsplit_once(char::is_whitespace);
+        are_decimal &= !row[0].is_quoted
+            && whole_part.is_some_and(|(_, last)| whole(last).is_some())
+            && whole(row[1].text).is_some();
+    }
+    if are_decimal {
+        let message = format!(
+            "`{}`: a length with a decimal comma? Write a point",
+            shape.first.join(",")
+        );
+        return Err(text.error(shape.first[0], message + ALLOWED));
     }
     Ok(())
 }
@@ -31,6 +115,8 @@ fn sizes(text: &Text, shape: &Shape) -> Result<(), FileError> {
         Some(&[vertices, edges]) => (vertices, edges),
         // As a matrix: rows, columns, entries.
         Some(&[rows, columns, entries]) if rows == columns => (rows, entries),
+        // With a flag or a number of weights.
+        Some(&[vertices, edges, _]) => (vertices, edges),
         _ => return Ok(()),
     };
     let is_count = edges == others || 2 * edges == others || edges == 2 * others;
@@ -80,8 +166,7 @@ fn thirds(text: &Text, shape: &Shape) -> Result<(), FileError> {
             return Ok(());
         }
     }
-    let allowed = "; --format list reads it";
-    let refuse = |message: String| Err(text.error(shape.first[0], message + allowed));
+    let refuse = |message: String| Err(text.error(shape.first[0], message + ALLOWED));
     for (column, other) in [(0, 1), (1, 0)] {
         if let (Some(word), true) = (
             constant[column],

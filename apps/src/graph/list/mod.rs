@@ -177,6 +177,16 @@ mod tests {
                 "3 columns separated by commas, header `a,b,w`, third column not used (--weighted)",
             ),
             ("a b\nb c\n", "a|b|c", "2 columns separated by white space"),
+            (
+                "New York 1,Boston\nBoston,Area 51\n",
+                "New York 1|Boston|Area 51",
+                "2 columns separated by commas",
+            ),
+            (
+                "Jo (Ann),Bob\n",
+                "Jo (Ann)|Bob",
+                "2 columns separated by commas",
+            ),
         ] {
             let found = read(text, Options::default()).unwrap();
             assert_eq!(found.names.join("|"), names, "{text}");
@@ -270,6 +280,57 @@ mod tests {
             (
                 "1 2 4\n2 1 3\n3 2 4\n4 3 1\n",
                 "g:1:1: a vertex and two neighbours, or two vertices",
+            ),
+            (
+                "4 3 0\n1 2 5\n2 3 6\n3 4 1\n",
+                "g:1:1: `4 3 0`: the numbers of",
+            ),
+            // Lengths with decimal commas.
+            (
+                "1 2 0,5\n2 3 0,25\n",
+                "g:1:1: `1 2 0`: a name with a separator",
+            ),
+            (
+                "1;2;0,5\n2;3;0,25\n",
+                "g:1:1: `1;2;0`: a name with a separator",
+            ),
+            (
+                "a\tb\t0,5\nb\tc\t0,25\n",
+                "g:1:1: `a\\tb\\t0`: a name with a separator",
+            ),
+            (
+                "a b 0,5\nb c 0,25\n",
+                "g:1:1: `a b 0,5`: a length with a decimal comma?",
+            ),
+            // Other columns first, and a table of vertices.
+            (
+                "id,source,target\n7,1,2\n8,2,3\n",
+                "g:1:1: `id,source,target`: the vertices are not in the first two columns",
+            ),
+            (
+                "Id,Label\n1,Ann\n2,Bob\n",
+                "g:1:1: `Id,Label`: a table of vertices",
+            ),
+            (
+                "node label\n1 2\n3 4\n",
+                "g:1:1: `node,label`: a table of vertices",
+            ),
+            // Signs of other notations at names.
+            (
+                "1: 2\n2: 3\n",
+                "g:2:1: `2:`: a colon, a bracket or an arrow",
+            ),
+            (
+                "(1,2)\n(2,3)\n",
+                "g:2:1: `(2`: a colon, a bracket or an arrow",
+            ),
+            (
+                "a->b 0.5\nb->c 0.3\n",
+                "g:2:1: `b->c`: a colon, a bracket or an arrow",
+            ),
+            (
+                "a: b 1\nc d 2\n",
+                "g:1:1: `a:`: a colon, a bracket or an arrow",
             ),
         ] {
             let line = read(text, Options::default()).unwrap_err();

@@ -7,7 +7,7 @@ use crate::text::Text;
 use tautline::FileError;
 
 /// Names of the two columns of vertices that a first line may have.
-const HEADS: &[[&str; 2]] = &[
+pub(super) const HEADS: &[[&str; 2]] = &[
     ["source", "target"],
     ["from", "to"],
     ["src", "dst"],
@@ -48,13 +48,17 @@ pub(super) fn lines(text: &Text) -> impl Iterator<Item = &str> {
 
 /// Refuses a name that is a sign between names, or begins a comment of another format.
 pub(in super::super) fn named(text: &Text, word: &str) -> Result<(), FileError> {
-    match word.bytes().all(|byte| byte.is_ascii_punctuation()) {
-        true => Err(text.error(
-            word,
-            format!("`{word}`: the name of a vertex has a letter or a digit"),
-        )),
-        false => Ok(()),
-    }
+    let is_open =
+        |(open, close): (char, char)| word.matches(open).count() != word.matches(close).count();
+    let brackets = [('(', ')'), ('[', ']'), ('{', '}')];
+    let message = if word.bytes().all(|byte| byte.is_ascii_punctuation()) {
+        "the name of a vertex has a letter or a digit"
+    } else if word.ends_with(':') || word.contains("->") || brackets.into_iter().any(is_open) {
+        "a colon, a bracket or an arrow at a name: expected names alone, or quoted between commas"
+    } else {
+        return Ok(());
+    };
+    Err(text.error(word, format!("`{word}`: {message}")))
 }
 
 /// Reads all lines, and returns what they agree in.
@@ -109,7 +113,7 @@ pub(super) fn of<'a>(
         shape.numbers = shape.numbers.and_then(|range| widened(range, &row));
     }
     if let Some((line, is_pair)) = head {
-        if is_header(&shape, is_pair.is_ok(), options) {
+        if is_header(&shape, options) {
             shape.header = Some(line);
         } else {
             is_pair?;
@@ -175,7 +179,7 @@ fn pair(text: &Text, row: &[Field]) -> Result<(), FileError> {
     }
 }
 
-fn is_header(shape: &Shape, is_pair: bool, options: &Options) -> bool {
+fn is_header(shape: &Shape, options: &Options) -> bool {
     if options.has_header.is_some() {
         return false;
     }
@@ -186,6 +190,7 @@ fn is_header(shape: &Shape, is_pair: bool, options: &Options) -> bool {
         .any(|head| head[0].eq_ignore_ascii_case(from) && head[1].eq_ignore_ascii_case(to));
     let others_are_numbers = shape.rows > 0 && shape.are_numbers;
     // A third word, where all others are numbers.
-    let has_third = shape.rows > 0 && shape.columns == 3 && !is_pair;
+    let third = shape.first.get(2);
+    let has_third = shape.rows > 0 && third.is_some_and(|third| !is_number(third));
     are_words && (are_known || others_are_numbers || has_third)
 }
