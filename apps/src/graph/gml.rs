@@ -3,6 +3,7 @@
 use super::words::{Word, split};
 use super::{Builder, Listed, Options, Ways};
 use crate::text::Text;
+use std::borrow::Cow;
 use tautline::FileError;
 
 const MARKS: &[char] = &['[', ']'];
@@ -180,7 +181,7 @@ fn graph(text: &Text, words: &[Word], options: &Options) -> Result<Listed, FileE
                 }
                 let number = builder.vertex(id.text);
                 if let Some(label) = field(text, list, &["label", "name"])? {
-                    builder.label(number, label.text);
+                    builder.label(number, unescaped(label.text));
                 }
             }
             Value::List(list) if key.is("edge") => edges.push((key, list)),
@@ -208,6 +209,43 @@ fn graph(text: &Text, words: &[Word], options: &Options) -> Result<Listed, FileE
     builder.listed("GML".to_owned())
 }
 
+/// Returns a text with the characters that entities such as `&quot;` and `&#228;` stand for.
+fn unescaped(text: &str) -> Cow<'_, str> {
+    if !text.contains('&') {
+        return text.into();
+    }
+    let (mut all, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, after)) = rest.split_once('&') {
+        all.push_str(before);
+        let entity = after.split_once(';');
+        let found = entity.and_then(|(name, after)| Some((character(name)?, after)));
+        let (c, after) = found.unwrap_or(('&', after));
+        all.push(c);
+        rest = after;
+    }
+    all.push_str(rest);
+    all.into()
+}
+
+/// Returns the character of an entity, if it is a known one that can be shown.
+fn character(entity: &str) -> Option<char> {
+    match entity {
+        "amp" => Some('&'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        _ => {
+            let number = entity.strip_prefix('#')?;
+            let code = match number.strip_prefix(['x', 'X']) {
+                Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16),
+                None => number.parse(),
+            };
+            char::from_u32(code.ok()?).filter(|c| !c.is_control())
+        }
+    }
+}
+
 /// Returns the value of the first of these keys that a list has.
 fn field<'a>(
     text: &Text,
@@ -228,4 +266,19 @@ fn field<'a>(
         }
     }
     Ok(found.into_iter().flatten().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entities_in_labels_are_characters() {
+        let text = r#"graph [ node [ id 1 label "&#228; &amp; &quot;b&quot; &#xe9;" ]
+            node [ id 2 label "R&D; &#10; &copy; a & b" ] edge [ source 1 target 2 ] ]"#;
+        let text = Text::new("g", text, |_| false).unwrap();
+        let listed = read(&text, &Options::default()).unwrap();
+        assert_eq!(listed.names, ["ä & \"b\" é", "R&D; &#10; &copy; a & b"]);
+        assert_eq!(listed.edges, [(0, 1)]);
+    }
 }

@@ -14,6 +14,7 @@ const EXPECTED: &str =
 
 /// A graph, or what has one inside.
 #[derive(Deserialize)]
+#[serde(expecting = "an object with nodes, and links or edges")]
 struct Graph<'a> {
     #[serde(borrow)]
     nodes: Option<&'a RawValue>,
@@ -30,6 +31,7 @@ struct Graph<'a> {
 
 /// A node or an edge.
 #[derive(Deserialize)]
+#[serde(expecting = "an object with id, or with source and target")]
 struct Item<'a> {
     #[serde(borrow)]
     data: Option<&'a RawValue>,
