@@ -139,6 +139,9 @@ fn arguments_that_are_no_text_are_refused_in_one_line() {
         assert_eq!(line.lines().count(), 1, "{args}: {line}");
         assert_eq!(stdout(&output), "", "{args}");
     }
+    let output = tautline("uts").arg(garbled).output().unwrap();
+    let line = "tautline: \"\\xff\": not Unicode, expected UTF-8\n";
+    assert_eq!(stderr(&output), line);
     let output = tautline("uts D7")
         .env("TAUTLINE_GRAIN", garbled)
         .output()

@@ -57,12 +57,23 @@ pub fn line(error: &clap::Error, root: &Command) -> String {
             }
         }
         ErrorKind::MissingRequiredArgument => missing(error),
+        ErrorKind::InvalidUtf8 => not_unicode(),
         _ => {
             let all = error.to_string();
             let first = all.lines().next().unwrap_or_default();
             escaped(first.trim_start_matches("error: "))
         }
     }
+}
+
+/// Returns the line for arguments that are not Unicode where text is expected: clap does not name them.
+fn not_unicode() -> String {
+    let arguments = std::env::args_os().skip(1);
+    let odd = arguments.filter(|argument| argument.to_str().is_none());
+    let odd: Vec<_> = odd
+        .map(|argument| format!("\"{}\"", argument.as_encoded_bytes().escape_ascii()))
+        .collect();
+    format!("{}: not Unicode, expected UTF-8", odd.join(", "))
 }
 
 /// Returns the rule of a value that does not keep it, as the end of a line.
