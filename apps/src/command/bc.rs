@@ -37,7 +37,7 @@ EXAMPLES:
   tautline bc -a 0.25 -b 0.25 -c 0.25        one without hubs
   tautline bc friends.txt --output bc.csv    the graph of a list of edges; a value for each vertex
   tautline bc roads.mtx --weighted           a Matrix Market file, whose entries are lengths
-  zcat a.gz | tautline bc - --format metis   standard input, in a format that is not told by its content
+  xzcat a.xz | tautline bc - --format metis  standard input, in a format that is named
 
 FILE: a list of edges or CSV, Matrix Market, METIS, DIMACS, GML, GraphML, GEXF, Pajek, an adjacency list,
 graph6, sparse6 or JSON, by its content or its name; also compressed by gzip. A list has an edge a line: two

@@ -178,6 +178,19 @@ mod tests {
     }
 
     #[test]
+    fn each_example_fits_into_a_line_of_100_columns() {
+        fn check(command: &clap::Command) {
+            let text = command.get_after_help().map(ToString::to_string);
+            let text = text.unwrap_or_default();
+            for line in text.lines().take_while(|line| !line.is_empty()) {
+                assert!(line.chars().count() <= 100, "{line}");
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&<super::Cli as clap::CommandFactory>::command());
+    }
+
+    #[test]
     fn every_application_describes_itself_and_gives_examples_on_both_grounds() {
         let root = <super::Cli as clap::CommandFactory>::command();
         let simulate = root.find_subcommand("simulate").expect("there is one");

@@ -15,7 +15,7 @@ use tautline_cli::text::Input;
 
 const EXAMPLES: &str = "\
 EXAMPLES:
-  tautline recorded tree.csv                             as many places and workers as there are processors
+  tautline recorded tree.csv                             on all processors
   tautline simulate recorded tree.csv --places 256       on machines that you do not have
   tautline simulate recorded tree.csv --sweep places=1,16,256
 

@@ -40,10 +40,10 @@ EXAMPLES:
   tautline bench barrier --tasks 8,64 --degree 2,4,8  trees of three degrees
   tautline bench barrier --tasks 2 --processors '{0},{16}'
                                                       across two sockets
-  tautline bench barrier --delay 500                  half a microsecond of work between two episodes
+  tautline bench barrier --delay 500                  500 ns of work between two episodes
   tautline bench barrier --samples 100 --json         for programs
   tautline bench barrier --deadline 10m               on a large machine
-  tautline bench barrier --program ./openmp           beside a program, called with episodes and threads,
+  tautline bench barrier --program ./openmp           beside a program, given episodes and threads,
                                                       that prints the nanoseconds of an episode
 
 An overhead is the time of a loop with the barrier less that of the loop without, by its turns. Barriers

@@ -15,9 +15,9 @@ use tautline_cli::text::Input;
 
 const EXAMPLES: &str = "\
 EXAMPLES:
-  tautline smith-waterman                        two drawn sequences of 20 000 letters, on all processors
+  tautline smith-waterman                        two drawn sequences of 20 000 letters
   tautline sw --length 5000 --check              shorter ones, compared with a sequential program
-  tautline sw human.fa mouse.fa --gap -2         two files in the form of FASTA, of each the first sequence
+  tautline sw human.fa mouse.fa --gap -2         two files of FASTA, the first sequence of each
   tautline sw --ranks 2 --distribution cyclic    by two processes, whose columns of tiles alternate
   tautline launch -n 4 -- tautline sw --tile 256 four processes, smaller tiles
   mpirun -n 4 tautline sw                        ranks of MPI, in a build with the feature mpi
