@@ -5,7 +5,7 @@
 //! | [`start`] | a first program |
 //! | [`choosing`] | which construct for which problem |
 //! | [`forks`] | recursion, and tasks that borrow |
-//! | [`loops`] | ranges, slices, vectors; several loops at a time |
+//! | [`loops`] | ranges, slices, vectors, strings; concurrent loops |
 //! | [`data_flow`] | tasks that wait for values |
 //! | [`asynchronous`] | futures, channels, groups of async tasks |
 //! | [`phasers`] | tasks that proceed in phases |

@@ -12,9 +12,10 @@
 //! | `TAUTLINE_TRACE`, `TAUTLINE_LIFE`, `TAUTLINE_TIMES`, `TAUTLINE_DUMP` | what is recorded of the workers ([`watch`](crate::watch)) |
 //! | `TAUTLINE_STALLED` | what happens if no task can go on ([`Stalled`]) |
 //!
-//! A setter of the [`Builder`] or of [`Glb`](crate::glb::Glb) overrides the variable. An empty variable counts
-//! as unset, and blanks around a value are ignored; a malformed value is an error that names the variable, the value, and what is
-//! allowed. A name that begins so and is [unknown](crate::variables::ALL) is reported once, unless `TAUTLINE_WARN` is 0. [`Plan::explain`] lists every setting with its source.
+//! A setter of the [`Builder`] or of [`Glb`](crate::glb::Glb) overrides the variable. An empty variable counts as unset, and
+//! blanks around a value are ignored; a malformed value is an error that names the variable, the value, and what is allowed.
+//! A variable whose name begins with `TAUTLINE_` and is [unknown](crate::variables::ALL) is reported once, unless
+//! `TAUTLINE_WARN` is 0. [`Plan::explain`] lists every setting with its source.
 #![forbid(unsafe_code)]
 
 mod placement;

@@ -57,7 +57,7 @@ pub use tautline_core::task::{CancelToken, Cancelled, Handle, JoinError, Outside
 /// | [`join`](tautline_core::task::Cx::join), [`join_with`](tautline_core::task::Cx::join_with) | runs two closures, perhaps at the same time, and returns what both return |
 /// | [`par`](tautline_core::task::Cx::par) | a loop over the items of a range, slice or vector, with the verbs of rayon |
 /// | [`par_for`](tautline_core::task::Cx::par_for), [`loop_over`](tautline_core::task::Cx::loop_over) | calls a function for each index of a range; with a schedule, a name, a report |
-/// | [`concurrent`](tautline_core::task::Cx::concurrent) | several loops at a time |
+/// | [`concurrent`](tautline_core::task::Cx::concurrent) | concurrent loops |
 /// | [`scope`](tautline_core::task::Cx::scope), [`scope_with`](tautline_core::task::Cx::scope_with) | returns when all tasks spawned inside have ended |
 /// | [`spawn`](tautline_core::task::Cx::spawn), [`spawn_in`](tautline_core::task::Cx::spawn_in) | spawns a task into the scope; on the workers of one domain only |
 /// | [`spawn_value`](tautline_core::task::Cx::spawn_value) | spawns a task that returns a value, and returns its handle |

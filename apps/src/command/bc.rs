@@ -54,10 +54,10 @@ pub(super) struct Bc {
     /// A graph, in one of the formats below; - is standard input [default: an R-MAT graph]
     #[arg(value_name = "FILE", conflicts_with_all = ["scale", "edge_factor", "a", "b", "c"])]
     file: Option<PathBuf>,
-    /// Edges lead from the first vertex to the second only
+    /// Follow edges from their first vertex to the second only
     #[arg(long, requires = "file")]
     directed: bool,
-    /// The shortest paths are those of the least length, in the third column
+    /// Take as shortest the paths of least length: of a list the third column, else the weights of edges
     #[arg(long, requires = "file")]
     weighted: bool,
     /// The format of the file [default: by its content, else its name]
@@ -67,7 +67,7 @@ pub(super) struct Bc {
     #[arg(long, value_name = "yes|no", requires = "file", num_args = 0..=1, require_equals = true, default_missing_value = "yes")]
     #[arg(value_parser = PossibleValuesParser::new(["yes", "no"]))]
     header: Option<String>,
-    /// In a list, a line of one name is a vertex without edges
+    /// Allow lines of one name in a list: vertices without edges
     #[arg(long, requires = "file")]
     isolated: bool,
     /// Write the betweenness of every vertex: vertex,betweenness
@@ -97,7 +97,7 @@ pub(super) struct Bc {
         allow_negative_numbers = true
     )]
     a: f64,
-    /// Of the upper right one
+    /// Probability of the upper right quarter
     #[arg(
         short,
         value_name = "B",
@@ -105,7 +105,7 @@ pub(super) struct Bc {
         allow_negative_numbers = true
     )]
     b: f64,
-    /// Of the lower left one; the lower right one has the rest
+    /// Probability of the lower left quarter; the lower right one has the rest
     #[arg(
         short,
         value_name = "C",
@@ -200,7 +200,7 @@ fn file_refused(error: tautline::FileError) -> Failure {
 #[derive(Debug)]
 struct File {
     name: String,
-    /// Of the vertices.
+    /// The names of the vertices.
     names: Vec<String>,
     /// The format, and what else was recognised.
     read_as: String,

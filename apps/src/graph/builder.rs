@@ -23,12 +23,12 @@ pub(super) struct Builder<'a> {
     text: &'a Text,
     options: Options,
     names: Vec<Cow<'a, str>>,
-    /// Of vertices that are found by name.
+    /// The numbers of the vertices that are found by name.
     numbers: HashMap<Cow<'a, str>, u32>,
-    /// By vertex, as far as there are any.
+    /// The texts by which vertices are shown, by vertex; shorter if the last ones have none.
     labels: Vec<Cow<'a, str>>,
     edges: Vec<(u32, u32)>,
-    /// Of each edge, and where it stands; empty unless lengths are requested.
+    /// The length of each edge, and its place in the text; empty unless lengths are requested.
     lengths: Vec<(Decimal, usize)>,
     entries: usize,
     arcs: usize,

@@ -1,7 +1,8 @@
 //! Graphs in files, in the formats of other programs.
 //!
-//! The format is that of the file's name or its content, or the one requested. A file that can be read in more than one way, or in none,
-//! is refused in one line: a list of edges of the wrong graph would go unnoticed. [`Listed::read_as`] states how a file was read.
+//! The format is the one requested, else that whose mark the content has, else that of the file's name. A file that can be
+//! read in more than one way, or in none, is refused in one line: a list of edges of the wrong graph would go unnoticed.
+//! [`Listed::read_as`] states how a file was read.
 //!
 //! | format | names | read |
 //! |---|---|---|
@@ -60,15 +61,15 @@ pub const VERTICES_MAX: usize = 1 << 26;
 /// How a file is to be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The format; `None`: by name and content.
+    /// The format; `None`: by content, else by name.
     pub format: Option<Format>,
-    /// Edges lead from the first vertex to the second only. Those of a format without directions lead both ways.
+    /// Whether edges lead from the first vertex to the second only. Those of a format without directions lead both ways.
     pub is_directed: bool,
-    /// Edges have lengths.
+    /// Whether edges have lengths.
     pub is_weighted: bool,
     /// Whether the first line of a list names its columns; `None`: by content.
     pub has_header: Option<bool>,
-    /// In a list, a line of one name is a vertex without edges.
+    /// Whether a list may have lines of one name: vertices without edges.
     pub allows_isolated: bool,
 }
 
@@ -79,11 +80,11 @@ pub struct Listed {
     pub names: Vec<String>,
     /// Edges, by the numbers of their vertices.
     pub edges: Vec<(u32, u32)>,
-    /// The length of each edge, exact, in units of the last decimal of all: of a path of any edges the sum fits.
+    /// The length of each edge, exact, in units of the last decimal of all; the sum over any path fits.
     pub lengths: Option<Vec<u128>>,
     /// The number of edges in the file. One without a direction stands twice in `edges` of a directed graph.
     pub entries: usize,
-    /// As in [`Options`].
+    /// Whether edges lead from the first vertex to the second only.
     pub is_directed: bool,
     /// The format, and what else was recognised.
     pub read_as: String,

@@ -103,7 +103,7 @@ fn row<'a>(
 
 /// Returns the section that a line begins; `None`: its lines are passed over.
 fn begun(text: &Text, line: &str, words: &[Word]) -> Result<Option<Section>, FileError> {
-    // A relation may have a number and a name behind a colon.
+    // A relation may have a number and a name after a colon.
     let title = words.first().map_or("", |word| word.text);
     let title = title
         .split(':')

@@ -101,7 +101,7 @@ fn by_content(text: &str) -> Option<Result<Format, &'static Refused>> {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines().next()?;
     let is_remark = |line: &&str| line.starts_with(['#', '%']);
-    // Behind comments of the most common kinds.
+    // After comments of the most common kinds.
     let head = lines().find(|line| !is_remark(line)).unwrap_or("");
     let lower = head.to_ascii_lowercase();
     let mut words = lower.split(|c: char| c.is_whitespace() || c == '{' || c == '[');

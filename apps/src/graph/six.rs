@@ -64,7 +64,7 @@ pub(super) fn read(text: &Text, options: &Options) -> Result<Listed, FileError> 
     builder.listed(name.to_owned())
 }
 
-/// The bits behind the number of vertices.
+/// The bits after the number of vertices.
 struct Bits<'a> {
     sixes: &'a str,
 }

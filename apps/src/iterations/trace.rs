@@ -25,8 +25,8 @@ impl Mistake {
 }
 
 impl Times {
-    /// Reads the file at `path`, or standard input if it is `-`: as JSON if it begins with `[`, otherwise as CSV, in which lines that begin with `#`
-    /// are comments. Fractions of a nanosecond are rounded.
+    /// Reads the file at `path`, or standard input if it is `-`: as JSON if it begins with `[`, otherwise as CSV, in which
+    /// lines that begin with `#` are comments. Fractions of a nanosecond are rounded.
     ///
     /// # Errors
     /// If the file cannot be read or is longer than 16 MiB; if a time is missing, negative, longer than 2^44 ns or no number; if there

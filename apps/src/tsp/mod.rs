@@ -17,8 +17,8 @@
 //! initial tour is that of the nearest neighbour, improved by exchanges of two edges.
 //!
 //! Edges may be fixed: every tour must contain them. A path is pruned once it leaves a city without its fixed edges. In the
-//! weights of the bound fixed edges are shorter, each by the same amount, and edges that they exclude longer, so that the spanning tree takes the former
-//! and avoids the latter: the lengths of all tours that remain change by the same amount.
+//! weights of the bound fixed edges are shorter, each by the same amount, and edges that they exclude longer, so that the
+//! spanning tree takes the former and avoids the latter: the lengths of all tours that remain change by the same amount.
 //!
 //! # Proved
 //!

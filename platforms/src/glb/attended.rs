@@ -42,9 +42,9 @@ impl fmt::Debug for Reports<'_> {
 }
 
 impl<'a, F> Glb<'a, F> {
-    /// Calls `report` after each `every` while the computation runs, and once when it has ended, on a thread of its own. It may read
-    /// what the tasks share, such as the incumbent in a [`Best`](super::Best). If it panics the computation is stopped, and the panic reaches the
-    /// caller.
+    /// Calls `report` after each `every` while the computation runs, and once when it has ended, on a thread of its own. It may
+    /// read what the tasks share, such as the incumbent in a [`Best`](super::Best). If it panics the computation is stopped,
+    /// and the panic reaches the caller.
     ///
     /// ```
     /// use std::sync::Arc;

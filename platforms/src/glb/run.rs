@@ -93,8 +93,8 @@ impl<F> Glb<'_, F> {
         self.run(Sum::of(roots), |_| &task, S::default())
     }
 
-    /// Runs `work` to the end: an array or a vector of [`Task`](super::Task)s, or a [`Bag`]. `shared` creates the value that the workers of a place
-    /// share; the results are added to `output`.
+    /// Runs `work` to the end: an array or a vector of [`Task`](super::Task)s, or a [`Bag`]. `shared` creates the value that
+    /// the workers of a place share; the results are added to `output`.
     ///
     /// ```
     /// use tautline::prelude::*;

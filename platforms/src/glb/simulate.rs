@@ -45,9 +45,11 @@ impl<F> Glb<'_, F> {
         Ok(config)
     }
 
-    /// Runs `work`, as [`run`](Self::run) takes it, on another machine in virtual time: every task is done here, and is charged the time
-    /// that it would take there, given that it takes `task_ns` nanoseconds here, which [`Run::task_ns`](super::Run::task_ns) measures. The [`deadline`](Self::deadline) is in
-    /// virtual time; a [`control`](Self::control) stops it, too, but counts no progress; [reports](Self::progress) are in real time. Feature `sim`.
+    /// Runs `work`, as [`run`](Self::run) takes it, on another machine in virtual time: every task is done here, and is charged
+    /// the time that it would take there, given that it takes `task_ns` nanoseconds here, which
+    /// [`Run::task_ns`](super::Run::task_ns) measures. The [`deadline`](Self::deadline) is in virtual time; a
+    /// [`control`](Self::control) stops it, too, but counts no progress; [reports](Self::progress) are in real time. Feature
+    /// `sim`.
     ///
     /// ```
     /// # use tautline::glb::{Control, Reason};
