@@ -41,7 +41,7 @@
 //! # Without an allocator
 //! With `default-features = false` the core needs neither std nor an allocator. It then has [`sync`], [`port`] (but `Link`),
 //! the words of [`watch`], [`FixedDeque`](deque::FixedDeque) and [`SplitDeque`](deque::SplitDeque), the rings of [`channel`],
-//! the tuner [`grain`], [`taper`], [`lifeline::Bound`], `Crew`, `Gate` and `Reserve`, [`finish::Counter`], and [`flow::Ddf`].
+//! the tuner [`grain`], [`taper`], [`lifeline::Bound`], `Best`, `Crew`, `Gate` and `Reserve`, [`finish::Counter`], and [`flow::Ddf`].
 //! Tasks, phasers, loops and balanced computations are in `alloc`; so is what is growable.
 //!
 //! A target must have atomic words with compare-and-swap, and atomic `u32` and `bool`; no atomic is wider than a word. Targets
