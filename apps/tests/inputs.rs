@@ -123,6 +123,41 @@ fn other_encodings_are_refused_in_one_line() {
 }
 
 #[test]
+fn names_are_printed_as_they_are_but_for_what_a_terminal_obeys() {
+    for (args, content, printed) in [
+        (
+            "smith-waterman FILE drawn.fa --workers 1",
+            "ACGT\n",
+            "it's\\u{1b}[31m",
+        ),
+        (
+            "loops FILE --policy gss",
+            "ns\n100\n",
+            "it's\\u{1b}[31m: 1 iterations",
+        ),
+        (
+            "bc FILE --workers 1 --baseline none",
+            "O'Hara Ann\nAnn Bob\nO'Hara Cid\nO'Hara Dan\n",
+            "at vertex O'Hara ",
+        ),
+    ] {
+        let (file, second) = (Scratch::new("it's\x1b[31m"), Scratch::new("drawn.fa"));
+        fs::write(&file.0, content).expect("room for a file");
+        fs::write(&second.0, content).expect("room for a file");
+        let args = args.replace("drawn.fa", &second.0.display().to_string());
+        let output = tautline(&args.replace("FILE", &file.0.display().to_string())).output();
+        let output = output.expect("it starts");
+        let out = text(&output.stdout);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let head = out.replace('\n', " ");
+        assert!(
+            head.contains(printed) && !out.contains('\x1b'),
+            "{args}: {out}"
+        );
+    }
+}
+
+#[test]
 fn standard_input_is_not_divided_among_ranks() {
     for args in [
         "recorded - --ranks 2",

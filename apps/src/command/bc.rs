@@ -3,6 +3,7 @@
 use super::app::{App, Findings, Problem};
 use super::balancer::whole;
 use super::number::grouped;
+use super::quote::escaped;
 use super::show::object;
 use super::story::Pending;
 use super::{Failure, Outcome};
@@ -172,7 +173,7 @@ impl Bc {
                 .into_owned(),
         };
         let source = Source::File(File {
-            name: name.escape_debug().to_string(),
+            name: escaped(&name),
             names,
             read_as,
         });
@@ -325,7 +326,7 @@ impl Problem for Between {
         let graph = format!("{vertices} vertices, {edges}{directed} edges{lengths}");
         let mut facts = vec![("graph", graph)];
         if let Source::File(file) = &self.source {
-            facts.push(("read as", file.read_as.escape_debug().to_string()));
+            facts.push(("read as", escaped(&file.read_as)));
         }
         facts
     }
@@ -362,7 +363,7 @@ impl Problem for Between {
         let rows = match top {
             Some((vertex, most)) => {
                 let vertex = self.vertex(vertex);
-                format!("{most:.3} at vertex {}", vertex.escape_debug())
+                format!("{most:.3} at vertex {}", escaped(&vertex))
             }
             None => "no vertex".to_owned(),
         };

@@ -3,6 +3,7 @@
 use super::Failure;
 use super::app::{App, Findings, Problem};
 use super::number::grouped;
+use super::quote::escaped;
 use super::show::object;
 use clap::Args;
 use serde_json::json;
@@ -41,13 +42,12 @@ impl App for Recorded {
     const NAME: &'static str = "recorded";
 
     fn problem(&self, small: bool) -> Result<Trace, Failure> {
-        let name = self.file.display();
         let usage = |error: FileError| Failure::Usage(error.to_string());
         let input = Input::read(&self.file, BYTES_MAX).map_err(usage)?;
         let digest = digest([input.peek().as_bytes()]);
         let tree = Tree::read(input).map_err(usage)?;
         Ok(Trace {
-            name: name.to_string(),
+            name: escaped(&self.file.display().to_string()),
             input: digest,
             work: Work {
                 tree: tree.into(),

@@ -3,6 +3,7 @@
 use super::app::{App, Findings, Problem};
 use super::balancer::whole;
 use super::number::grouped;
+use super::quote::escaped;
 use super::show::object;
 use super::story::Pending;
 use super::{Failure, Outcome};
@@ -115,7 +116,7 @@ fn read(path: &Path) -> Result<(Instance, Source), FileError> {
     let published = tsplib::optimum(instance.name()).filter(|_| instance.fixed_edges() == 0);
     if instance.name().is_empty() {
         let stem = path.file_stem().unwrap_or_default();
-        instance = instance.named(stem.to_string_lossy());
+        instance = instance.named(escaped(&stem.to_string_lossy()));
     }
     let source = Source {
         digest,

@@ -1,6 +1,7 @@
 //! The results, as a table and as JSON.
 
 use crate::command::number::grouped;
+use crate::command::quote::escaped;
 use crate::command::show::lines;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -45,7 +46,7 @@ impl Report<'_> {
         };
         let mut text = lines(&format!(
             "{}: {} iterations, mean {mean:.0} ns, σ/μ {cv:.2}; a chunk costs {} ns; {on}",
-            self.name,
+            escaped(self.name),
             grouped(self.times.len() as u64),
             grouped(self.chunk_ns),
         ));

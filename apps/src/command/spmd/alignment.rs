@@ -3,6 +3,7 @@
 use super::{OnRanks, Problem};
 use crate::command::balancer::within;
 use crate::command::number::grouped;
+use crate::command::quote::escaped;
 use crate::command::show::object;
 use crate::command::{Failure, Outcome};
 use clap::{Args, ValueEnum};
@@ -163,7 +164,7 @@ impl SmithWaterman {
         };
         let [first, second] = files.map(|file| read(file));
         let (first, second) = (first?, second?);
-        let names = files.map(|file| file.display().to_string());
+        let names = files.map(|file| escaped(&file.display().to_string()));
         let source = names.join(", ");
         let further = [first.further, second.further];
         Ok(Sequences {
