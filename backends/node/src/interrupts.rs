@@ -101,7 +101,7 @@ static FIRST: AtomicBool = AtomicBool::new(false);
 /// The process that has registered an action last.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
-/// When the process first looked.
+/// Returns the time of the first call in this process.
 fn start() -> Instant {
     static START: OnceLock<Instant> = OnceLock::new();
     *START.get_or_init(Instant::now)

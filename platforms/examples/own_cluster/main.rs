@@ -22,7 +22,7 @@ fn simpson(from: f64, to: f64) -> f64 {
     (to - from) / 6.0 * (integrand(from) + 4.0 * middle + integrand(to))
 }
 
-/// Intervals to be integrated, the integral of those that are done, and how many were looked at.
+/// Intervals to be integrated, the integral of those that are done, and the number of those visited.
 struct Intervals {
     todo: Vec<[f64; 2]>,
     integral: f64,
