@@ -1,4 +1,4 @@
-//! The signals that this process was started to ignore.
+//! Signals that this process ignores: since its start, or on request.
 #![cfg_attr(not(unix), forbid(unsafe_code))]
 
 /// Whether this process ignores a signal: one started by `nohup` ignores `SIGHUP`, and one that a shell without job control
