@@ -8,7 +8,7 @@ use std::borrow::Cow;
 pub(crate) const RANK_VARIABLE: &str = "TAUTLINE_RANK";
 
 /// The variable with the number of ranks that this project's own launcher has started.
-const RANKS_VARIABLE: &str = "TAUTLINE_RANKS";
+pub(crate) const RANKS_VARIABLE: &str = "TAUTLINE_RANKS";
 
 /// The variables of the rank and of the number of ranks, by the launchers that set both: those of MPI that are known, Slurm, and
 /// Flux. `PMI_RANK` is set by MPICH, Intel MPI and others of their family.
@@ -16,19 +16,17 @@ const COUNTED: [[&str; 2]; 6] = [
     ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"],
     ["PMI_RANK", "PMI_SIZE"],
     // Not SLURM_NTASKS, which a batch script has, too.
-    ["SLURM_PROCID", "SLURM_STEP_NUM_TASKS"],
+    [SLURM_RANK, "SLURM_STEP_NUM_TASKS"],
     ["FLUX_TASK_RANK", "FLUX_JOB_SIZE"],
     ["JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"],
     ["MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"],
 ];
 
-/// The variables of the rank that show a launcher without the number of ranks. Not `SLURM_PROCID`, which a batch script has, too.
-const UNCOUNTED: [&str; 9] = [
-    "OMPI_COMM_WORLD_RANK",
-    "PMI_RANK",
-    "FLUX_TASK_RANK",
-    "JSM_NAMESPACE_RANK",
-    "MV2_COMM_WORLD_RANK",
+/// A batch script has it, too: it shows a launcher only together with the number of ranks.
+const SLURM_RANK: &str = "SLURM_PROCID";
+
+/// The variables of the rank of launchers that set no number of ranks.
+const UNCOUNTED: [&str; 4] = [
     "PALS_RANKID",
     "ALPS_APP_PE",
     "PMIX_RANK",
@@ -123,8 +121,10 @@ fn is_started_by_rank(_: &str) -> bool {
 /// A variable that is not a number, or a rank that is not below the number of ranks.
 pub(crate) fn launched() -> Result<Option<Launched>> {
     let counted = COUNTED.map(|[rank, ranks]| (rank, Some(ranks)));
-    let uncounted = UNCOUNTED.map(|rank| (rank, None));
-    for (rank, ranks) in counted.into_iter().chain(uncounted) {
+    let lone = COUNTED.into_iter().map(|[rank, _]| rank);
+    let lone = lone.filter(|rank| *rank != SLURM_RANK).chain(UNCOUNTED);
+    let lone = lone.map(|rank| (rank, None));
+    for (rank, ranks) in counted.into_iter().chain(lone) {
         let all = ranks.map(|ranks| environment::number(ranks, 1, MOST));
         let all = all.transpose()?.flatten();
         if ranks.is_some() && all.is_none() {

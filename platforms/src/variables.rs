@@ -30,7 +30,7 @@ pub const ALL: [&str; 22] = [
     "TAUTLINE_DEADLINE",
     // Set by the launcher of this project.
     launchers::RANK_VARIABLE,
-    "TAUTLINE_RANKS",
+    launchers::RANKS_VARIABLE,
     "TAUTLINE_SEGMENT",
     WARN_VARIABLE,
     DEGREE_VARIABLE,
