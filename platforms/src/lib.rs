@@ -7,7 +7,7 @@
 //! | divides work recursively and waits for both halves | `Cx::join` | [`forks`](guide::forks) |
 //! | spawns tasks that borrow local variables, may be cancelled | `Cx::scope`, `Cx::finish` | [`forks`](guide::forks) |
 //! | needs the value of a spawned task | `Cx::spawn_value` | [`forks`](guide::forks) |
-//! | iterates over ranges, slices and vectors | `Cx::par`, `Cx::par_for` | [`loops`](guide::loops) |
+//! | iterates over ranges, slices, vectors and strings | `Cx::par`, `Cx::par_for` | [`loops`](guide::loops) |
 //! | starts tasks when their inputs are there | `Ddf`, `Cx::spawn_when` | [`data_flow`](guide::data_flow) |
 //! | awaits values, channels, other futures | `Cx::spawn_async` | [`asynchronous`](guide::asynchronous) |
 //! | has tasks that proceed in phases | `Cx::phaser` | [`phasers`](guide::phasers) |

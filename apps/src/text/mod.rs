@@ -4,7 +4,7 @@
 //! may end in LF, CRLF or CR. Other encodings, compressed and binary files are refused by name. Bytes that are not UTF-8 are taken
 //! as Latin-1 in comments, and refused elsewhere, as are control characters; which lines are comments depends on the format.
 //!
-//! A part of a text knows its place by its address: a reader hands `&str` around, and a refusal names file, line and column.
+//! A part of a text, a `&str`, has its place by its address, so a refusal of any part names file, line and column.
 //!
 //! ```
 //! use tautline_cli::text::Text;
@@ -126,10 +126,10 @@ pub struct Text {
 }
 
 impl Text {
-    /// Reads and decodes an input: [`Input::read`], then [`Input::into_text`].
+    /// Reads and decodes an input.
     ///
     /// # Errors
-    /// As theirs.
+    /// Those of [`Input::read`] and [`Input::into_text`].
     pub fn read(
         path: &Path,
         most: u64,
@@ -138,10 +138,10 @@ impl Text {
         Input::read(path, most)?.into_text(is_comment)
     }
 
-    /// Decodes `bytes`, the content of `file`: [`Input::new`], then [`Input::into_text`].
+    /// Decodes `bytes`, the content of `file`.
     ///
     /// # Errors
-    /// As theirs.
+    /// Those of [`Input::new`] and [`Input::into_text`].
     pub fn new(
         file: &str,
         bytes: impl AsRef<[u8]>,

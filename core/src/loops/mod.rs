@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Cx::par_for`](crate::task::Cx::par_for) | calls a function for each index of a range |
 //! | [`Cx::loop_over`](crate::task::Cx::loop_over), [`Loop`] | the same with a [`Schedule`], a name and a [`Report`] |
-//! | [`Cx::par`](crate::task::Cx::par), [`Par`] | loops over the items of ranges, slices and vectors, and what they compute |
+//! | [`Cx::par`](crate::task::Cx::par), [`Par`] | loops over the items of ranges, slices, vectors and strings, and what they compute |
 //! | [`Cx::concurrent`](crate::task::Cx::concurrent), [`LoopScope`] | several loops that run at a time, one after another, or pipelined |
 //! | [`Taper`], [`Estimate`], [`Class`], [`Q16`] | a setting of [`Schedule`], and what a [`Report`] has measured |
 //! | `raw` | the unsafe code of these: the claim on an index |

@@ -72,7 +72,7 @@ impl Claimed {
     }
 }
 
-/// What a parallel loop iterates over: ranges, slices, vectors, and adaptors of them.
+/// What a parallel loop iterates over: ranges, slices, vectors, strings, and adaptors of them.
 ///
 /// Sealed: implemented by the types of this module only, since the claims that it takes cannot be named outside.
 #[allow(
