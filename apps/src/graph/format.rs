@@ -105,7 +105,10 @@ const KNOWN: &[Known] = &[
 /// Returns what every refusal of a format ends with.
 pub(super) fn allowed() -> String {
     let names: Vec<_> = KNOWN.iter().map(|known| known.name).collect();
-    format!("--format or the name of the file: {}", names.join(", "))
+    format!(
+        "formats, by --format or the file's name: {}",
+        names.join(", ")
+    )
 }
 
 impl Format {

@@ -175,7 +175,7 @@ mod tests {
             (
                 "x",
                 "digraph G {\n a -> b }",
-                "x:1:1: Graphviz: convert it by `gv2gml`; --format or the name of the file: list, ",
+                "x:1:1: Graphviz: convert it by `gv2gml`; formats, by --format or the file's name: list, ",
             ),
             ("x", "// c\nstrict graph {\n}", "x:1:1: Graphviz: "),
             ("x.dot", "", "x.dot:1:1: Graphviz: "),

@@ -232,7 +232,7 @@ mod tests {
             ),
             (
                 "a b c d\n",
-                "g:1:7: `d`: 4 columns: two vertices and perhaps a length; --format or the name of the file: list, ",
+                "g:1:7: `d`: 4 columns: two vertices and perhaps a length; formats, by --format or the file's name: list, ",
             ),
             (
                 "a b c\n",
