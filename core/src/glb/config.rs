@@ -271,7 +271,7 @@ impl Control {
             .compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Whether [`stop`](Self::stop) was called.
+    /// Whether [`stop`](Self::stop) was called, or a deadline or an interrupt stops the computation. A long task should poll it.
     #[inline]
     pub fn is_stopped(&self) -> bool {
         // ORDERING: Relaxed: the word publishes nothing else.
@@ -294,7 +294,7 @@ impl Control {
     }
 
     /// Returns the number of tasks processed so far, at this rank. A worker adds its own about every 50 ms, between two tasks, and
-    /// when it is dry.
+    /// when it has none left.
     ///
     /// ```
     /// # use tautline_core::glb::Control;
