@@ -166,7 +166,7 @@ fn standard_input_is_not_divided_among_ranks() {
     ] {
         let args = args.replace("COMMAND", env!("CARGO_BIN_EXE_tautline"));
         let output = tautline(&args).output().expect("it starts");
-        let line = "-: standard input reaches one process, not all of ";
+        let line = "-: one process reads standard input, not ";
         assert_eq!(output.status.code(), Some(2), "{args}");
         assert!(
             text(&output.stderr).contains(line),

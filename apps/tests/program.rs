@@ -262,11 +262,11 @@ fn a_task_writes_its_life_and_refuses_bad_options() {
     for (arguments, line) in [
         (
             ["--stalled", "never"],
-            "own_task: --stalled never: one of report, panic, abort, ignore",
+            "own_task: --stalled never: expected one of report, panic, abort, ignore",
         ),
         (
             ["--deadline", "0"],
-            "own_task: --deadline 0: seconds, from 0.001 to ",
+            "own_task: --deadline 0: expected a time from 0.001 to ",
         ),
     ] {
         let ran = own_task(&arguments);

@@ -68,7 +68,7 @@ fn alone_and_launched(example: &str) -> [String; 2] {
 #[test]
 fn the_first_program_prints_the_same_at_four_ranks() {
     let [alone, launched] = alone_and_launched("first_across");
-    let line = "\nall 73682 ways to pay two pounds\n";
+    let line = "all 73682 ways to pay two pounds\n";
     assert!(alone.ends_with(line), "{alone}");
     assert_eq!(launched, alone);
 }
@@ -76,7 +76,7 @@ fn the_first_program_prints_the_same_at_four_ranks() {
 #[test]
 fn the_ring_has_as_many_ranks_as_are_launched() {
     for (printed, ranks) in alone_and_launched("rank_ring").iter().zip([1, 4]) {
-        let line = format!("\n1000 times round a ring, {ranks} ranks\n");
+        let line = format!("1000 times round a ring, {ranks} ranks\n");
         assert!(printed.ends_with(&line), "{printed}");
     }
 }

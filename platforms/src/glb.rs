@@ -452,7 +452,7 @@ mod tests {
             ),
             (
                 refusal(|g| g.workers(1).fairness(Fairness::OneCoreFree)),
-                "fairness one-core-free: needs 2 workers a place: one of them only serves messages",
+                "fairness one-core-free: at least 2 workers a place: one of them only serves messages",
             ),
         ] {
             assert_eq!(message, expected);

@@ -198,7 +198,7 @@ fn a_program_of_forks_and_phasers_is_traced() {
         for pair in worker.windows(2) {
             assert!(pair[0].2 <= pair[1].1, "{pair:?} overlap");
         }
-        let known = ["computing", "stealing", "waiting", "idle"];
+        let known = ["computing", "stealing", "waiting", "idle", "no run"];
         let strange = worker.iter().find(|(name, ..)| !known.contains(&&**name));
         assert_eq!(strange, None);
     }

@@ -58,23 +58,29 @@ impl Interrupt {
     /// # Errors
     /// The system refuses a handler or the thread.
     pub fn call(action: impl FnOnce() + Send + 'static) -> io::Result<Self> {
-        handle()?;
         let watch = Watch::of_process();
         let mut state = watch.state();
         if !state.is_started {
             // ORDERING: Relaxed: a signal that the parent of this process has not served yet is none of this one.
             FIRST.store(false, Ordering::Relaxed);
-            watch.start()?;
-            state.is_started = true;
         }
         let key = state.count;
         state.count += 1;
         state.actions.push((key, Box::new(action)));
+        let registered = Self(Owned::new(key));
+        // Before there are handlers, so that each signal from then on calls the action.
         // ORDERING: Relaxed: publishes nothing; a signal that arrives now may have either effect.
         PROCESS.store(process::id(), Ordering::Relaxed);
         // ORDERING: Relaxed: as the store.
         NEXT.fetch_or(CALLS, Ordering::Relaxed);
-        Ok(Self(Owned::new(key)))
+        let mut watched = handle();
+        if watched.is_ok() && !state.is_started {
+            watched = watch.start();
+            state.is_started = watched.is_ok();
+        }
+        // If it is refused, the drop of `registered` takes the lock.
+        drop(state);
+        watched.map(|()| registered)
     }
 }
 
@@ -189,7 +195,11 @@ impl Watch {
     fn start(&'static self) -> io::Result<()> {
         // It locks what a child of `fork` would find locked.
         let mut signals = without_forks(|| Signals::new(heeded()))?;
-        let serve = move || signals.forever().for_each(|signal| self.interrupt(signal));
+        let serve = move || {
+            // One that has arrived before `signals` listened.
+            self.interrupt(SIGINT);
+            signals.forever().for_each(|signal| self.interrupt(signal));
+        };
         let thread = Thread {
             stack_bytes: STACK_BYTES,
             ..Thread::default()
