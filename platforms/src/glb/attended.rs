@@ -105,8 +105,8 @@ impl<'a, F> Glb<'a, F> {
     }
 
     /// Lets Ctrl-C end the computation with the result so far: the first `SIGINT`, `SIGTERM` or `SIGHUP` stops it for
-    /// [`Reason::Interrupted`], the next one ends the process as before. While no such computation runs, these signals have the effect
-    /// that they had. One that the process ignored from the start, as under `nohup`, stays ignored. Feature `signals`, on Unix systems.
+    /// [`Reason::Interrupted`], the next one ends the process as before; those within 0.2 s after the first are the same interrupt, also
+    /// when the computation has ended. While no such computation runs, these signals have the effect that they had. One that the process ignored from the start, as under `nohup`, stays ignored. Feature `signals`, on Unix systems.
     ///
     /// ```
     /// # use tautline::prelude::*;
