@@ -109,7 +109,7 @@ fn adaptors_of_positions() {
 
 #[test]
 fn slices_without_bytes_may_have_any_length() {
-    let units = [(); usize::MAX];
+    let mut units = [(); usize::MAX];
     on(2, |cx| {
         let last = |at: usize| usize::MAX - at;
         assert_eq!(cx.par(&units).windows(1).skip(last(3)).count(), 3);
@@ -119,6 +119,8 @@ fn slices_without_bytes_may_have_any_length() {
             Some(last(3))
         );
         assert_eq!(cx.par(&units).rev().take(5).enumerate().count(), 5);
+        cx.par(&mut units).sort_unstable();
+        cx.par(&mut units).sort();
     });
 }
 
