@@ -45,7 +45,7 @@ pub(super) fn read(text: &Text, options: &Options) -> Result<Listed, FileError> 
             builder.edge(ends, length, Ways::Unsaid, line)?;
         }
     }
-    builder.listed(described(&shape, options))
+    builder.listed(described(text, &shape, options))
 }
 
 fn name<'a>(field: Field<'a>) -> Cow<'a, str> {
@@ -96,9 +96,14 @@ fn alike(text: &Text, one: &Shape, other: &Shape) -> Result<(), FileError> {
     Ok(())
 }
 
-fn described(shape: &Shape, options: &Options) -> String {
+fn described(text: &Text, shape: &Shape, options: &Options) -> String {
+    let comments = match shape::comments(text) {
+        0 => String::new(),
+        1 => ", 1 comment".to_owned(),
+        many => format!(", {many} comments"),
+    };
     if shape.columns == 0 && shape.isolated == 0 {
-        return "list of edges, without a line".to_owned();
+        return format!("list of edges, without a line{comments}");
     }
     let mut said = format!(
         "list of edges, {} columns separated by {}",
@@ -125,7 +130,7 @@ fn described(shape: &Shape, options: &Options) -> String {
     if shape.columns == 3 && !options.is_weighted {
         said += ", third column not used (--weighted)";
     }
-    said
+    said + &comments
 }
 
 #[cfg(test)]
@@ -144,7 +149,13 @@ mod tests {
             (
                 "# c\n1 2\n\n2 3\n",
                 "1|2|3",
-                "2 columns separated by white space, vertices 1 to 3",
+                "2 columns separated by white space, vertices 1 to 3, 1 comment",
+            ),
+            // Names that begin with # are lost, which the number shows.
+            (
+                "#a #b\n#b #c\nx y\n",
+                "x|y",
+                "2 columns separated by white space, 2 comments",
             ),
             (
                 "1, 2\n2, 3\n",
@@ -219,7 +230,7 @@ mod tests {
         let none = read("# none\n", Options::default()).unwrap();
         assert_eq!(
             (none.names.len(), &none.read_as[..]),
-            (0, "list of edges, without a line")
+            (0, "list of edges, without a line, 1 comment")
         );
     }
 

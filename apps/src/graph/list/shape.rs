@@ -40,10 +40,20 @@ pub(super) struct Shape<'a> {
     pub(super) numbers: Option<(u64, u64)>,
 }
 
+fn is_comment(line: &str) -> bool {
+    line.starts_with(['#', '%'])
+}
+
 /// Returns the lines that are neither blank nor comments.
 pub(super) fn lines(text: &Text) -> impl Iterator<Item = &str> {
     let lines = text.lines().map(str::trim);
-    lines.filter(|line| !line.is_empty() && !line.starts_with(['#', '%']))
+    lines.filter(|line| !line.is_empty() && !is_comment(line))
+}
+
+/// Returns the number of comments.
+pub(super) fn comments(text: &Text) -> usize {
+    let lines = text.lines().map(str::trim);
+    lines.filter(|line| is_comment(line)).count()
 }
 
 /// Refuses a name that is a sign between names, or begins a comment of another format.
