@@ -108,8 +108,10 @@ impl Tree {
                 "" => None,
                 number => {
                     let number = whole(number).filter(|number| *number < above as u64);
-                    let last = above.saturating_sub(1);
-                    let expected = format!("a task above, 0 to {last}, or nothing for a root");
+                    let expected = match above.checked_sub(1) {
+                        None => "nothing, as the first task is a root".to_owned(),
+                        Some(last) => format!("a task above, 0 to {last}, or nothing for a root"),
+                    };
                     Some(number.ok_or_else(|| wrong(parent, &expected))? as u32)
                 }
             });
@@ -257,7 +259,7 @@ mod tests {
             ("", "1:1: ``: expected the head `parent,ns`"),
             ("ns,parent\n", "1:1: `ns,parent`: expected the head"),
             ("parent,ns\n", "2:1: expected a task"),
-            ("parent,ns\n0,1\n", "2:1: `0`: expected a task above"),
+            ("parent,ns\n0,1\n", "2:1: `0`: expected nothing, as"),
             (
                 "parent,ns\n,1\n1,1\n",
                 "3:1: `1`: expected a task above, 0 to 0",
