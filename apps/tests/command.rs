@@ -112,7 +112,7 @@ fn bad_requests_get_one_line_and_exit_code_2() {
         ("uts --places", ["--places", "a value"]),
         ("uts --placs 3", ["--placs", "--places"]),
         ("uts --json --json", ["--json", "more than once"]),
-        ("uts --json=1", ["--json", "1"]),
+        ("uts --json=1", ["--json 1", "expected no value"]),
         ("topo --xml", ["--xml", "unknown"]),
     ] {
         let output = run(args);

@@ -58,6 +58,7 @@ pub fn line(error: &clap::Error, root: &Command) -> String {
         }
         ErrorKind::MissingRequiredArgument => missing(error),
         ErrorKind::InvalidUtf8 => not_unicode(),
+        ErrorKind::TooManyValues => format!("{option} {value}: expected no value"),
         _ => {
             let all = error.to_string();
             let first = all.lines().next().unwrap_or_default();
