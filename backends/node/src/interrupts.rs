@@ -10,7 +10,7 @@
 //! # Words
 //! `NEXT`: the effect of the next interrupt, in one word, since signals arrive on several threads at once. Its lowest bit, `CALLS`, is
 //! set by each action that is registered, and cleared by the handler of the first signal and by the last action that is revoked. The
-//! others are the end of the last interrupt, in milliseconds after [`start`]. `FIRST`: whether a first signal is to be served; set by
+//! others are the end of the last interrupt, in milliseconds after `start`. `FIRST`: whether a first signal is to be served; set by
 //! its handler, cleared by the thread. `PROCESS`: the process that has registered an action last; its children have the words, but
 //! neither the actions nor the thread.
 #![deny(unsafe_code)]
