@@ -182,9 +182,10 @@ fn kill_launchers(times: usize) {
         let since = Instant::now();
         signal("-KILL", launched.id());
         let output = launched.end();
-        longest.add(since, &format!("launcher of {ranks}"));
         assert_eq!(output.status.code(), None);
-        assert!(!are_held(&held), "memory is left");
+        // The outputs are closed with rank 0; the others end in any order.
+        until("memory is left", || !are_held(&held));
+        longest.add(since, &format!("launcher of {ranks}"));
     }
     assert_eq!(shared_files(), before);
     // Which fails for a folder with files.
