@@ -42,6 +42,7 @@ fn commands_of_the_readmes_run_in_an_empty_folder() {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let (mut run, start) = (command.spawn().expect("it starts"), Instant::now());
         while run.try_wait().expect("a child").is_none() && start.elapsed() < LONG {
+            // A sleep, since std cannot wait for a child with a limit.
             thread::sleep(LONG / 100);
         }
         if run.try_wait().expect("a child").is_none() {

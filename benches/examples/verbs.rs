@@ -97,6 +97,7 @@ impl Bench {
                     return None;
                 }
                 let input = input();
+                // Sleeps, since the pools report nothing when their threads fall asleep.
                 sleep(SETTLED);
                 let (began, used) = (Instant::now(), processor_ms());
                 let result = match WAYS[at] {

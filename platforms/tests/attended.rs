@@ -40,6 +40,7 @@ fn the_number_of_tasks_done_grows_by_time() {
             if seen.last() != Some(&done) {
                 seen.push(done);
             }
+            // A sleep between two looks, as a program's display has.
             thread::sleep(MS);
         }
         assert_eq!(run.join().unwrap().unwrap().output, 1000);

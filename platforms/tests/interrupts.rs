@@ -73,6 +73,7 @@ impl Role {
             if began.elapsed() > LIMIT {
                 self.child.kill().expect("it runs");
             }
+            // A sleep, since std cannot wait for a child with a limit.
             thread::sleep(Duration::from_millis(5));
         };
         let mut rest = String::new();
@@ -100,6 +101,7 @@ fn glb() -> Glb<'static> {
 
 fn wait_for_a_signal() -> ! {
     println!("\nwaiting");
+    // A sleep, which the signal is to end.
     thread::sleep(LIMIT);
     panic!("no signal has ended the process")
 }
@@ -271,6 +273,7 @@ fn a_signal_that_was_ignored_stays_ignored() {
     // If they were heeded, they would end both runs, and then the process.
     for _ in 0..3 {
         role.signal(libc::SIGINT);
+        // A sleep, since an ignored signal is no event.
         thread::sleep(Duration::from_millis(300));
     }
     assert_eq!(role.child.try_wait().unwrap(), None);

@@ -57,11 +57,13 @@ fn time_outside_of_runs_is_not_idle() {
         .build()
         .unwrap();
     let parallel = || {
+        // Sleeps, as work of a known time.
         let parts = rt.run(|cx| cx.join(|_| thread::sleep(pause), |_| thread::sleep(pause)));
         assert_eq!(parts, ((), ()));
     };
     // The other worker has certainly begun after one of them.
     parallel();
+    // A sleep: the time without a run that is measured.
     thread::sleep(2 * pause);
     parallel();
     let table = rt.times().expect("it is observed");

@@ -92,7 +92,7 @@ impl Tsp {
 /// The longest file: the largest matrix, with numbers of 64 characters.
 const BYTES_MAX: u64 = 1 << 26;
 
-/// What is known of a file.
+/// The digest of a file, how it was read, and its published optimum.
 #[derive(Debug)]
 struct Source {
     digest: String,

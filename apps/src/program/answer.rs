@@ -42,7 +42,7 @@ pub struct Findings {
     /// The comparison with what is known: `Some(Ok(()))` equal, `Some(Err(line))` wrong and how, `None`
     /// nothing to compare.
     pub verdict: Option<Result<(), String>>,
-    /// What an equal result is called, if it was compared with one of the same reader or algorithm: `equal to the sequential
+    /// The words for an equal result, if it was compared with one of the same reader or algorithm: `equal to the sequential
     /// program`. Empty after a comparison with something independent of both, as a published number: such a result is `verified`.
     pub agrees: &'static str,
 }

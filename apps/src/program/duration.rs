@@ -9,7 +9,7 @@ const SECONDS_MAX: Duration = Duration::from_secs(100_000_000);
 /// Parses a time of at least `LEAST` nanoseconds: seconds, or numbers with units.
 ///
 /// # Errors
-/// What is allowed.
+/// Another text: the rule that it breaks, for a line of refusal.
 pub fn seconds<const LEAST: u64>(text: &str) -> Result<Duration, String> {
     let least = Duration::from_nanos(LEAST);
     let plain = |text: &str| Duration::try_from_secs_f64(text.parse().ok()?).ok();
@@ -24,7 +24,7 @@ pub fn seconds<const LEAST: u64>(text: &str) -> Result<Duration, String> {
 /// Parses a time in `range`: whole nanoseconds, or numbers with units.
 ///
 /// # Errors
-/// What is allowed.
+/// Another text: the rule that it breaks, for a line of refusal.
 pub fn nanoseconds(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
     let units = || u64::try_from(with_units(text)?.as_nanos()).ok();
     let time = text.parse().ok().or_else(units);

@@ -22,7 +22,7 @@ impl<T: Clone> List<T> {
 /// Parses whole numbers of `range` and [ranges](RANGES) of them, with commas.
 ///
 /// # Errors
-/// What is allowed.
+/// Another text: the rule that it breaks, for a line of refusal.
 pub fn numbers(text: &str, range: RangeInclusive<u64>) -> Result<List<u64>, String> {
     let one = |part: &str| match part.contains("..") {
         true => sequence(part),
@@ -40,7 +40,7 @@ pub fn numbers(text: &str, range: RangeInclusive<u64>) -> Result<List<u64>, Stri
 /// Parses names, with commas.
 ///
 /// # Errors
-/// What is allowed.
+/// Another text: the rule that it breaks, for a line of refusal.
 pub fn names(text: &str) -> Result<List<String>, String> {
     let all: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
     match all.iter().any(String::is_empty) {

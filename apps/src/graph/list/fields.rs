@@ -1,6 +1,6 @@
 //! A line of a list as fields.
 
-/// What separates fields.
+/// The separator of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Separator {
     /// This character. Fields may have blanks inside and may be quoted.

@@ -57,6 +57,7 @@ fn assert_stops(address: SocketAddr) {
     let (mut before, from) = (boards(address), Instant::now());
     assert!(before > 0, "it has begun");
     loop {
+        // A sleep, since that no task begins is no event.
         sleep(MOMENT);
         let now = boards(address);
         if now == before {
@@ -90,6 +91,7 @@ fn a_client_that_leaves_ends_the_computation() {
     let address = start(6000 * MOMENT);
     let client = request(address, "/queens/24");
     while boards(address) == 0 {
+        // A sleep, since the server reports no begin of a task by itself.
         sleep(MOMENT / 10);
     }
     drop(client);
@@ -104,6 +106,7 @@ fn the_first_request_is_the_first_that_is_answered() {
     let clients: Vec<_> = (0..24)
         .map(|_| {
             let client = request(address, "/queens/10");
+            // A sleep, so that the requests arrive in this order.
             sleep(MOMENT / 50);
             thread::spawn(move || {
                 assert_eq!(answer(client), (200, "724\n".into()));
