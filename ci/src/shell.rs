@@ -1,5 +1,6 @@
 //! Starting cargo, and reading its output.
 
+use crate::limit::Watch;
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
@@ -96,13 +97,24 @@ fn shown(command: &Command) -> String {
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let line = shown(command);
     println!("$ {line}");
-    let status = command
-        .status()
+    let mut child = command
+        .spawn()
         .with_context(|| format!("starting {line}"))?;
+    let watch = Watch::over(child.id());
+    let status = child.wait()?;
+    in_time(&line, watch)?;
     if !status.success() {
         bail!("`{line}` ended with {status}");
     }
     Ok(())
+}
+
+/// An error if the command was ended by its watch.
+fn in_time(line: &str, watch: Watch) -> Result<()> {
+    match watch.end() {
+        Some(said) => bail!("`{line}` {said}"),
+        None => Ok(()),
+    }
 }
 
 /// Runs to the end, shows standard output as it comes, and keeps it.
@@ -113,6 +125,7 @@ pub(crate) fn tee(command: &mut Command) -> Result<Said> {
         .stdout(Stdio::piped())
         .spawn()
         .with_context(|| format!("starting {line}"))?;
+    let watch = Watch::over(child.id());
     let mut out = String::new();
     if let Some(pipe) = child.stdout.take() {
         for line in BufReader::new(pipe).split(b'\n') {
@@ -123,11 +136,10 @@ pub(crate) fn tee(command: &mut Command) -> Result<Said> {
             out.push('\n');
         }
     }
-    Ok(Said {
-        ok: child.wait()?.success(),
-        out,
-        err: String::new(),
-    })
+    let ok = child.wait()?.success();
+    in_time(&line, watch)?;
+    let err = String::new();
+    Ok(Said { ok, out, err })
 }
 
 /// Runs tests as [`tee`] does. The error names those that failed.
@@ -160,9 +172,15 @@ pub(crate) fn failed_tests(out: &str) -> Vec<&str> {
 /// Runs to the end in silence and keeps all that was said.
 pub(crate) fn quiet(command: &mut Command) -> Result<Said> {
     let line = shown(command);
-    let output = command
-        .output()
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .with_context(|| format!("starting {line}"))?;
+    let watch = Watch::over(child.id());
+    let output = child.wait_with_output()?;
+    in_time(&line, watch)?;
     Ok(Said {
         ok: output.status.success(),
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
