@@ -97,7 +97,12 @@ fn regions(c: &mut Criterion) {
     let mut group = c.benchmark_group("task/region");
     group.throughput(Throughput::Elements(u64::from(TIMES)));
     run::<Tautline, _>(&mut group, 2, || Regions(TIMES));
-    run::<Rayon, _>(&mut group, 2, || Regions(TIMES));
+    // Its joins do not promise that both halves run at once; its broadcast does.
+    let Rayon(pool) = Rayon::start(2);
+    let broadcasts = || (0..TIMES).for_each(|_| drop(pool.broadcast(|_| ())));
+    group.bench_function("rayon broadcast/2", |b| {
+        b.iter(|| pool.install(broadcasts));
+    });
     group.finish();
     let mut group = c.benchmark_group("task/enter");
     run_all(&mut group, 2, || Nothing);

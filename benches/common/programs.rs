@@ -1,7 +1,10 @@
 //! Programs of peers, as benches/peers.sh lists them.
 
+use std::io::Read;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// A program of a peer.
 pub(crate) struct Program {
@@ -56,4 +59,49 @@ impl Program {
         let figure = text.trim().parse();
         figure.map_err(|_| format!("{}: {text:?}, not a number", self.path))
     }
+}
+
+/// What a program that starts no others prints; none if it has not ended within `limit`, and was killed.
+///
+/// # Errors
+/// It cannot be started.
+#[allow(
+    dead_code,
+    reason = "the others run programs that end"
+)]
+pub(crate) fn output_within(
+    limit: Duration,
+    command: &mut Command,
+) -> std::io::Result<Option<Output>> {
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn()?;
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let (ended, end) = mpsc::channel();
+    // The pipes close when it ends, also if it is killed.
+    let reader = std::thread::spawn(move || {
+        let both = (all_of(out), all_of(err));
+        _ = ended.send(());
+        both
+    });
+    let in_time = end.recv_timeout(limit).is_ok();
+    if !in_time {
+        child.kill()?;
+    }
+    let status = child.wait()?;
+    let (stdout, stderr) = reader.join().expect("a reader does not panic");
+    Ok(in_time.then_some(Output {
+        status,
+        stdout,
+        stderr,
+    }))
+}
+
+/// What comes through a pipe until it closes or fails.
+#[allow(dead_code, reason = "see `output_within`")]
+fn all_of(pipe: Option<impl Read>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(mut pipe) = pipe {
+        _ = pipe.read_to_end(&mut bytes);
+    }
+    bytes
 }

@@ -1,7 +1,7 @@
 //! The speed of tasks beside the peers: one command, the whole of benches/TASKS.md.
 //!
 //! `tasks` measures every row in turn by ours and by each peer, round by round, each measurement in a
-//! process of its own, so that neither an idle pool nor a crash disturbs another contender. Bounds are
+//! process of its own, so that neither an idle pool nor a failure disturbs another contender. Bounds are
 //! judged by the medians. A measurement of several workers that did not have their processors is
 //! excluded; if too many are, the table reports that instead of a verdict. `--peers FILE` adds
 //! programs of other languages: each line is the name of a row, that of the peer, and a program with
@@ -40,11 +40,14 @@ use args::exit;
 use clap::Parser;
 use figures::Record;
 use measure::{Case, Sample};
-use programs::Program;
+use programs::{Program, output_within};
 use rows::{ROWS, Row};
 use std::process::Command;
 use std::time::{Duration, Instant};
 use table::{Cell, Line};
+
+/// Several times what the slowest measurement takes, and the slowest quick one: what takes longer hangs.
+const LONGEST: [Duration; 2] = [Duration::from_secs(120), Duration::from_secs(30)];
 
 /// The name of the stored table.
 const TABLE: &str = "tasks";
@@ -122,8 +125,10 @@ fn main() {
     options
         .stored
         .report(&conditions, records, render::document);
-    if lines.iter().any(Line::has_crashed) {
-        exit("ours crashed");
+    for line in &lines {
+        if let Some(failure) = line.failure() {
+            exit(&format!("{} by {}: {failure}", line.row.name, rows::OURS));
+        }
     }
 }
 
@@ -193,9 +198,12 @@ fn take_undisturbed(row: &Row, cell: &mut Cell, options: &Options) {
         1
     };
     for _ in 0..times {
-        let Some(sample) = take(row, cell, options.quick) else {
-            cell.crashes += 1;
-            return;
+        let sample = match take(row, cell, options.quick) {
+            Ok(sample) => sample,
+            Err(failure) => {
+                cell.failure = Some(failure);
+                return;
+            }
         };
         if !row.is_disturbed(sample.processors) {
             cell.samples.push(sample);
@@ -205,8 +213,8 @@ fn take_undisturbed(row: &Row, cell: &mut Cell, options: &Options) {
     }
 }
 
-/// One measurement, in a process of its own; none if it crashed.
-fn take(row: &Row, cell: &Cell, quick: bool) -> Option<Sample> {
+/// One measurement, in a process of its own, or how that failed.
+fn take(row: &Row, cell: &Cell, quick: bool) -> Result<Sample, &'static str> {
     let size = row.sizes[usize::from(quick)];
     let mut command = match &cell.program {
         Some(program) => {
@@ -223,8 +231,14 @@ fn take(row: &Row, cell: &Cell, quick: bool) -> Option<Sample> {
         }
     };
     command.env("RUST_MIN_STACK", forks::STACK_BYTES.to_string());
-    let output = match command.output() {
-        Ok(output) => output,
+    let longest = LONGEST[usize::from(quick)];
+    let output = match output_within(longest, &mut command) {
+        Ok(Some(output)) => output,
+        Ok(None) => {
+            let (contender, seconds) = (&cell.contender, longest.as_secs());
+            eprintln!("{} by {contender}: no end after {seconds} s", row.name);
+            return Err("no end");
+        }
         Err(error) => exit(&format!("{}: {error}", cell.contender)),
     };
     let text = String::from_utf8_lossy(&output.stdout);
@@ -233,7 +247,7 @@ fn take(row: &Row, cell: &Cell, quick: bool) -> Option<Sample> {
         (true, Some(figure), Some(processors)) => {
             let sample = Sample { figure, processors };
             let alone = row.busy && row.workers == 1;
-            Some(if alone {
+            Ok(if alone {
                 sample.by_processor_time(row.better)
             } else {
                 sample
@@ -246,7 +260,7 @@ fn take(row: &Row, cell: &Cell, quick: bool) -> Option<Sample> {
                 "{} by {}: {} {last}",
                 row.name, cell.contender, output.status
             );
-            None
+            Err("crash")
         }
     }
 }

@@ -13,7 +13,8 @@ pub(crate) struct Cell {
     pub samples: Vec<Sample>,
     /// Measurements that are ignored: other programs used the processors meanwhile.
     pub disturbed: Vec<Sample>,
-    pub crashes: usize,
+    /// A crash, or no end in time.
+    pub failure: Option<&'static str>,
 }
 
 /// One row with its contenders, ours first.
@@ -29,7 +30,7 @@ impl Cell {
             program: program.map(str::to_owned),
             samples: Vec::new(),
             disturbed: Vec::new(),
-            crashes: 0,
+            failure: None,
         }
     }
 
@@ -45,10 +46,10 @@ impl Cell {
     }
 
     fn record(&self, row: &Row, rounds: usize) -> Option<Record> {
-        let value = match self.spread() {
-            _ if self.crashes > 0 => Value::Text("crash".into()),
-            Some(spread) => Value::Spread(spread),
-            None => return None,
+        let value = match (self.failure, self.spread()) {
+            (Some(failure), _) => Value::Text(failure.into()),
+            (None, Some(spread)) => Value::Spread(spread),
+            (None, None) => return None,
         };
         let processors = self.disturbed.iter().map(|sample| sample.processors);
         Some(Record {
@@ -67,9 +68,9 @@ impl Line {
         Self { row, cells }
     }
 
-    /// Whether ours crashed, not a peer.
-    pub(crate) fn has_crashed(&self) -> bool {
-        self.cells.first().is_some_and(|cell| cell.crashes > 0)
+    /// The failure of ours, not of a peer.
+    pub(crate) fn failure(&self) -> Option<&'static str> {
+        self.cells.first()?.failure
     }
 
     pub(crate) fn records(&self, rounds: usize) -> impl Iterator<Item = Record> {
@@ -98,8 +99,8 @@ impl std::fmt::Display for Verdict {
 /// Why a record cannot be judged by: more than half of its rounds were disturbed.
 fn doubt(record: &Record) -> Option<Verdict> {
     let [counted, rounds] = record.counted?;
-    let crashed = matches!(record.value, Value::Text(_));
-    (!crashed && 2 * counted < rounds).then(|| {
+    let failed = matches!(record.value, Value::Text(_));
+    (!failed && 2 * counted < rounds).then(|| {
         let processors = record
             .beside
             .map_or("?".into(), |value| format!("{value:.2}"));
@@ -125,7 +126,7 @@ pub(crate) fn judge(row: &Row, wanted: &Wanted, figures: &Figures) -> Verdict {
         return not_measured();
     };
     let Some(ours) = own.median() else {
-        return Verdict::No("it crashed".into());
+        return Verdict::No("it failed".into());
     };
     if let Some(none) = doubt(own) {
         return none;
@@ -143,7 +144,7 @@ pub(crate) fn judge(row: &Row, wanted: &Wanted, figures: &Figures) -> Verdict {
         return not_measured();
     };
     let Some(theirs) = other.median() else {
-        return Verdict::Yes(format!("{} crashes", other.contender));
+        return Verdict::Yes(format!("{} fails", other.contender));
     };
     let times = ratio(row.better, ours, theirs);
     if let Some(none) = doubt(other) {
