@@ -42,30 +42,19 @@ fn all_refused(words: &str, option: &str, values: &[&str], expected: &str) {
     }
 }
 
+/// One of each kind; the unit tests of the reader have all.
 const DURATIONS: &[&str] = &[
     "",
     " ",
     "soon",
-    "0",
     "0s",
-    "-1",
     "-5s",
     "nan",
-    "inf",
     "1e300",
     "10x",
-    "10S",
-    "10M",
     "1 0s",
-    "s",
-    "1h30",
-    "1:30",
-    "1,5s",
-    "ten seconds",
-    "1h\n30",
     "\u{1b}[31m10s",
     "１０s",
-    "99999999999999999999h",
     "0.0001",
 ];
 
@@ -142,29 +131,17 @@ fn durations_with_units_are_kept() {
     }
 }
 
-/// Lists of numbers and ranges of them.
+/// Lists of numbers and ranges of them: one of each kind; the unit tests of the reader have all.
 const LISTS: &[&str] = &[
     "",
-    ",",
     "2,,4",
-    "2,4,",
-    ",2",
     "2;4",
-    "2 4",
-    "2-4",
     "0",
-    "-1",
     "2.5",
-    "two",
     "2..",
-    "..4",
     "4..2",
-    "2..4..0",
     "2..4..x1",
-    "2..4..",
-    "2...4",
     "2..=4",
-    "2..+4",
     "2..999999999999",
     "{2,4}",
 ];

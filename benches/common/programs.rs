@@ -65,10 +65,7 @@ impl Program {
 ///
 /// # Errors
 /// It cannot be started.
-#[allow(
-    dead_code,
-    reason = "the others run programs that end"
-)]
+#[allow(dead_code, reason = "the others run programs that end")]
 pub(crate) fn output_within(
     limit: Duration,
     command: &mut Command,

@@ -106,6 +106,10 @@ mod tests {
             "0.5ns",
             "١0s",
             "1h\n30",
+            "ten seconds",
+            "\u{1b}[31m10s",
+            "１０s",
+            "0.0001",
         ] {
             let refused = seconds::<1_000_000>(text).expect_err(text);
             let allowed = "a time from 0.001 to 100000000 seconds, such as 10, 500ms or 1h30m";

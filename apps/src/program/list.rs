@@ -126,6 +126,7 @@ mod tests {
             "1..+4",
             "0..4..x2",
             "1..999999999999",
+            "{2,4}",
         ] {
             let refused = numbers(text, 1..=100).expect_err(text);
             let form = "whole numbers from 1 to 100 with commas, or ranges A..B, ";
