@@ -5,9 +5,13 @@ use super::{Cache, Cpu, Node};
 use std::fs::DirEntry;
 use std::path::Path;
 
-/// Returns the text of a table; `None` if it cannot be read.
+/// Returns the text of a table without what ends it; `None` if it cannot be read.
 pub(super) fn text(folder: &Path, name: &str) -> Option<String> {
-    std::fs::read_to_string(folder.join(name)).ok()
+    let mut text = std::fs::read_to_string(folder.join(name)).ok()?;
+    // Kunpeng's tables of processors end with a NUL behind the line.
+    let end = |last: char| last == '\0' || last.is_whitespace();
+    text.truncate(text.trim_end_matches(end).len());
+    Some(text)
 }
 
 /// Returns the processor's name, which architectures store under different headings.
@@ -19,13 +23,41 @@ pub(super) fn model(root: &Path) -> Option<String> {
             (key.trim() == wanted && !value.trim().is_empty()).then(|| value.trim().to_owned())
         })
     };
-    value("model name")
+    let named = value("model name")
         .or_else(|| value("cpu"))
         .or_else(|| value("Model"))
-        .or_else(|| {
-            let tree = text(root, "proc/device-tree/model")?;
-            Some(tree.trim_end_matches('\0').trim().to_owned())
-        })
+        .or_else(|| text(root, "proc/device-tree/model"));
+    named.or_else(|| arm(&value)).or_else(|| mainframe(&info))
+}
+
+/// The makers of Arm processors, by their number in `MIDR_EL1` (Arm Architecture Reference Manual, D24.2.122).
+const IMPLEMENTERS: [(&str, &str); 9] = [
+    ("0x41", "Arm"),
+    ("0x42", "Broadcom"),
+    ("0x43", "Cavium"),
+    ("0x46", "Fujitsu"),
+    ("0x48", "HiSilicon"),
+    ("0x4e", "NVIDIA"),
+    ("0x51", "Qualcomm"),
+    ("0x61", "Apple"),
+    ("0xc0", "Ampere"),
+];
+
+/// Returns the name of an Arm processor, of which the table has the numbers of its maker and of its part.
+fn arm(value: &impl Fn(&str) -> Option<String>) -> Option<String> {
+    let (maker, part) = (value("CPU implementer")?, value("CPU part")?);
+    let known = IMPLEMENTERS.iter().find(|(number, _)| *number == maker);
+    Some(match known {
+        Some((_, name)) => format!("{name} part {part}"),
+        None => format!("Arm implementer {maker} part {part}"),
+    })
+}
+
+/// Returns the name of a mainframe's processor: each has a line that ends with `machine = 2817`.
+fn mainframe(info: &str) -> Option<String> {
+    let line = info.lines().find(|line| line.starts_with("processor "));
+    let (_, machine) = line?.rsplit_once("machine = ")?;
+    Some(format!("IBM machine {}", machine.trim()))
 }
 
 /// Returns how many processors the system runs; 0 if unknown.
@@ -51,6 +83,24 @@ fn table(folder: &Path, tables: &[Table]) -> Option<Vec<usize>> {
     tables.iter().find_map(read)
 }
 
+/// More hardware threads than a core has anywhere: a table with more is damaged.
+const MOST_THREADS: usize = 64;
+
+/// Returns the hardware threads of a processor's core.
+fn siblings(root: &Path, id: usize) -> Option<Vec<usize>> {
+    let topology = |id| root.join(format!("sys/devices/system/cpu/cpu{id}/topology"));
+    let mut siblings = table(&topology(id), &SIBLINGS)?;
+    // A table that does not name its own processor is damaged, too.
+    if !siblings.contains(&id) || siblings.len() > MOST_THREADS {
+        return None;
+    }
+    // The two cores of a Bulldozer module are listed as siblings, with ids of their own.
+    if let Some(core) = text(&topology(id), "core_id") {
+        siblings.retain(|&other| text(&topology(other), "core_id").is_none_or(|of| of == core));
+    }
+    Some(siblings)
+}
+
 /// A processor whose core no table names.
 const UNKNOWN: usize = usize::MAX;
 
@@ -59,10 +109,7 @@ pub(super) fn cpus(root: &Path, allowed: &[usize], nodes: &[Node]) -> (Vec<Cpu>,
     let mut cpus: Vec<Cpu> = Vec::with_capacity(allowed.len());
     for &id in allowed {
         let topology = root.join(format!("sys/devices/system/cpu/cpu{id}/topology"));
-        let siblings = table(&topology, &SIBLINGS)
-            // A table that does not name its own processor is damaged.
-            .filter(|siblings| siblings.contains(&id))
-            .unwrap_or_default();
+        let siblings = siblings(root, id).unwrap_or_default();
         let node = nodes.iter().find(|node| node.cpus.contains(&id));
         // -1 where the system does not know.
         let package = text(&topology, "physical_package_id");
@@ -149,6 +196,11 @@ pub(super) fn nodes(root: &Path, allowed: &[usize]) -> Vec<Node> {
             insert(&mut nodes, node, |node| node.id);
         }
     }
+    // Firmware that puts a processor in several nodes knows none of them.
+    let of = |cpu| nodes.iter().filter(|node| node.cpus.contains(cpu)).count();
+    if allowed.iter().any(|cpu| of(cpu) > 1) {
+        nodes.clear();
+    }
     nodes
 }
 
@@ -184,6 +236,7 @@ fn list(line: &str) -> Vec<usize> {
             (last < MOST).then_some(first..=last)
         })
         .flatten()
+        .take(MOST)
         .collect()
 }
 

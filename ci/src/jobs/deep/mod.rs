@@ -22,8 +22,15 @@ struct Step {
     what: What,
     /// Run only if one of the words names it: takes hours.
     hours: bool,
+    needs: Needs,
+}
+
+enum Needs {
+    Nothing,
     /// A program that must be installed.
-    needs: Option<&'static str>,
+    Program(&'static str),
+    /// A variable that must name something that the repository does not contain.
+    Variable(&'static str),
 }
 
 enum What {
@@ -61,7 +68,7 @@ const fn tests(
         name,
         what: What::Ignored(row),
         hours: false,
-        needs: None,
+        needs: Needs::Nothing,
     }
 }
 
@@ -70,7 +77,7 @@ const fn job(name: &'static str, run: fn(&Tree, &[String]) -> Result<Verdict>) -
         name,
         what: What::Job(run),
         hours: false,
-        needs: None,
+        needs: Needs::Nothing,
     }
 }
 
@@ -159,6 +166,15 @@ const STEPS: &[Step] = &[
         "tuner",
         "rules::merge_empty_is_near",
     ),
+    Step {
+        needs: Needs::Variable("TAUTLINE_TREES"),
+        ..tests(
+            "trees-of-machines",
+            "tautline-node",
+            "machine",
+            "gathered_trees",
+        )
+    },
     tests("simulator", "tautline-sim", "sim", "a_thousand_places"),
     tests("faults", "tautline-sim", "engine", "ten_thousand_seeds"),
     tests("tables", "tautline-cli", "tables", "the_papers_own_trees"),
@@ -170,7 +186,7 @@ const STEPS: &[Step] = &[
     ),
     tests("model", "tautline-cli", "cost", "the_model_is_near"),
     Step {
-        needs: Some("valgrind"),
+        needs: Needs::Program("valgrind"),
         ..tests("cost", "tautline-cli", "cost", "the_balancer_adds_few")
     },
     job("native", native::run_all),
@@ -286,15 +302,28 @@ pub(super) fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
 }
 
 fn perform(tree: &Tree, step: &Step) -> Result<Verdict> {
-    if let Some(program) = step.needs {
-        let found = quiet(Command::new(program).arg("--version"));
-        if !found.is_ok_and(|said| said.ok) {
-            return Ok(Verdict::CannotRun(format!("{program} is not installed")));
-        }
+    if let Some(missing) = missing(&step.needs) {
+        return Ok(Verdict::CannotRun(missing));
     }
     match &step.what {
         What::Ignored(row) => ignored_tests(tree, row),
         What::Job(run) => run(tree, &[]),
+    }
+}
+
+/// Returns what a step needs and this machine does not have.
+fn missing(needs: &Needs) -> Option<String> {
+    match needs {
+        Needs::Nothing => None,
+        Needs::Program(program) => {
+            let found = quiet(Command::new(program).arg("--version"));
+            let is_found = found.is_ok_and(|said| said.ok);
+            (!is_found).then(|| format!("{program} is not installed"))
+        }
+        Needs::Variable(name) => {
+            let is_set = std::env::var_os(name).is_some();
+            (!is_set).then(|| format!("{name} is not set"))
+        }
     }
 }
 
