@@ -1,5 +1,6 @@
 //! Tautline on one shared-memory node: the workers are threads of this process.
 
+mod arch;
 mod fence;
 #[cfg(all(unix, feature = "signals"))]
 pub mod interrupts;

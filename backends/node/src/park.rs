@@ -20,9 +20,6 @@ const WAKE_NS: RangeInclusive<u64> = 2_000..=200_000;
 /// The weight of a new measurement is one part in this many.
 const MEMORY: u64 = 4;
 
-/// Turns of pure spinning before the thread yields.
-pub(crate) const SPIN_TURNS: u32 = 128;
-
 /// A clock and a thread that can sleep: those of the system, or of a test in virtual time.
 pub(crate) trait Ground {
     /// Returns the time in nanoseconds since some moment; for any thread.
@@ -174,15 +171,6 @@ impl<G: Ground> Parker<G> {
     /// Returns the time in nanoseconds since the parker was made or before.
     pub(crate) fn now_ns(&self) -> u64 {
         self.ground.now_ns()
-    }
-}
-
-/// Spins a few turns, then yields.
-pub(crate) fn relax(turn: u32) {
-    if turn < SPIN_TURNS {
-        std::hint::spin_loop()
-    } else {
-        thread::yield_now()
     }
 }
 

@@ -6,7 +6,8 @@
 //! are late in turn, and so on for ever.
 #![forbid(unsafe_code)]
 
-use crate::park::{Ground, Parker, SPIN_TURNS, System};
+use crate::arch;
+use crate::park::{Ground, Parker, System};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,7 +34,9 @@ pub struct SpinThenYield {
 impl Default for SpinThenYield {
     /// For threads with dedicated processors.
     fn default() -> Self {
-        Self { spins: SPIN_TURNS }
+        Self {
+            spins: arch::spins(),
+        }
     }
 }
 
@@ -41,7 +44,7 @@ impl Relax for SpinThenYield {
     #[inline]
     fn relax(&self, turn: u32) {
         if turn < self.spins {
-            std::hint::spin_loop();
+            arch::pause();
         } else {
             std::thread::yield_now();
         }

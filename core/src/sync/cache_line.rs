@@ -7,8 +7,23 @@ use core::ops::Deref;
 ///
 /// `crossbeam_utils::CachePadded` takes two lines on x86-64, since some processors fetch them in pairs. This takes one:
 /// for values there are very many of.
-#[cfg_attr(target_arch = "powerpc64", repr(align(128)))]
-#[cfg_attr(not(target_arch = "powerpc64"), repr(align(64)))]
+// POWER and Apple's processors have lines of 128 bytes, mainframes of 256.
+#[cfg_attr(
+    any(
+        target_arch = "powerpc64",
+        all(target_arch = "aarch64", target_vendor = "apple")
+    ),
+    repr(align(128))
+)]
+#[cfg_attr(target_arch = "s390x", repr(align(256)))]
+#[cfg_attr(
+    not(any(
+        target_arch = "powerpc64",
+        all(target_arch = "aarch64", target_vendor = "apple"),
+        target_arch = "s390x"
+    )),
+    repr(align(64))
+)]
 #[derive(Debug, Default)]
 pub struct CacheLine<T>(pub T);
 

@@ -1,8 +1,9 @@
 //! The threads of this process as the host of a pool.
 
 use super::{Idle, StallWatch, Stalling, Watched, Watcher};
+use crate::arch;
 use crate::fence;
-use crate::park::{self, Parker, SPIN_TURNS};
+use crate::park::Parker;
 use crate::process::{abandon, generation};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -45,6 +46,8 @@ pub struct Node {
     number: u64,
     parkers: Box<[Parker]>,
     origin: Instant,
+    /// Turns of a wait before it yields the processor.
+    spins: u32,
     watcher: Option<Watcher>,
     stalls: Option<StallWatch>,
     idle: Option<Idle>,
@@ -65,6 +68,7 @@ impl Node {
             number: NODES.fetch_add(1, Ordering::Relaxed),
             parkers: (0..workers).map(|_| Parker::default()).collect(),
             origin: Instant::now(),
+            spins: arch::spins(),
             watcher,
             stalls: None,
             idle: None,
@@ -145,10 +149,12 @@ unsafe impl Fence for Node {
 
 impl Relax for Node {
     fn relax(&self, turn: u32) {
-        if turn >= SPIN_TURNS {
+        if turn < self.spins {
+            arch::pause();
+        } else {
             self.assert_peers();
+            thread::yield_now();
         }
-        park::relax(turn);
     }
 }
 
