@@ -21,6 +21,8 @@ usage: cargo ci              all jobs that `cargo ci list` marks with *
        cargo ci JOB…         these jobs
        cargo ci mutants [NAME…]
                              the recorded mutants, or those whose name contains one of the words
+       cargo ci cross [TARGET…]
+                             the processors of ci/cross.toml, or those whose name contains one of the words
        cargo ci deep [NAME…] what takes minutes to hours, or the steps whose name contains a word
        cargo ci list         what the jobs are
        cargo ci --help       this
@@ -182,7 +184,17 @@ mod tests {
     fn without_words_all_default_jobs_run() {
         let asked = names(&[]).unwrap();
         let on_demand = [
-            "api-list", "asan", "deep", "mpi", "mutants", "native", "package", "soak", "systems",
+            "api-list",
+            "asan",
+            "cross",
+            "cross-turn",
+            "deep",
+            "mpi",
+            "mutants",
+            "native",
+            "package",
+            "soak",
+            "systems",
             "tsan",
         ];
         assert_eq!(asked.len(), JOBS.len() - on_demand.len());

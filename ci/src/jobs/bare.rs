@@ -15,20 +15,16 @@ use std::process::{Command, Stdio};
 const FOLDER: &str = "backends/manycore/bare";
 const PROGRAM: &str = "riscv64gc-unknown-none-elf/release/tautline-bare";
 
-const NEEDS: &[Need] = &[
-    Need {
-        name: "a compiler with its library's source",
-        is_there: || exists("/usr/lib/rustlib/src/rust/library/core/Cargo.toml"),
-        packages: &["rustc-web", "cargo-web", "rust-web-src"],
-    },
+const NEEDS: &[Need<'_>] = &[
+    packages::COMPILER,
     Need {
         name: "a linker",
-        is_there: || exists("/usr/bin/ld.lld"),
+        is_there: &|| exists("/usr/bin/ld.lld"),
         packages: &["lld"],
     },
     Need {
         name: "an emulator",
-        is_there: || exists("/usr/bin/qemu-system-riscv64"),
+        is_there: &|| exists("/usr/bin/qemu-system-riscv64"),
         packages: &["qemu-system-misc"],
     },
 ];

@@ -6,6 +6,7 @@ mod cargo;
 mod circles;
 mod counted;
 mod covered;
+mod cross;
 mod deep;
 mod deps;
 mod examples;
@@ -63,7 +64,8 @@ const fn job(
 }
 
 /// The jobs with arguments: what follows their name on the command line is a filter.
-pub(crate) const WITH_WORDS: [&str; 2] = [MUTANTS, DEEP];
+pub(crate) const WITH_WORDS: [&str; 3] = [CROSS, MUTANTS, DEEP];
+const CROSS: &str = "cross";
 const MUTANTS: &str = "mutants";
 const DEEP: &str = "deep";
 
@@ -204,6 +206,22 @@ pub(crate) const JOBS: &[Job] = &[
             "package",
             "the crates are complete as they are published, and a program outside of the workspace builds and runs",
             package::run,
+        )
+    },
+    Job {
+        default: false,
+        ..job(
+            CROSS,
+            "tests on POWER, Arm, RISC-V, big-endian and 32-bit processors, emulated (cross [TARGET…]: some of them)",
+            cross::run_all,
+        )
+    },
+    Job {
+        default: false,
+        ..job(
+            "cross-turn",
+            "tests on one other processor, emulated: POWER, Arm and RISC-V take turns by commit",
+            cross::in_turn,
         )
     },
     Job {

@@ -33,21 +33,21 @@ const LIBRARIES: [Library; 2] = [
     },
 ];
 
-const NEEDS: &[Need] = &[
+const NEEDS: &[Need<'_>] = &[
     Need {
         name: "Open MPI",
-        is_there: || exists(LIBRARIES[0].compiler),
+        is_there: &|| exists(LIBRARIES[0].compiler),
         packages: &["openmpi-bin", "libopenmpi-dev"],
     },
     Need {
         name: "MPICH",
-        is_there: || exists(LIBRARIES[1].compiler),
+        is_there: &|| exists(LIBRARIES[1].compiler),
         packages: &["mpich", "libmpich-dev"],
     },
     // Reads the headers of the libraries, which include those of a compiler: `stddef.h` is in a package of its own.
     Need {
         name: "libclang with the headers of its compiler",
-        is_there: || libclang().is_some(),
+        is_there: &|| libclang().is_some(),
         packages: &["libclang1-14", "libclang-common-14-dev"],
     },
 ];

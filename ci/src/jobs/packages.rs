@@ -7,16 +7,23 @@ use std::process::Command;
 
 /// Something of the system that a job needs.
 #[derive(Clone, Copy)]
-pub(super) struct Need {
-    pub name: &'static str,
+pub(super) struct Need<'n> {
+    pub name: &'n str,
     /// Whether the machine has it.
-    pub is_there: fn() -> bool,
+    pub is_there: &'n dyn Fn() -> bool,
     /// The packages of Debian that bring it.
-    pub packages: &'static [&'static str],
+    pub packages: &'n [&'n str],
 }
 
+/// The distribution's compiler, beside which is the source of its library.
+pub(super) const COMPILER: Need<'_> = Need {
+    name: "a compiler with its library's source",
+    is_there: &|| exists("/usr/lib/rustlib/src/rust/library/core/Cargo.toml"),
+    packages: &["rustc-web", "cargo-web", "rust-web-src"],
+};
+
 /// Installs what is missing, or reports why it cannot. Of what is installed, only packages in `may_go` are removed for it.
-pub(super) fn install(needs: &[Need], may_go: &[&str]) -> Result<Option<String>> {
+pub(super) fn install(needs: &[Need<'_>], may_go: &[&str]) -> Result<Option<String>> {
     let missing: Vec<_> = needs.iter().filter(|need| !(need.is_there)()).collect();
     if missing.is_empty() {
         return Ok(None);

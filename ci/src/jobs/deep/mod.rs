@@ -9,7 +9,7 @@ mod ignored;
 
 use super::cargo as cargo_jobs;
 use super::counted::passed;
-use super::{Verdict, models, mpi, mutants, native, package, sanitizers, soak, systems};
+use super::{Verdict, cross, models, mpi, mutants, native, package, sanitizers, soak, systems};
 use crate::shell::{cargo, quiet, tee};
 use crate::tree::Tree;
 use anyhow::{Result, bail};
@@ -189,6 +189,7 @@ const STEPS: &[Step] = &[
         needs: Needs::Program("valgrind"),
         ..tests("cost", "tautline-cli", "cost", "the_balancer_adds_few")
     },
+    job("cross", cross::run_all),
     job("native", native::run_all),
     job("mpi", mpi::run_all),
     job("package", package::run),
