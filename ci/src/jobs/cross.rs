@@ -151,7 +151,12 @@ fn on_each(tree: &Tree, matrix: &Table, runs: &[&Run<'_>]) -> Result<Verdict> {
             let words = ["test", "--no-fail-fast", "-p", text(row, "package")?];
             let mut command = built(tree, &words, run.target, "std,panic_unwind");
             on(&mut command, run);
-            run_tests(command.args(texts(row, "words")?))?;
+            command.args(texts(row, "words")?).arg("--");
+            if run.emulated.is_some() && row.contains_key("skip") {
+                let skipped = texts(row, "skip")?;
+                command.args(skipped.iter().flat_map(|name| ["--skip", name]));
+            }
+            run_tests(&mut command)?;
         }
     }
     let targets: Vec<&str> = runs.iter().map(|run| run.target).collect();

@@ -75,7 +75,11 @@ pub(super) fn on_piece(body: &mut dyn FnMut()) -> bool {
             .map(Piece::map)
             .find(|piece| piece.as_ref().is_none_or(is_below))
         {
-            Some(Some(piece)) => piece,
+            Some(Some(piece)) => {
+                #[cfg(test)]
+                tests::MAPS.set(tests::MAPS.get() + 1);
+                piece
+            }
             Some(None) => return true,
             None => return false,
         },
@@ -133,8 +137,6 @@ psm::psm_stack_manipulation! {
 impl Piece {
     /// Maps a piece, if the system has the memory; at `place` if nothing is there.
     fn map(place: usize) -> Option<Self> {
-        #[cfg(test)]
-        tests::MAPS.set(tests::MAPS.get() + 1);
         // SAFETY: a query.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         let guard_bytes = usize::try_from(page).ok()?;
@@ -189,7 +191,7 @@ mod tests {
     use std::hint::black_box;
 
     thread_local! {
-        /// The mappings of the calling thread.
+        /// The pieces that were mapped for use by the calling thread, without those that the system put above its stack.
         pub(super) static MAPS: Cell<usize> = const { Cell::new(0) };
     }
 
