@@ -189,6 +189,7 @@ mod tests {
             "cross",
             "cross-turn",
             "deep",
+            "litmus",
             "mpi",
             "mutants",
             "native",

@@ -12,6 +12,7 @@ mod deps;
 mod examples;
 mod features;
 mod guide;
+mod litmus;
 mod mirror;
 mod models;
 mod mpi;
@@ -190,6 +191,14 @@ pub(crate) const JOBS: &[Job] = &[
             MUTANTS,
             "every recorded mutant is killed by its model (mutants [NAME…]: those whose name contains one)",
             mutants::run,
+        )
+    },
+    Job {
+        default: false,
+        ..job(
+            "litmus",
+            "the memory models of the language and of processors forbid what the orderings exclude, and allow it without",
+            litmus::run,
         )
     },
     Job {

@@ -9,7 +9,9 @@ mod ignored;
 
 use super::cargo as cargo_jobs;
 use super::counted::passed;
-use super::{Verdict, cross, models, mpi, mutants, native, package, sanitizers, soak, systems};
+use super::{
+    Verdict, cross, litmus, models, mpi, mutants, native, package, sanitizers, soak, systems,
+};
 use crate::shell::{cargo, quiet, tee};
 use crate::tree::Tree;
 use anyhow::{Result, bail};
@@ -229,6 +231,7 @@ const STEPS: &[Step] = &[
     job("asan", sanitizers::asan_all),
     job("tsan", sanitizers::tsan),
     job("mutants", all_mutants),
+    job("litmus", litmus::run),
     Step {
         hours: true,
         ..job("models-wider", models::wider)
