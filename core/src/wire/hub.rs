@@ -88,9 +88,9 @@ impl Hub {
 
     /// Makes the next turn look at all ends, and ends a wait.
     pub(super) fn announce(&self) {
-        // ORDERING: Release, pairs with Acquire in news (wire.X1): the message is in its outbox;
-        // no mutant: loom takes the updates of the outbox's lock in the order of time.
-        self.news.fetch_add(1, Ordering::Release);
+        // ORDERING: Relaxed: the lock of the outbox, which the caller has released, carries the
+        // message (wire.X1).
+        self.news.fetch_add(1, Ordering::Relaxed);
         // ORDERING: SeqCst, pairs with the fence of recent_news (wire.X2): a turn that ends
         // observes the announcement, or the caller observes that the link is free; likewise for a
         // thread that will wait, and for the last attendant that leaves (wire.X3).
@@ -126,8 +126,8 @@ impl Hub {
 
     /// Removes a thread that ran turns; the last one wakes the thread that waits, which may have relied on it.
     pub(super) fn retire(&self) {
-        // ORDERING: Release, pairs with Acquire in is_attended (wire.X3); no mutant: the fence below is stronger.
-        if self.attendants.fetch_sub(1, Ordering::Release) == 1 {
+        // ORDERING: Relaxed: the fence below orders it before the load of `sleeps` (wire.X3).
+        if self.attendants.fetch_sub(1, Ordering::Relaxed) == 1 {
             // ORDERING: SeqCst, pairs with the fences of recent_news and announce (wire.X3): a thread that saw an attendant is
             // observed to wait, or its announcement is.
             full_fence();
@@ -137,14 +137,15 @@ impl Hub {
 
     /// Whether threads run turns while they compute. After a fence, the last of them wakes a thread that waits.
     pub(super) fn is_attended(&self) -> bool {
-        // ORDERING: Acquire, pairs with Release in retire (wire.X3); no mutant: as there.
-        self.attendants.load(Ordering::Acquire) > 0
+        // ORDERING: Relaxed: the fences of announce and recent_news order it after what the caller
+        // stored (wire.X3).
+        self.attendants.load(Ordering::Relaxed) > 0
     }
 
     /// Returns the number of announcements.
     pub(super) fn news(&self) -> usize {
-        // ORDERING: Acquire, pairs with Release in announce (wire.X1); no mutant: as there.
-        self.news.load(Ordering::Acquire)
+        // ORDERING: Relaxed: a turn takes the lock of each outbox after this load (wire.X1).
+        self.news.load(Ordering::Relaxed)
     }
 
     /// Returns the number of announcements, not older than what a thread had announced that has

@@ -39,9 +39,9 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | X1 | `announce` increments `news` | `news` loads it | that an outbox is not empty; its lock carries the message | `wire_*` in `verify/tests/wire.rs` |
+//! | X1 | the lock of an outbox is released, then `announce` increments `news` | `news` loads it, then a turn takes the lock | the message; `news` itself needs no ordering | `news_without_message` in `verify/litmus/wire.toml` |
 //! | X2 | `announce` increments `news`, then fences and tries the link's lock, or loads `sleeps` | the link is released, or `sleeps` set, then `recent_news` fences and loads `news` | one of them observes the other's store | `wire_*` in `verify/tests/wire.rs` |
-//! | X3 | `retire` decrements `attendants`, fences and loads `sleeps`; `announce` fences and loads `attendants` | `sleeps` is set, then `recent_news` fences, then `is_attended` | the thread that waits sees the announcement, or the last attendant or the announcer wakes it | `wire_attended` in `verify/tests/wire.rs` |
+//! | X3 | `retire` decrements `attendants`, fences and loads `sleeps`; `announce` fences and loads `attendants` | `sleeps` is set, then `recent_news` fences, then `is_attended` | the thread that waits sees the announcement, or the last attendant or the announcer wakes it | `wire_attended` in `verify/tests/wire.rs`, `verify/litmus/wire.toml` |
 #![forbid(unsafe_code)]
 
 mod channel;
