@@ -103,9 +103,9 @@ impl Single {
     /// Selects exactly one caller in each phase.
     pub fn begin(&self, phase: usize) -> Begin {
         let base = 3 * phase;
-        // ORDERING: Acquire, pairs with Release in complete (C1); on failure too. On success
-        // no mutant: the load before read the same store.
-        let (success, failure) = (Ordering::Acquire, Ordering::Acquire);
+        // ORDERING: failure Acquire, pairs with Release in complete (C1); the first load, too.
+        // ORDERING: success Relaxed: a load that acquires has read the same store.
+        let (success, failure) = (Ordering::Relaxed, Ordering::Acquire);
         let mut state = self.state.load(failure);
         while state < base + REQUESTED {
             let next = base + REQUESTED;
