@@ -1,6 +1,9 @@
-//! Every ordering that is more than Relaxed, and every fence, is broken by a recorded mutant, or
-//! documents why none can be killed.
+//! Every ordering that is more than Relaxed is weakened, and every fence removed, by a recorded
+//! mutant or in a litmus test that then allows the outcome; or it documents why none can show it.
+//!
+//! A mutant that deletes a statement shows that the statement is needed, not its ordering.
 
+use super::litmus;
 use super::mutants::{Mutant, recorded};
 use super::orderings::{FENCES, comment, sources};
 use super::{Verdict, judge};
@@ -18,27 +21,33 @@ const STRONG: &[&str] = &["Acquire", "Release", "AcqRel", "SeqCst"];
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let mutants = recorded(tree)?;
-    let (mut seen, mut marked) = (0, 0);
+    let tests = litmus::all(tree)?;
+    let (mut seen, mut marked, mut judged) = (0, 0, 0);
     let mut findings = Vec::new();
     for source in sources(tree)? {
         let text = tree.read(&source.path)?;
         let file = source.path.to_string_lossy();
         let own = mutants.iter().filter(|m| m.file == file);
-        let broken: Vec<Range<usize>> = own.filter_map(|m| changed(m, &text)).collect();
+        let own: Vec<&Mutant> = own.collect();
+        let necessary = tests.iter().flat_map(|test| test.necessary());
+        let necessary = necessary.filter(|site| site.file == file);
+        let necessary: Vec<Range<usize>> = necessary.map(|site| site.bytes.clone()).collect();
         for (site, is_marked) in sites(&source, &text) {
             seen += 1;
-            let hit = |r: &Range<usize>| r.start < site.bytes.end && site.bytes.start < r.end;
-            if broken.iter().any(hit) {
-                continue;
-            }
-            marked += usize::from(is_marked);
-            if !is_marked {
-                let why = format!("{} is in no recorded mutant", &text[site.bytes]);
-                findings.push(source.at(site.line, why));
+            if necessary.contains(&site.bytes) {
+                judged += 1;
+            } else if !own.iter().any(|m| weakens(m, &text, &site.bytes)) {
+                marked += usize::from(is_marked);
+                if !is_marked {
+                    let what = &text[site.bytes];
+                    let why = format!("{what} is weakened by no recorded mutant or litmus test");
+                    findings.push(source.at(site.line, why));
+                }
             }
         }
     }
-    judge(findings, format!("{seen} sites, {marked} without a mutant"))
+    let holds = format!("{seen} sites, {judged} in litmus tests, {marked} without a check");
+    judge(findings, holds)
 }
 
 #[derive(Debug)]
@@ -88,8 +97,36 @@ fn place(text: &str, line: usize, what: &str, nth: usize) -> Option<Range<usize>
     Some(start + at..start + at + what.len())
 }
 
-/// The bytes that a mutant takes away or replaces.
-fn changed(m: &Mutant, text: &str) -> Option<Range<usize>> {
+/// Whether a mutant replaces an ordering by another one, or takes a fence away.
+fn weakens(m: &Mutant, text: &str, site: &Range<usize>) -> bool {
+    let Some((at, changed)) = changed(m, text) else {
+        return false;
+    };
+    let is_hit = changed.start < site.end && site.start < changed.end;
+    let ordering = &text[site.clone()];
+    // `SeqCst` is the ordering of a fence.
+    if !is_hit || ordering.ends_with("()") || ordering.ends_with("SeqCst") {
+        return is_hit;
+    }
+    let (old, new) = (orderings(&m.find), orderings(&m.replace));
+    let mut pairs = old.iter().zip(&new);
+    let is_replaced = pairs.any(|((start, a), (_, b))| at + start == site.start && a != b);
+    old.len() == new.len() && is_replaced
+}
+
+/// The orderings in the text of a mutant, and where each begins.
+fn orderings(text: &str) -> Vec<(usize, &str)> {
+    const PATH: &str = "Ordering::";
+    let found = text.match_indices(PATH).map(|(start, _)| {
+        let name = &text[start + PATH.len()..];
+        let end = name.find(|c: char| !c.is_alphanumeric());
+        (start, &name[..end.unwrap_or(name.len())])
+    });
+    found.collect()
+}
+
+/// Where the text of a mutant begins, and the bytes that it takes away or replaces.
+fn changed(m: &Mutant, text: &str) -> Option<(usize, Range<usize>)> {
     let at = text.find(&m.find)?;
     let (old, new) = (m.find.as_bytes(), m.replace.as_bytes());
     let same = |(a, b): &(&u8, &u8)| a == b;
@@ -97,12 +134,12 @@ fn changed(m: &Mutant, text: &str) -> Option<Range<usize>> {
     let (old_tail, new_tail) = (&old[head..], &new[head..]);
     let tail = old_tail.iter().rev().zip(new_tail.iter().rev());
     let tail = tail.take_while(same).count();
-    Some(at + head..at + old.len() - tail)
+    Some((at, at + head..at + old.len() - tail))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{changed, sites};
+    use super::{sites, weakens};
     use crate::jobs::mutants::Mutant;
     use crate::source::Source;
 
@@ -149,17 +186,27 @@ fn full_fence() { fence(Ordering::SeqCst) }
     }
 
     #[test]
-    fn only_what_a_mutant_changes_is_covered() {
+    fn only_what_a_mutant_weakens_is_covered() {
         let covers = |find: &str, replace: &str, what: &str| {
-            let range = changed(&mutant(find, replace), TEXT).unwrap();
-            let site = TEXT.find(what).unwrap();
-            range.start < site + what.len() && site < range.end
+            let start = TEXT.find(what).unwrap();
+            weakens(&mutant(find, replace), TEXT, &(start..start + what.len()))
         };
         let both = "(Ordering::Release, Ordering::Acquire)";
         let one = "(Ordering::Relaxed, Ordering::Acquire)";
         assert!(covers(both, one, "Ordering::Release"));
         assert!(!covers(both, one, "Ordering::Acquire"));
-        assert!(covers("full_fence();\n}", "}", "full_fence();"));
+        assert!(covers("full_fence();\n}", "}", "full_fence()"));
         assert!(!covers("A.swap", "B.swap", "Ordering::AcqRel"));
+    }
+
+    #[test]
+    fn a_deletion_covers_no_ordering() {
+        let find = "A.swap(1, Ordering::AcqRel);";
+        let start = TEXT.find("Ordering::AcqRel").unwrap();
+        let site = start..start + "Ordering::AcqRel".len();
+        assert!(!weakens(&mutant(find, ""), TEXT, &site));
+        assert!(!weakens(&mutant(find, "let _ = A;"), TEXT, &site));
+        let weaker = "A.swap(1, Ordering::Acquire);";
+        assert!(weakens(&mutant(find, weaker), TEXT, &site));
     }
 }

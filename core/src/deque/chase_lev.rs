@@ -28,9 +28,9 @@
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | D1 | `push` stores `bottom` | `steal` loads `bottom` | the slot, the item behind it | `v1`, `payload` |
-//! | D2 | `pop` stores `bottom`, lowered or restored | `steal` loads `bottom` | slots and items below it: `bottom` may be read from a pop | `pop_publishes` |
+//! | D2 | `pop` stores `bottom`, lowered or restored | `steal` loads `bottom` | slots and items below it: `bottom` may be read from a pop | `pop_publishes`, `v1_*` |
 //! | D3 | `pop` rewrites `top` | `steal` loads `top` | `bottom` as the pop lowered it | `v1_*` |
-//! | D4 | `steal` moves `top` | `make_room` loads `top` | the thief has read the slot that is about to be reused | none: see Not proved |
+//! | D4 | `steal` moves `top` | `make_room` loads `top` | the thief has read the slot that is about to be reused | none: see Proved |
 //! | D5 | `grow` stores `current` | `steal` loads `current` | the slots of the new buffer | `grow_*` |
 //! | D6 | `Owner::drop` clears `owned` | `Deque::owner` sets it | what the last owner did | `handover` |
 //!
@@ -39,11 +39,14 @@
 //! before it is written, across wrap-around of the ring and of the indices, reuse of a slot,
 //! growth, and a new owner (`verify/tests/deque.rs`; table in `verify/MODELS.md`).
 //!
+//! By the memory models of C++20, Armv8, POWER and RISC-V, for two or three threads: D2, D3, D4 and
+//! the relaxed exchange of `pop_last` (`verify/litmus/chase_lev.toml`). Without D4 a load observes a
+//! store that depends on it (load buffering), which loom does not explore. D2 does not require that:
+//! since C++20 a later store of the same thread does not continue the release of a push.
+//!
 //! # Not proved
-//! D4, and D2 where `bottom` is restored: without them an outcome requires a load to observe a
-//! store that depends on it (load buffering), which loom does not explore. A thief that is delayed
-//! while `top` wraps around all of `usize` (2^32 steals on a 32-bit machine) takes a wrong item
-//! (ABA).
+//! A thief that is delayed while `top` wraps around all of `usize` (2^32 steals on a 32-bit machine)
+//! takes a wrong item (ABA).
 
 use super::ring::{Fixed, Ring};
 use super::{Full, Steal, Word};
@@ -151,8 +154,7 @@ impl<T: Word, R: Ring> Deque<T, R> {
         self.owned
             .compare_exchange(false, true, success, failure)
             .ok()?;
-        // ORDERING: Acquire, pairs with Release in steal (D4): the thieves have read the slots below; no mutant: see Not
-        // proved.
+        // ORDERING: Acquire, pairs with Release in steal (D4): the thieves have read the slots below.
         let top = self.ends.top.load(Ordering::Acquire);
         // ORDERING: Relaxed: written by owners only, ordered by the claim (D6).
         let bottom = self.ends.bottom.load(Ordering::Relaxed);
@@ -275,8 +277,8 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
     #[cold]
     fn make_room(&self) -> bool {
         let deque = self.deque;
-        // ORDERING: Acquire, pairs with Release in steal (D4): the thieves have read the slots that push reuses; no mutant:
-        // see Not proved.
+        // ORDERING: Acquire, pairs with Release in steal (D4): the thieves have read the slots that
+        // push reuses.
         let top = deque.ends.top.load(Ordering::Acquire);
         self.top_seen.set(top);
         let bottom = self.bottom.get();
@@ -450,8 +452,8 @@ impl<T: Word, R: Ring> Thief<'_, T, R> {
             return Steal::Empty;
         }
         let word = deque.ring.load(top);
-        // ORDERING: success Release, pairs with Acquire in make_room (D4): the slot was read before it is reused; no mutant:
-        // see Not proved.
+        // ORDERING: success Release, pairs with Acquire in make_room (D4): the slot was read before
+        // it is reused.
         // ORDERING: failure Relaxed: the word is discarded.
         let (success, failure) = (Ordering::Release, Ordering::Relaxed);
         let next = top.wrapping_add(1);

@@ -49,11 +49,14 @@
 //! owner's first push, pop or [`publish`](Owner::publish) that follows a thief's request, or after
 //! the thief's own `settle`.
 //!
+//! By the memory models of C++20, Armv8, POWER and RISC-V, for two threads: S6 to S9, with the heavy
+//! fence as a message to the owner (`verify/litmus/split.toml`). Loom has no heavy fence, and its
+//! models fence both sides; it orders exchanges totally, so that it cannot judge S6; it performs no
+//! access early, so that it cannot judge S9.
+//!
 //! # Not proved
 //! A thief that is delayed between its first load and its compare-and-swap while `shared` returns
-//! to the same value takes the item that is at that index then, which is harmless. Loom has no
-//! heavy fence: its models fence both sides. S6: with both sides relaxed loom reports no failure
-//! either, since it orders exchanges totally.
+//! to the same value takes the item that is at that index then, which is harmless.
 
 mod owner;
 mod request;

@@ -32,8 +32,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
     pub fn request(&self) -> Result<Request<'_, T, N>, Refused> {
         let public = &self.public;
         // ORDERING: Acquire, pairs with Release in Request::drop (split.S9): the last request was
-        // settled before, so its compare-and-swap cannot succeed on this request's word; no mutant:
-        // loom performs no access early.
+        // settled before, so its compare-and-swap cannot succeed on this request's word.
         // ORDERING: failure Relaxed: nothing is read.
         let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
         let claim = public
@@ -61,7 +60,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
             }
         };
         let Some(word) = word else {
-            // ORDERING: Release, pairs with Acquire above (split.S9); no mutant: as there.
+            // ORDERING: Release, pairs with Acquire above (split.S9).
             public.requesting.store(false, Ordering::Release);
             return Err(Refused::Public);
         };
@@ -107,7 +106,7 @@ impl<T: NonNullWord, const N: usize> Request<'_, T, N> {
 
 impl<T: NonNullWord, const N: usize> Drop for Request<'_, T, N> {
     fn drop(&mut self) {
-        // ORDERING: Release, pairs with Acquire in request (split.S9); no mutant: as there.
+        // ORDERING: Release, pairs with Acquire in request (split.S9).
         self.deque.public.requesting.store(false, Ordering::Release);
     }
 }

@@ -7,7 +7,7 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | T1 | `start` | `Slot::take_start` | the bag in the slot, through its lock | `two_workers` in `verify/tests/glb.rs`, where the permit carries it too |
+//! | T1 | `start` | `Slot::take_start` | the bag in the slot, through its lock | `two_workers` in `verify/tests/glb.rs`, where the permit carries it too; `verify/litmus/team.toml` |
 //!
 //! # Lost work
 //! Loot may arrive while the last worker leaves. The thread that serves it adds it to the reserve
@@ -74,7 +74,7 @@ impl<B> Slot<B> {
     /// Takes the start signal, if this worker was claimed. Called by the worker itself only.
     pub(super) fn take_start(&self) -> bool {
         // ORDERING: Acquire, pairs with Release in Team::start (T1). The worker alone clears the flag, so the clearing store
-        // may be Relaxed; no mutant: the permit that follows carries the same in every execution that loom takes.
+        // may be Relaxed.
         let start = self.start.load(Ordering::Acquire);
         if start {
             // ORDERING: Relaxed: no thread sets the flag again before this worker has left.
@@ -171,7 +171,7 @@ impl<B: Bag> Team<B> {
         if let Some(work) = work {
             put(&mut slot.bag.lock(port), work);
         }
-        // ORDERING: Release, pairs with Acquire in Slot::take_start (T1); no mutant: as there.
+        // ORDERING: Release, pairs with Acquire in Slot::take_start (T1).
         slot.start.store(true, Ordering::Release);
         port.unpark(worker);
     }

@@ -19,7 +19,7 @@ use core::task::Waker;
 /// # Orderings
 /// | id | release side | acquire side | what becomes visible | model |
 /// |---|---|---|---|---|
-/// | PL1 | `close` | `is_closed` | what led to the end | none: see `close` |
+/// | PL1 | `close` | `is_closed` | what led to the end | `verify/litmus/places.toml` |
 /// | PL2 | `wake` unlocks a slot | `register` locks it | what the worker is woken for | `balance_*` in `verify/tests/task.rs` |
 pub(super) struct Places<'p, B: Bag, P, X = Nowhere> {
     port: &'p P,
@@ -168,7 +168,7 @@ impl<'p, B: Bag, P: Host, X: Elsewhere<B>> Places<'p, B, P, X> {
 
     #[cfg(feature = "wire")]
     pub(super) fn is_closed(&self) -> bool {
-        // ORDERING: Acquire, pairs with Release in close (PL1); no mutant: as there.
+        // ORDERING: Acquire, pairs with Release in close (PL1).
         self.closed.load(Ordering::Acquire)
     }
 
@@ -201,8 +201,7 @@ impl<'p, B: Bag, P: Host, X: Elsewhere<B>> Places<'p, B, P, X> {
 
     /// Ends the computation and wakes all workers.
     pub(super) fn close(&self) {
-        // ORDERING: Release, pairs with Acquire in is_closed (PL1); no mutant: the models of the team use a transport of
-        // their own, this one runs under ThreadSanitizer.
+        // ORDERING: Release, pairs with Acquire in is_closed (PL1).
         self.closed.store(true, Ordering::Release);
         for waker in self.wakers.iter().flatten() {
             self.wake(waker);
@@ -291,7 +290,7 @@ impl<B: Bag, P: Host, X: Elsewhere<B>> Transport<Message<B>> for Here<'_, '_, B,
 
     #[inline]
     fn is_closed(&self) -> bool {
-        // ORDERING: Acquire, pairs with Release in close (PL1); no mutant: as there.
+        // ORDERING: Acquire, pairs with Release in close (PL1).
         self.places.closed.load(Ordering::Acquire)
     }
 

@@ -12,8 +12,8 @@
 //! |---|---|---|---|---|
 //! | X1 | `mark_empty` sets EMPTY | `leave_cell` | the body is dropped, the scope left | `waiting_*` in `verify/tests/task.rs` |
 //! | X2 | `leave_cell` sets RELEASED | `mark_empty` sets EMPTY | the cell has released the node | `waiting_*` in `verify/tests/task.rs` |
-//! | X3 | `wait_again` sets WAITING | `claim` | the walker's share of the scope precedes the end of the task's own | `waiting_*` in `verify/tests/task.rs` |
-//! | X4 | `claim` sets ABORTED | `wait_again` | that the scope was aborted | `waiting_*` in `verify/tests/task.rs` |
+//! | X3 | `wait_again` sets WAITING | `claim` | the walker's share of the scope precedes the end of the task's own | `verify/litmus/waiter.toml` |
+//! | X4 | `claim` sets ABORTED | `wait_again` | that the scope was aborted; the lock of the members carries it, too | `verify/litmus/waiter.toml` |
 
 use super::{Header, Kind};
 use crate::port::Host;
@@ -95,7 +95,7 @@ impl<P: Host> Waiter<P> {
                 _ => return false,
             };
             // ORDERING: Acquire, pairs with AcqRel in wait_again (X3); the body is visible by the lock of the members.
-            // ORDERING: Release, pairs with AcqRel in wait_again (X4); no mutant: see `verify/README.md`, Survivors.
+            // ORDERING: Release, pairs with AcqRel in wait_again (X4).
             // ORDERING: failure Relaxed: the state is examined again.
             let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
             match self.state.compare_exchange(seen, next, success, failure) {
@@ -143,7 +143,7 @@ impl<P: Host> Waiter<P> {
     pub(super) unsafe fn wait_again(this: NonNull<Self>) -> bool {
         // SAFETY: a walking task is alive; only the word is accessed.
         let state = unsafe { &(*this.as_ptr()).state };
-        // ORDERING: AcqRel, pairs with AcqRel in try_cancel (X3, X4); no mutant: see `verify/README.md`, Survivors.
+        // ORDERING: AcqRel, pairs with AcqRel in try_cancel (X3, X4).
         state.swap(WAITING, Ordering::AcqRel) & ABORTED != 0
     }
 

@@ -23,8 +23,7 @@ impl<P: Host> Worker<P> {
     /// As [`raid`](Self::raid). Also returns whether the fence, one for all victims, was executed.
     fn raid_rest(&self, victims: &[CachePadded<Self>], all: bool) -> (bool, bool) {
         let Some((victim, rest)) = victims.split_first() else {
-            // ORDERING: SeqCst, pairs with the light fences of the victims' pushes and pops (`split.S8`);
-            // no mutant: the models of that deque break it.
+            // ORDERING: SeqCst, pairs with the light fences of the victims' pushes and pops (`split.S8`).
             return (false, self.pool().port().heavy_fence());
         };
         if victim.id() == self.id() || !all && !victim.tasks.has_private() {
