@@ -1,6 +1,6 @@
 #!/bin/sh
 # Unpacks herd7 of Debian unstable into a folder of its own, with the C library that it needs, and
-# writes a program there that starts it: nothing is installed. About 60 MB, on x86-64 with apt.
+# writes a program there that starts it: nothing is installed. On x86-64, with apt.
 #
 #     ci/herd7.sh [FOLDER]                  # default: target/herd7
 #     TAUTLINE_HERD7=FOLDER/herd7 cargo ci litmus
@@ -28,6 +28,8 @@ for package in ./*.deb; do
     dpkg -x "$package" "$root"
 done
 rm -rf ./*.deb lists cache
+# The other tools are ten times as large.
+find "$root/usr/bin" -type f ! -name herd7 -delete
 
 lib=$root/usr/lib/x86_64-linux-gnu
 cat > herd7 <<END

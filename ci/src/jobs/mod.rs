@@ -100,7 +100,7 @@ pub(crate) const JOBS: &[Job] = &[
     ),
     job(
         "covered",
-        "every strong ordering and every fence is in a recorded mutant, or documents why not",
+        "every strong ordering and every fence is weakened by a recorded mutant or in a litmus test, or documents why not",
         covered::run,
     ),
     job(

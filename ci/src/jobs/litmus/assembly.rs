@@ -138,69 +138,67 @@ fn assemble<P: Processor>(number: usize, ops: &[Op], places: &[&String]) -> Thre
         next: P::FIRST + places.len() as u32,
         labels: 0,
     };
-    let t = &mut thread;
+    for op in ops {
+        operation::<P>(&mut thread, op, places);
+    }
+    let done = thread.named(DONE);
+    P::constant(&mut thread, done, 1);
+    thread.row(format!("{}:", thread.end()));
+    thread
+}
+
+/// Appends the instructions of an operation.
+fn operation<P: Processor>(t: &mut Thread, op: &Op, places: &[&String]) {
     let address = |at: &String| {
         let index = places.iter().position(|place| *place == at);
         P::FIRST + index.expect("a checked program has first values") as u32
     };
-    for op in ops {
-        match op {
-            Op::Load { into, at, order } => {
-                let into = t.named(into);
-                P::load(t, into, address(at), *order);
-            }
-            Op::Store { at, value, order } => {
-                let from = t.holding::<P>(*value);
-                P::store(t, from, address(at), *order);
-            }
-            Op::Swap {
-                into,
-                at,
-                value,
-                order,
-            }
-            | Op::Add {
-                into,
-                at,
-                value,
-                order,
-            } => {
-                let adds = matches!(op, Op::Add { .. });
-                let from = t.holding::<P>(*value);
-                let into = t.named(into);
-                P::update(t, into, address(at), from, adds, *order);
-            }
-            Op::Cas {
-                won,
-                at,
-                old,
-                new,
-                success,
-                failure,
-            } => {
-                let cas = Exchange {
-                    old: t.holding::<P>(*old),
-                    new: t.holding::<P>(*new),
-                    won: t.named(won),
-                    address: address(at),
-                    success: *success,
-                    failure: *failure,
-                };
-                P::constant(t, cas.won, 0);
-                P::exchange(t, &cas);
-            }
-            Op::Fence(order) => P::fence(t, *order),
-            Op::When { register, value } => {
-                let (register, end) = (t.named(register), t.end());
-                P::unless(t, register, *value, &end);
-            }
-            Op::Light { .. } | Op::Heavy { .. } => {}
+    match op {
+        Op::Load { into, at, order } => {
+            let into = t.named(into);
+            P::load(t, into, address(at), *order);
         }
+        Op::Store { at, value, order } => {
+            let from = t.holding::<P>(*value);
+            P::store(t, from, address(at), *order);
+        }
+        Op::Update {
+            adds,
+            into,
+            at,
+            value,
+            order,
+        } => {
+            let from = t.holding::<P>(*value);
+            let into = t.named(into);
+            P::update(t, into, address(at), from, *adds, *order);
+        }
+        Op::Cas {
+            won,
+            at,
+            old,
+            new,
+            success,
+            failure,
+        } => {
+            let cas = Exchange {
+                old: t.holding::<P>(*old),
+                new: t.holding::<P>(*new),
+                won: t.named(won),
+                address: address(at),
+                success: *success,
+                failure: *failure,
+            };
+            P::constant(t, cas.won, 0);
+            P::exchange(t, &cas);
+        }
+        Op::Fence(order) => P::fence(t, *order),
+        Op::When { register, value } => {
+            let (register, end) = (t.named(register), t.end());
+            P::unless(t, register, *value, &end);
+        }
+        Op::Light { .. } | Op::Heavy { .. } => {}
     }
-    let done = t.named(DONE);
-    P::constant(t, done, 1);
-    t.row(format!("{}:", t.end()));
-    thread
 }
 
 /// The threads side by side, as herd7 reads them.

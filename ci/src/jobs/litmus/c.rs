@@ -55,73 +55,55 @@ fn body(ops: &[Op], expected: &mut Vec<u32>) -> String {
     let mut out = String::new();
     let mut open = 0;
     for op in ops {
-        let indent = "  ".repeat(open + 1);
-        let line = match op {
-            Op::Load { into, at, order } => {
-                format!(
-                    "int {into} = atomic_load_explicit({}, {});",
-                    place(at),
-                    memory_order(*order)
-                )
-            }
-            Op::Store { at, value, order } => {
-                format!(
-                    "atomic_store_explicit({}, {value}, {});",
-                    place(at),
-                    memory_order(*order)
-                )
-            }
-            Op::Swap {
-                into,
-                at,
-                value,
-                order,
-            } => update("exchange", into, at, *value, *order),
-            Op::Add {
-                into,
-                at,
-                value,
-                order,
-            } => update("fetch_add", into, at, *value, *order),
-            Op::Cas {
-                won,
-                at,
-                old,
-                new,
-                success,
-                failure,
-            } => {
-                expected.push(*old);
-                format!(
-                    "int {won} = atomic_compare_exchange_strong_explicit({}, old{}, {new}, {}, {});",
-                    place(at),
-                    expected.len() - 1,
-                    memory_order(*success),
-                    memory_order(*failure)
-                )
-            }
-            Op::Fence(order) => format!("atomic_thread_fence({});", memory_order(*order)),
-            Op::When { register, value } => {
-                open += 1;
-                format!("if ({register} == {value}) {{")
-            }
-            Op::Light { .. } | Op::Heavy { .. } => continue,
-        };
-        _ = writeln!(out, "{indent}{line}");
+        _ = writeln!(out, "{}{}", "  ".repeat(open + 1), statement(op, expected));
+        open += usize::from(matches!(op, Op::When { .. }));
     }
-    while open > 0 {
+    for open in (1..=open).rev() {
         _ = writeln!(out, "{}}}", "  ".repeat(open));
-        open -= 1;
     }
     out
 }
 
-fn update(what: &str, into: &str, at: &str, value: u32, order: Order) -> String {
-    format!(
-        "int {into} = atomic_{what}_explicit({}, {value}, {});",
-        place(at),
-        memory_order(order)
-    )
+fn statement(op: &Op, expected: &mut Vec<u32>) -> String {
+    match op {
+        Op::Load { into, at, order } => {
+            let (at, order) = (place(at), memory_order(*order));
+            format!("int {into} = atomic_load_explicit({at}, {order});")
+        }
+        Op::Store { at, value, order } => {
+            let (at, order) = (place(at), memory_order(*order));
+            format!("atomic_store_explicit({at}, {value}, {order});")
+        }
+        Op::Update {
+            adds,
+            into,
+            at,
+            value,
+            order,
+        } => {
+            let what = if *adds { "fetch_add" } else { "exchange" };
+            let (at, order) = (place(at), memory_order(*order));
+            format!("int {into} = atomic_{what}_explicit({at}, {value}, {order});")
+        }
+        Op::Cas {
+            won,
+            at,
+            old,
+            new,
+            success,
+            failure,
+        } => {
+            let old_at = format!("old{}", expected.len());
+            expected.push(*old);
+            let (success, failure) = (memory_order(*success), memory_order(*failure));
+            let what = "atomic_compare_exchange_strong_explicit";
+            let at = place(at);
+            format!("int {won} = {what}({at}, {old_at}, {new}, {success}, {failure});")
+        }
+        Op::Fence(order) => format!("atomic_thread_fence({});", memory_order(*order)),
+        Op::When { register, value } => format!("if ({register} == {value}) {{"),
+        Op::Light { .. } | Op::Heavy { .. } => String::new(),
+    }
 }
 
 fn memory_order(order: Order) -> &'static str {

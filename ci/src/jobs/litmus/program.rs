@@ -63,13 +63,9 @@ pub(super) enum Op {
         value: u32,
         order: Order,
     },
-    Swap {
-        into: String,
-        at: String,
-        value: u32,
-        order: Order,
-    },
-    Add {
+    /// Stores a number, or the sum of it and the previous value.
+    Update {
+        adds: bool,
         into: String,
         at: String,
         value: u32,
@@ -193,8 +189,7 @@ impl Op {
         match self {
             Self::Load { at, .. }
             | Self::Store { at, .. }
-            | Self::Swap { at, .. }
-            | Self::Add { at, .. }
+            | Self::Update { at, .. }
             | Self::Cas { at, .. } => Some(at),
             _ => None,
         }
@@ -203,9 +198,7 @@ impl Op {
     /// The register that the operation sets.
     fn register(&self) -> Option<&str> {
         match self {
-            Self::Load { into, .. } | Self::Swap { into, .. } | Self::Add { into, .. } => {
-                Some(into)
-            }
+            Self::Load { into, .. } | Self::Update { into, .. } => Some(into),
             Self::Cas { won, .. } => Some(won),
             _ => None,
         }
@@ -319,13 +312,8 @@ fn op(line: &str, values: &Values) -> Result<Option<Op>> {
             value: number(value)?,
             order: order(o)?,
         },
-        [into, "=", "swap", at, value, o] => Op::Swap {
-            into: text(into),
-            at: text(at),
-            value: number(value)?,
-            order: order(o)?,
-        },
-        [into, "=", "add", at, value, o] => Op::Add {
+        [into, "=", kind @ ("swap" | "add"), at, value, o] => Op::Update {
+            adds: kind == "add",
             into: text(into),
             at: text(at),
             value: number(value)?,
