@@ -28,7 +28,7 @@ use std::time::Duration;
 pub(super) use table::all;
 use table::{FOLDER, MODELS, Test, Variant};
 
-/// For all tests together.
+/// Processor time for all tests together.
 const LIMIT: Duration = Duration::from_secs(120);
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
@@ -76,12 +76,10 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
         findings.extend(own);
     }
     let (tests, weaker) = (tests.len(), variants.len() - tests.len());
+    let seconds = runs.herd.spent().as_secs_f64();
     judge(
         findings,
-        format!(
-            "{tests} tests, {weaker} weaker variants, {} models",
-            MODELS.len()
-        ),
+        format!("{tests} tests, {weaker} weaker variants, {seconds:.1} s of processor time"),
     )
 }
 

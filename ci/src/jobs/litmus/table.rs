@@ -72,13 +72,17 @@ impl Test {
     /// Returns the orderings and fences that the test shows to be necessary: each is weakened alone
     /// in a variant that some model allows.
     pub(crate) fn necessary(&self) -> impl Iterator<Item = &Site> {
-        let is_needed = |ordering: &&Named| {
-            let alone = |v: &&Variant| v.with.len() == 1 && v.with.contains_key(&ordering.name);
-            let mut alone = self.variants.iter().filter(alone);
-            alone.any(|variant| !variant.sometimes.is_empty())
-        };
-        let needed = self.orderings.iter().filter(is_needed);
+        let needed = self
+            .orderings
+            .iter()
+            .filter(|named| self.needs(&named.name));
         needed.flat_map(|ordering| &ordering.sites)
+    }
+
+    fn needs(&self, ordering: &str) -> bool {
+        let alone = |v: &&Variant| v.with.len() == 1 && v.with.contains_key(ordering);
+        let mut alone = self.variants.iter().filter(alone);
+        alone.any(|variant| !variant.sometimes.is_empty())
     }
 }
 
@@ -174,6 +178,12 @@ fn test(tree: &Tree, head: &Table, module: &str, entry: &Table) -> Result<Test> 
         is_possible,
         "{name}: no weaker variant shows that the outcome can be reached"
     );
+    for (ordering, value) in &test.shipped {
+        ensure!(
+            value == "Relaxed" || test.needs(ordering),
+            "{name}: `{ordering}` is weakened alone by no variant that is possible"
+        );
+    }
     for variant in &test.variants {
         test.programs(variant)?;
     }
@@ -291,7 +301,7 @@ never = ["1:value = 0"]
 orderings = { set = ["store(1, Ordering::{Release})"], get = ["flag.load(Ordering::{Acquire})"] }
 weaker = [
     { with = { set = "Relaxed" }, sometimes = ["RC20", "POWER"] },
-    { with = { get = "Relaxed" }, sometimes = [] },
+    { with = { get = "Relaxed" }, sometimes = ["C20"] },
 ]
 "#;
 
@@ -306,7 +316,7 @@ weaker = [
     }
 
     #[test]
-    fn an_ordering_is_necessary_if_weakened_alone_it_allows_the_outcome() {
+    fn orderings_that_are_weakened_alone_are_necessary() {
         let tests = all(&tree(TABLE, CODE)).unwrap();
         let [test] = tests.as_slice() else { panic!() };
         let labels: Vec<String> = test.variants.iter().map(|v| test.label(v)).collect();
@@ -317,7 +327,7 @@ weaker = [
         ];
         assert_eq!(labels, expected);
         let necessary: Vec<&str> = test.necessary().map(|s| &CODE[s.bytes.clone()]).collect();
-        assert_eq!(necessary, ["Ordering::Release"]);
+        assert_eq!(necessary, ["Ordering::Acquire", "Ordering::Release"]);
     }
 
     #[test]
@@ -350,7 +360,11 @@ weaker = [
                 "`sat` is not in the table",
             ),
             ("{Release}", "Release", "no ordering is marked by braces"),
-            ("[\"RC20\", \"POWER\"]", "[]", "no weaker variant shows"),
+            (
+                "[\"C20\"]",
+                "[]",
+                "passed: `get` is weakened alone by no variant",
+            ),
             ("claim", "clame", "no text `claim`"),
         ] {
             let error = error(from, to);
