@@ -7,7 +7,7 @@ use port::{Threads, run};
 use tautline_core::glb::{Control, Fairness};
 use tautline_core::port::Thread;
 use tautline_core::task::Balance;
-use tautline_verify::conform::{Done, Offer, balances, parks, ticks, unwinds};
+use tautline_conform::{Done, Offer, balances, parks, ticks, unwinds};
 
 #[test]
 fn no_wake_up_is_lost() {

@@ -12,14 +12,14 @@ use board::{Threads, be};
 use pool::on_pool;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tautline_conform::{
+    Done, Offer, balances, fences, grows, keeps_time, meets, parks, seats, ticks,
+};
 use tautline_core::WorkerId;
 use tautline_core::glb::{Control, Fairness};
 use tautline_core::port::Thread;
 use tautline_core::task::Balance;
 use tautline_manycore::Manycore;
-use tautline_verify::conform::{
-    Done, Offer, balances, grows, keeps_time, meets, parks, seats, ticks,
-};
 
 type Chip = Manycore<Threads>;
 
@@ -65,6 +65,11 @@ fn harts_know_their_worker() {
 fn the_clock_keeps_time() {
     ticks(&chip(), std::hint::spin_loop);
     keeps_time(&chip());
+}
+
+#[test]
+fn fences_order_the_harts() {
+    assert!(fences(&chip(), be) > 0);
 }
 
 #[test]

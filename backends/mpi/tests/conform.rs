@@ -8,10 +8,10 @@ mod station;
 use station::{End, Stations, serve};
 use std::env;
 use std::process::{Command, exit};
+use tautline_conform::{carries, loses, waits};
 use tautline_core::Rank;
 use tautline_core::port::Link;
 use tautline_mpi::Session;
-use tautline_verify::conform::{carries, loses, waits};
 
 /// What the suites need.
 const RANKS: u32 = 8;

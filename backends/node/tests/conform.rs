@@ -1,7 +1,7 @@
 //! The conformance suite on threads.
 
+use tautline_conform::{Done, Offer, balances};
 use tautline_core::glb::{Control, Fairness};
-use tautline_verify::conform::{Done, Offer, balances};
 
 #[path = "balanced/mod.rs"]
 mod balanced;

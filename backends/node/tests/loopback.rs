@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Weak};
+use tautline_conform::links::Delayed;
+use tautline_conform::{carries, loses, waits};
 use tautline_core::port::Link;
 use tautline_core::wire::{Channel, Exchange, unpack};
 use tautline_core::{PlaceId, Rank};
 use tautline_node::{Loopback, SpinThenYield};
-use tautline_verify::conform::{carries, loses, waits};
-use tautline_verify::link::Delayed;
 
 #[test]
 fn loopback_links_conform() {

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use std::{mem, thread};
+use tautline_conform::links::Delayed;
 use tautline_core::defer::{
     Actions, Baseline, Call, Conditions, Deferred, Epochs, Geometry, Message, Notice, Pick,
     Refused, Rule, Tuning,
@@ -19,7 +20,6 @@ use tautline_core::taper::{Instance, Policy, Summary, Taper};
 use tautline_core::wire::{Channel, Exchange, unpack};
 use tautline_core::{PlaceId, Rank};
 use tautline_node::{Loopback, SpinThenYield};
-use tautline_verify::link::Delayed;
 
 const RANKS: [u32; 5] = [1, 2, 3, 5, 8];
 const SIZES: [u64; 3] = [0, 3, 200];

@@ -1,8 +1,8 @@
 //! Links over one segment, inside this process: the conformance suites.
 #![cfg(target_os = "linux")]
 
+use tautline_conform::{carries, loses, waits};
 use tautline_process::{SegmentLink, links};
-use tautline_verify::conform::{carries, loses, waits};
 
 fn all(ranks: u32) -> Vec<SegmentLink> {
     links(ranks, None).expect("a segment")

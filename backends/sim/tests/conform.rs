@@ -1,8 +1,8 @@
 //! The conformance suite in virtual time.
 
+use tautline_conform::{Done, Offer, balances};
 use tautline_core::glb::Fairness;
 use tautline_sim::{Machine, Simulation};
-use tautline_verify::conform::{Done, Offer, balances};
 
 /// Saraswat, acceptance facts 1 and 4, in virtual time.
 #[test]

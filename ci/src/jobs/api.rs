@@ -13,8 +13,9 @@ use std::fs;
 use std::path::Path;
 
 /// The listed crates: the package, the folder of its pages, and the listing.
-const CRATES: [(&str, &str, &str); 2] = [
+const CRATES: [(&str, &str, &str); 3] = [
     ("tautline-core", "tautline_core", "core/API.txt"),
+    ("tautline-conform", "tautline_conform", "conform/API.txt"),
     ("tautline", "tautline", "platforms/API.txt"),
 ];
 /// Documented first: a page links to the source of an item of another crate only if that has pages.

@@ -16,6 +16,7 @@ const PACKAGES: &[&str] = &[
     "tautline",
     "tautline-cli",
     "tautline-core",
+    "tautline-conform",
     "tautline-node",
     "tautline-sim",
     "tautline-manycore",

@@ -11,7 +11,7 @@ const MACOS: &str = "x86_64-apple-darwin";
 const WINDOWS: &str = "x86_64-pc-windows-gnu";
 
 /// What is compiled.
-const PACKAGES: &str = "-p tautline-core -p tautline-node -p tautline-process -p tautline-sim -p tautline -p tautline-cli";
+const PACKAGES: &str = "-p tautline-core -p tautline-conform -p tautline-node -p tautline-process -p tautline-sim -p tautline -p tautline-cli";
 
 /// What runs under Wine: tests of pools on threads of the system.
 const TESTS: &str = "-p tautline-node --lib --tests";

@@ -20,6 +20,7 @@ const CHECKED: &[&str] = &[
     "backends",
     "platforms",
     "apps",
+    "conform",
     "ci",
     "verify",
     "benches",

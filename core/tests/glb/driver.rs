@@ -1,7 +1,6 @@
 //! A driver for tests: places are threads of the test.
 //!
-//! A [`Scene`] observes what happens between the places, and may alter it. `verify/tests/conform/balance.rs` uses this
-//! file too.
+//! A [`Scene`] observes what happens between the places, and may alter it.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};

@@ -1,9 +1,10 @@
 //! The port of a pool against the conformance suites.
 
 use super::port::Node;
+use crate::machine::{Machine, pin};
+use tautline_conform::{fences, keeps_time, parks, seats, ticks, unwinds};
 use tautline_core::WorkerId;
 use tautline_core::port::Thread;
-use tautline_verify::conform::{keeps_time, parks, seats, ticks, unwinds};
 
 fn node() -> Node {
     Node::new(2, None)
@@ -24,11 +25,21 @@ fn threads_know_their_worker() {
     seats(&node(), &node(), seat);
 }
 
+#[test]
+fn fences_order_pinned_threads() {
+    let machine = Machine::discover();
+    let cpus = machine.cpus();
+    let rounds = fences(&node(), |thread| {
+        pin(cpus[thread % cpus.len()]);
+    });
+    println!("{rounds} rounds");
+}
+
 #[cfg(feature = "deep-recursion")]
 mod stack {
     #[test]
     fn grows() {
-        tautline_verify::conform::grows(&super::node(), 200 << 20);
+        tautline_conform::grows(&super::node(), 200 << 20);
     }
 }
 

@@ -404,6 +404,31 @@ impl Link for SegmentLink {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tautline_conform::{attends, exchanges};
+
+    /// Returns the segment as several ranks map it, each by itself.
+    fn mapped(ranks: u32) -> Vec<Arc<Segment>> {
+        let segment = Segment::new(Layout::new(ranks, Some(256)).unwrap()).unwrap();
+        let map = |_| Segment::inherited(segment.descriptor()).unwrap().unwrap();
+        (0..ranks)
+            .map(map)
+            .map(|(view, _)| Arc::new(view))
+            .collect()
+    }
+
+    #[test]
+    fn rings_conform_through_two_mappings() {
+        let ring = |segment| Ring::new(&segment, Rank(0), Rank(1));
+        exchanges(
+            || <[_; 2]>::try_from(mapped(2)).unwrap().map(ring),
+            FullFences,
+        );
+    }
+
+    #[test]
+    fn the_states_and_bells_of_ranks_conform() {
+        attends(mapped);
+    }
 
     /// Whatever a faulty peer writes to the state of a rank, it is present or lost once.
     #[test]

@@ -5,6 +5,7 @@ use anyhow::Result;
 use toml::{Table, Value};
 
 const CORE: &str = "tautline-core";
+const CONFORM: &str = "tautline-conform";
 /// What the core may be built on. None of them may bring std.
 const CORE_EXTERNALS: &[&str] = &[
     "async-task",
@@ -36,9 +37,12 @@ const CHECKERS: &[Checker] = &[
 fn allowed(folder: &str, tests: bool) -> Option<&'static [&'static str]> {
     Some(match folder {
         "core" | "ci" | "verify/stacks" => &[],
-        // The conformance suite judges a backend from the backend's own tests.
+        "conform" => &[CORE],
+        "conform/toy" if tests => &[CORE, CONFORM],
+        "conform/toy" => &[CORE],
+        // The conformance suites judge a backend from the backend's own tests.
         "backends/manycore/bare" => &[CORE, "tautline-manycore"],
-        f if f.starts_with("backends/") && tests => &[CORE, "tautline-verify"],
+        f if f.starts_with("backends/") && tests => &[CORE, CONFORM],
         f if f.starts_with("backends/") => &[CORE],
         "platforms" => &[
             CORE,
@@ -57,7 +61,7 @@ fn allowed(folder: &str, tests: bool) -> Option<&'static [&'static str]> {
             "tautline",
         ],
         "verify" if tests => &[CORE, "tautline-sim", "tautline-manycore"],
-        "verify" => &[CORE, "tautline-sim", "tautline-stacks"],
+        "verify" => &[CORE, CONFORM, "tautline-sim", "tautline-stacks"],
         "verify/nostd" => &[CORE],
         "verify/dependent" => &["tautline"],
         "benches" => &[
@@ -67,7 +71,6 @@ fn allowed(folder: &str, tests: bool) -> Option<&'static [&'static str]> {
             "tautline-sim",
             "tautline-mpi",
             "tautline-manycore",
-            "tautline-verify",
             "tautline",
             "tautline-cli",
         ],
@@ -241,7 +244,7 @@ loom = "0.7"
             [dev-dependencies]\nproptest = \"1\"";
         assert_eq!(found("core", core), [""; 0]);
         let sim = "[dependencies]\ntautline-core.workspace = true\nrand = \"1\"\n\
-            [dev-dependencies]\ntautline-verify = { path = \"../../verify\" }";
+            [dev-dependencies]\ntautline-conform = { path = \"../../conform\" }";
         assert_eq!(found("backends/sim", sim), [""; 0]);
     }
 
@@ -251,8 +254,8 @@ loom = "0.7"
         assert_eq!(found("backends/node", node).len(), 1);
         let renamed = "[target.'cfg(unix)'.dependencies]\nloud.workspace = true";
         assert!(found("backends/sim", renamed)[0].contains("may not import tautline-node"));
-        let verify = "[dependencies]\ntautline-verify = { path = \"../../verify\" }";
-        assert_eq!(found("backends/node", verify).len(), 1);
+        let conform = "[dependencies]\ntautline-conform = { path = \"../../conform\" }";
+        assert_eq!(found("backends/node", conform).len(), 1);
     }
 
     #[test]

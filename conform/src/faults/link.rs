@@ -1,10 +1,13 @@
-//! Links with one fault each, which a conformance suite or a protocol must find.
+//! Links with a fault, around any link.
 
+use super::Broken;
+use crate::links::Plain;
+use crate::{carries, loses, waits};
 use std::sync::Arc;
 use tautline_core::Rank;
 use tautline_core::port::{Bell, Link, Lost};
 
-/// What a [`Faulty`] link does wrong.
+/// A fault of a [`Faulty`] link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// A parcel is lost.
@@ -170,4 +173,40 @@ impl<L: Link> Link for Faulty<L> {
         let stuck = usize::from(self.fault == Fault::Stuck);
         self.inner.unsent(to) + stuck
     }
+}
+
+/// Returns what connects [`Plain`] links with a fault at the parcel after `before` others.
+fn faulty(fault: Fault, before: usize) -> impl Fn(u32) -> Vec<Faulty<Plain>> {
+    move |ranks| {
+        let links = Plain::new(ranks).into_iter();
+        links.map(|link| Faulty::new(link, fault, before)).collect()
+    }
+}
+
+pub(super) fn broken() -> Vec<Broken> {
+    use Fault::*;
+    let judged = |suite, faults: &[Fault], judge: fn(Fault)| {
+        let broken = |fault| Broken::new(("Link", suite), fault, move || judge(fault));
+        faults.iter().copied().map(broken).collect::<Vec<_>>()
+    };
+    let spoilt = [
+        Lose,
+        Double,
+        Swap,
+        Flip(12),
+        Cut,
+        Extend,
+        DropEmpty,
+        Renamed,
+        Overflow,
+        Stuck,
+    ];
+    let all = [
+        judged("carries", &spoilt, |fault| carries(faulty(fault, 3))),
+        judged("loses", &[HideLoss, RepeatLoss, LoseLast], |fault| {
+            loses(faulty(fault, 0));
+        }),
+        judged("waits", &[Deaf], |fault| waits(faulty(fault, 0))),
+    ];
+    all.into_iter().flatten().collect()
 }

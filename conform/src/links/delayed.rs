@@ -1,6 +1,6 @@
 //! Delays, in an order that a seed determines.
 
-use super::Numbers;
+use crate::numbers::Numbers;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tautline_core::Rank;

@@ -2,7 +2,6 @@
 //!
 //! A backend calls [`balances`] from its `tests/conform.rs`. Whatever it lends the core (threads,
 //! ranks, virtual time), a port that loses, doubles or forgets anything counts wrong or never ends.
-#![forbid(unsafe_code)]
 
 use super::ends;
 use std::collections::BTreeMap;

@@ -1,33 +1,64 @@
-//! What every backend must do alike, one file a capability.
+//! Suites that every backend must pass, one or more for each capability of [`tautline_core::port`].
 //!
 //! | capability | suites |
 //! |---|---|
 //! | messages between places | [`balances`] |
 //! | [`Link`](tautline_core::port::Link) | [`carries`], [`loses`], [`waits`] |
+//! | [`Memory`](tautline_core::channel::Memory) of a ring | [`exchanges`] |
+//! | [`Roster`](tautline_core::channel::Roster) | [`attends`] |
+//! | [`Transport`](tautline_core::port::Transport) | [`delivers`] |
 //! | [`Park`](tautline_core::port::Park) | [`parks`] |
 //! | [`Barrier`](tautline_core::port::Barrier) | [`meets`] |
 //! | [`Thread`](tautline_core::port::Thread) | [`seats`], [`grows`] |
+//! | [`Fence`](tautline_core::port::Fence) | [`fences`] |
 //! | [`Clock`](tautline_core::port::Clock) | [`ticks`], [`keeps_time`] |
 //! | [`Unwind`](tautline_core::port::Unwind) | [`unwinds`] |
 //!
-//! A backend calls these suites from its tests, for each capability that it offers.
-//! `verify/tests/conform.rs` holds the broken implementations that they must find.
-#![forbid(unsafe_code)]
+//! A backend calls these suites from its tests, for each capability that it offers. [`faults`] has
+//! broken implementations that they must find.
+//!
+//! ```
+//! use std::time::Instant;
+//! use tautline_core::port::Clock;
+//!
+//! struct Nanoseconds(Instant);
+//!
+//! impl Clock for Nanoseconds {
+//!     fn now(&self) -> u64 {
+//!         self.0.elapsed().as_nanos() as u64
+//!     }
+//! }
+//!
+//! // In a test; panics if the clock does not conform.
+//! tautline_conform::ticks(&Nanoseconds(Instant::now()), || ());
+//! ```
+#![deny(unsafe_code)]
 
 mod balance;
 mod barrier;
 mod clock;
+pub mod faults;
+mod fence;
 mod link;
+pub mod links;
+mod numbers;
 mod park;
+mod ring;
+mod roster;
 mod thread;
+mod transport;
 mod unwind;
 
 pub use balance::{Done, Offer, Tree, balances, configurations};
 pub use barrier::meets;
 pub use clock::{keeps_time, ticks};
+pub use fence::fences;
 pub use link::{carries, loses, waits};
 pub use park::parks;
+pub use ring::exchanges;
+pub use roster::attends;
 pub use thread::{grows, seats};
+pub use transport::delivers;
 pub use unwind::unwinds;
 
 use std::sync::mpsc::{self, RecvTimeoutError};

@@ -1,0 +1,83 @@
+//! Right implementations pass each suite: what the faults are variations of.
+
+use tautline_conform::faults::host::{Host, message};
+use tautline_conform::faults::lines::Lines;
+use tautline_conform::faults::places;
+use tautline_conform::faults::ring::View;
+use tautline_conform::faults::roster::{FullFences, Register};
+use tautline_conform::faults::transport::Place;
+use tautline_conform::links::{Delayed, Plain};
+use tautline_conform::{
+    Offer, attends, balances, carries, delivers, exchanges, fences, grows, keeps_time, loses,
+    meets, parks, seats, ticks, unwinds, waits,
+};
+use tautline_core::glb::Fairness;
+
+fn host() -> Host {
+    Host::new(None)
+}
+
+#[test]
+fn threads_of_std_conform() {
+    parks(host, Host::seat);
+    seats(&host(), &host(), Host::seat);
+    grows(&host(), 1 << 20);
+    ticks(&host(), std::hint::spin_loop);
+    keeps_time(&host());
+    unwinds(&host(), message);
+}
+
+#[test]
+fn lines_in_memory_conform() {
+    meets(&Lines::new(None), 4, |_, body| body());
+}
+
+#[test]
+fn full_fences_conform() {
+    assert!(fences(&FullFences, |_| ()) >= 1000);
+}
+
+#[test]
+fn what_ranks_share_conforms() {
+    exchanges(View::rings(None), FullFences);
+    attends(|ranks| Register::views(None, ranks));
+}
+
+#[test]
+fn transports_conform() {
+    delivers(
+        |places| Place::connect(None, places),
+        Place::receive,
+        |_, _| (),
+    );
+}
+
+#[test]
+fn plain_links_conform() {
+    carries(Plain::new);
+    loses(Plain::new);
+    waits(Plain::new);
+}
+
+#[test]
+fn delayed_links_conform() {
+    let delayed = |ranks| {
+        let links = Plain::new(ranks).into_iter();
+        links
+            .map(|link| Delayed::new(link, 5, u64::from(ranks)))
+            .collect()
+    };
+    carries(delayed);
+    loses(delayed);
+    waits(delayed);
+}
+
+#[test]
+fn places_of_one_thread_conform() {
+    let offer = Offer {
+        places: &[1, 2, 3, 5],
+        workers: &[1, 2],
+        fairness: &[Fairness::Inline, Fairness::OneCoreFree],
+    };
+    balances(offer, |config, tree| places::run(None, config, tree));
+}
