@@ -47,7 +47,12 @@ pub(super) fn fmt(tree: &Tree, _: &[String]) -> Result<Verdict> {
     }
     run(&mut cargo(tree, ["fmt", "--all", "--check"]))?;
     // Workspaces of their own, so `--all` does not reach them.
-    for folder in ["verify/nostd", "verify/dependent", "backends/manycore/bare"] {
+    for folder in [
+        "verify/nostd",
+        "verify/dependent",
+        "conform/toy",
+        "backends/manycore/bare",
+    ] {
         let words = format!("fmt --manifest-path {folder}/Cargo.toml --check");
         run(&mut cargo(tree, words.split(' ')))?;
     }

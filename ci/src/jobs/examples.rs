@@ -16,9 +16,9 @@ const SHOWN: [(&str, &[&str]); 3] = [
     (
         "docs/backend.md",
         &[
-            "platforms/examples/own_port/port.rs",
-            "platforms/examples/own_port/main.rs",
-            "verify/tests/own_port.rs",
+            "conform/toy/src/lib.rs",
+            "conform/toy/src/main.rs",
+            "conform/toy/tests/conform.rs",
         ],
     ),
 ];
@@ -223,8 +223,7 @@ mod tests {
             );
             files.iter().for_each(|file| tree.write(file, PROGRAM));
         }
-        let rows =
-            ["first", "anywhere", "own_port"].map(|name| format!("| [{name}](x) | is | `it` |\n"));
+        let rows = ["first", "anywhere"].map(|name| format!("| [{name}](x) | is | `it` |\n"));
         tree.write("platforms/examples/README.md", &rows.concat());
         tree
     }
@@ -264,8 +263,12 @@ mod tests {
             assert_eq!(found(&tree).len(), 1);
         }
         let tree = sample();
-        tree.write("platforms/examples/own_port/more.rs", &"\n".repeat(240));
-        assert!(found(&tree)[0].contains("own_port/main.rs"));
+        let index = tree.read("platforms/examples/README.md").unwrap();
+        let row = "| [whole](whole/main.rs) | is | `it` |\n";
+        tree.write("platforms/examples/README.md", &(index + row));
+        tree.write("platforms/examples/whole/main.rs", PROGRAM);
+        tree.write("platforms/examples/whole/more.rs", &"\n".repeat(240));
+        assert!(found(&tree)[0].contains("whole/main.rs"));
     }
 
     #[test]

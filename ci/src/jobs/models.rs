@@ -12,7 +12,7 @@ const CANARY: &str = "canary";
 /// The explorer's file.
 pub(super) const EXPLORE: &str = "explore";
 /// The files without models, which run without loom.
-const WITHOUT_LOOM: &[&str] = &[EXPLORE, "conform", "own_port"];
+const WITHOUT_LOOM: &[&str] = &[EXPLORE, "conform"];
 
 /// The files that run with shuttle: words and phasers under random schedules, and in virtual time.
 const SCHEDULES: &[&str] = &["schedules", "phased", "virtual_time"];

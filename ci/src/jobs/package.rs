@@ -1,4 +1,4 @@
-//! The crates as they are published, and a program outside of the workspace that depends on the library.
+//! The crates as they are published, a program outside of the workspace that depends on the library, and a backend there.
 //!
 //! `cargo package` of all of them at once resolves the dependencies among them from what it has just packaged, so nothing need be on
 //! the registry.
@@ -16,6 +16,10 @@ const FILES: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 /// What a package may not have: it is large, and no use to a program that depends on the crate.
 const LARGE: [&str; 3] = ["tests/", "tables/", "bare/"];
 const DEPENDENT: &str = "verify/dependent/Cargo.toml";
+/// The backend, and what its program prints.
+const TOY: (&str, &str) = ("conform/toy", "fib(20) is 6765");
+/// The most lines of the backend and its tests, but for empty lines and comments.
+const TOY_LINES: usize = 150;
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let crates = published(tree)?;
@@ -52,8 +56,9 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let words = "test -p tautline-node --no-default-features --test pool waiting";
     run_tests(&mut cargo(tree, words.split(' ')))?;
     let seconds = dependent(tree)?;
+    let lines = toy(tree)?;
     Ok(Verdict::Holds(format!(
-        "{} packages; a program on the library: {seconds}",
+        "{} packages; a program on the library: {seconds}; a backend: {lines} lines",
         crates.len()
     )))
 }
@@ -123,6 +128,42 @@ fn dependent(tree: &Tree) -> Result<String> {
     Ok(format!("{} of processor time", shown.join(", ")))
 }
 
+/// Runs the suites of a host on the backend outside of the workspace, and its program; returns its length in lines.
+fn toy(tree: &Tree) -> Result<usize> {
+    let (folder, prints) = TOY;
+    let lines = lines(tree, folder)?;
+    if lines > TOY_LINES {
+        bail!("{folder}: {lines} lines; a backend has at most {TOY_LINES}");
+    }
+    let manifest = format!("{folder}/Cargo.toml");
+    let command = |word| {
+        let mut command = cargo(tree, [word, "--locked", "--manifest-path", &manifest]);
+        command.env("CARGO_TARGET_DIR", target_dir(tree).join("toy"));
+        command
+    };
+    run_tests(&mut command("test"))?;
+    let said = quiet(&mut command("run"))?;
+    match said.ok && said.out.contains(prints) {
+        true => Ok(lines),
+        false => bail!("{folder}: does not print `{prints}`: {}", said.err.trim()),
+    }
+}
+
+/// The lines of the sources in a folder that are neither empty nor comments.
+fn lines(tree: &Tree, folder: &str) -> Result<usize> {
+    let mut count = 0;
+    for path in tree.files(folder) {
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = tree.read(&path)?;
+            let lines = text.lines().map(str::trim);
+            count += lines
+                .filter(|line| !line.is_empty() && !line.starts_with("//"))
+                .count();
+        }
+    }
+    Ok(count)
+}
+
 /// Runs the program with a setting that needs a feature it lacks: an error that names both.
 fn refused(program: &Path, variable: &str, feature: &str) -> Result<()> {
     let run = quiet(Command::new(program).env(variable, "life.html"))?;
@@ -151,7 +192,7 @@ fn children_seconds(stat: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{children_seconds, published, wrong};
+    use super::{children_seconds, lines, published, wrong};
     use crate::tree::sample::Sample;
 
     #[test]
@@ -171,6 +212,16 @@ mod tests {
         assert_eq!(wrong("x", good), [""; 0]);
         assert_eq!(wrong("x", &good.replace("LICENSE-MIT", "LICENSE")).len(), 1);
         assert_eq!(wrong("x", &format!("{good}tests/a.rs\n")).len(), 1);
+    }
+
+    #[test]
+    fn lines_of_code_are_counted() {
+        let tree = Sample::new(&[
+            ("a/src/lib.rs", "//! A.\n\nfn a() {\n    // B.\n}\n"),
+            ("a/tests/b.rs", "fn b() {}\n"),
+            ("a/README.md", "C\n"),
+        ]);
+        assert_eq!(lines(&tree, "a").unwrap(), 3);
     }
 
     #[test]

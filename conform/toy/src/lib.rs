@@ -1,22 +1,28 @@
-//! A complete backend for threads of std, as `docs/backend.md` shows it.
+//! A complete backend for threads of std, as `docs/backend.md` of the repository shows it.
 
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Instant;
 use tautline_core::WorkerId;
 use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind, Watch};
 use tautline_core::task::{Cx, Pool};
 
-pub(crate) struct Threads {
+/// A node: threads that park, panics that unwind.
+pub struct Threads {
+    number: u64,
     origin: Instant,
     permits: Vec<(Mutex<bool>, Condvar)>,
 }
 
 impl Threads {
-    pub(crate) fn new(workers: usize) -> Self {
+    /// Creates a port for `workers` workers.
+    pub fn new(workers: usize) -> Self {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
         Self {
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             origin: Instant::now(),
             permits: (0..workers).map(|_| Default::default()).collect(),
         }
@@ -24,8 +30,8 @@ impl Threads {
 }
 
 thread_local! {
-    // One pool a process: a port for several stores its own number, too.
-    static HERE: Cell<Option<WorkerId>> = const { Cell::new(None) };
+    // The calling thread's worker of each port, by the number of the port.
+    static HERE: RefCell<Vec<(u64, WorkerId)>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Clock for Threads {
@@ -63,11 +69,17 @@ unsafe impl Fence for Threads {}
 // the present stack, so deep recursion overflows the stack as it does without a pool.
 unsafe impl Thread for Threads {
     fn current(&self) -> Option<WorkerId> {
-        HERE.get()
+        HERE.with_borrow(|here| {
+            let mine = here.iter().find(|(port, _)| *port == self.number);
+            mine.map(|(_, worker)| *worker)
+        })
     }
 
     unsafe fn set_current(&self, worker: Option<WorkerId>) {
-        HERE.set(worker);
+        HERE.with_borrow_mut(|here| {
+            here.retain(|(port, _)| *port != self.number);
+            here.extend(worker.map(|worker| (self.number, worker)));
+        });
     }
 }
 
@@ -87,10 +99,7 @@ unsafe impl Unwind for Threads {
 }
 
 /// Runs `body` with `workers` workers: a thread becomes one by acquiring a seat.
-pub(crate) fn run<'e, R>(
-    workers: usize,
-    body: impl for<'s> FnOnce(&mut Cx<'s, 'e, Threads>) -> R,
-) -> R {
+pub fn run<'e, R>(workers: usize, body: impl for<'s> FnOnce(&mut Cx<'s, 'e, Threads>) -> R) -> R {
     let pool = Pool::new(Threads::new(workers), workers);
     std::thread::scope(|threads| {
         for worker in 1..workers as u32 {

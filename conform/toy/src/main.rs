@@ -1,9 +1,7 @@
-//! Forks on a backend of one's own; the conformance suite passes on it, `verify/tests/own_port.rs`.
+//! Forks on the toy backend.
 
-mod port;
-
-use port::{Threads, run};
 use tautline_core::task::Cx;
+use tautline_toy::{Threads, run};
 
 fn fib(cx: &mut Cx<'_, '_, Threads>, n: u64) -> u64 {
     if n < 2 {

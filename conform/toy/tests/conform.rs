@@ -1,0 +1,47 @@
+//! The suites of a host, on the toy backend.
+
+use tautline_conform::{
+    Done, Offer, balances, fences, grows, keeps_time, parks, seats, ticks, unwinds,
+};
+use tautline_core::WorkerId;
+use tautline_core::glb::{Control, Fairness};
+use tautline_core::port::Thread;
+use tautline_core::task::Balance;
+use tautline_toy::{Threads, run};
+
+fn two() -> Threads {
+    Threads::new(2)
+}
+
+fn seat(port: &Threads, worker: Option<WorkerId>) {
+    // SAFETY: the suites make a thread a worker only while no other thread is that worker.
+    unsafe { port.set_current(worker) }
+}
+
+#[test]
+fn the_host_conforms() {
+    parks(two, seat);
+    seats(&two(), &two(), seat);
+    grows(&two(), 1 << 20);
+    fences(&two(), |_| ());
+    ticks(&two(), || ());
+    keeps_time(&two());
+    unwinds(&two(), |payload| payload.downcast_ref::<String>().cloned());
+}
+
+#[test]
+fn work_is_balanced() {
+    let offer = Offer {
+        places: &[1, 2, 3],
+        workers: &[1, 2],
+        fairness: &[Fairness::Inline, Fairness::Yield],
+    };
+    balances(offer, |config, tree| {
+        let control = Control::new();
+        let balance = Balance::new(*config, &control);
+        let ran = run(config.all_threads(), |cx| {
+            cx.balance_as(balance, tree, |_| (), Done::default())
+        });
+        ran.expect("no scope around it is cancelled").output
+    });
+}
