@@ -3,7 +3,7 @@
 //! A backend calls [`balances`] from its `tests/conform.rs`. Whatever it lends the core (threads,
 //! ranks, virtual time), a port that loses, doubles or forgets anything counts wrong or never ends.
 
-use super::ends;
+use crate::threads::ends;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tautline_core::glb::{Bag, Config, Fairness, Grain, Share, Steal};

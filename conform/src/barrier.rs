@@ -1,12 +1,11 @@
 //! Barrier lines: none completes early, and each completes.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::thread;
-use std::time::{Duration, Instant};
+use crate::harness::{Harness, within};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tautline_core::port::{Barrier, Line};
 
-/// A line that takes longer than this does not complete.
-const TOO_LONG: Duration = Duration::from_secs(10);
 const PHASES: usize = 200;
 
 /// Lines are claimed once at a time; a line completes when all included threads have arrived or
@@ -15,53 +14,56 @@ const PHASES: usize = 200;
 ///
 /// # Panics
 /// If the port does not conform.
-pub fn meets<P: Barrier + Sync>(
-    port: &P,
-    threads: usize,
-    pass: impl Fn(usize, &mut dyn FnMut()) + Sync,
-) {
+pub fn meets<H, P, F>(on: &H, port: P, threads: usize, pass: F)
+where
+    H: Harness,
+    P: Barrier + Send + Sync + 'static,
+    F: Fn(usize, &mut dyn FnMut()) + Send + Sync + 'static,
+{
     let all: Vec<Line> = (0..port.lines()).filter_map(|_| port.claim()).collect();
     assert_eq!(all.len(), port.lines(), "lines that can be claimed");
     for (i, line) in all.iter().enumerate() {
         assert!(!all[..i].contains(line), "{line:?} was claimed twice");
     }
-    let Some(&line) = all.last() else { return };
-    assert_eq!(port.claim(), None, "all lines are claimed");
-    port.give_back(line);
-    assert_eq!(port.claim(), Some(line), "the only free line");
-
-    let meeting = Meeting {
-        port,
-        line,
-        included: AtomicUsize::new(0),
-        arrived: (0..PHASES).map(|_| AtomicUsize::new(0)).collect(),
-    };
-    thread::scope(|scope| {
-        for number in 0..threads {
-            let (meeting, pass) = (&meeting, &pass);
-            scope.spawn(move || pass(number, &mut || meeting.attend(number, threads)));
-        }
-    });
+    if !all.is_empty() {
+        assert_eq!(port.claim(), None, "all lines are claimed");
+    }
+    let (port, pass) = (Arc::new(port), Arc::new(pass));
+    for &line in &all {
+        port.give_back(line);
+        assert_eq!(port.claim(), Some(line), "the only free line");
+        let meeting = Meeting {
+            on: on.clone(),
+            port: Arc::clone(&port),
+            line,
+            included: AtomicUsize::new(0),
+            arrived: (0..PHASES).map(|_| AtomicUsize::new(0)).collect(),
+        };
+        let (meeting, pass) = (Arc::new(meeting), Arc::clone(&pass));
+        let body = move |number| pass(number, &mut || meeting.attend(number, threads));
+        on.run("threads at a barrier line", threads, Arc::new(body));
+    }
     for line in all {
         port.give_back(line);
     }
 }
 
-struct Meeting<'a, P> {
-    port: &'a P,
+struct Meeting<H, P> {
+    on: H,
+    port: Arc<P>,
     line: Line,
     included: AtomicUsize,
     /// By phase: the threads that have arrived or left.
     arrived: Vec<AtomicUsize>,
 }
 
-impl<P: Barrier> Meeting<'_, P> {
+impl<H: Harness, P: Barrier> Meeting<H, P> {
     /// Takes part in all phases, but for the last thread, which leaves in the middle.
     fn attend(&self, number: usize, threads: usize) {
-        let (port, line) = (self.port, self.line);
+        let (port, line) = (&*self.port, self.line);
         port.include(line);
         self.included.fetch_add(1, Relaxed);
-        within("all threads are included", || {
+        within(&self.on, "all threads are included", || {
             self.included.load(Relaxed) == threads
         });
         for (phase, arrived) in self.arrived.iter().enumerate() {
@@ -75,7 +77,7 @@ impl<P: Barrier> Meeting<'_, P> {
                 return;
             }
             port.arrive(line);
-            within("the line completes", || port.is_done(line));
+            within(&self.on, "the line completes", || port.is_done(line));
             let count = arrived.load(Relaxed);
             assert_eq!(
                 count, threads,
@@ -83,18 +85,5 @@ impl<P: Barrier> Meeting<'_, P> {
             );
         }
         port.exclude(line);
-    }
-}
-
-/// Polls until `done`, for [`TOO_LONG`] at most, and many polls at least: the process may be
-/// stopped meanwhile.
-fn within(what: &str, done: impl Fn() -> bool) {
-    let start = Instant::now();
-    let mut polls = 0;
-    while !done() {
-        polls += 1;
-        let is_late = polls > 100_000 && start.elapsed() > TOO_LONG;
-        assert!(!is_late, "waited too long: {what}");
-        thread::yield_now();
     }
 }

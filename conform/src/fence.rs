@@ -1,48 +1,55 @@
 //! Fences: of two threads that each store and then load what the other stores, one observes the other.
 
+use crate::harness::Harness;
 use crate::numbers::Numbers;
-use std::hint;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::hint;
+use core::sync::atomic::{AtomicU32, Ordering};
 use tautline_core::port::Fence;
-use tautline_core::sync::CachePadded;
+use tautline_core::sync::{CachePadded, Lock};
 
-/// Rounds at most, and at least.
+/// Rounds at most.
 const ROUNDS: u32 = 1_000_000;
-const LEAST: u32 = 1000;
-/// No further round begins after this time: a heavy fence may take microseconds.
-const LONG: Duration = Duration::from_secs(2);
+/// Few further rounds begin after this time: a heavy fence may take microseconds, on a busy machine
+/// milliseconds.
+const SECONDS: f64 = 1.0;
 /// The longest delay before a round, in iterations of an empty loop.
-const DELAY: usize = 64;
+const DELAY: usize = 256;
 
 /// The light half and the heavy half, each between a store and a load of a distinct thread, act as
 /// a pair of full fences (store buffering): in no round do both threads miss the other's store.
-/// `pin` is called by both threads, numbered 0 and 1; it binds them to two processors, if the port
-/// can do so. Returns the number of rounds in which there was a heavy fence.
+/// `pin` is called by both threads, numbered 0 and 1, and binds them to two processors. Threads that
+/// a scheduler may run on one processor seldom run at once, so that little is found. Returns the number of rounds in which there was a heavy fence.
 ///
 /// A machine with one processor passes, whatever its fences do.
 ///
 /// # Panics
 /// If the port does not conform.
-pub fn fences<P: Fence + Sync>(port: &P, pin: impl Fn(usize) + Sync) -> usize {
-    let litmus = Litmus::new();
-    let (light, heavy) = thread::scope(|scope| {
-        let light = scope.spawn(|| {
-            pin(0);
-            litmus.run(0, || {
-                port.light_fence();
-                true
-            })
-        });
-        let heavy = scope.spawn(|| {
-            pin(1);
-            litmus.run(1, || port.heavy_fence())
-        });
-        let ended = "a fence does not panic";
-        (light.join().expect(ended), heavy.join().expect(ended))
-    });
-    let both = || light.iter().zip(&heavy);
+pub fn fences<H, P, F>(on: &H, port: P, pin: F) -> usize
+where
+    H: Harness,
+    P: Fence + Send + Sync + 'static,
+    F: Fn(usize) + Send + Sync + 'static,
+{
+    let litmus = Arc::new(Litmus::new(on.clone()));
+    let run = {
+        let litmus = Arc::clone(&litmus);
+        move |number| {
+            pin(number);
+            match number {
+                0 => litmus.run(0, || {
+                    port.light_fence();
+                    true
+                }),
+                _ => litmus.run(1, || port.heavy_fence()),
+            }
+        }
+    };
+    on.run("store buffering by two threads", 2, Arc::new(run));
+    let [light, heavy] = &litmus.seen;
+    let (light, heavy) = (light.lock(on), heavy.lock(on));
+    let both = || light.iter().zip(heavy.iter());
     let missed = both().filter(|sides| *sides == (&Seen::Missed, &Seen::Missed));
     let missed = missed.count();
     let rounds = both().filter(|(_, heavy)| **heavy != Seen::NoFence).count();
@@ -63,32 +70,38 @@ enum Seen {
 }
 
 /// What the two threads share.
-struct Litmus {
+struct Litmus<H> {
+    on: H,
     /// By thread: the round that it has begun.
     at: [CachePadded<AtomicU32>; 2],
     /// By thread: what it stores, which is the number of the round.
     words: [CachePadded<AtomicU32>; 2],
     last: AtomicU32,
+    /// By thread, and by round.
+    seen: [Lock<Vec<Seen>>; 2],
 }
 
-impl Litmus {
-    fn new() -> Self {
+impl<H: Harness> Litmus<H> {
+    fn new(on: H) -> Self {
         let words = || [0; 2].map(|zero| CachePadded::new(AtomicU32::new(zero)));
         Self {
+            on,
             at: words(),
             words: words(),
             last: AtomicU32::new(ROUNDS),
+            seen: [(); 2].map(|()| Lock::new(Vec::new())),
         }
     }
 
     /// Runs all rounds as thread `me`; `fence` returns false if there was none.
-    fn run(&self, me: usize, fence: impl Fn() -> bool) -> Vec<Seen> {
+    fn run(&self, me: usize, fence: impl Fn() -> bool) {
         let _leave = Leave(self, me);
         let (mine, other) = (&self.words[me], &self.words[1 - me]);
-        let (start, mut numbers) = (Instant::now(), Numbers(me as u64));
+        let (start, mut numbers) = (self.on.now(), Numbers(me as u64));
+        let limit = (SECONDS * self.on.ticks_per_second()) as u64;
         let mut seen = Vec::new();
         for round in 1.. {
-            if me == 0 && round > LEAST && round % 64 == 0 && start.elapsed() > LONG {
+            if me == 0 && round % 16 == 0 && self.on.now() - start > limit {
                 // Read by the other thread after both have met in this round.
                 self.last.store(round, Ordering::Relaxed);
             }
@@ -108,33 +121,27 @@ impl Litmus {
                 break;
             }
         }
-        seen
+        *self.seen[me].lock(&self.on) = seen;
     }
 
     /// Waits until the other thread begins the round, too.
     fn meet(&self, me: usize, round: u32) {
         self.at[me].store(round, Ordering::Release);
-        let mut polls = 0;
+        let mut turn = 0;
         while self.at[1 - me].load(Ordering::Acquire) < round {
-            polls += 1;
-            if polls < 1000 {
-                hint::spin_loop();
-            } else {
-                thread::yield_now();
-            }
+            self.on.relax(turn);
+            turn = turn.saturating_add(1);
         }
     }
 }
 
-/// Lets the other thread end if this one panics.
-struct Leave<'a>(&'a Litmus, usize);
+/// Lets the other thread end, also if this one panics.
+struct Leave<'a, H>(&'a Litmus<H>, usize);
 
-impl Drop for Leave<'_> {
+impl<H> Drop for Leave<'_, H> {
     fn drop(&mut self) {
-        if thread::panicking() {
-            let Self(litmus, me) = self;
-            litmus.last.store(0, Ordering::Relaxed);
-            litmus.at[*me].store(u32::MAX, Ordering::Release);
-        }
+        let Self(litmus, me) = self;
+        litmus.last.store(0, Ordering::Relaxed);
+        litmus.at[*me].store(u32::MAX, Ordering::Release);
     }
 }

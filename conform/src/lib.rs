@@ -32,53 +32,52 @@
 //! // In a test; panics if the clock does not conform.
 //! tautline_conform::ticks(&Nanoseconds(Instant::now()), || ());
 //! ```
+//! Suites with threads run them on a [`Harness`]: on [`Threads`] of the standard library, or, without
+//! feature `std`, on whatever a board has. Those of messages, links and panics need that feature.
 #![deny(unsafe_code)]
+#![cfg_attr(not(feature = "std"), no_std)]
 
+extern crate alloc;
+
+#[cfg(feature = "std")]
 mod balance;
 mod barrier;
 mod clock;
+#[cfg(feature = "std")]
 pub mod faults;
 mod fence;
+mod harness;
+#[cfg(feature = "std")]
 mod link;
+#[cfg(feature = "std")]
 pub mod links;
 mod numbers;
 mod park;
+#[cfg(feature = "std")]
 mod ring;
+#[cfg(feature = "std")]
 mod roster;
 mod thread;
+#[cfg(feature = "std")]
+mod threads;
+#[cfg(feature = "std")]
 mod transport;
+#[cfg(feature = "std")]
 mod unwind;
 
-pub use balance::{Done, Offer, Tree, balances, configurations};
 pub use barrier::meets;
 pub use clock::{keeps_time, ticks};
 pub use fence::fences;
-pub use link::{carries, loses, waits};
+pub use harness::{Body, Harness};
 pub use park::parks;
-pub use ring::exchanges;
-pub use roster::attends;
 pub use thread::{grows, seats};
-pub use transport::delivers;
-pub use unwind::unwinds;
-
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
-
-/// A wait that lasts longer than a few times this has missed its end. Several short times, since
-/// the process may be stopped meanwhile.
-const MOMENT: Duration = Duration::from_millis(100);
-const MOMENTS: usize = 100;
-
-/// Runs `body` on a thread, and returns its result; panics if it does not end.
-fn ends<R: Send + 'static>(what: &str, body: impl FnOnce() -> R + Send + 'static) -> R {
-    let (done, ended) = mpsc::channel();
-    let runs = std::thread::spawn(move || {
-        let result = body();
-        let _ = done.send(result);
-    });
-    let mut ends = (0..MOMENTS).map(|_| ended.recv_timeout(MOMENT));
-    let in_time = ends.find(|end| !matches!(end, Err(RecvTimeoutError::Timeout)));
-    let end = in_time.unwrap_or_else(|| panic!("{what} does not end"));
-    assert!(runs.join().is_ok(), "{what} ended by a panic");
-    end.expect("sent before the end of the thread")
-}
+#[cfg(feature = "std")]
+pub use {
+    balance::{Done, Offer, Tree, balances, configurations},
+    link::{carries, loses, waits},
+    ring::exchanges,
+    roster::attends,
+    threads::Threads,
+    transport::delivers,
+    unwind::unwinds,
+};

@@ -1,7 +1,7 @@
 //! Links: everything that was sent arrives, once, in order, and a wait ends when it must.
 
-use super::ends;
 use crate::numbers::Numbers;
+use crate::threads::ends;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 use tautline_core::Rank;

@@ -1,9 +1,8 @@
 //! Parking: no permit is lost, whichever comes first.
 
-use super::ends;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::thread;
+use crate::harness::Harness;
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tautline_core::WorkerId;
 use tautline_core::port::Park;
 
@@ -16,13 +15,13 @@ const ONE: WorkerId = WorkerId(1);
 ///
 /// # Panics
 /// If the port does not conform.
-pub fn parks<P, S>(make: impl Fn() -> P, seat: S)
+pub fn parks<P, S>(on: &impl Harness, make: impl Fn() -> P, seat: S)
 where
     P: Park + Send + Sync + 'static,
-    S: Fn(&P, Option<WorkerId>) + Copy + Send + 'static,
+    S: Fn(&P, Option<WorkerId>) + Send + Sync + Copy + 'static,
 {
     let port = make();
-    ends("a park whose permit was available", move || {
+    let early = move |_| {
         seat(&port, Some(ZERO));
         port.unpark(ZERO);
         port.park(ZERO);
@@ -31,29 +30,27 @@ where
         port.unpark(ZERO);
         port.park(ZERO);
         seat(&port, None);
-    });
+    };
+    on.run("a park whose permit was available", 1, Arc::new(early));
 
     let port = make();
     port.unpark(ZERO);
-    ends(
-        "a park whose permit was available before the thread was its worker",
-        move || {
-            seat(&port, Some(ZERO));
-            port.park(ZERO);
-            seat(&port, None);
-        },
-    );
+    let earlier = move |_| {
+        seat(&port, Some(ZERO));
+        port.park(ZERO);
+        seat(&port, None);
+    };
+    let what = "a park whose permit was available before the thread was its worker";
+    on.run(what, 1, Arc::new(earlier));
 
-    let port = Arc::new(make());
-    ends("two workers that wake each other in turn", move || {
-        let turn = Arc::new(AtomicUsize::new(0));
-        let other = {
-            let (port, turn) = (port.clone(), turn.clone());
-            thread::spawn(move || in_turn(&*port, seat, &turn, ONE))
-        };
-        in_turn(&*port, seat, &turn, ZERO);
-        other.join().expect("as this one");
-    });
+    let port = make();
+    let turn = AtomicUsize::new(0);
+    let both = move |number| in_turn(&port, seat, &turn, [ZERO, ONE][number]);
+    on.run(
+        "two workers that wake each other in turn",
+        2,
+        Arc::new(both),
+    );
 }
 
 /// Waits for each second turn, and passes the turn on.

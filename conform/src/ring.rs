@@ -1,7 +1,7 @@
 //! Rings of records: both sides see the same words, and each ring has words of its own.
 
-use super::ends;
 use crate::numbers::Numbers;
+use crate::threads::ends;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::{self, Thread};

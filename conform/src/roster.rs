@@ -1,6 +1,6 @@
 //! Rosters: bells are heard, and a rank is gone once it has left, for all.
 
-use super::ends;
+use crate::threads::ends;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;

@@ -1,53 +1,86 @@
 //! Threads: which worker each of them is, and where its stack ends.
 
-use std::thread;
+use crate::harness::{Harness, within};
+use alloc::sync::Arc;
+use core::hint::black_box;
+use core::ptr;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use tautline_core::WorkerId;
 use tautline_core::port::Thread;
 
-/// A thread is the worker that it was made, of each port separately, and no other thread is. `seat`
-/// makes the calling thread act as a worker of a port, or as none; the caller guarantees what
-/// `set_current` requires.
+const ZERO: Option<WorkerId> = Some(WorkerId(0));
+const ONE: Option<WorkerId> = Some(WorkerId(1));
+
+/// A thread is the worker that it was made, of each port separately, and no other thread is.
+/// `make` creates a port for two workers; `seat` makes the calling thread act as a worker of a
+/// port, or as none; the caller guarantees what `set_current` requires.
 ///
 /// # Panics
 /// If the ports do not conform.
-pub fn seats<P: Thread + Sync>(port: &P, other: &P, seat: impl Fn(&P, Option<WorkerId>) + Sync) {
-    let (zero, one) = (Some(WorkerId(0)), Some(WorkerId(1)));
-    let both = || (port.current(), other.current());
-    assert_eq!(both(), (None, None), "a thread that was not made a worker");
-    seat(port, zero);
-    assert_eq!(both(), (zero, None), "a worker of one port");
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            seat(port, None);
+pub fn seats<H, P, S>(on: &H, make: impl Fn() -> P, seat: S)
+where
+    H: Harness,
+    P: Thread + Send + Sync + 'static,
+    S: Fn(&P, Option<WorkerId>) + Send + Sync + Copy + 'static,
+{
+    let (port, other) = (make(), make());
+    // The thread whose turn it is: 0, then 1, then 0 again.
+    let (turn, here) = (AtomicUsize::new(0), on.clone());
+    let body = move |number| match number {
+        0 => {
+            let both = || (port.current(), other.current());
+            assert_eq!(both(), (None, None), "a thread that was not made a worker");
+            seat(&port, ZERO);
+            assert_eq!(both(), (ZERO, None), "a worker of one port");
+            turn.store(1, Ordering::Release);
+            within(&here, "another thread ends its part", || {
+                turn.load(Ordering::Acquire) == 2
+            });
+            assert_eq!(both(), (ZERO, None), "unchanged by another thread");
+            nests(&port, &other, seat);
+        }
+        _ => {
+            within(&here, "a thread becomes a worker", || {
+                turn.load(Ordering::Acquire) == 1
+            });
+            let both = || (port.current(), other.current());
+            seat(&port, None);
             assert_eq!(both(), (None, None), "another thread");
-            seat(port, one);
-            assert_eq!(both(), (one, None), "another thread, and worker");
-            seat(port, None);
-        });
-    });
-    assert_eq!(both(), (zero, None), "unchanged by another thread");
-    seat(other, one);
-    assert_eq!(both(), (zero, one), "a worker of two ports");
+            seat(&port, ONE);
+            assert_eq!(both(), (ONE, None), "another thread, and worker");
+            seat(&port, None);
+            turn.store(2, Ordering::Release);
+        }
+    };
+    on.run("two threads that become workers", 2, Arc::new(body));
+}
+
+/// Worker 0 of one port becomes a worker of another one, and leaves both, in either order.
+fn nests<P: Thread>(port: &P, other: &P, seat: impl Fn(&P, Option<WorkerId>)) {
+    let both = || (port.current(), other.current());
+    seat(other, ONE);
+    assert_eq!(both(), (ZERO, ONE), "a worker of two ports");
     seat(port, None);
-    assert_eq!(both(), (None, one), "the outer seat was left first");
-    seat(port, one);
-    assert_eq!(both(), (one, one), "a worker of two ports again");
+    assert_eq!(both(), (None, ONE), "the outer seat was left first");
+    seat(port, ONE);
+    assert_eq!(both(), (ONE, ONE), "a worker of two ports again");
     seat(other, None);
-    assert_eq!(both(), (one, None), "the outer seat was left first again");
+    assert_eq!(both(), (ONE, None), "the outer seat was left first again");
     seat(port, None);
     assert_eq!(both(), (None, None), "a worker of no port any more");
 }
 
 /// More stack is used once, on the same thread, before the call returns; it can be nested until
-/// frames take as much as `bytes`, where the port knows the limits of the stack.
+/// frames take as much as `bytes`, where the port knows the limits of the stack. `seat` is that of
+/// [`seats`], which the port must pass: by its worker a thread is recognised.
 ///
 /// # Panics
 /// If the port does not conform.
-pub fn grows(port: &impl Thread, bytes: usize) {
+pub fn grows<P: Thread>(port: &P, seat: impl Fn(&P, Option<WorkerId>), bytes: usize) {
+    seat(port, ZERO);
     let mut calls = 0;
-    let here = thread::current().id();
     port.on_more_stack(&mut || {
-        assert_eq!(thread::current().id(), here, "the thread of the body");
+        assert_eq!(port.current(), ZERO, "the thread of the body");
         calls += 1;
     });
     assert_eq!(calls, 1, "calls of the body");
@@ -59,6 +92,7 @@ pub fn grows(port: &impl Thread, bytes: usize) {
     if floor > 0 {
         assert_eq!(descend(port, floor, bytes / FRAME), bytes / FRAME);
     }
+    seat(port, None);
 }
 
 /// Bytes that a frame of [`descend`] has at least.
@@ -68,7 +102,7 @@ const FRAME: usize = 4096;
 #[inline(never)]
 fn address() -> usize {
     let here = 0u8;
-    std::ptr::from_ref(std::hint::black_box(&here)).addr()
+    ptr::from_ref(black_box(&here)).addr()
 }
 
 /// Calls itself `depth` times, on more stack where `floor` is reached, that of the present stack.
@@ -77,7 +111,7 @@ fn descend(port: &impl Thread, floor: usize, depth: usize) -> usize {
     if depth == 0 {
         return 0;
     }
-    let frame = std::hint::black_box([depth as u8; FRAME]);
+    let frame = black_box([depth as u8; FRAME]);
     let mut below = 0;
     if address() < floor {
         port.on_more_stack(&mut || below = descend(port, port.stack_floor(), depth - 1));
@@ -85,7 +119,7 @@ fn descend(port: &impl Thread, floor: usize, depth: usize) -> usize {
         below = descend(port, floor, depth - 1);
     }
     assert_eq!(
-        std::hint::black_box(frame),
+        black_box(frame),
         [depth as u8; FRAME],
         "a frame was overwritten"
     );

@@ -1,6 +1,6 @@
 //! Transports: each message arrives once, at its place, and wakes a worker there; the end is observed by all.
 
-use super::ends;
+use crate::threads::ends;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;

@@ -8,8 +8,8 @@ use tautline_conform::faults::roster::{FullFences, Register};
 use tautline_conform::faults::transport::Place;
 use tautline_conform::links::{Delayed, Plain};
 use tautline_conform::{
-    Offer, attends, balances, carries, delivers, exchanges, fences, grows, keeps_time, loses,
-    meets, parks, seats, ticks, unwinds, waits,
+    Offer, Threads, attends, balances, carries, delivers, exchanges, fences, grows, keeps_time,
+    loses, meets, parks, seats, ticks, unwinds, waits,
 };
 use tautline_core::glb::Fairness;
 
@@ -19,22 +19,22 @@ fn host() -> Host {
 
 #[test]
 fn threads_of_std_conform() {
-    parks(host, Host::seat);
-    seats(&host(), &host(), Host::seat);
-    grows(&host(), 1 << 20);
+    parks(&Threads, host, Host::seat);
+    seats(&Threads, host, Host::seat);
+    grows(&host(), Host::seat, 1 << 20);
     ticks(&host(), std::hint::spin_loop);
-    keeps_time(&host());
+    keeps_time(&Threads, &host());
     unwinds(&host(), message);
 }
 
 #[test]
 fn lines_in_memory_conform() {
-    meets(&Lines::new(None), 4, |_, body| body());
+    meets(&Threads, Lines::new(None), 4, |_, body| body());
 }
 
 #[test]
 fn full_fences_conform() {
-    assert!(fences(&FullFences, |_| ()) >= 1000);
+    assert!(fences(&Threads, FullFences, |_| ()) > 100);
 }
 
 #[test]

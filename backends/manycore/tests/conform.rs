@@ -8,12 +8,12 @@ mod board;
 #[path = "board/pool.rs"]
 mod pool;
 
-use board::{Threads, be};
+use board::be;
 use pool::on_pool;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tautline_conform::{
-    Done, Offer, balances, fences, grows, keeps_time, meets, parks, seats, ticks,
+    Done, Offer, Threads, balances, fences, grows, keeps_time, meets, parks, seats, ticks,
 };
 use tautline_core::WorkerId;
 use tautline_core::glb::{Control, Fairness};
@@ -21,12 +21,12 @@ use tautline_core::port::Thread;
 use tautline_core::task::Balance;
 use tautline_manycore::Manycore;
 
-type Chip = Manycore<Threads>;
+type Chip = Manycore<board::Threads>;
 
 const HARTS: usize = 64;
 
 fn chip() -> Chip {
-    Manycore::new(Threads::new(HARTS), HARTS, 2)
+    Manycore::new(board::Threads::new(HARTS), HARTS, 2)
 }
 
 thread_local! {
@@ -51,31 +51,30 @@ fn seat(port: &Chip, worker: Option<WorkerId>) {
 
 #[test]
 fn harts_park() {
-    parks(chip, seat);
+    parks(&Threads, chip, seat);
 }
 
 #[test]
 fn harts_know_their_worker() {
     be_a_hart();
-    grows(&chip(), 1 << 20);
-    seats(&chip(), &chip(), seat);
+    grows(&chip(), seat, 1 << 20);
+    seats(&Threads, chip, seat);
 }
 
 #[test]
 fn the_clock_keeps_time() {
     ticks(&chip(), std::hint::spin_loop);
-    keeps_time(&chip());
+    keeps_time(&Threads, &chip());
 }
 
 #[test]
 fn fences_order_the_harts() {
-    assert!(fences(&chip(), be) > 0);
+    assert!(fences(&Threads, chip(), be) > 0);
 }
 
 #[test]
 fn lines_meet() {
-    let chip = chip();
-    meets(&chip, 4, |number, body| {
+    meets(&Threads, chip(), 4, |number, body| {
         be(number);
         body();
     });

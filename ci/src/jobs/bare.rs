@@ -1,4 +1,4 @@
-//! The core on a board without an operating system, under emulation: ports, barrier lines, tasks.
+//! The core on a board without an operating system, under emulation: conformance, barrier lines, tasks.
 //!
 //! The board has four harts that run at once, then sixteen whose clock counts instructions: twice, with nearly the same
 //! ticks. The same program with a task that fills its stack, its hart's or a further piece, must fail, or the job would prove
@@ -47,7 +47,8 @@ const ALONE: (&str, &[&str]) = ("1", &[]);
 /// What each line of a run begins with; what follows is times.
 const EXPECTED: &[&str] = &[
     "board: virt, ",
-    "ports: 1000 early wake-ups, ",
+    "suites: grows, ticks, parks, seats, fences, meets, ",
+    "lines: 5 lines, ",
     "phasers: 10000 phases of the same harts, ",
     "channel: 20000 records each way, sums aae822ce1c3ebfc7 and 887d57780a078f3e, ",
     "finish: 200000 tasks, sum 19999900000, ",

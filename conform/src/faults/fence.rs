@@ -1,7 +1,7 @@
 //! Fences that order less than they must. Not public: safe functions of the core rely on fences.
 
 use super::Broken;
-use crate::fences;
+use crate::{Threads, fences};
 use std::sync::atomic::{Ordering, compiler_fence, fence};
 use tautline_core::port::Fence;
 
@@ -37,10 +37,10 @@ unsafe impl Fence for Fences {
     }
 }
 
-pub(super) fn broken() -> Vec<Broken> {
+pub(super) fn broken(pin: impl Fn(usize) + Copy + Send + Sync + 'static) -> Vec<Broken> {
     let faults = [Fault::Neither, Fault::LightAlone, Fault::HeavyAlone];
     let broken = |fault| {
-        let judge = move || _ = fences(&Fences(fault), |_| ());
+        let judge = move || _ = fences(&Threads, Fences(fault), pin);
         Broken::new(("Fence", "fences"), fault, judge)
     };
     faults.map(broken).into()

@@ -4,7 +4,7 @@
 //! can be created on a broken implementation.
 
 use super::Broken;
-use crate::{grows, keeps_time, parks, seats, ticks, unwinds};
+use crate::{Threads, grows, keeps_time, parks, seats, ticks, unwinds};
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -248,26 +248,25 @@ pub(super) fn broken() -> Vec<Broken> {
         judged(
             ("Park", "parks"),
             &[NotSticky, NeedsThread, Misdirected, Forgetful],
-            |fault| parks(move || Host::new(Some(fault)), Host::seat),
+            |fault| parks(&Threads, move || Host::new(Some(fault)), Host::seat),
         ),
         judged(
             ("Thread", "seats"),
             &[OneForAll, AnyPort, NotNested],
             |fault| {
-                let [port, other] = [fault; 2].map(|fault| Host::new(Some(fault)));
-                seats(&port, &other, Host::seat);
+                seats(&Threads, || Host::new(Some(fault)), Host::seat);
             },
         ),
         judged(
             ("Thread", "grows"),
             &[Twice, Never, Elsewhere, FloorTooHigh],
-            |fault| grows(&Host::new(Some(fault)), 1 << 16),
+            |fault| grows(&Host::new(Some(fault)), Host::seat, 1 << 16),
         ),
         judged(("Clock", "ticks"), &[RunsBackwards, StandsStill], |fault| {
             ticks(&Host::new(Some(fault)), || ());
         }),
         judged(("Clock", "keeps_time"), &[WrongRate], |fault| {
-            keeps_time(&Host::new(Some(fault)));
+            keeps_time(&Threads, &Host::new(Some(fault)));
         }),
         judged(("Unwind", "unwinds"), &[Unwinds, OtherPayload], |fault| {
             unwinds(&Host::new(Some(fault)), message);

@@ -1,7 +1,7 @@
 //! Barrier lines under one lock, right or with a fault.
 
 use super::Broken;
-use crate::meets;
+use crate::{Threads, meets};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
@@ -154,7 +154,7 @@ pub(super) fn broken() -> Vec<Broken> {
         ForgetsPhases,
     ];
     let broken = |fault| {
-        let judge = move || meets(&Lines::new(Some(fault)), 3, |_, body| body());
+        let judge = move || meets(&Threads, Lines::new(Some(fault)), 3, |_, body| body());
         Broken::new(("Barrier", "meets"), fault, judge)
     };
     faults.map(broken).into()

@@ -22,7 +22,7 @@
 //! rows of this table with the runs of their suites:
 //!
 //! ```
-//! let all = tautline_conform::faults::all();
+//! let all = tautline_conform::faults::all(|_| ());
 //! let mut clocks = all.into_iter().filter(|broken| broken.suite == "ticks");
 //! assert!(clocks.all(|broken| broken.is_found()));
 //! ```
@@ -88,11 +88,12 @@ impl fmt::Debug for Broken {
     }
 }
 
-/// Returns all broken implementations.
-pub fn all() -> Vec<Broken> {
+/// Returns all broken implementations. `pin` binds the calling thread to one of two processors, 0 or
+/// 1, for the suite of fences.
+pub fn all(pin: impl Fn(usize) + Copy + Send + Sync + 'static) -> Vec<Broken> {
     let parts = [
         host::broken(),
-        fence::broken(),
+        fence::broken(pin),
         lines::broken(),
         link::broken(),
         ring::broken(),

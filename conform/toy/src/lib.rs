@@ -11,13 +11,13 @@ use tautline_core::port::{Clock, Fence, Park, Relax, Thread, Unpark, Unwind, Wat
 use tautline_core::task::{Cx, Pool};
 
 /// A node: threads that park, panics that unwind.
-pub struct Threads {
+pub struct Node {
     number: u64,
     origin: Instant,
     permits: Vec<(Mutex<bool>, Condvar)>,
 }
 
-impl Threads {
+impl Node {
     /// Creates a port for `workers` workers.
     pub fn new(workers: usize) -> Self {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
@@ -34,13 +34,13 @@ thread_local! {
     static HERE: RefCell<Vec<(u64, WorkerId)>> = const { RefCell::new(Vec::new()) };
 }
 
-impl Clock for Threads {
+impl Clock for Node {
     fn now(&self) -> u64 {
         self.origin.elapsed().as_nanos() as u64
     }
 }
 
-impl Unpark for Threads {
+impl Unpark for Node {
     fn unpark(&self, worker: WorkerId) {
         let (permit, changed) = &self.permits[worker.index()];
         *permit.lock().unwrap() = true;
@@ -48,7 +48,7 @@ impl Unpark for Threads {
     }
 }
 
-impl Park for Threads {
+impl Park for Node {
     fn park(&self, worker: WorkerId) {
         let (permit, changed) = &self.permits[worker.index()];
         let permit = permit.lock().unwrap();
@@ -56,18 +56,18 @@ impl Park for Threads {
     }
 }
 
-impl Relax for Threads {
+impl Relax for Node {
     fn relax(&self, _turn: u32) {
         std::thread::yield_now();
     }
 }
 
 // SAFETY: both halves are full fences, as provided.
-unsafe impl Fence for Threads {}
+unsafe impl Fence for Node {}
 
 // SAFETY: only `set_current` changes the variable of a thread. The provided methods state no limit of the stack and call on
 // the present stack, so deep recursion overflows the stack as it does without a pool.
-unsafe impl Thread for Threads {
+unsafe impl Thread for Node {
     fn current(&self) -> Option<WorkerId> {
         HERE.with_borrow(|here| {
             let mine = here.iter().find(|(port, _)| *port == self.number);
@@ -83,10 +83,10 @@ unsafe impl Thread for Threads {
     }
 }
 
-impl Watch for Threads {}
+impl Watch for Node {}
 
 // SAFETY: `catch_unwind` does not unwind.
-unsafe impl Unwind for Threads {
+unsafe impl Unwind for Node {
     type Payload = Box<dyn Any + Send>;
 
     fn catch<R>(&self, body: impl FnOnce() -> R) -> Result<R, Self::Payload> {
@@ -99,8 +99,8 @@ unsafe impl Unwind for Threads {
 }
 
 /// Runs `body` with `workers` workers: a thread becomes one by acquiring a seat.
-pub fn run<'e, R>(workers: usize, body: impl for<'s> FnOnce(&mut Cx<'s, 'e, Threads>) -> R) -> R {
-    let pool = Pool::new(Threads::new(workers), workers);
+pub fn run<'e, R>(workers: usize, body: impl for<'s> FnOnce(&mut Cx<'s, 'e, Node>) -> R) -> R {
+    let pool = Pool::new(Node::new(workers), workers);
     std::thread::scope(|threads| {
         for worker in 1..workers as u32 {
             let pool = &pool;

@@ -1,9 +1,9 @@
 //! Forks on the toy backend.
 
 use tautline_core::task::Cx;
-use tautline_toy::{Threads, run};
+use tautline_toy::{Node, run};
 
-fn fib(cx: &mut Cx<'_, '_, Threads>, n: u64) -> u64 {
+fn fib(cx: &mut Cx<'_, '_, Node>, n: u64) -> u64 {
     if n < 2 {
         return n;
     }

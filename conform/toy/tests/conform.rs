@@ -1,31 +1,31 @@
 //! The suites of a host, on the toy backend.
 
 use tautline_conform::{
-    Done, Offer, balances, fences, grows, keeps_time, parks, seats, ticks, unwinds,
+    Done, Offer, Threads, balances, fences, grows, keeps_time, parks, seats, ticks, unwinds,
 };
 use tautline_core::WorkerId;
 use tautline_core::glb::{Control, Fairness};
 use tautline_core::port::Thread;
 use tautline_core::task::Balance;
-use tautline_toy::{Threads, run};
+use tautline_toy::{Node, run};
 
-fn two() -> Threads {
-    Threads::new(2)
+fn two() -> Node {
+    Node::new(2)
 }
 
-fn seat(port: &Threads, worker: Option<WorkerId>) {
+fn seat(port: &Node, worker: Option<WorkerId>) {
     // SAFETY: the suites make a thread a worker only while no other thread is that worker.
     unsafe { port.set_current(worker) }
 }
 
 #[test]
 fn the_host_conforms() {
-    parks(two, seat);
-    seats(&two(), &two(), seat);
-    grows(&two(), 1 << 20);
-    fences(&two(), |_| ());
+    parks(&Threads, two, seat);
+    seats(&Threads, two, seat);
+    grows(&two(), seat, 1 << 20);
+    fences(&Threads, two(), |_| ());
     ticks(&two(), || ());
-    keeps_time(&two());
+    keeps_time(&Threads, &two());
     unwinds(&two(), |payload| payload.downcast_ref::<String>().cloned());
 }
 

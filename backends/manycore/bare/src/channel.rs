@@ -3,7 +3,7 @@
 //! A hart that can neither send nor receive suspends, until the mark of its sleep makes the other one awake it.
 
 use crate::Chip;
-use crate::ports::Hart;
+use crate::hart::Hart;
 use alloc::format;
 use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};

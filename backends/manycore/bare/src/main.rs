@@ -1,4 +1,4 @@
-//! The core on a board: tests what the board lends, then runs tasks on it.
+//! The core on a board: judges what the board lends, then runs tasks on it.
 //!
 //! Prints one line a part, with its ticks of 0.1 microseconds; the last is PASS, or FAIL after the cause. The exit code of the
 //! machine agrees.
@@ -8,8 +8,10 @@
 extern crate alloc;
 
 mod channel;
+mod hart;
+mod lines;
 mod phasers;
-mod ports;
+mod suites;
 mod tasks;
 mod uts;
 
@@ -57,11 +59,11 @@ fn board_main(found: Found) -> ! {
         Manycore::new(Virt, harts, harts),
         harts,
     )));
-    ports::claim(pool.port());
     // ORDERING: Release, pairs with Acquire in hart: the pool is complete.
     POOL.store(ptr::from_ref(pool).cast_mut(), Ordering::Release);
     Virt.start(harts, hart);
-    say("ports", pool, || ports::run(pool.port(), 0));
+    say("suites", pool, || suites::run(pool.port()));
+    say("lines", pool, || lines::run(pool.port(), 0));
     say("phasers", pool, || phasers::run(pool.port(), 0));
     say("channel", pool, || channel::run(pool.port(), 0));
     let sat = pool.with_seat(WorkerId(0), |seat| {
@@ -81,7 +83,8 @@ fn hart(number: usize) {
     let pool = POOL.load(Ordering::Acquire);
     // SAFETY: the pool was leaked, so it lives for ever, and is only shared from then on.
     let pool = unsafe { &*pool };
-    ports::run(pool.port(), number);
+    suites::attend(pool.port(), number);
+    lines::run(pool.port(), number);
     phasers::run(pool.port(), number);
     channel::run(pool.port(), number);
     let sat = pool.with_seat(WorkerId(number as u32), |seat| seat.attend());

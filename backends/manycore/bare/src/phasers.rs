@@ -1,7 +1,7 @@
 //! Phasers between harts: a fixed set, then one whose members come and go; the board's lines carry what they can.
 
 use crate::Chip;
-use crate::ports::Hart;
+use crate::hart::Hart;
 use alloc::format;
 use alloc::string::String;
 use core::sync::atomic::{AtomicUsize, Ordering};

@@ -2,7 +2,7 @@
 
 use super::port::Node;
 use crate::machine::{Machine, pin};
-use tautline_conform::{fences, keeps_time, parks, seats, ticks, unwinds};
+use tautline_conform::{Threads, fences, keeps_time, parks, seats, ticks, unwinds};
 use tautline_core::WorkerId;
 use tautline_core::port::Thread;
 
@@ -17,19 +17,19 @@ fn seat(port: &Node, worker: Option<WorkerId>) {
 
 #[test]
 fn threads_park() {
-    parks(node, seat);
+    parks(&Threads, node, seat);
 }
 
 #[test]
 fn threads_know_their_worker() {
-    seats(&node(), &node(), seat);
+    seats(&Threads, node, seat);
 }
 
 #[test]
 fn fences_order_pinned_threads() {
     let machine = Machine::discover();
     let cpus = machine.cpus();
-    let rounds = fences(&node(), |thread| {
+    let rounds = fences(&Threads, node(), move |thread| {
         pin(cpus[thread % cpus.len()]);
     });
     println!("{rounds} rounds");
@@ -39,14 +39,14 @@ fn fences_order_pinned_threads() {
 mod stack {
     #[test]
     fn grows() {
-        tautline_conform::grows(&super::node(), 200 << 20);
+        tautline_conform::grows(&super::node(), super::seat, 200 << 20);
     }
 }
 
 #[test]
 fn the_clock_keeps_time() {
     ticks(&node(), std::hint::spin_loop);
-    keeps_time(&node());
+    keeps_time(&Threads, &node());
 }
 
 #[test]

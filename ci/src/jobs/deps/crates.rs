@@ -41,7 +41,7 @@ fn allowed(folder: &str, tests: bool) -> Option<&'static [&'static str]> {
         "conform/toy" if tests => &[CORE, CONFORM],
         "conform/toy" => &[CORE],
         // The conformance suites judge a backend from the backend's own tests.
-        "backends/manycore/bare" => &[CORE, "tautline-manycore"],
+        "backends/manycore/bare" => &[CORE, CONFORM, "tautline-manycore"],
         f if f.starts_with("backends/") && tests => &[CORE, CONFORM],
         f if f.starts_with("backends/") => &[CORE],
         "platforms" => &[

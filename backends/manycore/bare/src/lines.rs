@@ -1,46 +1,32 @@
-//! Tests what the board lends, on all harts at once.
+//! Lines that wake harts at rest, whose wake-up bits they share with workers; on all harts at once.
 
 use crate::Chip;
+use crate::hart::Hart;
 use alloc::format;
 use alloc::string::String;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use tautline_core::WorkerId;
-use tautline_core::port::{Barrier, Clock, Line, Park, Relax, Thread, Unpark};
+use tautline_core::port::{Barrier, Line, Thread};
 use tautline_manycore::virt::MOST_HARTS;
 use tautline_manycore::{Board, LINES};
 
-const NS_A_TICK: u64 = 100;
-const EARLY: usize = 1000;
-const ROUNDS: usize = 200;
 const EPISODES: usize = 100;
 
-/// The turn of the relay, counted on.
-static TURN: AtomicUsize = AtomicUsize::new(0);
-/// The number of times that a hart has come to the common barrier.
-static MET: AtomicUsize = AtomicUsize::new(0);
 /// The number of harts that have arrived before others leave the line.
 static WAITING: AtomicUsize = AtomicUsize::new(0);
 /// The episode of each hart.
 static MARKS: [AtomicUsize; MOST_HARTS] = [const { AtomicUsize::new(0) }; MOST_HARTS];
-
-/// Before the harts start: all lines can be claimed, and no more.
-pub fn claim(chip: &Chip) {
-    for line in 0..LINES {
-        assert_eq!(chip.claim(), Some(Line(line as u8)));
-    }
-    assert_eq!(chip.claim(), None);
-    chip.give_back(Line(2));
-    assert_eq!(chip.claim(), Some(Line(2)));
-}
 
 /// Runs on each hart.
 pub fn run(chip: &Chip, hart: usize) -> String {
     let me = Hart { chip, hart };
     // SAFETY: each hart of this program is a distinct worker.
     unsafe { chip.set_current(Some(me.worker(hart))) };
-    assert_eq!(chip.current(), Some(me.worker(hart)));
-    me.awake_before_suspend();
-    let relay = me.time_ns(|| me.relay()) / (ROUNDS * chip.harts()) as u64;
+    if hart == 0 {
+        let claimed = (0..LINES).filter_map(|_| chip.claim());
+        assert_eq!(claimed.count(), LINES, "no line is claimed before");
+    }
+    me.meet();
     let mut line = 0;
     for at in 0..LINES {
         line += me.time_ns(|| me.episodes(Line(at as u8)));
@@ -52,89 +38,13 @@ pub fn run(chip: &Chip, hart: usize) -> String {
     }
     // SAFETY: the hart stops acting as a worker here.
     unsafe { chip.set_current(None) };
-    assert_eq!(chip.current(), None);
     let line = line / (LINES * 2 * EPISODES) as u64;
-    format!("{EARLY} early wake-ups, {relay} ns a wake-up, {LINES} lines, {line} ns an episode")
-}
-
-/// One of the harts.
-#[derive(Clone, Copy)]
-pub struct Hart<'c> {
-    /// The ports.
-    pub chip: &'c Chip,
-    /// The number of the hart, and that of its worker.
-    pub hart: usize,
+    format!("{LINES} lines, {line} ns an episode")
 }
 
 impl Hart<'_> {
-    /// Returns the worker that a hart is here.
-    pub fn worker(self, hart: usize) -> WorkerId {
-        WorkerId(hart as u32)
-    }
-
     fn next(self) -> WorkerId {
         self.worker((self.hart + 1) % self.chip.harts())
-    }
-
-    /// Returns how long `body` takes.
-    pub fn time_ns(self, body: impl FnOnce()) -> u64 {
-        let start = self.chip.now();
-        body();
-        NS_A_TICK * (self.chip.now() - start)
-    }
-
-    /// Sleeps until awoken.
-    pub fn suspend(self) {
-        self.chip.park(self.worker(self.hart));
-    }
-
-    /// Awakes a hart.
-    pub fn awake(self, worker: WorkerId) {
-        self.chip.unpark(worker);
-    }
-
-    /// Waits until `done` returns true.
-    pub fn wait(self, done: impl Fn() -> bool) {
-        let mut turn = 0;
-        while !done() {
-            self.chip.relax(turn);
-            turn += 1;
-        }
-    }
-
-    /// Waits until all harts have come here.
-    pub fn meet(self) {
-        let harts = self.chip.harts();
-        let all = MET.fetch_add(1, Ordering::AcqRel) / harts * harts + harts;
-        self.wait(|| MET.load(Ordering::Acquire) >= all);
-    }
-
-    /// An awake that precedes the suspend makes it return at once: no other one would end it.
-    fn awake_before_suspend(self) {
-        for _ in 0..EARLY {
-            self.awake(self.worker(self.hart));
-            self.awake(self.worker(self.hart));
-            self.suspend();
-        }
-        self.meet();
-    }
-
-    /// Each hart is awoken by the one before it, and not earlier.
-    fn relay(self) {
-        let harts = self.chip.harts();
-        for round in 0..ROUNDS {
-            let mine = round * harts + self.hart;
-            if mine > 0 {
-                self.suspend();
-            }
-            let turn = TURN.fetch_add(1, Ordering::Relaxed);
-            assert_eq!(turn, mine, "hart {} was awake too early", self.hart);
-            self.awake(self.next());
-        }
-        if self.hart == 0 {
-            self.suspend();
-        }
-        self.meet();
     }
 
     /// On every other line a hart rests without a timer: the line must wake it.

@@ -1,0 +1,111 @@
+//! The conformance suites, with harts as their threads.
+//!
+//! Hart 0 runs the suites. The others wait for work, which a suite gives to as many harts as it
+//! needs, hart 0 among them.
+
+use crate::Chip;
+use crate::hart::Hart;
+use alloc::string::String;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use tautline_conform::{Body, Harness, fences, grows, meets, parks, seats, ticks};
+use tautline_core::WorkerId;
+use tautline_core::port::{Clock, Relax, Thread};
+use tautline_core::sync::Lock;
+use tautline_manycore::Manycore;
+use tautline_manycore::virt::Virt;
+
+/// Seconds after which work that has not ended hangs.
+const TOO_LONG: u64 = 60;
+
+/// What the harts run, and how many of them; none: the suites have ended.
+static WORK: Lock<Option<(usize, Body)>> = Lock::new(None);
+/// Works so far.
+static WORKS: AtomicUsize = AtomicUsize::new(0);
+/// Works that a hart other than the first has ended, or passed over; of all of them together.
+static ENDED: AtomicUsize = AtomicUsize::new(0);
+
+/// The harts of the board.
+#[derive(Clone, Copy)]
+struct Harts(&'static Chip);
+
+impl Clock for Harts {
+    fn now(&self) -> u64 {
+        self.0.now()
+    }
+
+    fn ticks_per_second(&self) -> f64 {
+        self.0.ticks_per_second()
+    }
+}
+
+impl Relax for Harts {
+    fn relax(&self, turn: u32) {
+        self.0.relax(turn);
+    }
+}
+
+impl Harts {
+    /// Gives work to the other harts.
+    fn give(self, work: Option<(usize, Body)>) {
+        *WORK.lock(&self) = work;
+        // ORDERING: Release, pairs with Acquire in attend: the work.
+        WORKS.fetch_add(1, Ordering::Release);
+    }
+}
+
+impl Harness for Harts {
+    fn run(&self, what: &str, threads: usize, body: Body) {
+        let harts = self.0.harts();
+        assert!(threads <= harts, "{what}: {threads} threads, {harts} harts");
+        self.give(Some((threads, Body::clone(&body))));
+        body(0);
+        let start = self.now();
+        let limit = TOO_LONG * self.ticks_per_second() as u64;
+        let mut turn = 0;
+        // ORDERING: Relaxed: written by this hart alone.
+        let all = WORKS.load(Ordering::Relaxed) * (harts - 1);
+        // ORDERING: Acquire, pairs with Release in attend: what the other harts did.
+        while ENDED.load(Ordering::Acquire) < all {
+            assert!(self.now() - start < limit, "{what} does not end");
+            self.relax(turn);
+            turn = turn.saturating_add(1);
+        }
+    }
+}
+
+/// Runs on the harts but the first, until the suites have ended.
+pub fn attend(chip: &'static Chip, hart: usize) {
+    for done in 0.. {
+        // ORDERING: Acquire, pairs with Release in give: the work.
+        Hart { chip, hart }.wait(|| WORKS.load(Ordering::Acquire) > done);
+        let work = WORK.lock(chip).clone();
+        let Some((threads, body)) = work else { return };
+        if hart < threads {
+            body(hart);
+        }
+        drop(body);
+        // ORDERING: Release, pairs with Acquire in run: what this hart did.
+        ENDED.fetch_add(1, Ordering::Release);
+    }
+}
+
+fn seat(chip: &Chip, worker: Option<WorkerId>) {
+    // SAFETY: the suites make a hart a worker only while no other one is that worker.
+    unsafe { chip.set_current(worker) }
+}
+
+/// Runs on the first hart.
+pub fn run(chip: &'static Chip) -> String {
+    let (harts, on) = (chip.harts(), Harts(chip));
+    let fresh = move || Manycore::new(Virt, harts, harts);
+    grows(&fresh(), seat, 1 << 20);
+    ticks(chip, || ());
+    if harts > 1 {
+        parks(&on, fresh, seat);
+        seats(&on, fresh, seat);
+        fences(&on, fresh(), |_| ());
+        meets(&on, fresh(), harts, |_, body| body());
+    }
+    on.give(None);
+    "grows, ticks, parks, seats, fences, meets".into()
+}
