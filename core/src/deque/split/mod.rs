@@ -315,7 +315,8 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
     #[inline]
     pub fn look(&self) -> bool {
         // ORDERING: AcqRel, pairs with AcqRel in publish and offer (S3, S4): the second of the two
-        // in the order of this word observes what the other thread did before.
+        // in the order of this word observes what the other thread did before. On x86-64 LLVM emits
+        // a locked fence and a load instead, which suffice because each offer is a locked update.
         let seen = self.public.shared.fetch_add(0, Ordering::AcqRel);
         Shared(seen).public() > 0
     }
