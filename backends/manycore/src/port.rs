@@ -71,6 +71,10 @@ impl<B: Board> Clock for Manycore<B> {
     fn now(&self) -> u64 {
         self.board.now()
     }
+
+    fn ticks_per_second(&self) -> f64 {
+        self.board.ticks_per_second()
+    }
 }
 
 impl<B: Board> Relax for Manycore<B> {

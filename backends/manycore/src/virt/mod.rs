@@ -55,6 +55,10 @@ impl Clock for Virt {
     fn now(&self) -> u64 {
         hart::time()
     }
+
+    fn ticks_per_second(&self) -> f64 {
+        1e7
+    }
 }
 
 impl Relax for Virt {

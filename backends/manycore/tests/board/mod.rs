@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use tautline_core::port::{Clock, Relax};
 use tautline_manycore::Board;
 
+const NS_A_TICK: u64 = 100;
+
 thread_local! {
     static HART: Cell<usize> = const { Cell::new(0) };
 }
@@ -21,7 +23,7 @@ struct Bit {
     changed: Condvar,
 }
 
-/// A board of threads; its ticks are nanoseconds.
+/// A board of threads, whose ticks are of 0.1 microseconds, as those of many boards.
 #[derive(Debug)]
 pub(crate) struct Threads {
     origin: Instant,
@@ -39,7 +41,11 @@ impl Threads {
 
 impl Clock for Threads {
     fn now(&self) -> u64 {
-        self.origin.elapsed().as_nanos() as u64
+        self.origin.elapsed().as_nanos() as u64 / NS_A_TICK
+    }
+
+    fn ticks_per_second(&self) -> f64 {
+        1e9 / NS_A_TICK as f64
     }
 }
 
@@ -51,8 +57,8 @@ impl Relax for Threads {
 
 // SAFETY: each thread of a test has a distinct hart; the limits of the stack are those provided.
 unsafe impl Board for Threads {
-    const REST_TICKS: u64 = 20_000;
-    const WAKE_TICKS: u64 = 20_000;
+    const REST_TICKS: u64 = 200;
+    const WAKE_TICKS: u64 = 200;
 
     fn hart(&self) -> usize {
         HART.get()
@@ -68,7 +74,8 @@ unsafe impl Board for Threads {
         let bit = &self.bits[HART.get()];
         let is_set = bit.is_set.lock().unwrap_or_else(PoisonError::into_inner);
         // A test that hangs must fail: no wait here takes minutes.
-        let within = within.map_or(Duration::from_secs(60), Duration::from_nanos);
+        let within = within.map(|ticks| Duration::from_nanos(ticks * NS_A_TICK));
+        let within = within.unwrap_or(Duration::from_secs(60));
         let waited = bit
             .changed
             .wait_timeout_while(is_set, within, |is_set| !*is_set);
