@@ -8,8 +8,9 @@ use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 
 /// The crates with features that a program chooses, and their folders.
-const CRATES: [(&str, &str); 3] = [
+const CRATES: [(&str, &str); 4] = [
     ("tautline-core", "core"),
+    ("tautline-conform", "conform"),
     ("tautline-node", "backends/node"),
     (LIBRARY, "platforms"),
 ];
