@@ -213,7 +213,7 @@ pub(crate) const JOBS: &[Job] = &[
         default: false,
         ..job(
             "package",
-            "the crates are complete as they are published, and a program outside of the workspace builds and runs",
+            "the crates are complete as they are published; a program and a backend outside of the workspace build and run",
             package::run,
         )
     },
