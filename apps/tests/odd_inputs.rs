@@ -334,7 +334,7 @@ fn misspelled_commands_and_options() {
         ),
         (
             "bench",
-            "a command is missing: expected one of barrier; see tautline bench --help",
+            "a command is missing: expected one of barrier, show; see tautline bench --help",
         ),
         ("simulate", "a command is missing: expected one of uts, "),
         ("", "a command is missing: expected one of uts, "),

@@ -1,7 +1,7 @@
 //! Comparisons of barriers with each other and with a cache-line round trip, in turn.
 #![forbid(unsafe_code)]
 
-use super::{Doubt, Kind, Plan, Sample, Spread, Watch, delay_turns, ping_pong};
+use super::{Doubt, Kind, Lines, Plan, Sample, Spread, Watch, delay_turns, ping_pong};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,8 +15,13 @@ const SAMPLE_NS: f64 = 4e6;
 const TURNS: [f64; 2] = [100.0, 1e6];
 /// The number of turns of the loop that measures how long a turn takes.
 const TRIAL_TURNS: u32 = 200;
-/// The number of round trips of a sample of the cache line.
+/// The number of round trips of a sample of the cache line: some milliseconds.
 const ROUND_TRIPS: u32 = 20_000;
+/// The same where there are many pairs of processors.
+const ROUND_TRIPS_OF_MANY: u32 = 2_000;
+/// The number of pairs that are many, and of samples of them in all.
+const PAIRS_MANY: usize = 16;
+const SAMPLES_OF_MANY: usize = 16_000;
 /// How often a sample is retaken whose threads had to wait for their processors.
 const AGAIN: usize = 4;
 /// A row is disturbed if at least this part of its samples are.
@@ -69,8 +74,17 @@ pub struct Row {
     pub disturbed: usize,
 }
 
-/// Samples of a round trip of a cache line between two processors.
+/// Samples of round trips of a cache line between pairs of processors.
 #[derive(Debug)]
+pub struct RoundTrips {
+    /// The pairs, in the order of the request.
+    pub pairs: Vec<RoundTrip>,
+    /// Why there is no verdict; empty if there is one.
+    pub doubts: Vec<Doubt>,
+}
+
+/// Samples of a round trip of a cache line between two processors.
+#[derive(Clone, Debug)]
 pub struct RoundTrip {
     /// The processors.
     pub cpus: [usize; 2],
@@ -114,39 +128,57 @@ impl Setting {
         Some([*self.cpus.first()?, *self.cpus.get(1)?])
     }
 
-    /// Takes samples of a round trip between each of `pairs`, in turn, one of each even after `until`.
+    /// Takes samples of a round trip between each of `pairs` by `lines`, in turn, one of each even after `until`. Many pairs
+    /// get fewer and shorter samples: all pairs of 128 processors take some 20 seconds.
     ///
     /// # Errors
     /// A thread that the system refused.
     pub fn ping_pong(
         &self,
+        lines: &Lines,
         pairs: &[[usize; 2]],
         until: Option<Instant>,
-    ) -> io::Result<Vec<RoundTrip>> {
+    ) -> io::Result<RoundTrips> {
         let all = pairs.iter().map(|&cpus| RoundTrip {
             cpus,
             samples: Vec::new(),
             disturbed: 0,
         });
         let (mut all, again): (Vec<RoundTrip>, _) = (all.collect(), half(until));
-        for round in 0..self.samples {
+        let (samples, round_trips) = self.effort(pairs.len());
+        let cpus: Vec<usize> = pairs.iter().flatten().copied().collect();
+        let mut watch = Watch::start(&cpus);
+        'rounds: for round in 0..samples {
             for one in &mut all {
                 if !self.goes_on(round, until) {
-                    return Ok(all);
+                    break 'rounds;
                 }
-                let taken = self.undisturbed(AGAIN, again, || self.round_trip(one.cpus))?;
-                if let Some(sample) = taken {
+                let take = || ping_pong(lines, one.cpus, round_trips, &self.stop);
+                if let Some(sample) = self.undisturbed(AGAIN, again, take)? {
                     self.count();
+                    watch.add(&sample);
                     one.samples.push(sample.ns);
                     one.disturbed += usize::from(sample.lost.too_much().is_some());
                 }
             }
         }
-        Ok(all)
+        let taken = all.iter().map(|one| one.samples.len()).min();
+        let mut doubts = match pairs {
+            [] => Vec::new(),
+            _ => watch.doubts(2, self.processors),
+        };
+        doubts.extend(cut(taken, samples));
+        Ok(RoundTrips { pairs: all, doubts })
     }
 
-    fn round_trip(&self, cpus: [usize; 2]) -> io::Result<Sample> {
-        ping_pong(cpus, ROUND_TRIPS, &self.stop)
+    /// Returns how many samples each of this many pairs gets, and the round trips of a sample.
+    pub fn effort(&self, pairs: usize) -> (usize, u32) {
+        let samples = (SAMPLES_OF_MANY / pairs.max(1)).clamp(1, self.samples);
+        let round_trips = match pairs > PAIRS_MANY {
+            true => ROUND_TRIPS_OF_MANY,
+            false => ROUND_TRIPS,
+        };
+        (samples, round_trips)
     }
 
     /// Takes samples of each of `kinds` for this many tasks, and of the cache line, in turn: as many as are set, or after
@@ -174,12 +206,14 @@ impl Setting {
         let (again, until_again) = (if crowded { 0 } else { AGAIN }, half(until));
         let mut rows = self.rows(kinds, &plan)?;
         let (mut round_trips, mut watch) = (Vec::new(), Watch::start(&plan.cpus));
+        let lines = Lines::new(None)?;
         'rounds: for round in 0..self.samples {
             if let Some(pair) = self.pair() {
                 if !self.goes_on(round, until) {
                     break;
                 }
-                if let Some(one) = self.undisturbed(AGAIN, until_again, || self.round_trip(pair))? {
+                let take = || ping_pong(&lines, pair, ROUND_TRIPS, &self.stop);
+                if let Some(one) = self.undisturbed(AGAIN, until_again, take)? {
                     self.count();
                     watch.add(&one);
                     round_trips.push(one.ns);
@@ -200,13 +234,7 @@ impl Setting {
         }
         let mut doubts = watch.doubts(tasks, self.processors);
         let taken = rows.iter().map(|row| row.samples.len()).min();
-        let taken = taken.unwrap_or(self.samples);
-        if taken < self.samples {
-            doubts.push(Doubt::Cut {
-                taken,
-                of: self.samples,
-            });
-        }
+        doubts.extend(cut(taken, self.samples));
         Ok(Comparison {
             tasks,
             round_trips,
@@ -268,6 +296,12 @@ fn sample(kind: &Kind, plan: &Plan, iterations: u32) -> io::Result<Sample> {
     kind.sample(&plan).map_err(named)
 }
 
+/// Returns the doubt about rows of which one has fewer samples than requested.
+fn cut(taken: Option<usize>, of: usize) -> Option<Doubt> {
+    let taken = taken.unwrap_or(of);
+    (taken < of).then_some(Doubt::Cut { taken, of })
+}
+
 /// Returns the middle of the time until then: later, samples are not retaken, so that each row gets some.
 fn half(until: Option<Instant>) -> Option<Instant> {
     let now = Instant::now();
@@ -294,7 +328,7 @@ impl RoundTrip {
     }
 }
 
-fn is_disturbed(disturbed: usize, samples: &[f64]) -> bool {
+pub(super) fn is_disturbed(disturbed: usize, samples: &[f64]) -> bool {
     disturbed > 0 && disturbed as f64 >= DISTURBED_IN * samples.len() as f64
 }
 
@@ -428,6 +462,24 @@ mod tests {
     }
 
     #[test]
+    fn the_pairs_of_128_processors_are_some_seconds_of_work() {
+        let setting = Setting {
+            samples: 20,
+            ..setting()
+        };
+        assert_eq!(setting.effort(1), (20, 20_000));
+        for processors in [6, 16, 128, 512] {
+            let pairs = processors * (processors - 1) / 2;
+            let (samples, round_trips) = setting.effort(pairs.min(8_192));
+            assert!(samples >= 1, "{processors}");
+            // Half a millisecond for the threads of a sample, each round trip at most a microsecond.
+            let all = pairs.min(8_192) * samples;
+            let ms = all * (500 + round_trips as usize * 11 / 10) / 1_000;
+            assert!(ms < 60_000, "{processors}: {ms} ms");
+        }
+    }
+
+    #[test]
     fn everything_asked_for_is_measured() {
         let (machine, setting) = (Machine::discover(), setting());
         let (kinds, tasks) = (kinds(&[2]), machine.allowed().len() + 1);
@@ -463,7 +515,11 @@ mod tests {
         assert!(seen.doubts.contains(&cut), "{seen:?}");
         assert_eq!(seen.verdict(), None);
         let pairs: Vec<_> = setting.pair().into_iter().collect();
-        let seen = setting.ping_pong(&pairs, now).expect("two threads");
+        let lines = Lines::new(None).expect("no thread is needed");
+        let seen = setting
+            .ping_pong(&lines, &pairs, now)
+            .expect("two threads")
+            .pairs;
         assert!(seen.iter().all(|one| one.samples.len() == 1), "{seen:?}");
         setting.stop.stop(Reason::Interrupted);
         let seen = setting.compare(&kinds, 2, None).expect("two threads");

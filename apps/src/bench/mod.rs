@@ -1,4 +1,4 @@
-//! Costs of synchronization on this machine: barrier latency against a cache-line round trip.
+//! Costs of mechanisms on this machine, as figures that can be kept and compared.
 //!
 //! # Algorithm
 //! The overhead of a barrier is measured as the EPCC suite does (J. M. Bull, Measuring synchronisation and scheduling
@@ -10,22 +10,27 @@
 //! sample is then cut off and discarded.
 #![forbid(unsafe_code)]
 
+mod against;
 mod comparison;
 mod distance;
 mod kinds;
 mod meeting;
+mod page;
 mod ping_pong;
 mod program;
+mod record;
 mod spread;
 mod team;
 mod watch;
 mod yardstick;
 
-pub use comparison::{Comparison, RoundTrip, Row, Setting, Verdict};
+pub use against::{Against, Change, LEAST, Refusal};
+pub use comparison::{Comparison, RoundTrip, RoundTrips, Row, Setting, Verdict};
 pub use distance::{Distance, pairs};
 pub use kinds::{flat, help_after, kinds, phasers, tiered, tree};
 pub use meeting::{AtMeeting, Meeting};
-pub use ping_pong::ping_pong;
+pub use ping_pong::{Lines, ping_pong};
+pub use record::{Build, Figure, Identity, Pair, Place, Record, Shared};
 pub use spread::Spread;
 pub use team::{Barrier, Episodes, Kind, Plan, delay_turns};
 pub use watch::{Doubt, Sample, Taken, Watch};

@@ -2,11 +2,11 @@
 #![forbid(unsafe_code)]
 
 use super::Sample;
-use super::team::together;
+use super::team::{merged, together};
 use super::watch::Own;
 use std::io;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread::yield_now;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::thread::{self, yield_now};
 use std::time::Instant;
 use tautline::glb::Control;
 use tautline_core::sync::CachePadded;
@@ -15,25 +15,65 @@ use tautline_node::machine::pin;
 /// Failed polls after which a thread assumes that the other one has no processor.
 const LOOKS: u32 = 100_000;
 
-/// Measures one line between two processors: [`Sample::ns`] is a round trip. A barrier of two tasks can hardly
+/// The number of lines: more than a page of any system, and more than allocators serve from memory that was used before.
+const LINES: usize = 1 << 13;
+
+/// Cache lines for round trips. Consecutive samples use different ones, since caches distribute lines by address.
+#[derive(Debug)]
+pub struct Lines {
+    all: Vec<CachePadded<AtomicU32>>,
+    next: AtomicUsize,
+}
+
+impl Lines {
+    /// Creates lines in the memory of the node of processor `home`, where Linux places pages that this processor writes
+    /// first; without one, where the system places them.
+    ///
+    /// # Errors
+    /// A thread that the system refused, or that could not be kept on the processor.
+    pub fn new(home: Option<usize>) -> io::Result<Self> {
+        let lines = || (0..LINES).map(|_| AtomicU32::new(0).into()).collect();
+        let all = match home {
+            None => lines(),
+            Some(cpu) => {
+                let placed = thread::Builder::new().spawn(move || pin(cpu).then(lines))?;
+                let placed = placed.join().expect("it only writes");
+                let refused = || io::Error::other(format!("no thread can be kept on CPU {cpu}"));
+                placed.ok_or_else(refused)?
+            }
+        };
+        Ok(Self {
+            all,
+            next: AtomicUsize::new(0),
+        })
+    }
+
+    fn next(&self) -> &AtomicU32 {
+        // ORDERING: Relaxed: any line does.
+        let at = self.next.fetch_add(1, Ordering::Relaxed);
+        // Steps by a prime, so that neighbours are far apart.
+        &self.all[at.wrapping_mul(127) % LINES]
+    }
+}
+
+/// Measures one of `lines` between two processors: [`Sample::ns`] is a round trip. A barrier of two tasks can hardly
 /// be faster: each task must see what the other wrote, though both transfers may overlap. Once `stop` is stopped, the
-/// sample is cut off and must be discarded.
+/// sample is cut off and must be discarded. The lines serve one call at a time.
 ///
 /// # Errors
 /// A thread that the system refused.
-pub fn ping_pong(cpus: [usize; 2], round_trips: u32, stop: &Control) -> io::Result<Sample> {
-    let ball = CachePadded::new(AtomicU32::new(0));
-    let ball = &ball;
+pub fn ping_pong(
+    lines: &Lines,
+    cpus: [usize; 2],
+    round_trips: u32,
+    stop: &Control,
+) -> io::Result<Sample> {
+    let ball = lines.next();
+    // ORDERING: Relaxed: the threads are started after it.
+    ball.store(0, Ordering::Relaxed);
     let bodies =
         [0, 1].map(|player| move || play(ball, player, cpus[player as usize], round_trips, stop));
-    let [first, second]: [Sample; 2] = together(bodies.into())?.try_into().expect("two threads");
-    let mut lost = first.lost;
-    lost += second.lost;
-    Ok(Sample {
-        ns: first.ns,
-        pinned: first.pinned && second.pinned,
-        lost,
-    })
+    Ok(merged(together(bodies.into())?))
 }
 
 /// The word counts hits: `player` may hit when it is even or odd as the player is.

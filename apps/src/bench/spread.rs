@@ -1,6 +1,8 @@
 //! Statistics of samples.
 #![forbid(unsafe_code)]
 
+use serde_json::Value;
+
 /// The distribution of samples, in their unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
@@ -31,6 +33,21 @@ impl Spread {
             deviation: (squares / (count.max(2) - 1) as f64).sqrt(),
             samples: count,
         })
+    }
+
+    /// Adds the distribution of `samples`, in nanoseconds, to a JSON object; nothing without samples.
+    pub fn describe(object: &mut Value, samples: &[f64]) {
+        let Some(spread) = Self::of(samples) else {
+            return;
+        };
+        for (key, ns) in [
+            ("min_ns", spread.least),
+            ("median_ns", spread.median),
+            ("max_ns", spread.most),
+            ("sd_ns", spread.deviation),
+        ] {
+            object[key] = ns.into();
+        }
     }
 }
 

@@ -124,7 +124,7 @@ pub fn delay_turns(ns: u64) -> u64 {
 
 /// Work that compilers do not remove and that touches no memory.
 #[inline(always)]
-fn delay(turns: u64) {
+pub(super) fn delay(turns: u64) {
     let mut state = turns;
     for _ in 0..turns {
         state = black_box(state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1));
@@ -237,13 +237,17 @@ fn sample<B: Barrier>(barrier: &B, plan: &Plan) -> io::Result<Sample> {
     };
     let bodies = parties.into_iter().zip(&plan.cpus).enumerate();
     let bodies = bodies.map(|(at, (party, &cpu))| move || attend(party, cpu, episodes, at == 0));
-    let all = together(bodies.collect())?;
-    let mut whole = all[0];
-    for other in &all[1..] {
+    Ok(merged(together(bodies.collect())?))
+}
+
+/// Returns the first thread's sample with the losses of all.
+pub(super) fn merged(all: Vec<Sample>) -> Sample {
+    let merge = |mut whole: Sample, other: Sample| {
         whole.pinned &= other.pinned;
         whole.lost += other.lost;
-    }
-    Ok(whole)
+        whole
+    };
+    all.into_iter().reduce(merge).expect("a thread")
 }
 
 /// One thread's part, and its measurement of the time.

@@ -1,25 +1,19 @@
 //! `tautline bench barrier`: barrier latency against a cache-line round trip.
 
+use super::measuring::{Measuring, Shares, ended, failure, stop_in_time};
+use super::outputs::Outputs;
 use super::report::Report;
-use crate::command::balancer::{self, within};
+use crate::command::balancer::within;
 use crate::command::duration::{nanoseconds, seconds};
-use crate::command::known::Known;
 use crate::command::list::{List, numbers};
 use crate::command::show::progress::Progress;
 use crate::command::{Failure, Outcome};
 use clap::Args;
-use std::io;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tautline::Machine;
-use tautline::glb::Reason;
-use tautline::pinning::{Bind, Pinning, PlaceList};
-use tautline_cli::bench::{Kind, Setting, kinds, pairs};
-use tautline_cli::program::interrupts;
+use tautline_cli::bench::{Kind, Lines, Record, Setting, kinds, pairs};
 
 /// The number of threads that an ordinary system starts.
 const TASKS: RangeInclusive<u64> = 2..=1024;
@@ -30,7 +24,7 @@ const SAMPLES: RangeInclusive<u64> = 20..=100_000;
 const ITERATIONS: RangeInclusive<u64> = 1..=100_000_000;
 const DELAYS_NS: RangeInclusive<u64> = 0..=1_000_000_000;
 /// The shortest time of all measurements.
-const DEADLINE_MIN_NS: u64 = 1_000_000;
+pub(super) const DEADLINE_MIN_NS: u64 = 1_000_000;
 /// The maximum number of pairs of processors for each distance.
 const PAIRS: usize = 4;
 
@@ -83,10 +77,8 @@ pub(super) struct Barrier {
     #[arg(long, value_name = "TIME", default_value = "0")]
     #[arg(value_parser = |text: &str| nanoseconds(text, DELAYS_NS), allow_hyphen_values = true)]
     delay: u64,
-    /// The processors, as in OMP_PLACES; the n-th task stays on the n-th of them, in turn
-    #[arg(long, value_name = "LIST", hide_possible_values = true)]
-    #[arg(value_parser = Known::new(balancer::list, balancer::parts))]
-    processors: Option<PlaceList>,
+    #[command(flatten)]
+    measuring: Measuring,
     /// Program to measure as well; may be repeated
     #[arg(long, value_name = "PROGRAM")]
     program: Vec<PathBuf>,
@@ -94,12 +86,8 @@ pub(super) struct Barrier {
     #[arg(long, value_name = "TIME", default_value = "10s")]
     #[arg(value_parser = seconds::<DEADLINE_MIN_NS>, allow_hyphen_values = true)]
     deadline: Duration,
-    /// One JSON object instead of tables, at the end
-    #[arg(long)]
-    json: bool,
-    /// No progress line; without a terminal on stderr it is omitted anyway
-    #[arg(long)]
-    quiet: bool,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
 impl Barrier {
@@ -125,22 +113,20 @@ impl Barrier {
             Kind::program(name.to_string_lossy(), [path])
         });
         let kinds: Vec<Kind> = kinds(&degrees).into_iter().chain(programs).collect();
-        self.watch(&setting)?;
-        let mut report = Report::start(&machine, &setting, self.json)?;
+        let record = Record::of(&machine, &setting.cpus);
+        let outputs = self.outputs.open(&record)?;
+        stop_in_time(&setting, self.deadline)?;
+        let mut report = Report::start(&machine, &setting, record, outputs)?;
         let tasks = self.numbers_of_tasks(setting.processors);
         let mut share = Shares::new(self.deadline, 1 + tasks.len());
         let pairs = pairs(&machine, &setting.cpus, PAIRS);
-        let all: Vec<[usize; 2]> = pairs.iter().flat_map(|(_, pairs)| pairs.clone()).collect();
+        let all: Vec<[usize; 2]> = pairs.into_iter().flat_map(|(_, pairs)| pairs).collect();
         let progress = self.progress("round trips", &setting, all.len());
-        let round_trips = setting.ping_pong(&all, share.next());
+        let lines = Lines::new(None).map_err(failure)?;
+        let round_trips = setting.ping_pong(&lines, &all, share.next());
         // The line would be in the table.
         drop(progress);
-        let mut round_trips = round_trips.map_err(failure)?.into_iter();
-        let distances = pairs.into_iter().map(|(distance, pairs)| {
-            let samples = round_trips.by_ref().take(pairs.len());
-            (distance, samples.collect())
-        });
-        report.round_trips(distances.collect())?;
+        report.round_trips(&round_trips.map_err(failure)?)?;
         for tasks in tasks {
             let until = share.next();
             if setting.stop.is_stopped() {
@@ -153,62 +139,22 @@ impl Barrier {
             report.compared(compared)?;
         }
         report.end()?;
-        match setting.stop.reason() {
-            Some(Reason::Interrupted) => Err(Failure::Interrupted),
-            _ => Ok(()),
-        }
-    }
-
-    /// Shows the progress of what is measured until the line is dropped: samples of each of `rows`.
-    fn progress(&self, what: &str, setting: &Setting, rows: usize) -> Progress {
-        let (what, taken) = (what.to_owned(), Arc::clone(&setting.taken));
-        // ORDERING: Relaxed: it publishes nothing.
-        let before = taken.load(Ordering::Relaxed);
-        let total = (rows * setting.samples) as u64;
-        Progress::show(self.quiet, Some(total), Some(self.deadline), move |_| {
-            // ORDERING: Relaxed: it publishes nothing.
-            let done = (taken.load(Ordering::Relaxed) - before) as u64;
-            (done, format!("{what}, {done} of {total} samples"))
-        })
-    }
-
-    /// Stops the measurements at the first interrupt, and at the deadline.
-    fn watch(&self, setting: &Setting) -> Outcome {
-        let interrupted = Arc::clone(&setting.stop);
-        interrupts::on_first(move || interrupted.stop(Reason::Interrupted));
-        let (late, deadline) = (Arc::clone(&setting.stop), self.deadline);
-        let watch = move || {
-            // A sleep, since the event is the time itself.
-            thread::sleep(deadline);
-            late.stop(Reason::Deadline);
-        };
-        // The process may end before.
-        let started = thread::Builder::new().spawn(watch);
-        started.map(|_| ()).map_err(|error| {
-            Failure::Check(format!("cannot start a thread for the deadline: {error}"))
-        })
+        ended(&setting)
     }
 
     fn setting(&self, machine: &Machine) -> Result<Setting, Failure> {
-        let pinning = match &self.processors {
-            Some(list) => Pinning::listed(machine, list, Bind::Close).map_err(|error| {
-                // For runs the setting is named `places`.
-                Failure::Usage(error.to_string().replacen("pin", "--processors", 1))
-            })?,
-            None => Pinning::from_environment(machine)?,
-        };
-        let mut cpus: Vec<usize> = Vec::new();
-        for &cpu in pinning.places().iter().flatten() {
-            if !cpus.contains(&cpu) {
-                cpus.push(cpu);
-            }
-        }
         Ok(Setting {
             samples: self.samples as usize,
             iterations: self.iterations.map(|iterations| iterations as u32),
             delay_ns: self.delay,
-            ..Setting::on(machine, cpus)
+            ..self.measuring.setting(machine)?
         })
+    }
+
+    /// Shows the progress of what is measured until the line is dropped: samples of each of `rows`.
+    fn progress(&self, what: &str, setting: &Setting, rows: usize) -> Progress {
+        let total = rows * setting.samples;
+        self.measuring.progress(what, setting, total, self.deadline)
     }
 
     /// Returns the requested numbers, or powers of two up to the number of processors and that number itself.
@@ -224,34 +170,5 @@ impl Barrier {
             .collect();
         tasks.push(most);
         tasks
-    }
-}
-
-fn failure(error: io::Error) -> Failure {
-    Failure::Usage(error.to_string())
-}
-
-/// Equal shares of the time until the deadline.
-struct Shares {
-    end: Option<Instant>,
-    left: usize,
-}
-
-impl Shares {
-    fn new(deadline: Duration, parts: usize) -> Self {
-        Self {
-            // A deadline beyond every clock is none.
-            end: Instant::now().checked_add(deadline),
-            left: parts,
-        }
-    }
-
-    /// Returns the end of the next part, whose share is that of the time that the ones before have left.
-    fn next(&mut self) -> Option<Instant> {
-        let parts = self.left.max(1);
-        self.left = parts - 1;
-        let now = Instant::now();
-        let left = self.end?.saturating_duration_since(now);
-        Some(now + left / parts as u32)
     }
 }

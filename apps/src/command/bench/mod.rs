@@ -1,7 +1,11 @@
 //! `tautline bench`: costs of mechanisms on this machine.
 
 mod barrier;
+mod measuring;
+mod outputs;
 mod report;
+mod show;
+mod table;
 
 use super::Outcome;
 use clap::{Args, Subcommand};
@@ -16,6 +20,7 @@ pub(super) struct Bench {
 #[derive(Debug, Subcommand)]
 enum What {
     Barrier(barrier::Barrier),
+    Show(show::Show),
 }
 
 impl Bench {
@@ -23,6 +28,7 @@ impl Bench {
     pub(super) fn run(&self) -> Outcome {
         match &self.what {
             What::Barrier(barrier) => barrier.run(),
+            What::Show(show) => show.run(),
         }
     }
 }

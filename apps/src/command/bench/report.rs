@@ -1,19 +1,27 @@
 //! The results of the measurements, as tables and as JSON.
 
-use crate::command::show::{WIDTH, document, lines, wrapped};
+use super::outputs::Opened;
+use super::table::{NAME, REMARK, figures, head};
+use crate::command::show::{WIDTH, lines, wrapped};
 use crate::command::{Failure, Outcome, deliver};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use tautline::Machine;
 use tautline::glb::Reason;
 use tautline::pinning::ranges;
-use tautline_cli::bench::{Comparison, Distance, RoundTrip, Row, Setting, Spread};
+use tautline_cli::bench::{
+    Comparison, Distance, Record, RoundTrip, RoundTrips, Row, Setting, Spread,
+};
+
+/// The benchmark, as the command names it.
+const BENCH: &str = "barrier";
 
 /// The results, printed as they come, or as one JSON object at the end.
 pub(super) struct Report<'a> {
     machine: &'a Machine,
     setting: &'a Setting,
-    json: bool,
+    outputs: Opened,
+    record: Record,
     distances: Vec<Distances>,
     comparisons: Vec<Comparison>,
 }
@@ -21,24 +29,19 @@ pub(super) struct Report<'a> {
 /// Pairs of processors of one distance, with samples of a round trip.
 type Distances = (Distance, Vec<RoundTrip>);
 
-/// The width of the names of rows.
-const NAME: usize = 30;
-/// The width of each of the four figures.
-const FIGURE: usize = 10;
-/// The width of the number of round trips that an episode takes, or of a remark: the rest of that of a terminal.
-const RATIO: usize = WIDTH - NAME - 4 * FIGURE;
-
 impl<'a> Report<'a> {
     /// Prints the head of the tables.
     pub(super) fn start(
         machine: &'a Machine,
         setting: &'a Setting,
-        json: bool,
+        record: Record,
+        outputs: Opened,
     ) -> Result<Self, Failure> {
         let report = Self {
             machine,
             setting,
-            json,
+            outputs,
+            record,
             distances: Vec::new(),
             comparisons: Vec::new(),
         };
@@ -56,46 +59,58 @@ impl<'a> Report<'a> {
     }
 
     /// Adds the round trips, and prints their table.
-    pub(super) fn round_trips(&mut self, distances: Vec<Distances>) -> Outcome {
-        let mut text = format!("\n{}\n", head("round trip of a cache line"));
+    pub(super) fn round_trips(&mut self, all: &RoundTrips) -> Outcome {
+        self.record
+            .add_round_trips(self.machine, [BENCH, "round trip, "], all);
+        for pair in &all.pairs {
+            let distance = Distance::between(self.machine, pair.cpus);
+            match self
+                .distances
+                .iter_mut()
+                .find(|(known, _)| *known == distance)
+            {
+                Some((_, pairs)) => pairs.push(pair.clone()),
+                None => self.distances.push((distance, vec![pair.clone()])),
+            }
+        }
+        let mut text = format!("\n{}\n", head("round trip of a cache line", NAME));
         let wide = NAME - 2;
-        for (distance, pairs) in &distances {
+        for (distance, pairs) in &self.distances {
             for pair in pairs {
                 let [one, other] = pair.cpus;
                 let name = format!("{distance}, CPUs {one} and {other}");
                 let figures = figures(&pair.samples);
                 let remark = if pair.is_disturbed() { DISTURBED } else { "" };
-                let row = format!("  {name:<wide$}{figures}{remark:>RATIO$}");
+                let row = format!("  {name:<wide$}{figures}{remark:>REMARK$}");
                 let _ = writeln!(text, "{}", row.trim_end());
             }
         }
-        if distances.is_empty() {
+        if self.distances.is_empty() {
             text.push_str("  none: there is one processor\n");
         }
-        self.distances = distances;
         self.print(&text)
     }
 
     /// Adds a comparison, and prints its table.
     pub(super) fn compared(&mut self, comparison: Comparison) -> Outcome {
         let text = table(&comparison);
+        let prefix = format!("{} tasks: ", comparison.tasks);
+        self.record.add_rows([BENCH, &prefix], &comparison);
         self.comparisons.push(comparison);
         self.print(&text)
     }
 
-    /// Prints why the measurements ended early, if they did, or the JSON object.
-    pub(super) fn end(&self) -> Outcome {
-        if self.json {
-            return deliver(&document(self.json()));
+    /// Prints why the measurements ended early, if they did, and fills the outputs.
+    pub(super) fn end(self) -> Outcome {
+        if let Some(reason) = self.setting.stop.reason() {
+            self.print(&format!("\npartial: {}\n", reason.name()))?;
         }
-        match self.setting.stop.reason() {
-            Some(reason) => self.print(&format!("\npartial: {}\n", reason.name())),
-            None => Ok(()),
-        }
+        let more = self.json();
+        self.outputs.finish(&self.record, more)
     }
 
     fn print(&self, text: &str) -> Outcome {
-        match self.json {
+        match self.outputs.json {
             true => Ok(()),
             false => deliver(text),
         }
@@ -120,7 +135,6 @@ impl<'a> Report<'a> {
         let stopped = self.setting.stop.reason().map(Reason::name);
         json!({
             "model": self.machine.model(),
-            "processors": self.setting.cpus,
             "samples": self.setting.samples,
             "complete": stopped.is_none(),
             "stopped": stopped,
@@ -134,7 +148,7 @@ impl<'a> Report<'a> {
 /// Returns the table of a comparison.
 fn table(comparison: &Comparison) -> String {
     let name = format!("barrier of {} tasks", comparison.tasks);
-    let mut text = format!("\n{}{:>RATIO$}\n", head(&name), "trips");
+    let mut text = format!("\n{}{:>REMARK$}\n", head(&name, NAME), "trips");
     let wide = NAME - 2;
     for row in &comparison.rows {
         let ratio = comparison.ratio(row);
@@ -143,7 +157,7 @@ fn table(comparison: &Comparison) -> String {
             false => ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}")),
         };
         let figures = figures(&row.samples);
-        let _ = writeln!(text, "  {:<wide$}{figures}{ratio:>RATIO$}", row.name);
+        let _ = writeln!(text, "  {:<wide$}{figures}{ratio:>REMARK$}", row.name);
     }
     for line in wrapped(&judged(comparison), WIDTH - 2) {
         let _ = writeln!(text, "  {line}");
@@ -177,43 +191,14 @@ fn compared(comparison: &Comparison) -> Value {
     })
 }
 
-/// In place of round trips, in rows whose threads had to wait for their processors.
-const DISTURBED: &str = "disturbed";
-
-/// Returns the spread of `samples` as data.
+/// Returns the object with the spread of `samples`.
 fn with(mut object: Value, samples: &[f64]) -> Value {
-    if let Some(spread) = Spread::of(samples) {
-        for (key, ns) in [
-            ("min_ns", spread.least),
-            ("median_ns", spread.median),
-            ("max_ns", spread.most),
-            ("sd_ns", spread.deviation),
-        ] {
-            object[key] = ns.into();
-        }
-    }
+    Spread::describe(&mut object, samples);
     object
 }
 
-/// Returns the names of the columns of figures, after that of their rows.
-fn head(name: &str) -> String {
-    let columns = ["min", "median", "max", "sd"];
-    format!(
-        "{name:<NAME$}{}",
-        columns.map(|column| format!("{column:>FIGURE$}")).concat()
-    )
-}
-
-fn figures(samples: &[f64]) -> String {
-    let none = || "-".to_owned() + &" ".repeat(4 * FIGURE - 1);
-    Spread::of(samples).map_or_else(none, |spread| {
-        let all = [spread.least, spread.median, spread.most, spread.deviation];
-        // On a busy machine they may have more digits than fit with a fraction.
-        let digits = |ns: f64| usize::from(ns < 1e6);
-        all.map(|ns| format!(" {ns:>0$.1$}", FIGURE - 1, digits(ns)))
-            .concat()
-    })
-}
+/// In place of round trips, in rows whose threads had to wait for their processors.
+const DISTURBED: &str = "disturbed";
 
 /// Returns the verdict, or why the samples do not support one.
 fn judged(comparison: &Comparison) -> String {

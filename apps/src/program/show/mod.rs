@@ -76,7 +76,7 @@ pub fn object<K: Into<String>>(
 }
 
 /// The version of the keys of documents: another one if a key gets another meaning or is missing. `apps/JSON.md` lists them.
-const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 2;
 
 /// Returns the text of a JSON document, in which each object has the version of its keys.
 pub fn document(content: impl Into<Value>) -> String {
