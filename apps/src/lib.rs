@@ -13,7 +13,7 @@
 //! | [`smith_waterman`] | aligns two sequences, by tiles that wait for each other |
 //! | [`synthetic`], [`recorded`] | trees of tasks with given costs: drawn at random, recorded from a program |
 //! | [`iterations`] | loops with given times, and the policies that divide them |
-//! | [`mod@bench`] | measures barriers |
+//! | [`mod@bench`] | measures mechanisms: barriers, steals, forks, messages and others |
 //! | [`graph`] | no application: graphs in files of other programs |
 //! | [`text`] | no application: inputs, decoded and unpacked |
 //! | [`program`] | no application: command lines for other programs |

@@ -85,6 +85,7 @@ fn commands_without_threads_do_not_panic() {
         "simulate uts T1 --places 4",
         "loops exponential",
         "bench barrier --tasks 2 --deadline 1",
+        "bench all --quick --deadline 1",
         "uts T1 --workers 2",
         "nqueens 6 --ranks 2 --workers 2 --baseline none",
         "launch -n 2 -- true",

@@ -330,11 +330,11 @@ fn misspelled_commands_and_options() {
         ("x", "x: no such command; the commands are uts, "),
         (
             "bench baryer",
-            "baryer: no such command, did you mean barrier? the commands are barrier",
+            "baryer: no such command, did you mean barrier? the commands are all, line, ",
         ),
         (
             "bench",
-            "a command is missing: expected one of barrier, show; see tautline bench --help",
+            "a command is missing: expected one of all, line, clock, fence, steal, fork, spawn, wake, barrier, ",
         ),
         ("simulate", "a command is missing: expected one of uts, "),
         ("", "a command is missing: expected one of uts, "),
@@ -376,7 +376,7 @@ fn misspelled_commands_and_options() {
         ("man utss", "man utss: expected one of uts, "),
         (
             "man bench baryer",
-            "man 'bench baryer': expected one of barrier",
+            "man 'bench baryer': expected one of all, line, ",
         ),
         ("man uts D6", "man 'uts D6': uts has no commands"),
         (

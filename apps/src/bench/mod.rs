@@ -14,6 +14,7 @@ mod against;
 mod comparison;
 mod distance;
 mod kinds;
+mod mechanism;
 mod meeting;
 mod page;
 mod ping_pong;
@@ -28,6 +29,9 @@ pub use against::{Against, Change, LEAST, Refusal};
 pub use comparison::{Comparison, RoundTrip, RoundTrips, Row, Setting, Verdict};
 pub use distance::{Distance, pairs};
 pub use kinds::{flat, help_after, kinds, phasers, tiered, tree};
+pub use mechanism::{
+    CLOCK_READINGS, MECHANISMS, Mechanism, Threads, check_clock, round_trip, step,
+};
 pub use meeting::{AtMeeting, Meeting};
 pub use ping_pong::{Lines, ping_pong};
 pub use record::{Build, Figure, Identity, Pair, Place, Record, Shared};

@@ -48,7 +48,7 @@ EXAMPLES:
   tautline launch -n 4 -- PROGRAM    four processes of a program of one's own
   tautline simulate uts              1024 places in virtual time, on this one machine
   tautline topo                      what the runtime sees of this machine
-  tautline bench barrier             what barriers cost on it
+  tautline bench all --quick         what barriers, steals and messages cost on it
   tautline loops exponential         how evenly chunk policies divide a loop
   tautline completions bash          completions for a shell; tautline man: the manual
 

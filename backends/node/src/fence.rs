@@ -27,7 +27,7 @@ pub(crate) fn light() {
 ///
 /// Costs microseconds, for the interrupted threads too: some 15 and 8 on a virtual machine.
 #[cfg(target_os = "linux")]
-pub(crate) fn heavy() -> bool {
+pub fn heavy() -> bool {
     prepare() && membarrier(PRIVATE_EXPEDITED)
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn prepare() -> bool {
 
 /// Executes a full fence in every thread of this process.
 #[cfg(windows)]
-pub(crate) fn heavy() -> bool {
+pub fn heavy() -> bool {
     #[link(name = "kernel32")]
     unsafe extern "system" {
         fn FlushProcessWriteBuffers();
@@ -87,7 +87,7 @@ pub(crate) fn heavy() -> bool {
 
 /// Executes the other half of the full fence that [`light`] is.
 #[cfg(not(any(target_os = "linux", windows)))]
-pub(crate) fn heavy() -> bool {
+pub fn heavy() -> bool {
     // ORDERING: SeqCst: the other half; no mutant: the models have the pair that the trait provides.
     full_fence();
     true
