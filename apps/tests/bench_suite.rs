@@ -208,6 +208,10 @@ fn bad_requests_get_one_line_and_exit_code_2() {
             ["--html /no/such/page.html", "can be written"],
         ),
         (
+            "all --machine-file /no/such/here.toml",
+            ["--machine-file /no/such/here.toml", "can be written"],
+        ),
+        (
             "clock --against /no/such.json",
             ["--against /no/such.json", "expected"],
         ),

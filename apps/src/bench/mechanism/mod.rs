@@ -15,6 +15,7 @@ use std::io;
 
 pub use clock::{CLOCK_READINGS, step};
 pub use message::round_trip;
+pub use wake::PARKED_WORKER;
 
 /// A benchmark of one mechanism.
 #[derive(Clone, Copy, Debug)]

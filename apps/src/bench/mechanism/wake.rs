@@ -14,11 +14,12 @@ const WAKES: u32 = 20;
 /// The sleep before a wake-up, so that the processor of the other thread sleeps, too.
 const SLEEP: Duration = Duration::from_millis(1);
 
+/// The figure of the runtime's own workers.
+pub const PARKED_WORKER: &str = "parked worker";
+
 pub(super) fn kinds() -> Vec<Kind> {
     vec![
-        Kind::measured("parked worker", |plan| {
-            median(plan, |wakes| tautline_node::wakes(wakes))
-        }),
+        Kind::measured(PARKED_WORKER, |plan| median(plan, tautline_node::wakes)),
         Kind::measured("park of std", |plan| {
             median(plan, |wakes| parked(plan, wakes))
         }),

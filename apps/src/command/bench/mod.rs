@@ -11,6 +11,7 @@ mod table;
 
 use super::Outcome;
 use clap::{Args, Subcommand};
+use std::path::PathBuf;
 use suite::{Part, Suite};
 
 const EXAMPLES: &str = "\
@@ -39,7 +40,7 @@ pub(super) struct Bench {
 enum What {
     /// Measure everything
     #[command(after_help = ALL)]
-    All(Suite),
+    All(All),
     /// Measure round trips of a cache line between all pairs of processors
     #[command(after_help = LINE)]
     Line(Line),
@@ -76,6 +77,8 @@ EXAMPLES:
   tautline bench all --quick
   tautline bench all --json > before.json
   tautline bench all --against before.json --html after.html
+  tautline bench all --quick --machine-file here.toml
+  tautline simulate uts --machine here.toml    this machine, simulated
 
 The parts of the suite share the deadline equally; what is cut off there gets no verdict.";
 
@@ -138,6 +141,15 @@ The duration of equal tasks with which the processors spend half of their time i
 bisection: the minimum effective task granularity of Task Bench (SC 2020).";
 
 #[derive(Args, Debug)]
+struct All {
+    #[command(flatten)]
+    suite: Suite,
+    /// Write the costs of this machine for simulate --machine FILE
+    #[arg(long, value_name = "FILE.toml")]
+    machine_file: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
 struct Line {
     /// Keep the lines in the memory of this node [default: where the system places them]
     #[arg(long, value_name = "NODE")]
@@ -159,7 +171,10 @@ impl Bench {
     /// Measures and prints the results.
     pub(super) fn run(&self) -> Outcome {
         match &self.what {
-            What::All(suite) => suite.run_all(),
+            What::All(All {
+                suite,
+                machine_file,
+            }) => suite.run_all(machine_file.as_deref()),
             What::Line(Line { home, suite }) => suite.run(&[Part::Line { home: *home }]),
             What::Clock(suite) => suite.run(&suite::one("clock")),
             What::Fence(suite) => suite.run(&suite::one("fence")),

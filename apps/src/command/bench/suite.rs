@@ -6,15 +6,20 @@ use super::outputs::Outputs;
 use super::{ranks, table};
 use crate::command::balancer::within;
 use crate::command::duration::seconds;
+use crate::command::show::story::Pending;
+use crate::command::simulate::machine_file;
 use crate::command::{Failure, Outcome, deliver};
 use clap::Args;
 use serde_json::json;
+use std::io::Write;
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use tautline::Machine;
 use tautline::glb::Reason;
 use tautline_cli::bench::{
-    Comparison, Lines, MECHANISMS, Mechanism, Record, RoundTrips, Setting, check_clock, pairs,
+    Comparison, Lines, MECHANISMS, Mechanism, PARKED_WORKER, Record, RoundTrips, Setting,
+    check_clock, pairs,
 };
 
 /// Fewer than 8 are insufficient for a comparison with another run.
@@ -63,15 +68,23 @@ pub(super) fn one(name: &str) -> Vec<Part> {
 }
 
 impl Suite {
-    /// Measures everything.
-    pub(super) fn run_all(&self) -> Outcome {
-        let mechanisms = MECHANISMS.iter().map(Part::Mechanism);
-        let line = [Part::Line { home: None }];
-        self.run(&line.into_iter().chain(mechanisms).collect::<Vec<_>>())
-    }
-
     /// Measures the parts in turn, and prints the figures.
     pub(super) fn run(&self, parts: &[Part]) -> Outcome {
+        self.run_for(parts, None)
+    }
+
+    /// Measures everything, and describes the machine in the file for simulations.
+    pub(super) fn run_all(&self, machine_file: Option<&Path>) -> Outcome {
+        let file = Pending::open("--machine-file", machine_file)?;
+        let mechanisms = MECHANISMS.iter().map(Part::Mechanism);
+        let line = [Part::Line { home: None }];
+        self.run_for(
+            &line.into_iter().chain(mechanisms).collect::<Vec<_>>(),
+            file,
+        )
+    }
+
+    fn run_for(&self, parts: &[Part], file: Option<Pending>) -> Outcome {
         let machine = Machine::discover();
         let (samples, _) = self.usual();
         let setting = Setting {
@@ -115,6 +128,12 @@ impl Suite {
         let more = json!({
             "samples": setting.samples, "complete": stopped.is_none(), "stopped": stopped,
         });
+        // Of an interrupted run there is no file.
+        let reason = setting.stop.reason();
+        if let Some(file) = file.filter(|_| reason != Some(Reason::Interrupted)) {
+            let text = described(&record)?;
+            file.write(|out| out.write_all(text.as_bytes()))?;
+        }
         outputs.finish(&record, more)?;
         ended(&setting)
     }
@@ -169,6 +188,15 @@ impl Suite {
     }
 }
 
+/// Returns the description of the machine for simulations.
+fn described(record: &Record) -> Result<String, Failure> {
+    let round_trips = record.pairs.iter().flat_map(|pair| &pair.samples_ns);
+    let transfers: Vec<f64> = round_trips.map(|ns| ns / 2.0).collect();
+    let mut figures = record.figures.iter();
+    let wake = figures.find(|one| one.bench == "wake" && one.figure == PARKED_WORKER);
+    machine_file(&transfers, wake.map_or(&[], |figure| &figure.samples_ns))
+}
+
 /// Returns a processor of the memory node `home`.
 fn home_cpu(machine: &Machine, home: Option<usize>) -> Result<Option<usize>, Failure> {
     let Some(home) = home else { return Ok(None) };
@@ -196,6 +224,30 @@ fn home_cpu(machine: &Machine, home: Option<usize>) -> Result<Option<usize>, Fai
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tautline::machines;
+    use tautline_cli::bench::{Figure, Pair};
+
+    #[test]
+    fn a_machine_file_has_the_costs_that_were_measured() {
+        let machine = Machine::discover();
+        let mut record = Record::of(&machine, &machine.cpus());
+        record.pairs = vec![Pair {
+            cpus: [0, 1],
+            samples_ns: vec![300.0, 310.0, 900.0],
+        }];
+        let missing = described(&record);
+        assert!(missing.is_err(), "a machine without wake-ups");
+        record.figures = vec![Figure {
+            bench: "wake".to_owned(),
+            figure: PARKED_WORKER.to_owned(),
+            samples_ns: vec![39_000.0, 40_000.0, 41_000.0],
+            doubts: Vec::new(),
+        }];
+        let text = described(&record).unwrap();
+        let described = machines::parse("the file", &text).unwrap();
+        let cluster = &described.costs().cluster;
+        assert_eq!((cluster.near_ns, cluster.wake_ns), (155, 40_000), "{text}");
+    }
 
     #[test]
     fn an_unknown_memory_node_is_refused_with_the_known_ones() {

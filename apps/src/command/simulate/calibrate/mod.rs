@@ -45,6 +45,23 @@ struct Measured {
     /// By application.
     speeds: Vec<(&'static str, &'static str, Spread)>,
     encoding: Encoding,
+    /// A cache line that changes its owner, if there are two processors.
+    near: Option<Spread>,
+}
+
+/// Returns a description of this machine for `--machine FILE`, with the samples of a cache line that changes its owner and of a wake-up
+/// that were taken already, in nanoseconds; without lines the time is assumed.
+///
+/// # Errors
+/// No sample of a wake-up.
+pub(in crate::command) fn machine_file(near: &[f64], wake: &[f64]) -> Result<String, Failure> {
+    let spread = |samples: &[f64]| (!samples.is_empty()).then(|| Spread::of(samples.to_vec()));
+    let Some(wake) = spread(wake) else {
+        return Err(Failure::Check(
+            "--machine-file: not written, as no wake-up was measured".to_owned(),
+        ));
+    };
+    Ok(Measured::now(wake, spread(near)).toml())
 }
 
 impl Calibrate {
@@ -55,7 +72,9 @@ impl Calibrate {
 
     /// Measures and prints the results.
     pub(super) fn run(&self) -> Outcome {
-        let measured = Measured::now()?;
+        let wake = bench::wake()
+            .map_err(|error| Failure::Check(format!("cannot start a thread: {error}")))?;
+        let measured = Measured::now(wake, None);
         if let Some(tree) = &self.check {
             let machine = machines::parse("the measured machine", &measured.toml());
             let machine = machine.map_err(tautline::Error::from)?;
@@ -69,9 +88,7 @@ impl Calibrate {
 }
 
 impl Measured {
-    fn now() -> Result<Self, Failure> {
-        let wake = bench::wake()
-            .map_err(|error| Failure::Check(format!("cannot start a thread: {error}")))?;
+    fn now(wake: Spread, near: Option<Spread>) -> Self {
         let [send, serve] = bench::message();
         let costs = vec![
             (
@@ -107,11 +124,12 @@ impl Measured {
             speeds.push((application.name(), first.unit, spread));
         }
         let encoding = Encoding::measure();
-        Ok(Self {
+        Self {
             costs,
             speeds,
             encoding,
-        })
+            near,
+        }
     }
 
     /// Returns nodes a second of tree search.
@@ -127,7 +145,7 @@ impl Measured {
         let bytes: u64 = here.nodes().iter().map(|node| node.bytes).sum();
         let memory = bytes.div_ceil(1 << 30).max(1);
         let mut text = format!(
-            "# Measured by `tautline simulate --calibrate`; assumed values are marked.\n\
+            "# Measured by `tautline`; assumed values are marked.\n\
              name = \"calibrated\"\n\
              title = \"A machine with {cores} {cpu} cores, as measured\"\n\
              sources = [\"measured on the machine itself, with the shipped code, each figure a median\"]\n\
@@ -158,7 +176,15 @@ impl Measured {
             let source = format!("measured: {what}; {}", spread.words());
             let _ = writeln!(text, "{key} = {{ value = {value}, source = \"{source}\" }}");
         }
-        text.push_str(ASSUMED);
+        let near = match &self.near {
+            Some(spread) => format!(
+                "{{ value = {:.0}, source = \"measured: a cache line that changes its owner; {}\" }}",
+                spread.median,
+                spread.words()
+            ),
+            None => NEAR_ASSUMED.to_owned(),
+        };
+        let _ = write!(text, "\n[network]\nnear_ns = {near}\n{ASSUMED}");
         text.push_str(&self.encoding.toml());
         text
     }
@@ -187,7 +213,7 @@ impl Measured {
 }
 
 /// What one thread cannot measure.
-const ASSUMED: &str = "\n[network]\n\
-near_ns = { value = 100, assumed = \"a cache line that changes its owner\" }\n\
+const NEAR_ASSUMED: &str = "{ value = 100, assumed = \"a cache line that changes its owner\" }";
+const ASSUMED: &str = "\
 loot_task_ns = { value = 3, assumed = \"32 bytes a task, copied at 10 GB/s\" }\n\
 jitter_percent = { value = 20, assumed = \"as on the commodity cluster\" }\n";
