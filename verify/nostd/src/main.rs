@@ -5,9 +5,13 @@
 #![no_std]
 #![no_main]
 
+#[cfg(feature = "tasks")]
+extern crate alloc;
 #[cfg(feature = "leak-std")]
 extern crate std;
 
+#[cfg(feature = "tasks")]
+mod host;
 mod machine;
 #[cfg(feature = "tasks")]
 mod tasks;
@@ -51,8 +55,12 @@ const CHECKS: &[Check] = &[
     ("task::Cx::block_on\n", tasks::block_on),
 ];
 
-/// Called on a fresh stack by the entry in [`machine`].
-fn probe() -> ! {
+/// Called by the entry in [`machine`].
+fn program(words: machine::Words) -> ! {
+    if words.get(1).is_some() {
+        machine::say("takes no arguments\n");
+        machine::exit(2);
+    }
     for (name, check) in CHECKS {
         if !check() {
             machine::say(name);

@@ -1,22 +1,16 @@
-//! What a machine without an operating system's libraries must bring: entry, exit, panic, memory.
+//! Entry, system calls and memory functions on x86-64.
 
 use core::arch::{asm, global_asm};
-
-#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-compile_error!("entry and system calls are written for x86_64 Linux");
 
 global_asm!(
     ".globl _start",
     "_start: xor ebp, ebp",
+    "mov rdi, rsp",
     "and rsp, -16",
     "call {entry}",
     "ud2",
-    entry = sym entry,
+    entry = sym super::entry,
 );
-
-extern "C" fn entry() -> ! {
-    crate::probe()
-}
 
 /// Ends the process.
 pub fn exit(status: i32) -> ! {
@@ -24,8 +18,8 @@ pub fn exit(status: i32) -> ! {
     unsafe { asm!("syscall", in("rax") 231, in("rdi") status, options(noreturn)) }
 }
 
-/// Writes to standard error; what cannot be written is lost.
-pub fn say(text: &str) {
+/// Writes to standard error.
+pub(super) fn write_error(text: &str) {
     // SAFETY: write (1) reads `text.len()` bytes at `text`, which is borrowed meanwhile; the kernel
     // clobbers rcx and r11.
     unsafe {
@@ -34,20 +28,10 @@ pub fn say(text: &str) {
     }
 }
 
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    say("panic\n");
-    exit(1)
-}
-
-// The compiled core library's unwind tables name it; with panic = "abort" it is never called.
-#[unsafe(no_mangle)]
-extern "C" fn rust_eh_personality() {}
-
 // The compiler calls these by name. In assembly, because it would compile a loop into a call of the
 // very function it is in.
 
-// SAFETY (all five): the caller meets the requirements of the C function; `rep` accesses those
+// SAFETY (all six): the caller meets the requirements of the C function; `rep` accesses those
 // bytes only.
 
 #[unsafe(no_mangle)]
@@ -101,4 +85,16 @@ unsafe extern "C" fn memcmp(a: *const u8, b: *const u8, n: usize) -> i32 {
 unsafe extern "C" fn bcmp(a: *const u8, b: *const u8, n: usize) -> i32 {
     // SAFETY: the same obligations.
     unsafe { memcmp(a, b, n) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn strlen(text: *const u8) -> usize {
+    let left: usize;
+    // SAFETY: as above; the direction flag is clear by the ABI.
+    unsafe {
+        asm!("repne scasb", inout("rdi") text => _, inout("rcx") usize::MAX => left, in("al") 0u8,
+            options(nostack, readonly));
+    }
+    // The end was counted, too.
+    usize::MAX - left - 1
 }
