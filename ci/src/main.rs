@@ -186,6 +186,8 @@ mod tests {
         let on_demand = [
             "api-list",
             "asan",
+            "cost",
+            "cost-list",
             "cross",
             "cross-turn",
             "deep",

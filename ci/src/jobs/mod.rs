@@ -4,6 +4,7 @@ mod api;
 mod bare;
 mod cargo;
 mod circles;
+mod cost;
 mod counted;
 mod covered;
 mod cross;
@@ -175,6 +176,22 @@ pub(crate) const JOBS: &[Job] = &[
             api::LIST,
             "writes the listings of public items that `api` compares with",
             api::list,
+        )
+    },
+    Job {
+        default: false,
+        ..job(
+            "cost",
+            "instructions of the core's operations, and how they synchronize, are those of the table, on four processors",
+            cost::check,
+        )
+    },
+    Job {
+        default: false,
+        ..job(
+            cost::LIST,
+            "writes the table that `cost` compares with",
+            cost::list,
         )
     },
     Job {

@@ -10,7 +10,7 @@ mod ignored;
 use super::cargo as cargo_jobs;
 use super::counted::passed;
 use super::{
-    Verdict, cross, litmus, models, mpi, mutants, native, package, sanitizers, soak, systems,
+    Verdict, cost, cross, litmus, models, mpi, mutants, native, package, sanitizers, soak, systems,
 };
 use crate::shell::{cargo, quiet, tee};
 use crate::tree::Tree;
@@ -191,6 +191,7 @@ const STEPS: &[Step] = &[
         needs: Needs::Program("valgrind"),
         ..tests("cost", "tautline-cli", "cost", "the_balancer_adds_few")
     },
+    job("core-cost", cost::check),
     job("cross", cross::run_all),
     job("native", native::run_all),
     job("mpi", mpi::run_all),

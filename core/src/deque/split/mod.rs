@@ -43,6 +43,10 @@
 //! | S8 | light fence: `bottom` written before `shared` and `limit` are read | heavy fence: `shared` and `limit` written before `bottom` is read | at least one side observes the other | `split_request_*` |
 //! | S9 | the end of a request clears `requesting` | `request` sets it | that the word of the previous request can no longer be settled | `split_request_twice` |
 //!
+//! `look` changes nothing, so LLVM compiles it for x86-64 to a locked fence and a load. Each
+//! publication is a locked instruction there: at least one side observes the other (store
+//! buffering). `cargo ci cost` checks that no processor gets a plain load.
+//!
 //! # Proved
 //! By loom (`verify/tests/split.rs`): each item is taken once, intact, over wrap-around of the ring
 //! and of the indices, reuse of slots, requests, and a new owner. An item is public after the
