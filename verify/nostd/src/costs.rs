@@ -10,8 +10,8 @@ extern crate alloc;
 mod host;
 mod machine;
 
+use alloc::boxed::Box;
 use core::hint::black_box;
-use core::mem::ManuallyDrop;
 use core::num::NonZeroUsize;
 use machine::{Words, exit, say};
 use tautline_core::deque::{SplitDeque, Steal};
@@ -27,9 +27,10 @@ const ITEM: NonZeroUsize = NonZeroUsize::MIN;
 
 type Deque = SplitDeque<NonZeroUsize, SLOTS>;
 
-/// Returns a deque that is not dropped: it would visit the items that are left.
-fn deque() -> ManuallyDrop<Deque> {
-    ManuallyDrop::new(Deque::new())
+/// Returns a deque that is not dropped, which would visit the items that are left, and whose address the compiler must assume to be
+/// known elsewhere: an operation that changes no word would not be performed otherwise.
+fn deque() -> &'static Deque {
+    black_box(Box::leak(Box::new(Deque::new())))
 }
 
 /// Performs an operation this number of times; returns whether each did what it must.
@@ -140,6 +141,7 @@ fn signal_wait(times: usize) -> bool {
 /// The permit of a worker that parks, given and taken.
 fn park(times: usize) -> bool {
     let permit = Permit::new();
+    let permit = black_box(&permit);
     (0..times).all(|_| {
         permit.give();
         permit.try_take()
