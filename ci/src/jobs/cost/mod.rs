@@ -93,34 +93,30 @@ const PROCESSORS: [Processor; 4] = [
 ];
 
 /// What counting on this machine's processor needs.
-const NEEDS: &[Need] = &[
+const NEEDS: &[Need<'_>] = &[
     Need {
         name: "callgrind",
-        is_there: || exists("/usr/bin/valgrind"),
+        is_there: &|| exists("/usr/bin/valgrind"),
         packages: &["valgrind"],
     },
     Need {
         name: "a disassembler",
-        is_there: || exists("/usr/bin/objdump"),
+        is_there: &|| exists("/usr/bin/objdump"),
         packages: &["binutils"],
     },
 ];
 
 /// What counting on another one needs.
-const NEEDS_EMULATED: &[Need] = &[
-    Need {
-        name: "a compiler with its library's source",
-        is_there: || exists("/usr/lib/rustlib/src/rust/library/core/Cargo.toml"),
-        packages: &["rustc-web", "cargo-web", "rust-web-src"],
-    },
+const NEEDS_EMULATED: &[Need<'_>] = &[
+    packages::COMPILER,
     Need {
         name: "a linker",
-        is_there: || exists("/usr/bin/ld.lld"),
+        is_there: &|| exists("/usr/bin/ld.lld"),
         packages: &["lld"],
     },
     Need {
         name: "emulators",
-        is_there: || exists("/usr/bin/qemu-ppc64le"),
+        is_there: &|| exists("/usr/bin/qemu-ppc64le"),
         packages: &["qemu-user"],
     },
 ];
