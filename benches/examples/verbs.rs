@@ -3,7 +3,7 @@
 //! A measurement is one call of a verb. The figure is the processor time of the whole process, user and system, until the threads
 //! of the pool are idle again: what a wait spins belongs to the call. Copies of the input are made before, and results are
 //! compared and dropped after. The table shows medians in milliseconds, and the ratio beside the most that is wanted; the wall
-//! time of the call, without what follows it, is for quiet machines. Freed memory stays with the process. `--way` measures one of the two alone, for a profiler.
+//! time of the call, without what follows it, is for quiet machines. `--way` measures one of the two alone, for a profiler.
 #![allow(missing_docs)]
 
 #[path = "../common/pinning.rs"]
@@ -37,6 +37,10 @@ struct Options {
     /// The size of the inputs, in percent.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1000))]
     size: u32,
+    /// Freed memory stays with the process: with glibc, whether a sort's buffer causes page faults else depends on what else was freed.
+    #[cfg(unix)]
+    #[arg(long)]
+    keep_memory: bool,
     /// Prints JSON: one object for each verb.
     #[arg(long)]
     json: bool,
@@ -335,7 +339,9 @@ fn keep_memory() {
 fn main() {
     let options = Options::parse();
     #[cfg(unix)]
-    keep_memory();
+    if options.keep_memory {
+        keep_memory();
+    }
     let workers = options.workers as usize;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(workers)
