@@ -61,7 +61,7 @@ impl Program {
     }
 }
 
-/// What a program that starts no others prints; none if it has not ended within `limit`, and was killed.
+/// Returns the output of a program that starts no others, or kills it after `limit` and returns `None`.
 ///
 /// # Errors
 /// It cannot be started.
@@ -93,7 +93,7 @@ pub(crate) fn output_within(
     }))
 }
 
-/// What comes through a pipe until it closes or fails.
+/// Reads a pipe until it closes or fails.
 #[allow(dead_code, reason = "see `output_within`")]
 fn all_of(pipe: Option<impl Read>) -> Vec<u8> {
     let mut bytes = Vec::new();

@@ -17,7 +17,7 @@ pub const LEAST: f64 = 0.1;
 /// The probability that a median lies below, or above, its interval.
 const OUTSIDE: f64 = 0.005;
 
-/// What a comparison of two records has found.
+/// The findings of a comparison of two records.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Against {
     /// Figures that are worse than before.

@@ -17,7 +17,7 @@ pub struct Record {
     pub schema: u32,
     /// Where the figures were measured.
     pub machine: Identity,
-    /// What measured them.
+    /// The build that measured them.
     pub build: Build,
     /// The processors that were used, in the order in which threads were placed.
     pub processors: Vec<usize>,
@@ -233,7 +233,7 @@ impl Record {
     /// Reads a document that [`json`](Self::json) has written.
     ///
     /// # Errors
-    /// What is wrong with it, and what is allowed.
+    /// The error, with the allowed values.
     pub fn read(path: &Path) -> Result<Self, String> {
         const ALLOWED: &str = "expected what tautline bench --json prints";
         let text = fs::read_to_string(path).map_err(|error| format!("{ALLOWED} ({error})"))?;

@@ -17,11 +17,7 @@ const PROGRAM: &str = "riscv64gc-unknown-none-elf/release/tautline-bare";
 
 const NEEDS: &[Need<'_>] = &[
     packages::COMPILER,
-    Need {
-        name: "a linker",
-        is_there: &|| exists("/usr/bin/ld.lld"),
-        packages: &["lld"],
-    },
+    packages::LINKER,
     Need {
         name: "an emulator",
         is_there: &|| exists("/usr/bin/qemu-system-riscv64"),

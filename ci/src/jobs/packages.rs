@@ -22,6 +22,13 @@ pub(super) const COMPILER: Need<'_> = Need {
     packages: &["rustc-web", "cargo-web", "rust-web-src"],
 };
 
+/// The linker of programs for machines without an operating system.
+pub(super) const LINKER: Need<'_> = Need {
+    name: "a linker",
+    is_there: &|| exists("/usr/bin/ld.lld"),
+    packages: &["lld"],
+};
+
 /// Installs what is missing, or reports why it cannot. Of what is installed, only packages in `may_go` are removed for it.
 pub(super) fn install(needs: &[Need<'_>], may_go: &[&str]) -> Result<Option<String>> {
     let missing: Vec<_> = needs.iter().filter(|need| !(need.is_there)()).collect();

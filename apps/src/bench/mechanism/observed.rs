@@ -18,7 +18,7 @@ const POLLS: u32 = 1_000;
 /// Turns between two checks whether the measurement is stopped.
 const CHUNK: u32 = 64;
 
-/// What a thread does, and returns in nanoseconds; only the first thread's figure counts.
+/// The work of one thread, which returns nanoseconds; only the first thread's figure counts.
 pub(super) type Body<'a> = Box<dyn FnOnce() -> f64 + Send + 'a>;
 
 /// Runs each body on a new thread on the plan's processors.

@@ -42,7 +42,7 @@ impl Items for GrowableDeque<usize> {
     }
 }
 
-/// What a program without such a deque uses.
+/// The deque of a program without such a library.
 type Locked = Mutex<VecDeque<usize>>;
 
 impl Items for Locked {

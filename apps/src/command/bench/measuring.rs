@@ -1,4 +1,4 @@
-//! What all benchmarks share while they measure: processors, deadline, interrupts, progress.
+//! Measuring, common to all benchmarks: processors, deadline, interrupts, progress.
 
 use crate::command::balancer;
 use crate::command::known::Known;
@@ -106,7 +106,7 @@ pub(super) struct Shares {
 impl Shares {
     pub(super) fn new(deadline: Duration, parts: usize) -> Self {
         Self {
-            // A deadline beyond every clock is none.
+            // A deadline that no clock reaches limits nothing.
             end: Instant::now().checked_add(deadline),
             left: parts,
         }

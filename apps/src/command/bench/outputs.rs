@@ -1,4 +1,4 @@
-//! What all benchmarks do with their figures: a document, a comparison with an earlier one, a page.
+//! The figures of all benchmarks: a document, a comparison with an earlier one, a page.
 
 use crate::command::show::story::Pending;
 use crate::command::show::{document, lines};

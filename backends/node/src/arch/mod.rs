@@ -1,4 +1,4 @@
-//! Processors: what a thread executes between two looks at what it waits for, and for how long it does so.
+//! Processors: the pause of a spinning thread, and the number of pauses before it yields.
 //!
 //! A processor whose pause the standard library lacks has a file here, and a line below. All others use [generic](self).
 #![deny(unsafe_code)]
@@ -21,8 +21,7 @@ const MEASURED: u32 = 1_000;
 /// The most pauses before a thread yields, whatever a clock shows.
 const MOST: u32 = 10_000;
 
-/// Returns the number of pauses that last as long as a thread spins: between 8 with the long ones of some x86-64 processors and a thousand
-/// where a pause is nothing. The first call measures, in some tens of microseconds.
+/// Returns the number of pauses that last as long as a thread spins. The first call measures three times a thousand pauses.
 pub(crate) fn spins() -> u32 {
     static SPINS: OnceLock<u32> = OnceLock::new();
     *SPINS.get_or_init(|| {

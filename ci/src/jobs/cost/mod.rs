@@ -109,11 +109,7 @@ const NEEDS: &[Need<'_>] = &[
 /// What counting on another one needs.
 const NEEDS_EMULATED: &[Need<'_>] = &[
     packages::COMPILER,
-    Need {
-        name: "a linker",
-        is_there: &|| exists("/usr/bin/ld.lld"),
-        packages: &["lld"],
-    },
+    packages::LINKER,
     Need {
         name: "emulators",
         is_there: &|| exists("/usr/bin/qemu-ppc64le"),
