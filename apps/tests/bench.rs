@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+mod bench_command;
 mod scratch;
 use scratch::Scratch;
 
@@ -15,16 +16,7 @@ fn tautline(args: &[&str]) -> Output {
 }
 
 fn command(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tautline"));
-    command.arg("bench").args(args);
-    // What the caller has set is no part of a test.
-    for (name, _) in std::env::vars_os() {
-        let name = name.to_string_lossy();
-        if name.starts_with("TAUTLINE_") || name.starts_with("OMP_") {
-            command.env_remove(name.as_ref());
-        }
-    }
-    command
+    bench_command::bench(args)
 }
 
 fn text(bytes: &[u8]) -> &str {

@@ -1,21 +1,15 @@
 //! Figures of `tautline bench` that are kept, compared and shown, from outside.
 
 use serde_json::{Value, json};
-use std::process::{Command, Output};
+use std::process::Output;
 
+mod bench_command;
 mod scratch;
 use scratch::Scratch;
 
 fn bench(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tautline"));
-    command.arg("bench").args(args);
-    for (name, _) in std::env::vars_os() {
-        let name = name.to_string_lossy();
-        if name.starts_with("TAUTLINE_") || name.starts_with("OMP_") {
-            command.env_remove(name.as_ref());
-        }
-    }
-    command.output().expect("the command starts")
+    let output = bench_command::bench(args).output();
+    output.expect("the command starts")
 }
 
 fn text(bytes: &[u8]) -> &str {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use std::process::{Command, Output};
 
+mod bench_command;
 #[cfg(target_os = "linux")]
 #[path = "../../platforms/tests/refusing/mod.rs"]
 mod refusing;
@@ -10,15 +11,7 @@ mod scratch;
 use scratch::Scratch;
 
 fn bench(args: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tautline"));
-    command.arg("bench").args(args.split(' '));
-    for (name, _) in std::env::vars_os() {
-        let name = name.to_string_lossy();
-        if name.starts_with("TAUTLINE_") || name.starts_with("OMP_") {
-            command.env_remove(name.as_ref());
-        }
-    }
-    command
+    bench_command::bench(&args.split(' ').collect::<Vec<_>>())
 }
 
 fn run(args: &str) -> Output {
