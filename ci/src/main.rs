@@ -21,6 +21,8 @@ usage: cargo ci              all jobs that `cargo ci list` marks with *
        cargo ci JOB…         these jobs
        cargo ci mutants [NAME…]
                              the recorded mutants, or those whose name contains one of the words
+       cargo ci litmus [NAME…]
+                             the litmus tests, or those whose name contains one of the words
        cargo ci cross [TARGET…]
                              the processors of ci/cross.toml, or those whose name contains one of the words
        cargo ci deep [NAME…] what takes minutes to hours, or the steps whose name contains a word

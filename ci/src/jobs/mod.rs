@@ -66,7 +66,8 @@ const fn job(
 }
 
 /// The jobs with arguments: what follows their name on the command line is a filter.
-pub(crate) const WITH_WORDS: [&str; 3] = [CROSS, MUTANTS, DEEP];
+pub(crate) const WITH_WORDS: [&str; 4] = [CROSS, LITMUS, MUTANTS, DEEP];
+const LITMUS: &str = "litmus";
 const CROSS: &str = "cross";
 const MUTANTS: &str = "mutants";
 const DEEP: &str = "deep";
@@ -213,7 +214,7 @@ pub(crate) const JOBS: &[Job] = &[
     Job {
         default: false,
         ..job(
-            "litmus",
+            LITMUS,
             "the memory models of the language and of processors forbid what the orderings exclude, and allow it without",
             litmus::run,
         )

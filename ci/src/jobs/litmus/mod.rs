@@ -14,7 +14,7 @@ use super::{Verdict, judge};
 use crate::shell::target_dir;
 use crate::tree::Tree;
 use aarch64::AArch64;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use herd::{Herd, Seen};
 use power::Power;
 use program::Program;
@@ -31,8 +31,14 @@ use table::{FOLDER, MODELS, Test, Variant};
 /// Processor time for all tests together.
 const LIMIT: Duration = Duration::from_secs(120);
 
-pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
-    let tests = all(tree)?;
+pub(super) fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
+    let mut tests = all(tree)?;
+    tests.retain(|test| words.is_empty() || words.iter().any(|word| test.name.contains(&**word)));
+    ensure!(
+        !tests.is_empty(),
+        "{FOLDER}: no test's name contains {}",
+        words.join(" or ")
+    );
     let herd = match Herd::find(LIMIT) {
         Ok(herd) => herd,
         Err(why) => return Ok(Verdict::CannotRun(why)),

@@ -13,7 +13,7 @@
 //! | X1 | `mark_empty` sets EMPTY | `leave_cell` | the body is dropped, the scope left | `waiting_*` in `verify/tests/task.rs` |
 //! | X2 | `leave_cell` sets RELEASED | `mark_empty` sets EMPTY | the cell has released the node | `waiting_*` in `verify/tests/task.rs` |
 //! | X3 | `wait_again` sets WAITING | `claim` | the walker's share of the scope precedes the end of the task's own | `verify/litmus/waiter.toml` |
-//! | X4 | `claim` sets ABORTED | `wait_again` | that the scope was aborted; the lock of the members carries it, too | `verify/litmus/waiter.toml` |
+//! | X4 | `claim` sets ABORTED | `wait_again` | nothing: the lock of the members (lock.L1) carries that the scope was aborted | `verify/litmus/waiter.toml` |
 
 use super::{Header, Kind};
 use crate::port::Host;
@@ -94,10 +94,10 @@ impl<P: Host> Waiter<P> {
                 WALKING => WALKING | ABORTED,
                 _ => return false,
             };
-            // ORDERING: Acquire, pairs with AcqRel in wait_again (X3); the body is visible by the lock of the members.
-            // ORDERING: Release, pairs with AcqRel in wait_again (X4).
+            // ORDERING: Acquire, pairs with Release in wait_again (X3). The body is visible by the lock of the members, and
+            // so is the abort to the walker (X4), which locks them after this thread.
             // ORDERING: failure Relaxed: the state is examined again.
-            let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
+            let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
             match self.state.compare_exchange(seen, next, success, failure) {
                 Ok(_) => return next == CANCELLED,
                 Err(now) => seen = now,
@@ -143,8 +143,8 @@ impl<P: Host> Waiter<P> {
     pub(super) unsafe fn wait_again(this: NonNull<Self>) -> bool {
         // SAFETY: a walking task is alive; only the word is accessed.
         let state = unsafe { &(*this.as_ptr()).state };
-        // ORDERING: AcqRel, pairs with AcqRel in try_cancel (X3, X4).
-        state.swap(WAITING, Ordering::AcqRel) & ABORTED != 0
+        // ORDERING: Release, pairs with Acquire in try_cancel (X3). A walker of an aborted scope locks its members (X4).
+        state.swap(WAITING, Ordering::Release) & ABORTED != 0
     }
 
     /// Returns the scope of a task that is not cancelled.
