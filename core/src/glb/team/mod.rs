@@ -7,7 +7,7 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | T1 | `start` | `Slot::take_start` | the bag in the slot, through its lock | `two_workers` in `verify/tests/glb.rs`, where the permit carries it too; `verify/litmus/team.toml` |
+//! | T1 | `start` | `Slot::take_start` | that the reserve was filled, of a worker that starts without work; a bag in the slot, which its lock carries too | `two_workers` in `verify/tests/glb.rs`, where the permit carries it too; `verify/litmus/team.toml` |
 //!
 //! # Lost work
 //! Loot may arrive while the last worker leaves. The thread that serves it adds it to the reserve
