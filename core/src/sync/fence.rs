@@ -1,5 +1,9 @@
 //! The full fence, and the light half of an asymmetric one.
-#![forbid(unsafe_code)]
+//!
+//! # Orderings
+//! | id | one side | the other side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | F1 | `light_fence` | the heavy fence of a port | of two stores, each before its fence, one to the load after the other fence | `verify/litmus/fence.toml` |
 
 /// Orders all earlier accesses of this thread before all later ones, stores before loads included.
 ///
@@ -15,17 +19,28 @@ pub fn full_fence() {
     FENCES.store(0, super::Ordering::Relaxed);
 }
 
-/// The light half of an asymmetric fence on a machine with the heavy one: a compiler fence
-/// ([`port::Fence`](crate::port::Fence)).
+/// The light half of an asymmetric fence on a machine with the heavy one ([`port::Fence`](crate::port::Fence)): binds
+/// the compiler, and is no instruction.
+///
+/// The heavy half is a full fence between two instructions of this thread. Instructions are in the compiler's order, so
+/// that order is all that is missing: no access may cross this call, loads before stores included.
+///
+/// For POWER, LLVM makes a compiler fence an instruction: `sync`, or `lwsync` below SeqCst, which also would let the
+/// compiler move a load before a store. So it is an assembly block without instructions there, which the compiler must
+/// assume to access all memory that other threads can. That requires Rust 1.95.
 #[inline(always)]
 pub fn light_fence() {
-    #[cfg(not(any(tautline_loom, tautline_shuttle)))]
-    // ORDERING: SeqCst: keeps the compiler from moving a load before a store; the heavy fence does the rest. no mutant:
-    // models are built without it.
+    #[cfg(not(any(tautline_loom, tautline_shuttle, target_arch = "powerpc64")))]
+    // ORDERING: SeqCst: weaker ones let the compiler move a load before a store; the heavy fence does the rest (F1).
     core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+    #[cfg(all(not(any(tautline_loom, tautline_shuttle)), target_arch = "powerpc64"))]
+    // SAFETY: has no instructions.
+    unsafe {
+        core::arch::asm!("", options(nostack, preserves_flags));
+    }
     #[cfg(any(tautline_loom, tautline_shuttle))]
     // ORDERING: SeqCst: model checkers have no fence that acts on other threads; a full one on both
-    // sides is equivalent to the pair. no mutant: its callers have theirs.
+    // sides is equivalent to the pair.
     full_fence();
 }
 

@@ -1,5 +1,5 @@
 //! POWER, whose spinning threads take issue slots from the other seven of their core: low priority, then medium again, as Linux's
-//! `cpu_relax`. The standard library has no pause there. It compiles with Rust 1.96; 1.89 has no stable inline assembly for POWER.
+//! `cpu_relax`. The standard library has no pause there. That requires Rust 1.95, whose inline assembly for POWER is stable.
 #![allow(unsafe_code)]
 
 use core::arch::asm;
