@@ -1,5 +1,5 @@
 //! Every ordering that is more than Relaxed is weakened, and every fence removed, by a recorded
-//! mutant or in a litmus test that then allows the outcome; or it documents why none can show it.
+//! mutant or in a litmus test that then allows the outcome; or, outside of the core, it documents why none can show it.
 //!
 //! A mutant that deletes a statement shows that the statement is needed, not its ordering.
 
@@ -12,6 +12,7 @@ use crate::syntax::Token;
 use crate::tree::Tree;
 use anyhow::Result;
 use std::collections::BTreeSet;
+use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
 /// In the `// ORDERING:` of a site without a mutant: what follows is the reason.
@@ -19,10 +20,13 @@ const MARK: &str = "no mutant:";
 
 const STRONG: &[&str] = &["Acquire", "Release", "AcqRel", "SeqCst"];
 
+/// Where no reason counts, since models run it.
+const CORE: &str = "core/src/";
+
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let mutants = recorded(tree)?;
     let tests = litmus::all(tree)?;
-    let (mut seen, mut marked, mut judged) = (0, 0, 0);
+    let (mut core, mut others) = (Tally::default(), Tally::default());
     let mut findings = Vec::new();
     for source in sources(tree)? {
         let text = tree.read(&source.path)?;
@@ -32,13 +36,16 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
         let necessary = tests.iter().flat_map(|test| test.necessary());
         let necessary = necessary.filter(|site| site.file == file);
         let necessary: Vec<Range<usize>> = necessary.map(|site| site.bytes.clone()).collect();
+        let is_core = file.starts_with(CORE);
+        let tally = if is_core { &mut core } else { &mut others };
         for (site, is_marked) in sites(&source, &text) {
-            seen += 1;
-            if necessary.contains(&site.bytes) {
-                judged += 1;
-            } else if !own.iter().any(|m| weakens(m, &text, &site.bytes)) {
-                marked += usize::from(is_marked);
-                if !is_marked {
+            let is_weakened = own.iter().any(|m| weakens(m, &text, &site.bytes));
+            match (is_weakened, necessary.contains(&site.bytes)) {
+                (true, true) => tally.both += 1,
+                (true, false) => tally.mutants += 1,
+                (false, true) => tally.litmus += 1,
+                (false, false) if is_marked && !is_core => tally.excused += 1,
+                (false, false) => {
                     let what = &text[site.bytes];
                     let why = format!("{what} is weakened by no recorded mutant or litmus test");
                     findings.push(source.at(site.line, why));
@@ -46,8 +53,27 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
             }
         }
     }
-    let holds = format!("{seen} sites, {judged} in litmus tests, {marked} without a check");
-    judge(findings, holds)
+    judge(findings, format!("core: {core}; others: {others}"))
+}
+
+/// How many sites are weakened by what.
+#[derive(Debug, Default)]
+struct Tally {
+    mutants: usize,
+    litmus: usize,
+    both: usize,
+    excused: usize,
+}
+
+impl Display for Tally {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (mutants, litmus, both) = (self.mutants, self.litmus, self.both);
+        let (excused, all) = (self.excused, mutants + litmus + both + self.excused);
+        write!(
+            f,
+            "{all} sites, {mutants} in mutants, {litmus} in litmus tests, {both} in both, {excused} in neither"
+        )
+    }
 }
 
 #[derive(Debug)]
@@ -139,9 +165,10 @@ fn changed(m: &Mutant, text: &str) -> Option<(usize, Range<usize>)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{sites, weakens};
+    use super::{Verdict, run, sites, weakens};
     use crate::jobs::mutants::Mutant;
     use crate::source::Source;
+    use crate::tree::sample::Sample;
 
     const TEXT: &str = "
 fn f() {
@@ -208,5 +235,38 @@ fn full_fence() { fence(Ordering::SeqCst) }
         assert!(!weakens(&mutant(find, "let _ = A;"), TEXT, &site));
         let weaker = "A.swap(1, Ordering::Acquire);";
         assert!(weakens(&mutant(find, weaker), TEXT, &site));
+    }
+
+    #[test]
+    fn a_reason_counts_outside_of_the_core_alone() {
+        let code = "// ORDERING: Release; no mutant: a reason.\nfn f() { A.store(1, Ordering::Release); }\n";
+        let judged = r#"
+file = "core/src/judged.rs"
+[[test]]
+name = "swapped"
+ids = ["J1"]
+claim = "The first value is read."
+init = { a = 0 }
+threads = ["was = swap a 1 $o", "store a 2 Relaxed"]
+never = ["0:was = 2"]
+orderings = { o = ["A.swap(1, Ordering::{Release})"] }
+weaker = [{ with = { o = "Relaxed" }, sometimes = ["C20"] }]
+"#;
+        let table = "//! | J1 |\nfn f() { A.swap(1, Ordering::Release); }\n";
+        let tree = |path| {
+            Sample::new(&[
+                (path, code),
+                ("core/src/judged.rs", table),
+                ("verify/litmus/judged.toml", judged),
+                ("verify/mutants.toml", ""),
+            ])
+        };
+        let error = run(&tree("core/src/a.rs"), &[]).unwrap_err().to_string();
+        assert!(error.contains("core/src/a.rs:2"), "{error}");
+        let holds = run(&tree("backends/node/src/a.rs"), &[]).unwrap();
+        let Verdict::Holds(text) = holds else {
+            panic!("not run")
+        };
+        assert!(text.starts_with("core: 1 sites, 0 in mutants, 1 in litmus tests, 0 in both, 0 in neither; others: 1 sites"), "{text}");
     }
 }

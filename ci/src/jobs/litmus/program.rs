@@ -331,8 +331,9 @@ fn op(line: &str, values: &Values) -> Result<Option<Op>> {
             register: text(register),
             value: number(value)?,
         },
-        ["light", kind @ ("light" | "none")] => Op::Light {
-            is_kept: kind == "light",
+        // Of compiler fences, one that is weaker than SeqCst lets a load precede a store.
+        ["light", kind @ ("light" | "SeqCst" | "AcqRel" | "none")] => Op::Light {
+            is_kept: matches!(kind, "light" | "SeqCst"),
         },
         ["heavy", thread, "heavy"] => Op::Heavy {
             thread: number(thread)? as usize,
@@ -419,6 +420,10 @@ pub(super) mod tests {
         };
         let (kept, missing) = (ops("light"), ops("none"));
         assert_eq!(kept.len(), 2);
+        assert_eq!(
+            (ops("SeqCst"), ops("AcqRel")),
+            (kept.clone(), missing.clone())
+        );
         assert_eq!(missing, [kept[1].clone(), kept[0].clone()]);
     }
 
