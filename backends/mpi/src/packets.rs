@@ -3,6 +3,11 @@
 //! # Words
 //! `is_waiting`: set by a thread that has put a packet into the outbox, cleared by one that holds the wire and takes them.
 //!
+//! # Orderings
+//! | id | one side | the other side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | PK1 | `flush`, after the wire was released | `flush`, after a packet was put | of the release and the packet, one to the load after the other fence | `verify/litmus/packets.toml` |
+//!
 //! # Locks
 //! In this order: `wire`, `receivers` or `outbox`, what a [`Recipient`] locks. Completions, which may run a program's code, are called under none
 //! of them.
@@ -108,7 +113,7 @@ impl SharedWire {
     fn flush(&self) {
         loop {
             // ORDERING: SeqCst, pairs with itself: a thread that has released the wire observes what another one has left to it, or
-            // that one gets the wire; no mutant: loom builds core alone.
+            // that one gets the wire (PK1).
             fence(Ordering::SeqCst);
             // ORDERING: Relaxed: the fence above orders it.
             if !self.is_waiting.load(Ordering::Relaxed) {

@@ -1,4 +1,9 @@
 //! From power-on to the program, and from a panic or a trap to the end.
+//!
+//! # Orderings
+//! | id | release side | acquire side | what becomes visible | model |
+//! |---|---|---|---|---|
+//! | H1 | `set_entry` | `other` | what was done before the start | `verify/litmus/start.toml` |
 
 use super::{CLINT, MOST_HARTS, STACK_SHIFT, Virt, stack};
 use crate::Board;
@@ -93,8 +98,7 @@ static ENTRY: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 
 /// Sets the function that harts other than 0 call when they are woken.
 pub(super) fn set_entry(entry: fn(usize)) {
-    // ORDERING: Release, pairs with Acquire in other: what was done before the start is visible; no mutant: no model boots
-    // the board, and the interrupt that starts a hart orders devices and memory, too.
+    // ORDERING: Release, pairs with Acquire in other (H1). The interrupt that starts a hart orders devices and memory, too.
     ENTRY.store(entry as *mut (), Ordering::Release);
 }
 
@@ -119,7 +123,7 @@ extern "C" fn first(tree: *const u8) -> ! {
 }
 
 extern "C" fn other() {
-    // ORDERING: Acquire, pairs with Release in set_entry; no mutant: as there.
+    // ORDERING: Acquire, pairs with Release in set_entry (H1).
     let entry = ENTRY.load(Ordering::Acquire);
     if !entry.is_null() {
         // SAFETY: `set_entry` stored such a function.

@@ -8,7 +8,7 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | LB1 | `leave` sets `gone` | `is_gone` loads it | the last records of the rank that is gone | the rings: `verify/tests/channel.rs` |
+//! | LB1 | `leave` sets `gone` | `is_gone` loads it | the last records of the rank that is gone | the rings: `verify/tests/channel.rs`; `verify/litmus/loopback.toml` |
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
@@ -67,14 +67,12 @@ impl Roster for Company {
     }
 
     fn is_gone(&self, rank: Rank) -> bool {
-        // ORDERING: Acquire, pairs with Release in leave (LB1): its last records are in the rings;
-        // no mutant: no model runs the threads' links.
+        // ORDERING: Acquire, pairs with Release in leave (LB1): its last records are in the rings.
         self.gone[rank.index()].load(Ordering::Acquire)
     }
 
     fn leave(&self, rank: Rank) {
-        // ORDERING: Release, pairs with Acquire in is_gone (LB1): the last records of this rank;
-        // no mutant: as there.
+        // ORDERING: Release, pairs with Acquire in is_gone (LB1): the last records of this rank.
         self.gone[rank.index()].store(true, Ordering::Release);
     }
 

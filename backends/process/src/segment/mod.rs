@@ -11,7 +11,7 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | SG1 | `leave` and `end` set `state` | `is_gone` loads it | the last records of the rank | the rings: `verify/tests/channel.rs` |
+//! | SG1 | `leave` and `end` set `state` | `is_gone` loads it | the last records of the rank | the rings: `verify/tests/channel.rs`; `verify/litmus/segment.toml` |
 
 mod bell;
 mod launcher;
@@ -164,8 +164,7 @@ impl Segment {
 
     /// States that the process of `rank` has ended, and wakes all ranks. Returns whether it had left before.
     pub(crate) fn end(&self, rank: Rank) -> bool {
-        // ORDERING: Release, pairs with Acquire in is_gone (SG1): the process has ended, so all its records are in memory;
-        // no mutant: no model runs processes.
+        // ORDERING: Release, pairs with Acquire in is_gone (SG1): the process has ended, so all its records are in memory.
         let state = self.state(rank).swap(ENDED, Ordering::Release);
         for rank in (0..self.layout.ranks).map(Rank) {
             self.bell(rank).give_again();
@@ -229,13 +228,12 @@ impl Roster for Segment {
     }
 
     fn is_gone(&self, rank: Rank) -> bool {
-        // ORDERING: Acquire, pairs with Release in leave and end (SG1): its last records are in the rings;
-        // no mutant: no model runs processes.
+        // ORDERING: Acquire, pairs with Release in leave and end (SG1): its last records are in the rings.
         !matches!(self.state(rank).load(Ordering::Acquire), ABSENT | JOINED)
     }
 
     fn leave(&self, rank: Rank) {
-        // ORDERING: Release, pairs with Acquire in is_gone (SG1): the last records of this rank; no mutant: as there.
+        // ORDERING: Release, pairs with Acquire in is_gone (SG1): the last records of this rank.
         self.state(rank).store(LEFT, Ordering::Release);
     }
 
