@@ -35,7 +35,7 @@
 //! |---|---|---|---|---|
 //! | S1 | `publish`, `offer` and `settle` change `shared` | `steal` changes `shared` | the slots below `split`, the items behind them | `split_payload`, `split_request_payload` |
 //! | S2 | `steal` stores null | `room` loads the slot | the thief has read the slot that is about to be reused | `split_reuse` |
-//! | S3 | `look` and `request` change `shared` | `publish` or `offer` changes it | that the thief is about to park | `split_request_seen`; `sleep_*` in `verify/tests/task.rs` |
+//! | S3 | `look` and `request` change `shared` | `publish` or `offer` changes it | that the thief is about to park | `split_request_seen`; `sleep_*` in `verify/tests/task.rs`; `verify/litmus/split.toml` |
 //! | S4 | `publish` or `offer` changes `shared` | `look` changes it | what was pushed before | as S3 |
 //! | S5 | `Owner::drop` clears `owned` | `SplitDeque::owner` sets it | what the previous owner did | `split_handover` |
 //! | S6 | `request` and `starve` lower `limit` | `admit` raises it | the request, and that the public part was empty | `split_publishes`, `split_request_push` |

@@ -6,6 +6,9 @@
 //! second raid is published, and its owner then observes the announcement. An owner that answers a
 //! request itself publishes half of its tasks, and wakes no sleeper while another worker searches.
 //! So the requesting worker searches again: no other worker may have observed that half.
+//!
+//! Of each victim, with the others' words unconcerned: its push or pop observes the request, or the raid its item
+//! (`split.S8`); and a victim that answers observes the sleep that preceded the request (`split.S3`).
 
 use super::Worker;
 use crate::deque::split::Refused;
