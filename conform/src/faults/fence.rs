@@ -2,8 +2,8 @@
 
 use super::Broken;
 use crate::{Threads, fences};
-use std::sync::atomic::{Ordering, compiler_fence, fence};
 use tautline_core::port::Fence;
+use tautline_core::sync::{full_fence, light_fence};
 
 /// A fault of [`Fences`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +20,8 @@ struct Fences(Fault);
 
 fn full(is_there: bool) {
     match is_there {
-        true => fence(Ordering::SeqCst),
-        false => compiler_fence(Ordering::SeqCst),
+        true => full_fence(),
+        false => light_fence(),
     }
 }
 
