@@ -102,7 +102,7 @@ pub(crate) const JOBS: &[Job] = &[
     ),
     job(
         "covered",
-        "every strong ordering and every fence is weakened by a recorded mutant or in a litmus test, or documents why not",
+        "every strong ordering and every fence is weakened by a recorded mutant or in a litmus test, or, outside of the core, documents why not",
         covered::run,
     ),
     job(
@@ -183,7 +183,7 @@ pub(crate) const JOBS: &[Job] = &[
         default: false,
         ..job(
             "cost",
-            "instructions of the core's operations, and how they synchronize, are those of the table, on four processors",
+            "instructions of the core's operations, and how they synchronize, are those of the table, on x86-64, Arm, POWER and RISC-V",
             cost::check,
         )
     },

@@ -14,8 +14,10 @@ use crate::shell::{Said, cargo, quiet, target_dir};
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail, ensure};
 use count::Counts;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
+use std::thread::{self, ScopedJoinHandle};
 use sync::Set;
 use table::{Difference, Row, Section};
 
@@ -51,6 +53,15 @@ struct Processor {
 struct Emulated {
     target: &'static str,
     emulator: &'static str,
+    /// A feature that the target does not have by itself.
+    feature: Option<&'static str>,
+}
+
+impl Emulated {
+    /// The folder of the builds: of one target there is one in each.
+    fn folder(&self, tree: &Tree) -> PathBuf {
+        folder(tree).join(self.feature.unwrap_or_default())
+    }
 }
 
 const fn emulated(
@@ -59,14 +70,28 @@ const fn emulated(
     target: &'static str,
     emulator: &'static str,
 ) -> Processor {
+    with_feature(name, set, target, emulator, None)
+}
+
+const fn with_feature(
+    name: &'static str,
+    set: Set,
+    target: &'static str,
+    emulator: &'static str,
+    feature: Option<&'static str>,
+) -> Processor {
     Processor {
         name,
         set,
-        emulated: Some(Emulated { target, emulator }),
+        emulated: Some(Emulated {
+            target,
+            emulator,
+            feature,
+        }),
     }
 }
 
-const PROCESSORS: [Processor; 4] = [
+const PROCESSORS: [Processor; 5] = [
     Processor {
         name: "x86_64",
         set: Set::X86,
@@ -77,6 +102,13 @@ const PROCESSORS: [Processor; 4] = [
         Set::Aarch64,
         "aarch64-unknown-linux-gnu",
         "qemu-aarch64",
+    ),
+    with_feature(
+        "aarch64-lse",
+        Set::Aarch64,
+        "aarch64-unknown-linux-gnu",
+        "qemu-aarch64",
+        Some("lse"),
     ),
     emulated(
         "powerpc64le",
@@ -160,6 +192,7 @@ pub(super) fn list(tree: &Tree, _: &[String]) -> Result<Verdict> {
             None => sections.push(section.clone()),
         }
     }
+    sections.sort_by_key(|s| PROCESSORS.iter().position(|p| p.name == s.processor));
     std::fs::write(tree.path(COSTS), table::written(&text, &sections))?;
     Ok(match missing {
         Some(why) => Verdict::CannotRun(why),
@@ -199,15 +232,25 @@ fn count_all(tree: &Tree) -> Result<(Vec<Section>, Option<String>)> {
         Some(_) => None,
         None => Some(build_emulated(tree)?),
     };
-    let mut found = Vec::new();
-    for processor in &PROCESSORS {
+    let processors = PROCESSORS.iter().filter_map(|processor| {
         let compiler = match processor.emulated {
             None => Some(&here),
             Some(_) => emulated.as_ref(),
         };
-        if let Some(compiler) = compiler {
-            found.push(count(tree, processor, compiler)?);
-        }
+        Some((processor, compiler?.as_str()))
+    });
+    let found = thread::scope(|scope| {
+        let start = |(processor, compiler)| scope.spawn(move || count(tree, processor, compiler));
+        let started: Vec<_> = processors.map(start).collect();
+        let ended = started.into_iter().map(ScopedJoinHandle::join);
+        let sections = ended.map(|section| section.expect("a count returns its errors"));
+        sections.collect::<Result<Vec<Section>>>()
+    })?;
+    for Section {
+        processor, rows, ..
+    } in &found
+    {
+        rows.iter().for_each(|row| println!("{processor} {row}"));
     }
     let missing = missing.map(|why| format!("only {} is counted: {why}", PROCESSORS[0].name));
     Ok((found, missing))
@@ -215,14 +258,17 @@ fn count_all(tree: &Tree) -> Result<(Vec<Section>, Option<String>)> {
 
 /// Counts each operation on a processor, in the program that was built for it.
 fn count(tree: &Tree, processor: &Processor, compiler: &str) -> Result<Section> {
-    let (folder, emulated) = (folder(tree), processor.emulated.as_ref());
-    let target = emulated.map_or("", |emulated| emulated.target);
-    let program = folder.join(target).join("release").join(PROGRAM);
+    let emulated = processor.emulated.as_ref();
+    let built = emulated.map_or_else(
+        || folder(tree),
+        |emulated| emulated.folder(tree).join(emulated.target),
+    );
+    let program = built.join("release").join(PROGRAM);
     let code = match emulated {
         None => count::disassemble(&program)?,
         Some(_) => count::Code::new(),
     };
-    let file = folder.join(format!("cost-{}", processor.name));
+    let file = folder(tree).join(format!("cost-{}", processor.name));
     let run = |operation: &str, times: u64| -> Result<Counts> {
         let times = times.to_string();
         let words = [operation, &times];
@@ -238,9 +284,7 @@ fn count(tree: &Tree, processor: &Processor, compiler: &str) -> Result<Section> 
         let [few, many] = [run(operation, TIMES[0])?, run(operation, TIMES[1])?];
         let each = many.each(&few, TIMES[1] - TIMES[0]);
         ensure!(each.instructions > 0, "{operation}: no instructions");
-        let row = Row::new(operation, &each);
-        println!("{} {row}", processor.name);
-        rows.push(row);
+        rows.push(Row::new(operation, &each));
     }
     std::fs::remove_file(&file)?;
     Ok(Section {
@@ -266,7 +310,21 @@ fn build(tree: &Tree) -> Result<String> {
 /// Builds the program for the other processors with the distribution's compiler, whose library's source is beside it. Returns
 /// the compiler's version.
 fn build_emulated(tree: &Tree) -> Result<String> {
-    const COMPILER: &str = "/usr/bin/rustc";
+    let emulated = || PROCESSORS.iter().filter_map(|p| p.emulated.as_ref());
+    let features: BTreeSet<Option<&str>> = emulated().map(|e| e.feature).collect();
+    for feature in features {
+        // In one command, so that the library is built for several of them at once.
+        let targets: Vec<&Emulated> = emulated().filter(|e| e.feature == feature).collect();
+        built(&quiet(&mut build_command(tree, feature, &targets))?)?;
+    }
+    version(&mut Command::new(DISTRIBUTION))
+}
+
+const DISTRIBUTION: &str = "/usr/bin/rustc";
+
+fn build_command(tree: &Tree, feature: Option<&str>, targets: &[&Emulated]) -> Command {
+    let feature = feature.map(|name| format!(" -Ctarget-feature=+{name}"));
+    let flags = "-Clinker-flavor=ld.lld -Crelocation-model=static".to_owned();
     let mut command = Command::new("/usr/bin/cargo");
     command
         .current_dir(&tree.root)
@@ -279,22 +337,17 @@ fn build_emulated(tree: &Tree) -> Result<String> {
         .env_remove("CARGO")
         .env_remove("RUSTUP_TOOLCHAIN")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .env("RUSTC", COMPILER)
+        .env("RUSTC", DISTRIBUTION)
         // The library is built from source, which the compiler calls unstable.
         .env("RUSTC_BOOTSTRAP", "1")
-        .env(
-            "RUSTFLAGS",
-            "-Clinker-flavor=ld.lld -Crelocation-model=static",
-        )
-        .env("CARGO_TARGET_DIR", folder(tree));
-    // In one command, so that the library is built for several of them at once.
-    for Emulated { target, .. } in PROCESSORS.iter().filter_map(|p| p.emulated.as_ref()) {
-        let name = target.replace('-', "_").to_uppercase();
-        command.args(["--target", target]);
+        .env("RUSTFLAGS", flags + &feature.unwrap_or_default());
+    for emulated in targets {
+        let name = emulated.target.replace('-', "_").to_uppercase();
+        command.args(["--target", emulated.target]);
         command.env(format!("CARGO_TARGET_{name}_LINKER"), "ld.lld");
+        command.env("CARGO_TARGET_DIR", emulated.folder(tree));
     }
-    built(&quiet(&mut command)?)?;
-    version(&mut Command::new(COMPILER))
+    command
 }
 
 fn built(said: &Said) -> Result<()> {

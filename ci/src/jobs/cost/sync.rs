@@ -20,7 +20,7 @@ pub(super) enum Set {
     Riscv,
 }
 
-/// Atomic updates of Arm's that are one instruction each.
+/// Atomic updates of Arm's that are one instruction each; the last eight in the order of their encoding.
 const LSE: [&str; 10] = [
     "cas", "swp", "ldadd", "ldclr", "ldeor", "ldset", "ldsmax", "ldsmin", "ldumax", "ldumin",
 ];
@@ -40,7 +40,10 @@ impl Set {
                 "mfence" | "lfence" | "sfence" => (first.to_owned(), Kind::Fence),
                 _ => return None,
             },
-            Self::Power if first == ".byte" => (byte_or_half(text)?.to_owned(), Kind::Atomic),
+            Self::Power if first == ".byte" => {
+                (byte_or_half(word(text)?)?.to_owned(), Kind::Atomic)
+            }
+            Self::Aarch64 if first == ".byte" => (lse(word(text)?)?, Kind::Atomic),
             _ => (first.to_owned(), self.kind_of_name(first)?),
         };
         Some((name, kind))
@@ -72,14 +75,18 @@ impl Set {
     }
 }
 
-/// Returns the exclusive access to a byte or halfword that a disassembler without POWER7's instructions prints as bytes.
-fn byte_or_half(text: &str) -> Option<&'static str> {
+/// Reads an instruction that a disassembler does not know: `.byte 0x68, 0xe8, 0x60, 0x7c`.
+fn word(text: &str) -> Option<u32> {
     let bytes = text.strip_prefix(".byte")?.split(',').map(|byte| {
         let byte = byte.trim().strip_prefix("0x")?;
         u8::from_str_radix(byte, 16).ok()
     });
     let bytes: Vec<u8> = bytes.collect::<Option<_>>()?;
-    let word = u32::from_le_bytes(bytes.try_into().ok()?);
+    Some(u32::from_le_bytes(bytes.try_into().ok()?))
+}
+
+/// Returns the exclusive access to a byte or halfword, which disassemblers without POWER7's instructions do not know.
+fn byte_or_half(word: u32) -> Option<&'static str> {
     match (word >> 26, word >> 1 & 0x3ff) {
         (31, 52) => Some("lbarx"),
         (31, 116) => Some("lharx"),
@@ -87,6 +94,27 @@ fn byte_or_half(text: &str) -> Option<&'static str> {
         (31, 726) => Some("sthcx."),
         _ => None,
     }
+}
+
+/// Returns the atomic update, which disassemblers without Armv8.1's instructions do not know.
+fn lse(word: u32) -> Option<String> {
+    let bit = |at: u32| word >> at & 1 == 1;
+    let (name, acquires, releases) = if word & 0x3fa0_7c00 == 0x08a0_7c00 {
+        (LSE[0], bit(22), bit(15))
+    } else if word & 0x3f20_0c00 == 0x3820_0000 {
+        let name = match (bit(15), word >> 12 & 7) {
+            (true, 0) => LSE[1],
+            (true, _) => return None,
+            (false, operation) => LSE[2 + operation as usize],
+        };
+        (name, bit(23), bit(22))
+    } else {
+        return None;
+    };
+    let letter = |is_there: bool, letter| if is_there { letter } else { "" };
+    let (acquires, releases) = (letter(acquires, "a"), letter(releases, "l"));
+    let width = ["b", "h", "", ""][(word >> 30) as usize];
+    Some(format!("{name}{acquires}{releases}{width}"))
 }
 
 /// How often instructions run, by their names; in hundredths an operation, or whole in a run.
@@ -162,7 +190,7 @@ pub(super) fn shown(hundredths: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Mix, Set, hundredths};
+    use super::{Kind, Mix, Set, hundredths, lse};
 
     fn kind(set: Set, text: &str) -> Option<Kind> {
         set.kind(text).map(|(_, kind)| kind)
@@ -187,6 +215,9 @@ mod tests {
             (Set::Aarch64, "ldaxr x8, [x0]", atomic),
             (Set::Aarch64, "stxrb w9, w8, [x0]", atomic),
             (Set::Aarch64, "ldaddal x8, x9, [x0]", atomic),
+            (Set::Aarch64, ".byte    0xcd, 0x7d, 0xaf, 0xc8", atomic),
+            (Set::Aarch64, ".byte    0x08, 0x80, 0xbf, 0x38", atomic),
+            (Set::Aarch64, ".byte    0x08, 0xc1, 0xbf, 0x38", None),
             (Set::Aarch64, "dmb ish", fence),
             (Set::Aarch64, "ldar x8, [x0]", None),
             (Set::Aarch64, "stlr x8, [x0]", None),
@@ -210,6 +241,21 @@ mod tests {
             assert_eq!(kind(set, text), expected, "{text}");
         }
         assert_eq!(kind(Set::Power, ""), None);
+    }
+
+    #[test]
+    fn updates_of_arm_are_decoded() {
+        for (word, name) in [
+            (0xf8aa_8108, "swpa"),
+            (0xc8eb_fd2c, "casal"),
+            (0xf828_014a, "ldadd"),
+            (0x08e9_7d48, "casab"),
+            (0xf869_0108, "ldaddl"),
+            (0xf8ff_312b, "ldsetal"),
+        ] {
+            assert_eq!(lse(word).as_deref(), Some(name));
+        }
+        assert_eq!(lse(0xf940_0000), None);
     }
 
     fn mix(entries: &[(&str, u64)]) -> Mix {
