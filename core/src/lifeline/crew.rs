@@ -13,7 +13,7 @@
 //! | C2 | `leave` | `leave` of the last | what the other workers fed before they left | `crew_last_sees_all` |
 //! | C3 | fence in `leave` | fence in `any_idle` | either the leaver sees the message or the sender sees the leaver idle | `crew_doorbell` |
 //!
-//! All models are in `verify/tests/lifeline.rs`.
+//! All models are in `verify/tests/lifeline.rs`, and litmus tests in `verify/litmus/crew.toml`.
 
 use crate::id::WorkerId;
 use crate::sync::{AtomicUsize, Ordering, fence};

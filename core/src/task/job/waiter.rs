@@ -10,8 +10,8 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | X1 | `mark_empty` sets EMPTY | `leave_cell` | the body is dropped, the scope left | `waiting_*` in `verify/tests/task.rs` |
-//! | X2 | `leave_cell` sets RELEASED | `mark_empty` sets EMPTY | the cell has released the node | `waiting_*` in `verify/tests/task.rs` |
+//! | X1 | `mark_empty` sets EMPTY | `leave_cell` | the body is dropped, the scope left | `waiting_*` in `verify/tests/task.rs`; `verify/litmus/waiter.toml` |
+//! | X2 | `leave_cell` sets RELEASED | `mark_empty` sets EMPTY | the cell has released the node | `waiting_*` in `verify/tests/task.rs`; `verify/litmus/waiter.toml` |
 //! | X3 | `wait_again` sets WAITING | `claim` | the walker's share of the scope precedes the end of the task's own | `verify/litmus/waiter.toml` |
 //! | X4 | `claim` sets ABORTED | `wait_again` | nothing: the lock of the members (lock.L1) carries that the scope was aborted | `verify/litmus/waiter.toml` |
 

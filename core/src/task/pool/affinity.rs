@@ -15,7 +15,7 @@
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | Y1 | `own` sets a deque | `deque` loads it | the empty deque | `placed_*` in `verify/tests/task.rs` |
-//! | Y2 | `has_tasks` changes `waiting` | `push` changes it | that the worker that checked is about to park | `placed_*` |
+//! | Y2 | `has_tasks` changes `waiting` | `push` changes it | that the worker that checked is about to park | `placed_*`; `verify/litmus/affinity.toml` |
 //! | Y3 | `push` changes `waiting` | `has_tasks` changes it | that there is a task; its push follows | `placed_*` |
 
 use crate::deque::{BucketDeque, Inbox, Steal, Word};
