@@ -3,6 +3,7 @@
 //! Depends on no crate of the workspace, so that it works when they do not compile.
 #![forbid(unsafe_code)]
 
+mod crates;
 mod imports;
 mod jobs;
 mod limit;

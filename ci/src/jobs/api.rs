@@ -3,8 +3,8 @@
 //!
 //! Names, not signatures: how rustdoc prints these differs between its versions.
 
-use super::cargo::all_features;
 use super::{Verdict, judge};
+use crate::crates::{Crate, crates};
 use crate::shell::{cargo, run as attached, target_dir};
 use crate::tree::Tree;
 use anyhow::{Context, Result};
@@ -12,19 +12,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// The listed crates: the package, the folder of its pages, and the listing.
-const CRATES: [(&str, &str, &str); 3] = [
-    ("tautline-core", "tautline_core", "core/API.txt"),
-    ("tautline-conform", "tautline_conform", "conform/API.txt"),
-    ("tautline", "tautline", "platforms/API.txt"),
-];
-/// Documented first: a page links to the source of an item of another crate only if that has pages.
-const BENEATH: [&str; 4] = [
-    "tautline-core",
-    "tautline-node",
-    "tautline-process",
-    "tautline-sim",
-];
 /// The job that writes the listings.
 pub(super) const LIST: &str = "api-list";
 /// Where the page of an item leaves what is its own.
@@ -49,36 +36,48 @@ const PARTS: [&str; 7] = [
 
 pub(super) fn check(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let (mut findings, mut items) = (Vec::new(), 0);
-    for (package, name, listing) in CRATES {
-        let found = public(tree, package, name)?;
+    let all = crates(tree)?;
+    for of in all.iter().filter(|it| it.is("api")) {
+        let (found, listing) = (public(tree, of, &all)?, listing(of));
         items += found.len();
-        findings.extend(changes(listing, &tree.read(listing)?, &found));
+        findings.extend(changes(&listing, &tree.read(&listing)?, &found));
     }
     judge(findings, format!("{items} public items"))
 }
 
 pub(super) fn list(tree: &Tree, _: &[String]) -> Result<Verdict> {
-    for (package, name, listing) in CRATES {
-        let found = public(tree, package, name)?;
+    let all = crates(tree)?;
+    for of in all.iter().filter(|it| it.is("api")) {
+        let found = public(tree, of, &all)?;
         let text: String = found.iter().map(|item| format!("{item}\n")).collect();
-        fs::write(tree.path(listing), text)?;
+        fs::write(tree.path(listing(of)), text)?;
     }
     Ok(Verdict::Holds(String::new()))
 }
 
+/// Returns the file with the names of a crate's public items.
+fn listing(of: &Crate) -> String {
+    format!("{}/API.txt", of.folder)
+}
+
 /// The public items of a crate.
-fn public(tree: &Tree, package: &str, name: &str) -> Result<BTreeSet<String>> {
-    let pages = target_dir(tree).join("doc").join(name);
+fn public(tree: &Tree, of: &Crate, all: &[Crate]) -> Result<BTreeSet<String>> {
+    let name = of.name.replace('-', "_");
+    let pages = target_dir(tree).join("doc").join(&name);
     if pages.exists() {
         // Pages of private items may be there.
         fs::remove_dir_all(&pages).with_context(|| format!("removing {}", pages.display()))?;
     }
-    for package in BENEATH.into_iter().chain([package]) {
-        let words = ["doc", "--no-deps", "-p", package];
-        attached(cargo(tree, words).args(all_features(package)))?;
+    // Documented first: a page links to the source of an item of another crate only if that has pages.
+    let beneath = all
+        .iter()
+        .filter(|it| of.depends_on(&it.name) && !it.needs_library);
+    for package in beneath.chain([of]) {
+        let words = ["doc", "--no-deps", "-p", &package.name];
+        attached(cargo(tree, words).args(package.all_features()))?;
     }
     let mut found = BTreeSet::new();
-    add(&pages, name, &mut found)?;
+    add(&pages, &name, &mut found)?;
     Ok(found)
 }
 

@@ -1,6 +1,7 @@
 //! The jobs that are one cargo command.
 
 use super::Verdict;
+use crate::crates::crates;
 use crate::shell::{cargo, quick_release, quiet, run, target_dir, test as run_tests};
 use crate::tree::Tree;
 use anyhow::{Result, ensure};
@@ -18,23 +19,21 @@ fn lacks(tree: &Tree, word: &str, component: &str) -> Option<Verdict> {
     })
 }
 
-/// Returns the option that enables all features of a package but `mpi`, which compiles only where a library of it is installed.
-pub(super) fn all_features(package: &str) -> &'static [&'static str] {
-    match package {
-        "tautline" => &["--features", "full"],
-        "tautline-cli" => &[],
-        _ => &["--all-features"],
+/// Selects all packages of the workspace but those that compile only where a library of the system is installed, which have jobs of
+/// their own.
+pub(super) fn workspace(tree: &Tree) -> Result<Vec<String>> {
+    let mut words = vec!["--workspace".to_owned()];
+    for of in crates(tree)?.into_iter().filter(|it| it.needs_library) {
+        words.extend(["--exclude".to_owned(), of.name]);
     }
+    Ok(words)
 }
 
-/// Selects all packages but the one that compiles only where an MPI library is installed, which has a job of its own.
-pub(super) const WORKSPACE: [&str; 3] = ["--workspace", "--exclude", "tautline-mpi"];
-
-/// Returns `cargo WORD` for all packages, followed by `words`.
-fn of_all(tree: &Tree, word: &'static str, words: &str) -> Command {
+/// Returns `cargo WORD` for all these packages, followed by `words`.
+fn of_all(tree: &Tree, word: &'static str, words: &str) -> Result<Command> {
     let mut command = cargo(tree, [word]);
-    command.args(WORKSPACE).args(words.split(' '));
-    command
+    command.args(workspace(tree)?).args(words.split(' '));
+    Ok(command)
 }
 
 fn holds() -> Result<Verdict> {
@@ -47,12 +46,8 @@ pub(super) fn fmt(tree: &Tree, _: &[String]) -> Result<Verdict> {
     }
     run(&mut cargo(tree, ["fmt", "--all", "--check"]))?;
     // Workspaces of their own, so `--all` does not reach them.
-    for folder in [
-        "verify/nostd",
-        "verify/dependent",
-        "conform/toy",
-        "backends/manycore/bare",
-    ] {
+    for of in crates(tree)?.into_iter().filter(|it| !it.is_member) {
+        let folder = of.folder;
         let words = format!("fmt --manifest-path {folder}/Cargo.toml --check");
         run(&mut cargo(tree, words.split(' ')))?;
     }
@@ -64,19 +59,19 @@ pub(super) fn clippy(tree: &Tree, _: &[String]) -> Result<Verdict> {
         return Ok(lack);
     }
     // The workspace enables all features; `features` checks each apart.
-    run(&mut of_all(tree, "clippy", "--all-targets -- -D warnings"))?;
+    run(&mut of_all(tree, "clippy", "--all-targets -- -D warnings")?)?;
     holds()
 }
 
 pub(super) fn docs(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let words = "--no-deps --document-private-items";
-    run(of_all(tree, "doc", words).env("RUSTDOCFLAGS", "-Dwarnings"))?;
+    run(of_all(tree, "doc", words)?.env("RUSTDOCFLAGS", "-Dwarnings"))?;
     holds()
 }
 
 /// Plain `cargo test`, so that a machine with nothing but Rust can run it.
 pub(super) fn test(tree: &Tree, _: &[String]) -> Result<Verdict> {
-    run_tests(&mut of_all(tree, "test", "--no-fail-fast"))?;
+    run_tests(&mut of_all(tree, "test", "--no-fail-fast")?)?;
     // Only an unstable rustdoc checks the error codes of `compile_fail` examples; only core's
     // examples name codes.
     let codes = "test -p tautline-core --doc";
@@ -95,8 +90,8 @@ pub(super) fn wrapping(tree: &Tree, _: &[String]) -> Result<Verdict> {
 
 pub(super) fn bench_smoke(tree: &Tree, _: &[String]) -> Result<Verdict> {
     // Once each, with what the tests have built.
-    run(&mut of_all(tree, "test", "--bench *"))?;
-    run(&mut of_all(tree, "build", "--examples"))?;
+    run(&mut of_all(tree, "test", "--bench *")?)?;
+    run(&mut of_all(tree, "build", "--examples")?)?;
     let tables: &[&str] = match cfg!(target_os = "linux") {
         true => &["tasks", "processes"],
         false => &["tasks"],

@@ -1,6 +1,6 @@
 //! The programs a user would write, the README's first: each is built, run, and in the index of its folder with what it prints.
 
-use super::cargo::WORKSPACE;
+use super::cargo::workspace;
 use super::{Verdict, judge};
 use crate::shell::{cargo, run as attached, target_dir, tee};
 use crate::tree::Tree;
@@ -34,7 +34,7 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
         .collect();
     if !programs.is_empty() {
         // With assertions, and with the features of the tests, which have built most of it.
-        attached(cargo(tree, ["build", "--examples"]).args(WORKSPACE))?;
+        attached(cargo(tree, ["build", "--examples"]).args(workspace(tree)?))?;
     }
     let built = target_dir(tree).join("debug/examples");
     let indices = FOLDERS.map(|folder| (folder, index(tree, folder)));

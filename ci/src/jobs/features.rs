@@ -1,22 +1,13 @@
 //! What a program builds that depends on the library: no warning with any feature alone, with none and with all; few crates.
 
 use super::Verdict;
-use super::cargo::all_features;
+use crate::crates::{crates, named};
 use crate::shell::{cargo, quiet, run as attached};
 use crate::tree::Tree;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use std::collections::BTreeSet;
 
-/// The crates with features that a program chooses, and their folders.
-const CRATES: [(&str, &str); 4] = [
-    ("tautline-core", "core"),
-    ("tautline-conform", "conform"),
-    ("tautline-node", "backends/node"),
-    (LIBRARY, "platforms"),
-];
 const LIBRARY: &str = "tautline";
-/// Compiles only where a library of MPI is installed; the job of that name checks it.
-const MPI: &str = "mpi";
 /// The most crates that a program builds for the library without features, the library included.
 const MOST: usize = 6;
 /// What the library must not bring by default.
@@ -26,18 +17,22 @@ const NOT_BY_DEFAULT: &[&str] = &["roxmltree", "serde", "tautline-sim", "toml"];
 const NEVER: &[&str] = &["clap", "ctrlc", "indicatif", "serde_json", "sha1"];
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
-    for (name, folder) in CRATES {
-        for set in sets(tree, folder)? {
-            let words = ["clippy", "-p", name, "--lib", "--no-default-features"];
+    // Those with features that a program chooses.
+    for of in crates(tree)?
+        .iter()
+        .filter(|it| it.is_published && !it.needs_library && !it.features().is_empty())
+    {
+        for set in sets(&of.features()) {
+            let words = ["clippy", "-p", &of.name, "--lib", "--no-default-features"];
             let mut command = cargo(tree, words);
             command.args(["--features", &set, "--", "-D", "warnings"]);
             attached(&mut command)?;
         }
     }
-    let none = built(tree, &["--no-default-features"])?;
+    let none = built(tree, &["--no-default-features".to_owned()])?;
     for (features, limits) in [
         (&[][..], [NOT_BY_DEFAULT, NEVER].concat()),
-        (all_features(LIBRARY), NEVER.to_vec()),
+        (&named(tree, LIBRARY)?.all_features(), NEVER.to_vec()),
     ] {
         let unwanted = unwanted(&built(tree, features)?, &limits);
         if !unwanted.is_empty() {
@@ -62,35 +57,27 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     )))
 }
 
-/// The sets of features that are checked: none, each alone, all; but for `mpi`.
-fn sets(tree: &Tree, folder: &str) -> Result<Vec<String>> {
-    let manifest = tree.toml(format!("{folder}/Cargo.toml"))?;
-    let features = manifest.get("features").and_then(|f| f.as_table());
-    let names = features.with_context(|| format!("{folder}/Cargo.toml: no features"))?;
-    let names: Vec<String> = names
-        .keys()
-        .filter(|name| *name != "default" && *name != MPI)
-        .cloned()
-        .collect();
-    let mut sets = vec![String::new()];
-    sets.extend(names.iter().cloned());
-    sets.push(names.join(","));
-    Ok(sets)
+/// The sets of features that are checked: none, each alone, all.
+fn sets(features: &[&str]) -> Vec<String> {
+    let each = features.iter().map(|name| (*name).to_owned());
+    let mut sets: Vec<String> = [String::new()].into_iter().chain(each).collect();
+    sets.push(features.join(","));
+    sets
 }
 
 /// The crates that a program builds for the library, on this system: names with versions.
-fn built(tree: &Tree, features: &[&str]) -> Result<BTreeSet<String>> {
+fn built(tree: &Tree, features: &[String]) -> Result<BTreeSet<String>> {
     let words =
         format!("tree -p {LIBRARY} -e normal,build --prefix none --no-dedupe --format {{p}}");
     let said = quiet(cargo(tree, words.split(' ')).args(features))?;
     if !said.ok {
         bail!("cargo tree: {}", said.err.trim());
     }
-    Ok(said.out.lines().filter_map(named).collect())
+    Ok(said.out.lines().filter_map(version).collect())
 }
 
 /// `libc v0.2.1 (/path)` → `libc v0.2.1`.
-fn named(line: &str) -> Option<String> {
+fn version(line: &str) -> Option<String> {
     let mut words = line.split_whitespace();
     Some(format!("{} {}", words.next()?, words.next()?))
 }
@@ -102,18 +89,12 @@ fn unwanted<'a>(built: &BTreeSet<String>, names: &[&'a str]) -> Vec<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{named, sets, unwanted};
-    use crate::tree::sample::Sample;
+    use super::{sets, unwanted, version};
     use std::collections::BTreeSet;
 
     #[test]
     fn none_each_and_all_features_are_checked() {
-        let tree = Sample::new(&[(
-            "x/Cargo.toml",
-            "[features]\ndefault = [\"b\"]\na = []\nb = [\"dep:c\"]\n",
-        )]);
-        assert_eq!(sets(&tree, "x").unwrap(), ["", "a", "b", "a,b"]);
-        assert!(sets(&Sample::new(&[("x/Cargo.toml", "")]), "x").is_err());
+        assert_eq!(sets(&["a", "b"]), ["", "a", "b", "a,b"]);
     }
 
     #[test]
@@ -124,7 +105,7 @@ mod tests {
             "toml v1.2.1 (*)",
             "",
         ];
-        let built: BTreeSet<String> = lines.into_iter().filter_map(named).collect();
+        let built: BTreeSet<String> = lines.into_iter().filter_map(version).collect();
         assert_eq!(built.len(), 2);
         assert_eq!(unwanted(&built, &["toml", "clap"]), ["toml"]);
         assert_eq!(unwanted(&built, &["toml_"]), [""; 0]);

@@ -5,30 +5,12 @@
 //! outgrown the promise.
 
 use super::Verdict;
+use crate::crates::{Crate, Layer, crates};
 use crate::shell::{quiet, run, target_dir};
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
 use std::process::Command;
 use toml::{Table, Value};
-
-/// The crates that users depend on. Tests, benchmarks and this program may use newer compilers.
-const PACKAGES: &[&str] = &[
-    "tautline",
-    "tautline-cli",
-    "tautline-core",
-    "tautline-conform",
-    "tautline-node",
-    "tautline-sim",
-    "tautline-manycore",
-    "tautline-process",
-];
-
-/// All features that need no library of the system.
-const FEATURES: &str = "tautline/full,tautline-core/baseline,tautline-core/wire,tautline-node/deep-recursion,tautline-node/loopback";
-
-/// Those that are also checked without features, each alone: `cargo check` resolves features for one command as a whole, so
-/// together, one would enable the features of another. Other sets differ in what the job `features` checks with any compiler.
-const WITHOUT_FEATURES: [&str; 2] = ["tautline", "tautline-core"];
 
 pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let toolchain = toolchain(&tree.toml("Cargo.toml")?)?;
@@ -40,10 +22,13 @@ pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
     if !is_release(&said, &toolchain) {
         bail!("toolchain {toolchain} is `{}`", said.trim());
     }
-    let all = PACKAGES.iter().flat_map(|name| ["-p", name]);
-    let mut checks = vec![all.chain(["--features", FEATURES]).collect::<Vec<_>>()];
-    checks.extend(WITHOUT_FEATURES.map(|name| vec!["-p", name, "--no-default-features"]));
-    for words in checks {
+    let all = crates(tree)?;
+    // Tests, benchmarks and this program may use newer compilers.
+    let promised: Vec<&Crate> = all
+        .iter()
+        .filter(|it| it.is_published && !it.needs_library)
+        .collect();
+    for words in checks(&promised) {
         let mut command = rustup(&toolchain, "cargo");
         command
             .current_dir(&tree.root)
@@ -56,8 +41,35 @@ pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
     }
     Ok(Verdict::Holds(format!(
         "{} crates with Rust {toolchain}",
-        PACKAGES.len()
+        promised.len()
     )))
+}
+
+/// The words of each check: all crates with all features; the library and the core without, each alone: `cargo check` resolves
+/// features for one command as a whole, so together, one would enable the features of another. Other sets differ in what the job
+/// `features` checks with any compiler.
+fn checks(promised: &[&Crate]) -> Vec<Vec<String>> {
+    let names = promised
+        .iter()
+        .flat_map(|it| ["-p".to_owned(), it.name.clone()]);
+    let features = promised.iter().flat_map(|it| {
+        let features = it.features();
+        features
+            .into_iter()
+            .map(|feature| format!("{}/{feature}", it.name))
+    });
+    let features = features.collect::<Vec<_>>().join(",");
+    let mut checks = vec![names.chain(["--features".to_owned(), features]).collect()];
+    let alone = promised
+        .iter()
+        .filter(|it| [Layer::Library, Layer::Core].contains(&it.layer));
+    let without = |name: &str| {
+        ["-p", name, "--no-default-features"]
+            .map(str::to_owned)
+            .to_vec()
+    };
+    checks.extend(alone.map(|it| without(&it.name)));
+    checks
 }
 
 /// The name of the toolchain that `rust-version` promises: the version with all three parts.
@@ -122,11 +134,35 @@ fn rustup(toolchain: &str, program: &str) -> Command {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_listed, is_release, toolchain};
+    use super::{checks, is_listed, is_release, toolchain};
+    use crate::crates::crates;
+    use crate::tree::sample::Sample;
 
     fn named(version: &str) -> Option<String> {
         let text = format!("[workspace.package]\nrust-version = {version}\n");
         toolchain(&toml::from_str(&text).unwrap()).ok()
+    }
+
+    #[test]
+    fn the_core_and_the_library_are_checked_alone_too() {
+        let tree = Sample::new(&[
+            ("Cargo.toml", "[workspace]\n"),
+            (
+                "a/Cargo.toml",
+                "[package]\nname = \"a\"\nmetadata.tautline.layer = \"core\"\n[features]\nx = []\ny = []\n",
+            ),
+            (
+                "b/Cargo.toml",
+                "[package]\nname = \"b\"\nmetadata.tautline.layer = \"backend\"\n",
+            ),
+        ]);
+        let all = crates(&tree).unwrap();
+        let checks = checks(&all.iter().collect::<Vec<_>>());
+        let checks: Vec<String> = checks.iter().map(|words| words.join(" ")).collect();
+        assert_eq!(
+            checks,
+            ["-p a -p b --features a/x,a/y", "-p a --no-default-features"]
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use super::counted::passed;
 use super::models::{EXPLORE, test_command};
 use super::{Verdict, judge};
+use crate::crates::named;
 use crate::shell::{cargo, quiet, target_dir};
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
@@ -182,9 +183,9 @@ fn write(tree: &Tree, path: &Path, content: &[u8]) -> Result<()> {
     fs::write(&to, content).with_context(|| format!("writing {}", to.display()))
 }
 
-fn model(copy: &Tree, m: &Mutant, words: &[&str]) -> Command {
+fn model(copy: &Tree, m: &Mutant, words: &[&str]) -> Result<Command> {
     let (mut command, folder) = match &m.package {
-        Some(package) => (ordinary_test(copy, package, &m.model), "tests"),
+        Some(package) => (ordinary_test(copy, package, &m.model)?, "tests"),
         None if m.model == EXPLORE => (test_command(copy, EXPLORE), "plain"),
         None => (test_command(copy, &m.model), "loom"),
     };
@@ -196,19 +197,14 @@ fn model(copy: &Tree, m: &Mutant, words: &[&str]) -> Command {
     // The other processors have mutants of their own.
     command.env("CARGO_BUILD_JOBS", "1");
     command.args(words).env("CARGO_TARGET_DIR", target);
-    command
+    Ok(command)
 }
 
 /// Runs a test of a crate, which a mutant may make endless: after a while it counts as failed.
-fn ordinary_test(copy: &Tree, package: &str, file: &str) -> Command {
-    // The feature `mpi` needs an installed library.
-    let features: &[&str] = match package {
-        "tautline" => &["--features", "full"],
-        "tautline-cli" => &[],
-        _ => &["--all-features"],
-    };
+fn ordinary_test(copy: &Tree, package: &str, file: &str) -> Result<Command> {
     let words = ["test", "-p", package, "--test", file];
-    let cargo = cargo(copy, words.iter().chain(features).copied());
+    let mut cargo = cargo(copy, words);
+    cargo.args(named(copy, package)?.all_features());
     let mut command = Command::new("timeout");
     command.arg(LIMIT).arg(cargo.get_program());
     command.args(cargo.get_args());
@@ -216,7 +212,7 @@ fn ordinary_test(copy: &Tree, package: &str, file: &str) -> Command {
         command.env(key, value.unwrap_or_default());
     }
     command.current_dir(&copy.root);
-    command
+    Ok(command)
 }
 
 fn words(m: &Mutant) -> Vec<&str> {
@@ -230,7 +226,7 @@ fn words(m: &Mutant) -> Vec<&str> {
 
 /// Whether the model passes, with at least one test, while nothing is broken.
 fn holds_unbroken(copy: &Tree, m: &Mutant) -> Result<bool> {
-    let said = quiet(&mut model(copy, m, &words(m)))?;
+    let said = quiet(&mut model(copy, m, &words(m))?)?;
     let holds = said.ok && passed(&said.out) > 0;
     if !holds {
         print!("{}{}", said.out, said.err);
@@ -273,10 +269,10 @@ fn one(copy: &Tree, m: &Mutant) -> Result<End> {
 }
 
 fn judge_broken(copy: &Tree, m: &Mutant) -> Result<End> {
-    if !quiet(&mut model(copy, m, &["--no-run"]))?.ok {
+    if !quiet(&mut model(copy, m, &["--no-run"])?)?.ok {
         return Ok(End::Void);
     }
-    let said = quiet(&mut model(copy, m, &words(m)))?;
+    let said = quiet(&mut model(copy, m, &words(m))?)?;
     if said.ok {
         return Ok(End::Survived);
     }

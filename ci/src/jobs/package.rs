@@ -4,6 +4,7 @@
 //! the registry.
 
 use super::{Verdict, judge};
+use crate::crates::{Crate, crates};
 use crate::shell::{cargo, quiet, run as attached, target_dir, test as run_tests};
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
@@ -22,14 +23,15 @@ const TOY: (&str, &str) = ("conform/toy", "fib(20) is 6765");
 const TOY_LINES: usize = 150;
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
-    let crates = published(tree)?;
+    let mut crates = crates(tree)?;
+    crates.retain(|it| it.is_published);
     let mut command = cargo(tree, ["package", "--allow-dirty", "--no-verify", "--quiet"]);
-    for (name, _) in &crates {
+    for Crate { name, .. } in &crates {
         command.args(["-p", name]);
     }
     attached(&mut command)?;
     let mut findings = Vec::new();
-    for (name, folder) in &crates {
+    for Crate { name, folder, .. } in &crates {
         let listed = quiet(&mut cargo(
             tree,
             ["package", "--allow-dirty", "--list", "-p", name],
@@ -61,32 +63,6 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
         "{} packages; a program on the library: {seconds}; a backend: {lines} lines",
         crates.len()
     )))
-}
-
-/// The members of the workspace that are published: name and folder.
-fn published(tree: &Tree) -> Result<Vec<(String, String)>> {
-    let workspace = tree.toml("Cargo.toml")?;
-    let members = workspace
-        .get("workspace")
-        .and_then(|w| w.get("members")?.as_array());
-    let mut out = Vec::new();
-    for folder in members.context("Cargo.toml: no workspace.members")? {
-        let folder = folder
-            .as_str()
-            .context("Cargo.toml: a member that is not a text")?;
-        let manifest = tree.toml(format!("{folder}/Cargo.toml"))?;
-        let package = manifest
-            .get("package")
-            .context("a member without a package")?;
-        if package.get("publish").and_then(|p| p.as_bool()) != Some(false) {
-            let name = package.get("name").and_then(|n| n.as_str());
-            out.push((
-                name.context("a package without a name")?.to_owned(),
-                folder.to_owned(),
-            ));
-        }
-    }
-    Ok(out)
 }
 
 /// What is missing in the list of a package's files, and what should not be there.
@@ -192,19 +168,8 @@ fn children_seconds(stat: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{children_seconds, lines, published, wrong};
+    use super::{children_seconds, lines, wrong};
     use crate::tree::sample::Sample;
-
-    #[test]
-    fn what_is_not_published_is_passed_over() {
-        let tree = Sample::new(&[
-            ("Cargo.toml", "[workspace]\nmembers = [\"a\", \"b\"]\n"),
-            ("a/Cargo.toml", "[package]\nname = \"x\"\n"),
-            ("b/Cargo.toml", "[package]\nname = \"y\"\npublish = false\n"),
-        ]);
-        let found = published(&tree).unwrap();
-        assert_eq!(found, [("x".to_owned(), "a".to_owned())]);
-    }
 
     #[test]
     fn missing_licences_and_packaged_tests_are_found() {

@@ -1,6 +1,7 @@
 //! What users install compiles for macOS and Windows, and the tests of threads pass under Wine.
 
 use super::Verdict;
+use crate::crates::crates;
 use crate::shell::{cargo, quiet, run, target_dir};
 use crate::tree::Tree;
 use anyhow::Result;
@@ -10,9 +11,6 @@ use std::process::Command;
 const MACOS: &str = "x86_64-apple-darwin";
 const WINDOWS: &str = "x86_64-pc-windows-gnu";
 
-/// What is compiled.
-const PACKAGES: &str = "-p tautline-core -p tautline-conform -p tautline-node -p tautline-process -p tautline-sim -p tautline -p tautline-cli";
-
 /// What runs under Wine: tests of pools on threads of the system.
 const TESTS: &str = "-p tautline-node --lib --tests";
 
@@ -21,12 +19,16 @@ const LINKER: &str = "x86_64-w64-mingw32-gcc";
 const WINE: &str = "wine";
 
 pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    let all = crates(tree)?;
+    let compiled = all.iter().filter(|it| it.is("systems"));
+    let packages: Vec<&str> = compiled.flat_map(|it| ["-p", &it.name]).collect();
     for target in [MACOS, WINDOWS] {
         if let Some(why) = install(target)? {
             return Ok(Verdict::CannotRun(why));
         }
-        let words = format!("check --quiet --locked --target {target} {PACKAGES}");
+        let words = format!("check --quiet --locked --target {target}");
         let mut command = built(tree, &words);
+        command.args(&packages);
         if target == MACOS {
             // Nothing is linked, so what an assembler would make is not missed.
             command.env("CC_x86_64_apple_darwin", "true");

@@ -12,6 +12,7 @@ use super::counted::passed;
 use super::{
     Verdict, cost, cross, litmus, models, mpi, mutants, native, package, sanitizers, soak, systems,
 };
+use crate::crates::named;
 use crate::shell::{cargo, quiet, tee};
 use crate::tree::Tree;
 use anyhow::{Result, bail};
@@ -336,7 +337,8 @@ fn missing(needs: &Needs) -> Option<String> {
 fn ignored_tests(tree: &Tree, row: &Ignored) -> Result<Verdict> {
     // All features: some test programs exist with theirs only.
     let mut words = vec!["test", "--release", "-p", row.package];
-    words.extend(cargo_jobs::all_features(row.package));
+    let features = named(tree, row.package)?.all_features();
+    words.extend(features.iter().map(String::as_str));
     match row.target {
         "" => words.push("--lib"),
         target => words.extend(["--test", target]),

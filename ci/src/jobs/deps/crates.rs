@@ -1,11 +1,10 @@
-//! Floors between crates, read from each Cargo.toml.
+//! Layers of crates, read from each Cargo.toml.
 
+use crate::crates::{Crate, Layer, crates};
 use crate::tree::Tree;
 use anyhow::Result;
 use toml::{Table, Value};
 
-const CORE: &str = "tautline-core";
-const CONFORM: &str = "tautline-conform";
 /// What the core may be built on. None of them may bring std.
 const CORE_EXTERNALS: &[&str] = &[
     "async-task",
@@ -32,66 +31,36 @@ const CHECKERS: &[Checker] = &[
     },
 ];
 
-/// Which of our crates the crate in `folder` may import; `None` where no floor is set for it.
-/// `tests` requests the features that its tests may use.
-fn allowed(folder: &str, tests: bool) -> Option<&'static [&'static str]> {
-    Some(match folder {
-        "core" | "ci" | "verify/stacks" => &[],
-        "conform" => &[CORE],
-        "conform/toy" if tests => &[CORE, CONFORM],
-        "conform/toy" => &[CORE],
-        // The conformance suites judge a backend from the backend's own tests.
-        "backends/manycore/bare" => &[CORE, CONFORM, "tautline-manycore"],
-        f if f.starts_with("backends/") && tests => &[CORE, CONFORM],
-        f if f.starts_with("backends/") => &[CORE],
-        "platforms" => &[
-            CORE,
-            "tautline-node",
-            "tautline-process",
-            "tautline-sim",
-            "tautline-mpi",
-            "tautline-manycore",
-        ],
-        "platforms/examples/server" => &["tautline"],
-        "apps" => &[
-            CORE,
-            "tautline-node",
-            "tautline-process",
-            "tautline-sim",
-            "tautline",
-        ],
-        "verify" if tests => &[CORE, "tautline-sim", "tautline-manycore"],
-        "verify" => &[CORE, CONFORM, "tautline-sim", "tautline-stacks"],
-        "verify/nostd" => &[CORE],
-        "verify/dependent" => &["tautline"],
-        "benches" => &[
-            CORE,
-            "tautline-node",
-            "tautline-process",
-            "tautline-sim",
-            "tautline-mpi",
-            "tautline-manycore",
-            "tautline",
-            "tautline-cli",
-        ],
-        _ => return None,
-    })
+/// Returns the layers of our crates that a crate may import. `tests` requests those that its tests may use.
+fn allowed(layer: Layer, tests: bool) -> &'static [Layer] {
+    use Layer::*;
+    match layer {
+        Core | Tool => &[],
+        Suites => &[Core],
+        // The suites judge a backend from the backend's own tests.
+        Backend if tests => &[Core, Suites],
+        Backend => &[Core],
+        Library => &[Core, Backend],
+        Command => &[Core, Backend, Library],
+        Program => &[Core, Library],
+        Board => &[Core, Suites, Backend],
+        Models => &[Core, Suites, Backend, Tool],
+        Benches => &[Core, Backend, Library, Command],
+    }
 }
 
 pub(super) fn check(tree: &Tree) -> Result<Vec<String>> {
     let shared = tree.toml("Cargo.toml")?;
     let shared = walk(&shared, &["workspace", "dependencies"]);
+    let all = crates(tree)?;
     let mut out = Vec::new();
-    for file in tree.files("") {
-        if !file.ends_with("Cargo.toml") || file.as_os_str() == "Cargo.toml" {
-            continue;
-        }
-        let folder = file.parent().map(|p| p.to_string_lossy().into_owned());
-        let folder = folder.unwrap_or_default();
-        let manifest = tree.toml(&file)?;
-        for found in one(&folder, &manifest, shared) {
-            out.push(format!("{}: {found}", file.display()));
-        }
+    for of in &all {
+        let found = one(of, &all, shared);
+        out.extend(
+            found
+                .into_iter()
+                .map(|found| format!("{}/Cargo.toml: {found}", of.folder)),
+        );
     }
     Ok(out)
 }
@@ -105,27 +74,25 @@ struct Dependency {
     may_bring_std: bool,
 }
 
-fn one(folder: &str, manifest: &Table, shared: Option<&Table>) -> Vec<String> {
-    let dependencies = dependencies(manifest, shared);
+fn one(of: &Crate, all: &[Crate], shared: Option<&Table>) -> Vec<String> {
+    let is_core = of.layer == Layer::Core;
     let mut out = Vec::new();
-    for d in &dependencies {
-        let Some(floor) = allowed(folder, d.tests) else {
-            out.push("this crate stands on no floor; name it in ci/src/jobs/deps/crates.rs".into());
-            break;
-        };
+    for d in dependencies(&of.manifest, shared) {
         let name = &d.package;
         let ours = name == "tautline" || name.starts_with("tautline-");
-        if ours && !floor.contains(&name.as_str()) {
-            out.push(format!("{folder} may not import {name}"));
+        let found = all.iter().find(|it| it.name == *name);
+        let may = |it: &Crate| allowed(of.layer, d.tests).contains(&it.layer);
+        if ours && !found.is_some_and(may) {
+            out.push(format!("{} may not import {name}", of.folder));
         }
         let checker = CHECKERS.iter().find(|c| c.package == name);
         if let Some(c) = checker.filter(|c| d.checker.is_none_or(|d| d.package != c.package)) {
             out.push(format!("{} only under [target.'{}']", c.package, c.cfg));
         }
-        if name == "anyhow" && folder != "ci" {
+        if name == "anyhow" && of.folder != "ci" {
             out.push("anyhow only in ci; errors that users see have types".into());
         }
-        if folder == "core" && !d.tests && !ours && checker.is_none() {
+        if is_core && !d.tests && !ours && checker.is_none() {
             if !CORE_EXTERNALS.contains(&name.as_str()) {
                 out.push(format!("the core may not import {name}"));
             } else if d.may_bring_std {
@@ -135,8 +102,8 @@ fn one(folder: &str, manifest: &Table, shared: Option<&Table>) -> Vec<String> {
             }
         }
     }
-    if folder == "core" {
-        out.extend(std_features(manifest));
+    if is_core {
+        out.extend(std_features(&of.manifest));
     }
     out
 }
@@ -231,10 +198,28 @@ loud = { package = "tautline-node", path = "backends/node" }
 loom = "0.7"
 "#;
 
-    fn found(folder: &str, manifest: &str) -> Vec<String> {
-        let file = format!("{folder}/Cargo.toml");
-        check(&Sample::new(&[("Cargo.toml", ROOT), (&file, manifest)])).unwrap()
+    /// What is found in a crate of this folder, name and layer beside some others.
+    fn found(of: [&str; 3], dependencies: &str) -> Vec<String> {
+        let manifest = |[folder, name, layer]: [&str; 3], rest: &str| {
+            let text = format!(
+                "[package]\nname = \"tautline-{name}\"\nmetadata.tautline.layer = \"{layer}\"\n{rest}"
+            );
+            (format!("{folder}/Cargo.toml"), text)
+        };
+        let others = [CORE, NODE, SIM, ["conform", "conform", "suites"]];
+        let others = others.into_iter().filter(|other| *other != of);
+        let mut files = vec![("Cargo.toml".to_owned(), ROOT.to_owned())];
+        files.extend(others.map(|other| manifest(other, "")));
+        files.push(manifest(of, dependencies));
+        let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (&**a, &**b)).collect();
+        check(&Sample::new(&files)).unwrap()
     }
+
+    const CORE: [&str; 3] = ["core", "core", "core"];
+    const NODE: [&str; 3] = ["backends/node", "node", "backend"];
+    const SIM: [&str; 3] = ["backends/sim", "sim", "backend"];
+    const CI: [&str; 3] = ["ci", "ci", "tool"];
+    const VERIFY: [&str; 3] = ["verify", "verify", "models"];
 
     #[test]
     fn what_is_allowed_is_silent() {
@@ -242,46 +227,41 @@ loom = "0.7"
             [target.'cfg(tautline_loom)'.dependencies]\nloom.workspace = true\n\
             [target.'cfg(tautline_shuttle)'.dependencies]\nshuttle = \"0.9\"\n\
             [dev-dependencies]\nproptest = \"1\"";
-        assert_eq!(found("core", core), [""; 0]);
+        assert_eq!(found(CORE, core), [""; 0]);
         let sim = "[dependencies]\ntautline-core.workspace = true\nrand = \"1\"\n\
             [dev-dependencies]\ntautline-conform = { path = \"../../conform\" }";
-        assert_eq!(found("backends/sim", sim), [""; 0]);
+        assert_eq!(found(SIM, sim), [""; 0]);
     }
 
     #[test]
     fn a_backend_may_not_import_another() {
         let node = "[dependencies]\ntautline-sim = { path = \"../sim\" }";
-        assert_eq!(found("backends/node", node).len(), 1);
+        assert_eq!(found(NODE, node).len(), 1);
         let renamed = "[target.'cfg(unix)'.dependencies]\nloud.workspace = true";
-        assert!(found("backends/sim", renamed)[0].contains("may not import tautline-node"));
+        assert!(found(SIM, renamed)[0].contains("may not import tautline-node"));
         let conform = "[dependencies]\ntautline-conform = { path = \"../../conform\" }";
-        assert_eq!(found("backends/node", conform).len(), 1);
+        assert_eq!(found(NODE, conform).len(), 1);
     }
 
     #[test]
     fn the_core_stays_small_and_without_std() {
-        assert_eq!(found("core", "[dependencies]\nserde = \"1\"").len(), 1);
-        assert_eq!(found("core", "[dependencies]\nloom = \"0.7\"").len(), 1);
-        assert_eq!(
-            found("verify", "[dependencies]\nshuttle = \"0.9\"").len(),
-            1
-        );
+        assert_eq!(found(CORE, "[dependencies]\nserde = \"1\"").len(), 1);
+        assert_eq!(found(CORE, "[dependencies]\nloom = \"0.7\"").len(), 1);
+        assert_eq!(found(VERIFY, "[dependencies]\nshuttle = \"0.9\"").len(), 1);
         let crossed = "[target.'cfg(tautline_loom)'.dependencies]\nshuttle = \"0.9\"";
-        assert_eq!(found("core", crossed).len(), 1);
-        assert_eq!(found("core", "[dependencies]\nbitvec = \"1\"").len(), 1);
+        assert_eq!(found(CORE, crossed).len(), 1);
+        assert_eq!(found(CORE, "[dependencies]\nbitvec = \"1\"").len(), 1);
         let std = "[dependencies]\nbitvec = { version = \"1\", default-features = false, features = [\"std\"] }";
-        assert_eq!(found("core", std).len(), 1);
-        assert_eq!(
-            found("core", "[features]\nfast = [\"bitvec/std\"]").len(),
-            1
-        );
+        assert_eq!(found(CORE, std).len(), 1);
+        assert_eq!(found(CORE, "[features]\nfast = [\"bitvec/std\"]").len(), 1);
     }
 
     #[test]
-    fn ci_stands_alone_and_a_new_crate_needs_a_floor() {
+    fn ci_stands_alone() {
         let any = "[dependencies]\ntautline-core = { path = \"../core\" }";
-        assert_eq!(found("ci", any).len(), 1);
-        assert!(found("extras", any)[0].contains("no floor"));
-        assert_eq!(found("verify", "[dependencies]\nanyhow = \"1\"").len(), 1);
+        assert_eq!(found(CI, any).len(), 1);
+        let unknown = "[dependencies]\ntautline-extras = \"1\"";
+        assert_eq!(found(["benches", "bench", "benches"], unknown).len(), 1);
+        assert_eq!(found(VERIFY, "[dependencies]\nanyhow = \"1\"").len(), 1);
     }
 }
