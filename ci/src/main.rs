@@ -201,6 +201,7 @@ mod tests {
             "package",
             "soak",
             "systems",
+            "table",
             "tsan",
         ];
         assert_eq!(asked.len(), JOBS.len() - on_demand.len());

@@ -28,6 +28,7 @@ mod sanitizers;
 mod sizes;
 mod soak;
 mod systems;
+mod table;
 mod words;
 
 use crate::tree::Tree;
@@ -116,6 +117,11 @@ pub(crate) const JOBS: &[Job] = &[
         words::run,
     ),
     job(
+        "tables",
+        "the tables that list crates are what the crates have",
+        table::check,
+    ),
+    job(
         "guide",
         "links of texts lead somewhere on a forge, too; the guide's programs are shown whole",
         guide::run,
@@ -177,6 +183,14 @@ pub(crate) const JOBS: &[Job] = &[
             api::LIST,
             "writes the listings of public items that `api` compares with",
             api::list,
+        )
+    },
+    Job {
+        default: false,
+        ..job(
+            table::WRITE,
+            "writes the tables that `tables` compares with",
+            table::write,
         )
     },
     Job {
