@@ -15,7 +15,7 @@ impl Tables {
     }
 
     /// Writes those of a text: a line for each, with its path and its contents. `{}` in a path stands for the numbers from 0; their
-    /// contents are divided by `|`, and `*N` repeats one.
+    /// contents are divided by `|`, and `*N` repeats one; `~` is a table that is missing.
     fn of(name: &str, text: &str) -> Self {
         let tables = Self::new(name);
         let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -29,7 +29,7 @@ impl Tables {
                 let (content, times) = part.split_once('*').unwrap_or((part, "1"));
                 std::iter::repeat_n(content, times.parse().expect("a number"))
             });
-            for (number, content) in all.enumerate() {
+            for (number, content) in all.enumerate().filter(|(_, content)| *content != "~") {
                 tables.put(&path.replace("{}", &number.to_string()), &plain(content));
             }
         }
@@ -117,6 +117,62 @@ fn modules_of_two_cores_are_two_cores() {
 }
 
 #[test]
+fn processors_that_are_offline_leave_the_others_whole() {
+    let tables = Tables::of("offline", include_str!("machine/xeon-offline.txt"));
+    let online: Vec<usize> = (4..21).collect();
+    let machine = Machine::read(&tables.0, &online);
+    assert_eq!(counts(&machine), [17, 2, 1]);
+    assert_eq!((machine.online(), machine.allowed()[0].id), (17, 4));
+    let halves = [
+        (4..21).step_by(2).collect::<Vec<_>>(),
+        (5..21).step_by(2).collect(),
+    ];
+    let caches = machine.caches();
+    let last: Vec<&Vec<usize>> = caches[17..].iter().map(|cache| &cache.cpus).collect();
+    assert_eq!((caches.len(), last), (17 + 2, halves.iter().collect()));
+    // The node of the others is offline, too.
+    assert_eq!(machine.fallbacks(), [Fallback::Nodes(halves[0].clone())]);
+    assert_eq!(
+        (machine.nodes()[0].id, &machine.nodes()[0].cpus),
+        (1, &halves[1])
+    );
+    // Those without a known node come first.
+    assert_eq!(machine.cpus(), halves.concat());
+}
+
+#[test]
+fn a_hybrid_of_arm_has_both_kinds() {
+    let tables = Tables::of("gb10", include_str!("machine/gb10.txt"));
+    let machine = tables.read(20);
+    assert_eq!(counts(&machine), [20, 1, 1]);
+    assert_eq!(machine.model(), Some("Arm parts 0xd87, 0xd85"));
+    let caches = machine.caches().iter();
+    let of = |level| caches.clone().filter(move |cache| cache.level == level);
+    let second: Vec<u64> = of(2).map(|cache| cache.bytes >> 10).collect();
+    assert_eq!((second[0], second[5], second.len()), (512, 2048, 20));
+    let third: Vec<_> = of(3)
+        .map(|cache| (cache.bytes >> 20, cache.cpus.len()))
+        .collect();
+    assert_eq!(third, [(8, 10), (16, 10)]);
+    assert_eq!(machine.fallbacks(), []);
+}
+
+/// Small cores have one thread and share their caches, so they count as whole cores before the second threads of large ones.
+#[test]
+fn a_hybrid_of_intel_has_cores_with_and_without_threads() {
+    let tables = Tables::of("hybrid", include_str!("machine/core-i7-hybrid.txt"));
+    let machine = tables.read(20);
+    assert_eq!(counts(&machine), [14, 1, 1]);
+    let first = (0..12).step_by(2).chain(12..20);
+    let order: Vec<usize> = first.chain((1..12).step_by(2)).collect();
+    assert_eq!(machine.cpus(), order);
+    let second = machine.caches().iter().filter(|cache| cache.level == 2);
+    let second: Vec<usize> = second.map(|cache| cache.cpus.len()).collect();
+    assert_eq!(second, [2, 2, 2, 2, 2, 2, 4, 4]);
+    assert_eq!(machine.fallbacks(), []);
+}
+
+#[test]
 fn what_tables_cannot_mean_is_not_believed() {
     let topology = "sys/devices/system/cpu/cpu0/topology/thread_siblings_list";
     for siblings in [
@@ -200,7 +256,32 @@ const TREES: &[(&str, usize, [usize; 3], bool)] = &[
     ("96em64t-4n4d3ca2co", 96, [96, 16, 4], true),
 ];
 
-/// Reads the unpacked trees of the folder that `TAUTLINE_TREES` names. Trees beside those of the table are read and printed.
+/// More trees of hwloc's tests, which need not be in the folder. Those named `fake` are made up.
+#[rustfmt::skip] // A table.
+const MORE: &[(&str, usize, [usize; 3], bool)] = &[
+    ("16em64t-4s2c2t-offlines", 12, [7, 4, 1], true), // 4 of 16 processors are offline
+    ("16em64t-4s2ca2c-cpusetreorder", 16, [16, 4, 1], true),
+    ("16ia64-8n2s", 16, [16, 8, 8], true), // the two packages of a node have one number
+    ("20em64t-hybrid-1p6c2t+2ca4co1t", 20, [14, 1, 1], true),
+    ("256ia64-64n2s2c", 256, [256, 128, 64], false),
+    ("2i386-2t-hugepagesizecount", 2, [1, 1, 0], true),
+    ("2pa-pcidomain32bits", 2, [2, 2, 1], true),
+    ("40intel64-2g2n4c+pci", 40, [40, 4, 4], true),
+    ("4fake-4gr1nu1pu", 4, [4, 1, 4], false),
+    ("64fake-4n2s2ca2c2t", 64, [32, 8, 4], true),
+    ("8ia64-2s2c2t", 8, [4, 2, 1], true),
+    ("fakecpuid1f-64intel64-2p4d2n2c2t", 64, [32, 4, 16], true), // its tables have four packages
+    ("fakeheterocpunuma", 24, [12, 2, 0], false), // its nodes overlap
+    ("fakeheteromemtiers", 6, [6, 1, 3], true),
+    ("fakememinitiators-1np2c+1npp+gi", 8, [8, 2, 4], false),
+    ("fakepcilocalities", 40, [40, 4, 4], false),
+    ("memorysidecaches", 80, [40, 2, 4], true),
+    ("nvidia-dgx-gb10", 20, [20, 1, 1], true),
+    ("nvidiagpunumanodes", 32, [8, 2, 2], true), // further nodes are memory of GPUs
+    ("offline-cpu0-node0", 17, [17, 2, 1], true), // 7 of 24 processors, and a node, are offline
+];
+
+/// Reads the unpacked trees of the folder that `TAUTLINE_TREES` names. Trees beside those of the tables are read and printed.
 #[test]
 #[ignore = "cargo ci deep: the trees are not part of the repository"]
 fn gathered_trees_are_what_their_names_tell() {
@@ -216,15 +297,16 @@ fn gathered_trees_are_what_their_names_tell() {
         let found = (machine.allowed().len(), counts(&machine));
         let has_caches = !machine.caches().is_empty();
         println!("{name}: {found:?} {:?}", machine.model());
-        if let Some((_, cpus, counts, caches)) = TREES.iter().find(|tree| tree.0 == name) {
+        let named = TREES.iter().chain(MORE).find(|tree| tree.0 == name);
+        if let Some((_, cpus, counts, caches)) = named {
             assert_eq!((found, has_caches), ((*cpus, *counts), *caches), "{name}");
-            read += 1;
+            read += usize::from(TREES.iter().any(|tree| tree.0 == name));
         }
     }
     assert_eq!(read, TREES.len(), "trees of the table");
 }
 
-/// The processors of a tree that run; those that have a folder if no table lists them.
+/// The processors of a tree that run; if no table lists them, those with a folder whose table does not show them as offline.
 fn processors(root: &Path) -> Vec<usize> {
     let folder = root.join("sys/devices/system/cpu");
     let online = fs::read_to_string(folder.join("online")).unwrap_or_default();
@@ -239,7 +321,9 @@ fn processors(root: &Path) -> Vec<usize> {
             .flatten();
         all.extend(entries.filter_map(|entry| {
             let name = entry.file_name();
-            name.to_str()?.strip_prefix("cpu")?.parse::<usize>().ok()
+            let number = name.to_str()?.strip_prefix("cpu")?.parse::<usize>().ok();
+            let online = fs::read_to_string(entry.path().join("online"));
+            number.filter(|_| online.map_or(true, |online| online.trim() != "0"))
         }));
         all.sort_unstable();
     }

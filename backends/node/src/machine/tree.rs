@@ -17,17 +17,20 @@ pub(super) fn text(folder: &Path, name: &str) -> Option<String> {
 /// Returns the processor's name, which architectures store under different headings.
 pub(super) fn model(root: &Path) -> Option<String> {
     let info = text(root, "proc/cpuinfo").unwrap_or_default();
-    let value = |wanted: &str| {
-        info.lines().find_map(|line| {
-            let (key, value) = line.split_once(':')?;
-            (key.trim() == wanted && !value.trim().is_empty()).then(|| value.trim().to_owned())
-        })
-    };
+    let value = |wanted| values(&info, wanted).next().map(str::to_owned);
     let named = value("model name")
         .or_else(|| value("cpu"))
         .or_else(|| value("Model"))
         .or_else(|| text(root, "proc/device-tree/model"));
-    named.or_else(|| arm(&value)).or_else(|| mainframe(&info))
+    named.or_else(|| arm(&info)).or_else(|| mainframe(&info))
+}
+
+/// Returns the values under a heading, of which each processor may have one.
+fn values<'a>(info: &'a str, wanted: &'a str) -> impl Iterator<Item = &'a str> {
+    info.lines().filter_map(move |line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == wanted && !value.trim().is_empty()).then(|| value.trim())
+    })
 }
 
 /// The makers of Arm processors, by their number in `MIDR_EL1` (Arm Architecture Reference Manual, D24.2.122).
@@ -43,13 +46,27 @@ const IMPLEMENTERS: [(&str, &str); 9] = [
     ("0xc0", "Ampere"),
 ];
 
-/// Returns the name of an Arm processor, of which the table has the numbers of its maker and of its part.
-fn arm(value: &impl Fn(&str) -> Option<String>) -> Option<String> {
-    let (maker, part) = (value("CPU implementer")?, value("CPU part")?);
+/// The most kinds of cores that a name has, whatever the table has.
+const MOST_PARTS: usize = 4;
+
+/// Returns the name of an Arm processor, of which the table has the numbers of its maker and of its parts, one for each kind of core.
+fn arm(info: &str) -> Option<String> {
+    let maker = values(info, "CPU implementer").next()?;
+    let mut parts: Vec<&str> = Vec::new();
+    for part in values(info, "CPU part") {
+        if parts.len() < MOST_PARTS && !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    let part = match &parts[..] {
+        [] => return None,
+        [part] => format!("part {part}"),
+        parts => format!("parts {}", parts.join(", ")),
+    };
     let known = IMPLEMENTERS.iter().find(|(number, _)| *number == maker);
     Some(match known {
-        Some((_, name)) => format!("{name} part {part}"),
-        None => format!("Arm implementer {maker} part {part}"),
+        Some((_, name)) => format!("{name} {part}"),
+        None => format!("Arm implementer {maker} {part}"),
     })
 }
 
