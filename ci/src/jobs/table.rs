@@ -9,8 +9,11 @@ use std::fs;
 /// The job that writes the tables.
 pub(super) const WRITE: &str = "table";
 
+/// Whether a table lists a crate.
+type IsListed = fn(&Crate) -> bool;
+
 /// The documents with a table, and the crates that it lists.
-const DOCUMENTS: [(&str, fn(&Crate) -> bool); 3] = [
+const DOCUMENTS: [(&str, IsListed); 3] = [
     ("README.md", |of| of.is_published),
     ("ARCHITECTURE.md", |of| of.is_member),
     ("backends/README.md", |of| {
@@ -46,7 +49,7 @@ pub(super) fn write(tree: &Tree, _: &[String]) -> Result<Verdict> {
 }
 
 /// Returns a document with its table as the crates have it.
-fn made(tree: &Tree, document: &str, is_listed: fn(&Crate) -> bool) -> Result<String> {
+fn made(tree: &Tree, document: &str, is_listed: IsListed) -> Result<String> {
     let text = tree.read(document)?;
     let lines: Vec<&str> = text.lines().collect();
     let found = lines.iter().enumerate();
