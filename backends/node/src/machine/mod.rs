@@ -243,7 +243,8 @@ impl Machine {
     }
 
     /// Returns the processors that workers are pinned to by default, in this order: one for each allowed
-    /// processor, at most the quota rounded up, and at least one; first one of each core, node by node.
+    /// processor, at most the quota rounded up, and at least one; first one of each core, node by node. The cores of a hybrid count
+    /// alike, whatever their capacity.
     pub fn cpus(&self) -> Vec<usize> {
         // A processor of an unknown node is before all others.
         let node = |cpu: &Cpu| cpu.node.map_or(0, |node| node.saturating_add(1));
