@@ -4,6 +4,7 @@
 //! |---|---|
 //! | messages between places | [`balances`] |
 //! | [`Link`](tautline_core::port::Link) | [`carries`], [`loses`], [`waits`] |
+//! | [`PacketLink`](tautline_core::comm::PacketLink) | [`conveys`] |
 //! | [`Memory`](tautline_core::channel::Memory) of a ring | [`exchanges`] |
 //! | [`Roster`](tautline_core::channel::Roster) | [`attends`] |
 //! | [`Transport`](tautline_core::port::Transport) | [`delivers`] |
@@ -52,6 +53,8 @@ mod link;
 #[cfg(feature = "std")]
 pub mod links;
 mod numbers;
+#[cfg(feature = "std")]
+mod packets;
 mod park;
 #[cfg(feature = "std")]
 mod ring;
@@ -75,6 +78,7 @@ pub use thread::{grows, seats};
 pub use {
     balance::{Done, Offer, Tree, balances, configurations},
     link::{carries, loses, waits},
+    packets::conveys,
     ring::exchanges,
     roster::attends,
     threads::Threads,

@@ -8,8 +8,8 @@ use tautline_conform::faults::roster::{FullFences, Register};
 use tautline_conform::faults::transport::Place;
 use tautline_conform::links::{Delayed, Plain};
 use tautline_conform::{
-    Offer, Threads, attends, balances, carries, delivers, exchanges, fences, grows, keeps_time,
-    loses, meets, parks, seats, ticks, unwinds, waits,
+    Offer, Threads, attends, balances, carries, conveys, delivers, exchanges, fences, grows,
+    keeps_time, loses, meets, parks, seats, ticks, unwinds, waits,
 };
 use tautline_core::glb::Fairness;
 
@@ -57,6 +57,19 @@ fn plain_links_conform() {
     carries(Plain::new);
     loses(Plain::new);
     waits(Plain::new);
+}
+
+#[test]
+fn packets_of_plain_links_conform() {
+    conveys(|ranks| {
+        let links = Plain::new(ranks).into_iter();
+        links
+            .map(|link| {
+                let packets = link.packets();
+                (link, packets)
+            })
+            .collect()
+    });
 }
 
 #[test]

@@ -107,7 +107,7 @@
 //!
 //! To run it, a machine implements the ports, a [`Pool`](task::Pool) owns them, and each thread acquires a
 //! [seat](task::Pool::with_seat). `docs/backend.md` of the repository shows a
-//! complete port for the threads of std in a hundred lines; `tautline-verify` has the suites that a port must pass.
+//! complete port for the threads of std in a hundred lines; `tautline-conform` has the suites that a port must pass.
 #![cfg_attr(not(any(tautline_loom, tautline_shuttle)), no_std)]
 #![warn(
     clippy::std_instead_of_core,

@@ -13,6 +13,7 @@
 //! | `Link` | `carries` | `Lose`, `Double`, `Swap`, `Flip(12)`, `Cut`, `Extend`, `DropEmpty`, `Renamed`, `Overflow`, `Stuck` |
 //! | `Link` | `loses` | `HideLoss`, `RepeatLoss`, `LoseLast` |
 //! | `Link` | `waits` | `Deaf` |
+//! | `comm::PacketLink` | `conveys` | `Loses`, `Doubles`, `Swaps`, `Cuts`, `Renumbers`, `Misdirects`, `ForgetsItself`, `ForgetsEarly`, `StaysOpen`, `KeepsBodies`, `ReturnsTwice`, `CopiesSent`, `CopiesReceived`, `Races`, `Hasty` |
 //! | `channel::Memory` | `exchanges` | `OtherUnits`, `OtherTaken`, `OtherMarks`, `Overlaps`, `NotZero`, `Recycled`, `OddSize` |
 //! | `channel::Roster` | `attends` | `Deaf`, `NotSticky`, `Misdirected`, `Forgetful`, `Patient`, `NeverGone`, `AllGone` |
 //! | `Transport` | `delivers` | `Loses`, `Doubles`, `Misdirects`, `Silent`, `ClosesItself`, `ClosesSilently`, `ClosedByMessages` |
@@ -33,6 +34,7 @@ mod fence;
 pub mod host;
 pub mod lines;
 pub mod link;
+pub mod packets;
 pub mod places;
 pub mod ring;
 #[allow(unsafe_code, reason = "fences are unsafe to implement")]
@@ -96,6 +98,7 @@ pub fn all(pin: impl Fn(usize) + Copy + Send + Sync + 'static) -> Vec<Broken> {
         fence::broken(pin),
         lines::broken(),
         link::broken(),
+        packets::broken(),
         ring::broken(),
         roster::broken(),
         transport::broken(),

@@ -1,13 +1,15 @@
 //! Queues under one lock.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use super::packets::PlainPackets;
+use super::world::{self, Inbox, State, World};
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 use tautline_core::Rank;
+use tautline_core::comm::PacketLink;
 use tautline_core::port::{Bell, Link, Lost};
 
 /// A link to the other ranks of this process: queues without bounds under one lock.
-#[derive(Debug)]
 pub struct Plain {
     here: Rank,
     world: Arc<World>,
@@ -19,40 +21,30 @@ struct PlainBell {
     world: Arc<World>,
 }
 
-#[derive(Debug)]
-struct World {
-    ranks: Mutex<Vec<State>>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    mail: VecDeque<(Rank, Vec<u8>)>,
-    /// Losses to be reported to it.
-    losses: Vec<Rank>,
-    is_rung: bool,
-    is_gone: bool,
-}
-
-impl World {
-    fn ranks(&self) -> MutexGuard<'_, Vec<State>> {
-        self.ranks.lock().expect("held for moves of queues only")
+impl fmt::Debug for Plain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the link of {} in this process", self.here)
     }
 }
 
 impl Plain {
     /// Connects `ranks` ranks.
     pub fn new(ranks: u32) -> Vec<Self> {
-        let world = Arc::new(World {
-            ranks: Mutex::new((0..ranks).map(|_| State::default()).collect()),
-            changed: Condvar::new(),
-        });
+        let world = Arc::new(World::new(ranks));
         (0..ranks)
             .map(|here| Self {
                 here: Rank(here),
                 world: world.clone(),
             })
             .collect()
+    }
+
+    /// Returns what carries packets beside the parcels.
+    pub fn packets(&self) -> Arc<dyn PacketLink> {
+        Arc::new(PlainPackets {
+            here: self.here,
+            world: self.world.clone(),
+        })
     }
 }
 
@@ -66,7 +58,8 @@ impl Bell for PlainBell {
         let at = self.here.index();
         let is_idle = |ranks: &mut Vec<State>| {
             let state = &mut ranks[at];
-            !core::mem::take(&mut state.is_rung) && state.mail.is_empty() && state.losses.is_empty()
+            let has_mail = !state.mail.is_empty() || !state.inbox.is_empty();
+            !core::mem::take(&mut state.is_rung) && !has_mail && state.losses.is_empty()
         };
         let limit = Duration::from_nanos(ticks);
         let changed = &self.world.changed;
@@ -103,10 +96,13 @@ impl Link for Plain {
     }
 
     fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
-        let (mail, lost) = {
+        let (mail, moved, lost) = {
             let mut ranks = self.world.ranks();
+            let moved = world::pass_packets(&mut ranks, self.here);
             let state = &mut ranks[self.here.index()];
-            (core::mem::take(&mut state.mail), state.losses.pop())
+            let mail = core::mem::take(&mut state.mail);
+            let moved = moved || !mail.is_empty();
+            (mail, moved, state.losses.pop())
         };
         for (from, parcel) in &mail {
             take(*from, parcel);
@@ -116,7 +112,7 @@ impl Link for Plain {
             doing: "receiving from it",
             is_gone: true,
         });
-        lost.map_or(Ok(!mail.is_empty()), Err)
+        lost.map_or(Ok(moved), Err)
     }
 
     fn arm(&mut self) -> bool {
@@ -137,6 +133,7 @@ impl Drop for Plain {
         let state = &mut ranks[self.here.index()];
         state.is_gone = true;
         state.mail.clear();
+        state.inbox = Inbox::default();
         drop(ranks);
         self.world.changed.notify_all();
     }
