@@ -2,6 +2,8 @@
 
 #[path = "phaser/between.rs"]
 mod between;
+#[path = "phaser/blocking.rs"]
+mod blocking;
 #[path = "phaser/churn.rs"]
 mod churn;
 #[path = "phaser/late.rs"]

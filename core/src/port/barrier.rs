@@ -1,5 +1,7 @@
 //! Barriers in hardware.
 
+use super::Relax;
+
 /// The number of a barrier line of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Line(pub u8);
@@ -7,11 +9,12 @@ pub struct Line(pub u8);
 /// Barrier lines: wires, or an equivalent, that complete when all included threads have arrived.
 ///
 /// All methods act for the calling thread, except `claim` and `give_back`, which any thread may
-/// call; none blocks or calls back into the core. Provided: a machine without lines.
+/// call; none calls back into the core, and none but `meet` blocks. Provided: a machine without
+/// lines.
 ///
-/// What a thread did before `arrive` or `exclude` is visible to a thread whose `is_done` returns
-/// true because of it: the former release, `is_done` acquires.
-pub trait Barrier {
+/// What a thread did before `arrive`, `meet` or `exclude` is visible to a thread whose `is_done`
+/// returns true, or whose `meet` returns, because of it: the former release, the latter acquire.
+pub trait Barrier: Relax {
     /// Returns the number of lines of the machine. If it is 0, `claim` is not called.
     fn lines(&self) -> usize {
         0
@@ -41,6 +44,21 @@ pub trait Barrier {
     /// thread.
     fn is_done(&self, _line: Line) -> bool {
         true
+    }
+
+    /// Arrives, and waits until all included threads have: a phaser waits at a line by this call
+    /// alone.
+    ///
+    /// Provided: [`arrive`](Self::arrive), then polls of [`is_done`](Self::is_done). A machine whose
+    /// barrier stalls or interrupts threads implements this instead of those two, and may block.
+    #[inline]
+    fn meet(&self, line: Line) {
+        self.arrive(line);
+        let mut turn = 0;
+        while !self.is_done(line) {
+            self.relax(turn);
+            turn = turn.saturating_add(1);
+        }
     }
 }
 
@@ -78,5 +96,10 @@ impl<P: Barrier + ?Sized> Barrier for &P {
     #[inline(always)]
     fn is_done(&self, line: Line) -> bool {
         (**self).is_done(line)
+    }
+
+    #[inline(always)]
+    fn meet(&self, line: Line) {
+        (**self).meet(line);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::Lines;
 use super::window::Carrier;
-use crate::port::{Barrier, Line, Relax};
+use crate::port::{Barrier, Line};
 
 /// The line state of one task.
 #[derive(Debug)]
@@ -61,16 +61,11 @@ impl LineMember {
     /// Waits for a phase that the line carries. Returns false if the tree carries it, too, or
     /// alone.
     #[inline]
-    pub(crate) fn wait(&self, lines: &Lines, port: &(impl Relax + Barrier), phase: usize) -> bool {
+    pub(crate) fn wait(&self, lines: &Lines, port: &impl Barrier, phase: usize) -> bool {
         let Some(line) = self.line.filter(|_| self.on_line) else {
             return false;
         };
-        port.arrive(line);
-        let mut turn = 0;
-        while !port.is_done(line) {
-            port.relax(turn);
-            turn = turn.saturating_add(1);
-        }
+        port.meet(line);
         // A task that has closed the window was included, so the closed window is visible here.
         lines.window.state().carrier(phase) == Carrier::Hardware
     }
