@@ -1,4 +1,4 @@
-//! Barrier lines: none completes early, and each completes.
+//! Barrier lines: none completes early, and each completes, for threads that poll it and for threads that it blocks.
 
 use crate::harness::{Harness, within};
 use alloc::sync::Arc;
@@ -7,15 +7,56 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tautline_core::port::{Barrier, Line};
 
 const PHASES: usize = 200;
+/// The phase before which a thread is late.
+const LATE: usize = PHASES / 4;
+/// The phase in which the last thread leaves.
+const LEAVES: usize = PHASES / 2;
+/// The phase from which on it takes part again.
+const RETURNS: usize = 3 * PHASES / 4;
+/// By how many seconds it is late: longer than a thread that only spins would have to wait.
+const DELAY: f64 = 0.03;
 
 /// Lines are claimed once at a time; a line completes when all included threads have arrived or
-/// excluded themselves, and not before, phase after phase. `pass` is called by each of `threads`
+/// excluded themselves, and not before, phase after phase, for threads that arrive and then poll. A machine
+/// whose lines only block, for which [`blocks`] is the suite, does not pass. `pass` is called by each of `threads`
 /// threads, with its number, and calls its argument.
 ///
 /// # Panics
 /// If the port does not conform.
 pub fn meets<H, P, F>(on: &H, port: P, threads: usize, pass: F)
 where
+    H: Harness,
+    P: Barrier + Send + Sync + 'static,
+    F: Fn(usize, &mut dyn FnMut()) + Send + Sync + 'static,
+{
+    let what = "threads that poll a barrier line";
+    on_each_line(on, port, threads, what, pass, Meeting::poll);
+}
+
+/// As [`meets`], for threads that meet at a line, which may block them: they also continue when one of them
+/// is excluded after they were blocked, wait for one that is included again, and for one that is late.
+///
+/// # Panics
+/// If the port does not conform.
+pub fn blocks<H, P, F>(on: &H, port: P, threads: usize, pass: F)
+where
+    H: Harness,
+    P: Barrier + Send + Sync + 'static,
+    F: Fn(usize, &mut dyn FnMut()) + Send + Sync + 'static,
+{
+    let what = "threads that a barrier line blocks";
+    on_each_line(on, port, threads, what, pass, Meeting::block);
+}
+
+/// Claims all lines, and lets `threads` threads attend a meeting at each.
+fn on_each_line<H, P, F>(
+    on: &H,
+    port: P,
+    threads: usize,
+    what: &str,
+    pass: F,
+    attend: fn(&Meeting<H, P>, usize),
+) where
     H: Harness,
     P: Barrier + Send + Sync + 'static,
     F: Fn(usize, &mut dyn FnMut()) + Send + Sync + 'static,
@@ -36,12 +77,13 @@ where
             on: on.clone(),
             port: Arc::clone(&port),
             line,
+            threads,
             included: AtomicUsize::new(0),
             arrived: (0..PHASES).map(|_| AtomicUsize::new(0)).collect(),
         };
         let (meeting, pass) = (Arc::new(meeting), Arc::clone(&pass));
-        let body = move |number| pass(number, &mut || meeting.attend(number, threads));
-        on.run("threads at a barrier line", threads, Arc::new(body));
+        let body = move |number| pass(number, &mut || attend(&meeting, number));
+        on.run(what, threads, Arc::new(body));
     }
     for line in all {
         port.give_back(line);
@@ -52,38 +94,98 @@ struct Meeting<H, P> {
     on: H,
     port: Arc<P>,
     line: Line,
+    threads: usize,
+    /// How often threads were included.
     included: AtomicUsize,
-    /// By phase: the threads that have arrived or left.
+    /// By phase: the threads that have arrived or are excluded.
     arrived: Vec<AtomicUsize>,
 }
 
 impl<H: Harness, P: Barrier> Meeting<H, P> {
-    /// Takes part in all phases, but for the last thread, which leaves in the middle.
-    fn attend(&self, number: usize, threads: usize) {
-        let (port, line) = (&*self.port, self.line);
-        port.include(line);
+    /// Includes the calling thread, and waits until `all` were.
+    fn include(&self, all: usize) {
+        self.port.include(self.line);
         self.included.fetch_add(1, Relaxed);
+        self.wait_for_included(all);
+    }
+
+    fn wait_for_included(&self, all: usize) {
         within(&self.on, "all threads are included", || {
-            self.included.load(Relaxed) == threads
+            self.included.load(Relaxed) == all
         });
-        for (phase, arrived) in self.arrived.iter().enumerate() {
-            let leaves = phase == PHASES / 2 && number + 1 == threads && threads > 1;
-            arrived.fetch_add(1, Relaxed);
-            if leaves {
-                for later in &self.arrived[phase + 1..] {
-                    later.fetch_add(1, Relaxed);
-                }
-                port.exclude(line);
-                return;
+    }
+
+    /// Whether the thread leaves in the middle: the last one, unless it is the only one.
+    fn leaves(&self, number: usize) -> bool {
+        self.threads > 1 && number + 1 == self.threads
+    }
+
+    fn arrive(&self, phase: usize) {
+        self.arrived[phase].fetch_add(1, Relaxed);
+    }
+
+    /// Checks a phase that has completed for the calling thread.
+    fn check(&self, phase: usize) {
+        let count = self.arrived[phase].load(Relaxed);
+        assert_eq!(
+            count, self.threads,
+            "threads at the barrier when phase {phase} completed"
+        );
+    }
+
+    /// Takes part in all phases, but for the thread that leaves.
+    fn poll(&self, number: usize) {
+        let (port, line) = (&*self.port, self.line);
+        self.include(self.threads);
+        for phase in 0..PHASES {
+            self.arrive(phase);
+            if phase == LEAVES && self.leaves(number) {
+                (phase + 1..PHASES).for_each(|later| self.arrive(later));
+                break;
             }
             port.arrive(line);
             within(&self.on, "the line completes", || port.is_done(line));
-            let count = arrived.load(Relaxed);
-            assert_eq!(
-                count, threads,
-                "threads at the barrier when phase {phase} completed"
-            );
+            self.check(phase);
         }
         port.exclude(line);
+    }
+
+    /// As [`poll`](Self::poll); the thread that leaves does so once the others are blocked, and returns later.
+    fn block(&self, number: usize) {
+        let (port, line) = (&*self.port, self.line);
+        self.include(self.threads);
+        for phase in 0..PHASES {
+            if self.leaves(number) && (LEAVES + 1..RETURNS).contains(&phase) {
+                continue;
+            }
+            if self.leaves(number) && [LATE, LEAVES].contains(&phase) {
+                within(&self.on, "the others have arrived", || {
+                    self.arrived[phase].load(Relaxed) + 1 == self.threads
+                });
+                self.delay();
+            }
+            if self.leaves(number) && phase == LEAVES {
+                (LEAVES..RETURNS).for_each(|later| self.arrive(later));
+                port.exclude(line);
+                continue;
+            }
+            if self.threads > 1 && phase == RETURNS {
+                match self.leaves(number) {
+                    true => self.include(self.threads + 1),
+                    false => self.wait_for_included(self.threads + 1),
+                }
+            }
+            self.arrive(phase);
+            port.meet(line);
+            self.check(phase);
+        }
+        port.exclude(line);
+    }
+
+    fn delay(&self) {
+        let (start, limit) = (self.on.now(), DELAY * self.on.ticks_per_second());
+        while self.on.now() - start < limit as u64 {
+            self.on.yield_now(0);
+        }
     }
 }

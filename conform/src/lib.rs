@@ -9,7 +9,7 @@
 //! | [`Roster`](tautline_core::channel::Roster) | [`attends`] |
 //! | [`Transport`](tautline_core::port::Transport) | [`delivers`] |
 //! | [`Park`](tautline_core::port::Park) | [`parks`] |
-//! | [`Barrier`](tautline_core::port::Barrier) | [`meets`] |
+//! | [`Barrier`](tautline_core::port::Barrier) | [`meets`], [`blocks`] |
 //! | [`Thread`](tautline_core::port::Thread) | [`seats`], [`grows`] |
 //! | [`Fence`](tautline_core::port::Fence) | [`fences`] |
 //! | [`Clock`](tautline_core::port::Clock) | [`ticks`], [`keeps_time`] |
@@ -68,7 +68,7 @@ mod transport;
 #[cfg(feature = "std")]
 mod unwind;
 
-pub use barrier::meets;
+pub use barrier::{blocks, meets};
 pub use clock::{keeps_time, ticks};
 pub use fence::fences;
 pub use harness::{Body, Harness};

@@ -8,8 +8,8 @@ use tautline_conform::faults::roster::{FullFences, Register};
 use tautline_conform::faults::transport::Place;
 use tautline_conform::links::{Delayed, Plain};
 use tautline_conform::{
-    Offer, Threads, attends, balances, carries, conveys, delivers, exchanges, fences, grows,
-    keeps_time, loses, meets, parks, seats, ticks, unwinds, waits,
+    Offer, Threads, attends, balances, blocks, carries, conveys, delivers, exchanges, fences,
+    grows, keeps_time, loses, meets, parks, seats, ticks, unwinds, waits,
 };
 use tautline_core::glb::Fairness;
 
@@ -30,6 +30,7 @@ fn threads_of_std_conform() {
 #[test]
 fn lines_in_memory_conform() {
     meets(&Threads, Lines::new(None), 4, |_, body| body());
+    blocks(&Threads, Lines::new(None), 4, |_, body| body());
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Barrier lines under one lock, right or with a fault.
 
 use super::Broken;
-use crate::{Threads, meets};
+use crate::{Threads, blocks, meets};
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
-use tautline_core::port::{Barrier, Line};
+use std::time::Duration;
+use tautline_core::port::{Barrier, Line, Relax};
 
 /// A fault of [`Lines`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,13 +21,21 @@ pub enum Fault {
     KeptForEver,
     /// From its tenth phase on, a thread does not wait for others.
     ForgetsPhases,
+    /// A thread is blocked for a millisecond at most.
+    Impatient,
+    /// A blocked thread does not notice that the line completes since another one is excluded.
+    LeaveUnnoticed,
+    /// A completion between the arrival of a thread and its block is missed.
+    LostWakeUp,
+    /// A line does not wait for a thread that is included again.
+    NotIncludedAgain,
 }
 
-/// Two barrier lines in memory.
+/// Two barrier lines in memory, that can be polled and that block.
 #[derive(Debug)]
 pub struct Lines {
     fault: Option<Fault>,
-    lines: [Mutex<State>; 2],
+    lines: [(Mutex<State>, Condvar); 2],
 }
 
 #[derive(Debug, Default)]
@@ -35,6 +44,8 @@ struct State {
     /// Completions so far.
     completed: usize,
     included: HashMap<ThreadId, Member>,
+    /// Threads that were excluded.
+    former: Vec<ThreadId>,
     polls: usize,
 }
 
@@ -45,11 +56,14 @@ struct Member {
     /// The completions that its last arrival waits for.
     waits_for: usize,
     arrivals: usize,
+    /// Whether the line does not wait for it.
+    is_ignored: bool,
 }
 
 impl State {
     fn complete_if_all_arrived(&mut self) {
-        if !self.included.is_empty() && self.included.values().all(|m| m.has_arrived) {
+        let is_here = |m: &Member| m.has_arrived || m.is_ignored;
+        if !self.included.is_empty() && self.included.values().all(is_here) {
             self.completed += 1;
             self.included
                 .values_mut()
@@ -78,8 +92,14 @@ impl Lines {
     }
 
     fn state(&self, line: Line) -> MutexGuard<'_, State> {
-        let state = self.lines[usize::from(line.0)].lock();
+        let state = self.lines[usize::from(line.0)].0.lock();
         state.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Relax for Lines {
+    fn relax(&self, _: u32) {
+        thread::yield_now();
     }
 }
 
@@ -105,7 +125,13 @@ impl Barrier for Lines {
 
     fn include(&self, line: Line) {
         let me = thread::current().id();
-        let before = self.state(line).included.insert(me, Member::default());
+        let mut state = self.state(line);
+        let is_ignored = self.has(Fault::NotIncludedAgain) && state.former.contains(&me);
+        let member = Member {
+            is_ignored,
+            ..Member::default()
+        };
+        let before = state.included.insert(me, member);
         assert!(before.is_none(), "a thread includes itself once");
     }
 
@@ -113,11 +139,16 @@ impl Barrier for Lines {
         if self.has(Fault::LeaveIgnored) {
             return;
         }
+        let me = thread::current().id();
         let mut state = self.state(line);
-        let mine = state.included.remove(&thread::current().id());
+        state.former.push(me);
+        let mine = state.included.remove(&me);
         let has_arrived = mine.expect("the thread is included").has_arrived;
         assert!(!has_arrived, "a thread that has arrived is not excluded");
         state.complete_if_all_arrived();
+        if !self.has(Fault::LeaveUnnoticed) {
+            self.lines[usize::from(line.0)].1.notify_all();
+        }
     }
 
     fn arrive(&self, line: Line) {
@@ -128,6 +159,7 @@ impl Barrier for Lines {
         (mine.has_arrived, mine.waits_for) = (true, waits_for);
         mine.arrivals += 1;
         state.complete_if_all_arrived();
+        self.lines[usize::from(line.0)].1.notify_all();
     }
 
     fn is_done(&self, line: Line) -> bool {
@@ -142,20 +174,53 @@ impl Barrier for Lines {
         };
         is_early || completed >= mine.waits_for
     }
+
+    fn meet(&self, line: Line) {
+        self.arrive(line);
+        let me = thread::current().id();
+        let waits = |state: &mut State| state.completed < state.included[&me].waits_for;
+        let changed = &self.lines[usize::from(line.0)].1;
+        match self.fault {
+            Some(Fault::Early | Fault::ForgetsPhases) if self.is_done(line) => {}
+            Some(Fault::Impatient) => {
+                let limit = Duration::from_millis(1);
+                drop(changed.wait_timeout_while(self.state(line), limit, waits));
+            }
+            Some(Fault::LostWakeUp) => {
+                thread::yield_now();
+                // Until the next notification.
+                drop(changed.wait(self.state(line)));
+            }
+            _ => drop(changed.wait_while(self.state(line), waits)),
+        }
+    }
 }
 
 pub(super) fn broken() -> Vec<Broken> {
     use Fault::*;
-    let faults = [
+    let polled = [
         Early,
         LeaveIgnored,
         ClaimedTwice,
         KeptForEver,
         ForgetsPhases,
     ];
-    let broken = |fault| {
+    let polled = polled.map(|fault| {
         let judge = move || meets(&Threads, Lines::new(Some(fault)), 3, |_, body| body());
         Broken::new(("Barrier", "meets"), fault, judge)
-    };
-    faults.map(broken).into()
+    });
+    let blocking = [
+        Early,
+        LeaveIgnored,
+        ForgetsPhases,
+        Impatient,
+        LeaveUnnoticed,
+        LostWakeUp,
+        NotIncludedAgain,
+    ];
+    let blocking = blocking.map(|fault| {
+        let judge = move || blocks(&Threads, Lines::new(Some(fault)), 3, |_, body| body());
+        Broken::new(("Barrier", "blocks"), fault, judge)
+    });
+    polled.into_iter().chain(blocking).collect()
 }

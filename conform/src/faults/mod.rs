@@ -10,6 +10,7 @@
 //! | `Clock` | `keeps_time` | `WrongRate` |
 //! | `Unwind` | `unwinds` | `Unwinds`, `OtherPayload` |
 //! | `Barrier` | `meets` | `Early`, `LeaveIgnored`, `ClaimedTwice`, `KeptForEver`, `ForgetsPhases` |
+//! | `Barrier` | `blocks` | `Early`, `LeaveIgnored`, `ForgetsPhases`, `Impatient`, `LeaveUnnoticed`, `LostWakeUp`, `NotIncludedAgain` |
 //! | `Link` | `carries` | `Lose`, `Double`, `Swap`, `Flip(12)`, `Cut`, `Extend`, `DropEmpty`, `Renamed`, `Overflow`, `Stuck` |
 //! | `Link` | `loses` | `HideLoss`, `RepeatLoss`, `LoseLast` |
 //! | `Link` | `waits` | `Deaf` |
