@@ -8,7 +8,7 @@ mod station;
 use station::{End, Stations, serve};
 use std::env;
 use std::process::{Command, exit};
-use tautline_conform::{carries, loses, waits};
+use tautline_conform::{carries, conveys, loses, waits};
 use tautline_core::Rank;
 use tautline_core::port::Link;
 use tautline_mpi::Session;
@@ -36,10 +36,19 @@ fn main() {
     }
     let stations = Stations::accept(&session, path.as_ref(), RANKS);
     let connect = |ranks| -> Vec<End> { stations.connect(ranks) };
+    let with_packets = |ranks| {
+        let links = stations.connect(ranks).into_iter();
+        let both = links.map(|link| {
+            let packets = link.packets();
+            (link, packets)
+        });
+        both.collect()
+    };
     for (name, suite) in [
         ("carries", &(|| carries(connect)) as &dyn Fn()),
         ("loses", &|| loses(connect)),
         ("waits", &|| waits(connect)),
+        ("conveys", &|| conveys(with_packets)),
     ] {
         suite();
         println!("{name}: ok, {}", session.library());

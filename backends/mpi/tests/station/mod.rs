@@ -1,5 +1,8 @@
 //! Links of other processes, called through sockets.
 
+mod packets;
+
+use packets::{Arrived, Packets, There};
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 use tautline_core::Rank;
+use tautline_core::comm::PacketLink;
 use tautline_core::port::{Bell, Link, Lost};
 use tautline_mpi::{MpiLink, Session};
 
@@ -21,6 +25,11 @@ enum Call {
     Unsent = 4,
     Drop = 5,
     Quit = 6,
+    Open = 7,
+    Close = 8,
+    SendPacket = 9,
+    SendBody = 10,
+    Provide = 11,
 }
 
 const NONE: u64 = u64::MAX;
@@ -60,27 +69,27 @@ pub(crate) fn serve(session: &Session, here: Rank, path: &Path) {
             Err(_) => thread::sleep(Duration::from_millis(1)),
         }
     };
-    let mut links: Vec<Option<MpiLink>> = Vec::new();
+    let mut links: Vec<Option<Served>> = Vec::new();
     // SAFETY: the links of this process are used by this thread alone.
     let connect = |ranks| unsafe { session.connect_beside(ranks) }.expect("ranks connect");
     put(&mut socket, &[u64::from(here.0)]);
     loop {
         let (call, at) = (get(&mut socket), get(&mut socket) as usize);
         if call == Call::Connect as u64 {
-            links.push(Some(connect(get(&mut socket) as u32)));
+            links.push(Some(Served::new(connect(get(&mut socket) as u32))));
             put(&mut socket, &[links.len() as u64 - 1]);
             continue;
         }
         if call == Call::Quit as u64 {
             return;
         }
-        let link = links[at].as_mut().expect("it was not dropped");
+        let Served { link, packets } = links[at].as_mut().expect("it was not dropped");
         if call == Call::Send as u64 {
             let (to, parcel) = (Rank(get(&mut socket) as u32), get_bytes(&mut socket));
             let sent = catch_unwind(AssertUnwindSafe(|| link.send(to, &parcel)));
             put(&mut socket, &[u64::from(sent.is_ok())]);
         } else if call == Call::Poll as u64 {
-            poll(link, &mut socket);
+            poll(link, packets, &mut socket);
         } else if call == Call::Wait as u64 {
             link.wait(get(&mut socket));
             put(&mut socket, &[0]);
@@ -90,11 +99,26 @@ pub(crate) fn serve(session: &Session, here: Rank, path: &Path) {
         } else if call == Call::Drop as u64 {
             links[at] = None;
             put(&mut socket, &[0]);
+        } else {
+            packets.serve(call, &mut socket);
         }
     }
 }
 
-fn poll(link: &mut MpiLink, socket: &mut UnixStream) {
+/// A link of this process that rank 0 uses.
+struct Served {
+    link: MpiLink,
+    packets: Packets,
+}
+
+impl Served {
+    fn new(link: MpiLink) -> Self {
+        let packets = Packets::new(link.packets());
+        Self { link, packets }
+    }
+}
+
+fn poll(link: &mut MpiLink, packets: &Packets, socket: &mut UnixStream) {
     let mut parcels = Vec::new();
     let polled = link.poll(&mut |from, parcel| parcels.push((from, parcel.to_vec())));
     let (moved, lost, is_gone) = match polled {
@@ -112,6 +136,7 @@ fn poll(link: &mut MpiLink, socket: &mut UnixStream) {
         put(socket, &[u64::from(from.0)]);
         put_bytes(socket, &parcel);
     }
+    packets.put_news(socket);
 }
 
 /// The processes of all other ranks, by rank; rank 0 has none.
@@ -151,6 +176,7 @@ impl<'s> Stations<'s> {
                 ranks,
                 link,
                 socket,
+                arrived: Arrived::default(),
             };
             End::There(station)
         };
@@ -177,6 +203,7 @@ pub(crate) struct Station {
     ranks: u32,
     link: u64,
     socket: Arc<Mutex<UnixStream>>,
+    arrived: Arrived,
 }
 
 impl Station {
@@ -206,7 +233,9 @@ impl Station {
         let [moved, lost, is_gone, parcels] = [(); 4].map(|()| get(&mut socket));
         let parcel = |_| (Rank(get(&mut socket) as u32), get_bytes(&mut socket));
         let parcels: Vec<_> = (0..parcels).map(parcel).collect();
+        let news = packets::get_news(&mut socket);
         drop(socket);
+        self.arrived.pass_on(news);
         for (from, parcel) in parcels {
             take(from, &parcel);
         }
@@ -217,6 +246,16 @@ impl Station {
                 doing: "being asked",
                 is_gone: is_gone == 1,
             }),
+        }
+    }
+}
+
+impl End {
+    /// Returns the packets of the rank.
+    pub(crate) fn packets(&self) -> Arc<dyn PacketLink> {
+        match self {
+            Self::Here(link) => link.packets(),
+            Self::There(station) => Arc::new(There::of(station)),
         }
     }
 }
