@@ -3,7 +3,7 @@
 //! A backend calls [`balances`] from its `tests/conform.rs`. Whatever it lends the core (threads,
 //! ranks, virtual time), a port that loses, doubles or forgets anything counts wrong or never ends.
 
-use crate::threads::ends;
+use crate::threads::joins;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tautline_core::glb::{Bag, Config, Fairness, Grain, Share, Steal};
@@ -175,7 +175,7 @@ pub fn balances(offer: Offer<'_>, run: impl Fn(&Config, Tree) -> Done + Send + S
     let run = Arc::new(run);
     let done = |config: Config, tree: Tree| {
         let run = Arc::clone(&run);
-        ends(&format!("{config:?}"), move || run(&config, tree))
+        joins(&format!("{config:?}"), move || run(&config, tree))
     };
     for (i, config) in configurations.into_iter().enumerate() {
         let (seed, all) = trees.iter().nth(i % trees.len()).expect("three trees");

@@ -1,6 +1,7 @@
 //! Barrier lines: none completes early, and each completes, for threads that poll it and for threads that it blocks.
 
-use crate::harness::{Harness, within};
+use crate::harness::{Harness, step, within};
+use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -29,8 +30,8 @@ where
     P: Barrier + Send + Sync + 'static,
     F: Fn(usize, &mut dyn FnMut()) + Send + Sync + 'static,
 {
-    let what = "threads that poll a barrier line";
-    on_each_line(on, port, threads, what, pass, Meeting::poll);
+    let attend = ("meets: threads that poll", Meeting::poll as Attend<H, P>);
+    on_each_line(on, port, threads, attend, pass);
 }
 
 /// As [`meets`], for threads that meet at a line, which may block them: they also continue when one of them
@@ -44,8 +45,8 @@ where
     P: Barrier + Send + Sync + 'static,
     F: Fn(usize, &mut dyn FnMut()) + Send + Sync + 'static,
 {
-    let what = "threads that a barrier line blocks";
-    on_each_line(on, port, threads, what, pass, Meeting::block);
+    let attend = ("blocks: threads blocked at", Meeting::block as Attend<H, P>);
+    on_each_line(on, port, threads, attend, pass);
 }
 
 /// Claims all lines, and lets `threads` threads attend a meeting at each.
@@ -53,9 +54,8 @@ fn on_each_line<H, P, F>(
     on: &H,
     port: P,
     threads: usize,
-    what: &str,
+    (what, attend): (&str, Attend<H, P>),
     pass: F,
-    attend: fn(&Meeting<H, P>, usize),
 ) where
     H: Harness,
     P: Barrier + Send + Sync + 'static,
@@ -79,40 +79,53 @@ fn on_each_line<H, P, F>(
             line,
             threads,
             included: AtomicUsize::new(0),
+            returns: AtomicUsize::new(0),
             arrived: (0..PHASES).map(|_| AtomicUsize::new(0)).collect(),
         };
         let (meeting, pass) = (Arc::new(meeting), Arc::clone(&pass));
         let body = move |number| pass(number, &mut || attend(&meeting, number));
-        on.run(what, threads, Arc::new(body));
+        let what = format!("{what} {line:?}");
+        step(on, &what, threads, Arc::new(body));
     }
     for line in all {
         port.give_back(line);
     }
 }
 
+/// How a thread, by its number, takes part in a meeting.
+type Attend<H, P> = fn(&Meeting<H, P>, usize);
+
 struct Meeting<H, P> {
     on: H,
     port: Arc<P>,
     line: Line,
     threads: usize,
-    /// How often threads were included.
     included: AtomicUsize,
+    /// Threads that have reached the phase in which one returns, which does so last.
+    returns: AtomicUsize,
     /// By phase: the threads that have arrived or are excluded.
     arrived: Vec<AtomicUsize>,
 }
 
 impl<H: Harness, P: Barrier> Meeting<H, P> {
-    /// Includes the calling thread, and waits until `all` were.
-    fn include(&self, all: usize) {
+    /// Includes the calling thread, and waits until all are.
+    fn include(&self) {
         self.port.include(self.line);
         self.included.fetch_add(1, Relaxed);
-        self.wait_for_included(all);
+        within(&self.on, "all threads are included", || {
+            self.included.load(Relaxed) == self.threads
+        });
     }
 
-    fn wait_for_included(&self, all: usize) {
-        within(&self.on, "all threads are included", || {
-            self.included.load(Relaxed) == all
-        });
+    /// Includes the thread that has left, once the others have completed their phases without it.
+    fn return_to_line(&self, number: usize) {
+        let is_last = |others: usize| self.returns.load(Relaxed) + others == self.threads;
+        if self.leaves(number) {
+            within(&self.on, "the others continue", || is_last(1));
+            self.port.include(self.line);
+        }
+        self.returns.fetch_add(1, Relaxed);
+        within(&self.on, "the thread returns", || is_last(0));
     }
 
     /// Whether the thread leaves in the middle: the last one, unless it is the only one.
@@ -136,7 +149,7 @@ impl<H: Harness, P: Barrier> Meeting<H, P> {
     /// Takes part in all phases, but for the thread that leaves.
     fn poll(&self, number: usize) {
         let (port, line) = (&*self.port, self.line);
-        self.include(self.threads);
+        self.include();
         for phase in 0..PHASES {
             self.arrive(phase);
             if phase == LEAVES && self.leaves(number) {
@@ -153,7 +166,7 @@ impl<H: Harness, P: Barrier> Meeting<H, P> {
     /// As [`poll`](Self::poll); the thread that leaves does so once the others are blocked, and returns later.
     fn block(&self, number: usize) {
         let (port, line) = (&*self.port, self.line);
-        self.include(self.threads);
+        self.include();
         for phase in 0..PHASES {
             if self.leaves(number) && (LEAVES + 1..RETURNS).contains(&phase) {
                 continue;
@@ -170,10 +183,7 @@ impl<H: Harness, P: Barrier> Meeting<H, P> {
                 continue;
             }
             if self.threads > 1 && phase == RETURNS {
-                match self.leaves(number) {
-                    true => self.include(self.threads + 1),
-                    false => self.wait_for_included(self.threads + 1),
-                }
+                self.return_to_line(number);
             }
             self.arrive(phase);
             port.meet(line);

@@ -32,6 +32,7 @@ pub fn ticks(clock: &impl Clock, mut work: impl FnMut()) {
 /// # Panics
 /// If the clock does not conform.
 pub fn keeps_time(on: &impl Harness, clock: &impl Clock) {
+    on.report("keeps_time: a tenth of a second");
     let seconds = |ticks: u64| ticks as f64 / on.ticks_per_second();
     // A preemption between the two readings falsifies one measurement, not all.
     let agrees = (0..5).any(|_| {

@@ -1,6 +1,6 @@
 //! Fences: of two threads that each store and then load what the other stores, one observes the other.
 
-use crate::harness::Harness;
+use crate::harness::{Harness, step};
 use crate::numbers::Numbers;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -46,7 +46,12 @@ where
             }
         }
     };
-    on.run("store buffering by two threads", 2, Arc::new(run));
+    step(
+        on,
+        "fences: store buffering by two threads",
+        2,
+        Arc::new(run),
+    );
     let [light, heavy] = &litmus.seen;
     let (light, heavy) = (light.lock(on), heavy.lock(on));
     let both = || light.iter().zip(heavy.iter());

@@ -7,12 +7,21 @@ use tautline_core::port::{Clock, Relax};
 /// of their runs. `Threads` is that of the standard library; on a board without
 /// an operating system, harts that wait for work are another.
 pub trait Harness: Clock + Relax + Clone + Send + Sync + 'static {
+    /// Reports the step of a suite that begins, before it does: the last one names where a port hangs.
+    fn report(&self, step: &str);
+
     /// Calls `body` with each number below `threads`, at the same time, each on a thread of its
     /// own, and returns when all calls have returned.
     ///
     /// # Panics
     /// If one of them panics, or does not return in time, which the message states of `what`.
     fn run(&self, what: &str, threads: usize, body: Body);
+}
+
+/// Reports a step, and runs it.
+pub(crate) fn step(on: &impl Harness, what: &str, threads: usize, body: Body) {
+    on.report(what);
+    on.run(what, threads, body);
 }
 
 /// What the threads of a [`Harness`] run.

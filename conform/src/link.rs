@@ -1,7 +1,8 @@
 //! Links: everything that was sent arrives, once, in order, and a wait ends when it must.
 
+use crate::harness::Harness;
 use crate::numbers::Numbers;
-use crate::threads::ends;
+use crate::threads::{Threads, ends};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 use tautline_core::Rank;
@@ -149,11 +150,15 @@ fn missing<L>(all: &[Station<L>]) {
 /// If they do not conform.
 pub fn carries<L: Link>(connect: impl Fn(u32) -> Vec<L>) {
     assert_eq!(connect(1).len(), 1, "a program of one rank");
+    Threads.report("carries: parcels of all lengths");
     in_order(Station::all(connect(2)));
+    Threads.report("carries: bursts in both directions");
     full_both_ways(Station::all(connect(2)));
     for (i, ranks) in [2, 3, 5, 8].into_iter().enumerate() {
+        Threads.report(&format!("carries: random traffic between {ranks} ranks"));
         random_traffic(Station::all(connect(ranks)), i as u64);
     }
+    Threads.report("carries: parcels for no other rank");
     refuses_itself(connect(2));
 }
 
@@ -227,6 +232,7 @@ fn refuses_itself<L: Link>(mut links: Vec<L>) {
 /// # Panics
 /// If they do not conform.
 pub fn loses<L: Link>(connect: impl Fn(u32) -> Vec<L>) {
+    Threads.report("loses: one of three ranks");
     let mut all = Station::all(connect(3));
     for _ in 0..3 {
         all[2].send(0);
@@ -295,40 +301,47 @@ pub fn waits<L: Link + Send + 'static>(connect: impl Fn(u32) -> Vec<L>) {
         (zero, one)
     };
     let (mut zero, _one) = pair();
-    ends("a wait of a millisecond", move || zero.wait(1_000_000));
+    ends("waits: a wait of a millisecond", move || {
+        zero.wait(1_000_000)
+    });
 
     let (mut zero, _one) = pair();
     zero.bell().ring();
-    ends("a wait whose bell was rung before", move || {
+    ends("waits: a wait whose bell was rung before", move || {
         zero.wait(FOR_EVER)
     });
 
     let (mut zero, _one) = pair();
     let bell = zero.bell();
     let ringer = thread::spawn(move || bell.ring());
-    ends("a wait whose bell is rung", move || zero.wait(FOR_EVER));
+    ends("waits: a wait whose bell is rung", move || {
+        zero.wait(FOR_EVER)
+    });
     ringer.join().expect("only rings");
 
     let (mut zero, mut one) = pair();
     one.send(Rank(0), b"parcel");
     one.poll(&mut |_, _| ()).expect("rank 0 lives");
-    ends("a wait for a parcel", move || {
+    ends("waits: a wait for a parcel", move || {
         until(&mut zero, |got, _| got == 1)
     });
 
     let (mut zero, one) = pair();
     let leaver = thread::spawn(move || drop(one));
-    ends("a wait for a rank that is lost", move || {
+    ends("waits: a wait for a rank that is lost", move || {
         until(&mut zero, |_, lost| lost)
     });
     leaver.join().expect("only drops");
 
     let (zero, one) = pair();
-    ends("two ranks that fill each other's buffers", move || {
-        let other = thread::spawn(move || ping(one, Rank(0)));
-        ping(zero, Rank(1));
-        other.join().expect("as this one");
-    });
+    ends(
+        "waits: two ranks that fill each other's buffers",
+        move || {
+            let other = thread::spawn(move || ping(one, Rank(0)));
+            ping(zero, Rank(1));
+            other.join().expect("as this one");
+        },
+    );
 }
 
 /// Polls and waits until `done` of the number of parcels, and whether a rank was lost.

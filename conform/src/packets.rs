@@ -1,6 +1,8 @@
 //! Packets beside the parcels of a link: each arrives once and in order, under its number, and bodies return to their senders.
 
+use crate::harness::Harness;
 use crate::numbers::Numbers;
+use crate::threads::Threads;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -186,10 +188,15 @@ where
     L: Link,
     P: PacketLink + ?Sized + 'static,
 {
+    Threads.report("conveys: packets between three ranks");
     each_arrives(&mut Station::all(connect(3)));
+    Threads.report("conveys: a number that is opened late, and closed");
     early_and_late(&mut Station::all(connect(2)));
+    Threads.report("conveys: bodies of offers");
     bodies(&mut Station::all(connect(2)));
+    Threads.report("conveys: threads that send at once");
     any_thread(&mut Station::all(connect(2)));
+    Threads.report("conveys: packets of a rank that is lost");
     after_a_loss(Station::all(connect(3)));
 }
 

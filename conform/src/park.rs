@@ -1,6 +1,6 @@
 //! Parking: no permit is lost, whichever comes first.
 
-use crate::harness::Harness;
+use crate::harness::{Harness, step};
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tautline_core::WorkerId;
@@ -31,7 +31,7 @@ where
         port.park(ZERO);
         seat(&port, None);
     };
-    on.run("a park whose permit was available", 1, Arc::new(early));
+    step(on, "parks: a permit before the park", 1, Arc::new(early));
 
     let port = make();
     port.unpark(ZERO);
@@ -40,14 +40,15 @@ where
         port.park(ZERO);
         seat(&port, None);
     };
-    let what = "a park whose permit was available before the thread was its worker";
-    on.run(what, 1, Arc::new(earlier));
+    let what = "parks: a permit before the thread is the worker";
+    step(on, what, 1, Arc::new(earlier));
 
     let port = make();
     let turn = AtomicUsize::new(0);
     let both = move |number| in_turn(&port, seat, &turn, [ZERO, ONE][number]);
-    on.run(
-        "two workers that wake each other in turn",
+    step(
+        on,
+        "parks: two workers that wake each other in turn",
         2,
         Arc::new(both),
     );

@@ -45,7 +45,7 @@ where
     );
 
     let ([to, from], fence) = (make(), Arc::new(fence));
-    ends("an exchange of records", move || {
+    ends("exchanges: an exchange of records", move || {
         let (receiver, sender) = (Arc::clone(&fence), fence);
         let (here, to, from) = (thread::current(), Sender::new(to), Receiver::new(from));
         let longest = to.longest();

@@ -24,30 +24,33 @@ pub fn attends<R: Roster>(make: impl Fn(u32) -> Vec<Arc<R>>) {
         (zero, one)
     };
     let (zero, _one) = pair();
-    ends("a wait of a millisecond", move || {
+    ends("attends: a wait of a millisecond", move || {
         zero.wait(ZERO, 1_000_000)
     });
 
     let (zero, one) = pair();
     one.ring(ZERO);
-    ends("a wait whose bell was rung before", move || {
+    ends("attends: a wait whose bell was rung before", move || {
         zero.wait(ZERO, FOR_EVER)
     });
 
     let (zero, one) = pair();
-    ends("two ranks that ring for each other in turn", move || {
-        let turn = Arc::new(AtomicUsize::new(0));
-        let other = {
-            let turn = Arc::clone(&turn);
-            thread::spawn(move || in_turn(&*one, &turn, ONE))
-        };
-        in_turn(&*zero, &turn, ZERO);
-        other.join().expect("as this one");
-    });
+    ends(
+        "attends: two ranks that ring for each other in turn",
+        move || {
+            let turn = Arc::new(AtomicUsize::new(0));
+            let other = {
+                let turn = Arc::clone(&turn);
+                thread::spawn(move || in_turn(&*one, &turn, ONE))
+            };
+            in_turn(&*zero, &turn, ZERO);
+            other.join().expect("as this one");
+        },
+    );
 
     let all = make(3);
     assert_eq!(gone(&all), [[false; 3]; 3], "no rank has left");
-    let all = ends("a rank that leaves", move || {
+    let all = ends("attends: a rank that leaves", move || {
         let is_published = Arc::new(AtomicBool::new(false));
         let leaves = {
             let (is_published, leaver) = (Arc::clone(&is_published), Arc::clone(&all[2]));

@@ -1,6 +1,6 @@
 //! Threads: which worker each of them is, and where its stack ends.
 
-use crate::harness::{Harness, within};
+use crate::harness::{Harness, step, within};
 use alloc::sync::Arc;
 use core::hint::black_box;
 use core::ptr;
@@ -52,7 +52,12 @@ where
             turn.store(2, Ordering::Release);
         }
     };
-    on.run("two threads that become workers", 2, Arc::new(body));
+    step(
+        on,
+        "seats: two threads that become workers",
+        2,
+        Arc::new(body),
+    );
 }
 
 /// Worker 0 of one port becomes a worker of another one, and leaves both, in either order.

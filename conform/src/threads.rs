@@ -12,8 +12,14 @@ use tautline_core::port::{Clock, Relax};
 const MOMENT: Duration = Duration::from_millis(100);
 const MOMENTS: usize = 100;
 
-/// Runs `body` on a thread, and returns its result; panics if it does not end.
+/// As [`joins`], and reports the step.
 pub(crate) fn ends<R: Send + 'static>(what: &str, body: impl FnOnce() -> R + Send + 'static) -> R {
+    Threads.report(what);
+    joins(what, body)
+}
+
+/// Runs `body` on a thread, and returns its result; panics if it does not end.
+pub(crate) fn joins<R: Send + 'static>(what: &str, body: impl FnOnce() -> R + Send + 'static) -> R {
     let (done, ended) = mpsc::channel();
     let runs = thread::spawn(move || {
         let result = body();
@@ -27,6 +33,7 @@ pub(crate) fn ends<R: Send + 'static>(what: &str, body: impl FnOnce() -> R + Sen
 }
 
 /// Threads of the standard library: a new one for each call. One that does not end is left behind.
+/// Steps are printed, which a test shows if it fails.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Threads;
 
@@ -51,8 +58,12 @@ impl Relax for Threads {
 }
 
 impl Harness for Threads {
+    fn report(&self, step: &str) {
+        println!("{step}");
+    }
+
     fn run(&self, what: &str, threads: usize, body: Body) {
-        ends(what, move || {
+        joins(what, move || {
             let start = |number| {
                 let body = Body::clone(&body);
                 thread::spawn(move || body(number))

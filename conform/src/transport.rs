@@ -33,7 +33,7 @@ where
         assert!(!port.is_closed(), "closed before it began");
     }
     let places = ports.clone();
-    ends("places that send to each other", move || {
+    ends("delivers: places that send to each other", move || {
         let places = (0..).map(PlaceId).zip(places);
         let places = places.map(|(here, port)| {
             thread::spawn(move || {
@@ -55,7 +55,9 @@ where
     // In most rounds the other places are parked by the time that one of them closes.
     for _ in 0..3 {
         let places = connect(PLACES);
-        ends("places that are closed", move || close(places, seat));
+        ends("delivers: places that are closed", move || {
+            close(places, seat)
+        });
     }
 }
 

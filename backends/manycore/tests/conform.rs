@@ -13,7 +13,7 @@ use pool::on_pool;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tautline_conform::{
-    Done, Offer, Threads, balances, fences, grows, keeps_time, meets, parks, seats, ticks,
+    Done, Offer, Threads, balances, blocks, fences, grows, keeps_time, meets, parks, seats, ticks,
 };
 use tautline_core::WorkerId;
 use tautline_core::glb::{Control, Fairness};
@@ -74,10 +74,12 @@ fn fences_order_the_harts() {
 
 #[test]
 fn lines_meet() {
-    meets(&Threads, chip(), 4, |number, body| {
+    let pass = |number, body: &mut dyn FnMut()| {
         be(number);
         body();
-    });
+    };
+    meets(&Threads, chip(), 4, pass);
+    blocks(&Threads, chip(), 4, pass);
 }
 
 /// One chip is one place; a hart for each of the balancer's threads.

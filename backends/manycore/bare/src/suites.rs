@@ -7,7 +7,7 @@ use crate::Chip;
 use crate::hart::Hart;
 use alloc::string::String;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use tautline_conform::{Body, Harness, fences, grows, meets, parks, seats, ticks};
+use tautline_conform::{Body, Harness, blocks, fences, grows, meets, parks, seats, ticks};
 use tautline_core::WorkerId;
 use tautline_core::port::{Clock, Relax, Thread};
 use tautline_core::sync::Lock;
@@ -54,6 +54,10 @@ impl Harts {
 }
 
 impl Harness for Harts {
+    fn report(&self, step: &str) {
+        Virt.say(format_args!("step: {step}\n"));
+    }
+
     fn run(&self, what: &str, threads: usize, body: Body) {
         let harts = self.0.harts();
         assert!(threads <= harts, "{what}: {threads} threads, {harts} harts");
@@ -98,7 +102,9 @@ fn seat(chip: &Chip, worker: Option<WorkerId>) {
 pub fn run(chip: &'static Chip) -> String {
     let (harts, on) = (chip.harts(), Harts(chip));
     let fresh = move || Manycore::new(Virt, harts, harts);
+    on.report("grows");
     grows(&fresh(), seat, 1 << 20);
+    on.report("ticks");
     ticks(chip, || ());
     if harts == 1 {
         return "grows, ticks; the others need two harts".into();
@@ -107,6 +113,7 @@ pub fn run(chip: &'static Chip) -> String {
     seats(&on, fresh, seat);
     fences(&on, fresh(), |_| ());
     meets(&on, fresh(), harts, |_, body| body());
+    blocks(&on, fresh(), harts, |_, body| body());
     on.give(None);
-    "grows, ticks, parks, seats, fences, meets".into()
+    "grows, ticks, parks, seats, fences, meets, blocks".into()
 }
