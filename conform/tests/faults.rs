@@ -1,6 +1,6 @@
 //! Each suite finds its faults, and the table in the documentation has all of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use tautline_conform::faults::{Broken, all};
 
@@ -35,6 +35,20 @@ fn pin(number: usize) {
 fn missed_by(broken: Broken) -> Option<String> {
     let name = format!("{broken:?}");
     (!broken.is_found()).then_some(name)
+}
+
+#[test]
+fn each_suite_has_faults() {
+    let judged: BTreeSet<_> = all(|_| ()).iter().map(|broken| broken.suite).collect();
+    let items = include_str!("../API.txt").lines();
+    let items = items.filter_map(|item| item.strip_prefix("tautline_conform::"));
+    // Functions, but for modules and what is no suite.
+    let is_suite = |item: &&str| {
+        let is_small = item.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        is_small && !["faults", "links", "configurations"].contains(item)
+    };
+    let suites: BTreeSet<_> = items.filter(is_suite).collect();
+    assert_eq!(judged, suites);
 }
 
 #[test]
