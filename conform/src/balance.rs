@@ -3,9 +3,13 @@
 //! A backend calls [`balances`] from its `tests/conform.rs`. Whatever it lends the core (threads,
 //! ranks, virtual time), a port that loses, doubles or forgets anything counts wrong or never ends.
 
+#[cfg(feature = "std")]
 use crate::threads::joins;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
 use tautline_core::glb::{Bag, Config, Fairness, Grain, Share, Steal};
 use tautline_core::lifeline::Graph;
 
@@ -163,7 +167,7 @@ pub fn configurations(offer: Offer<'_>) -> Vec<Config> {
 }
 
 /// `run` must process the whole tree under each configuration, exactly, and must end. It is called on a new thread
-/// each time.
+/// each time; without feature `std`, on the calling thread, with no limit of time.
 ///
 /// # Panics
 /// If the backend does not conform, or offers nothing.
@@ -185,6 +189,11 @@ pub fn balances(offer: Offer<'_>, run: impl Fn(&Config, Tree) -> Done + Send + S
             assert_eq!(done(config, Tree::empty()), none, "{config:?}");
         }
     }
+}
+
+#[cfg(not(feature = "std"))]
+fn joins<R>(_: &str, body: impl FnOnce() -> R) -> R {
+    body()
 }
 
 #[cfg(test)]

@@ -34,13 +34,12 @@
 //! tautline_conform::ticks(&Nanoseconds(Instant::now()), || ());
 //! ```
 //! Suites with threads run them on a [`Harness`]: on [`Threads`] of the standard library, or, without
-//! feature `std`, on whatever a board has. Those of messages, links and panics need that feature.
+//! feature `std`, on whatever a board has. Those of links, transports, rosters and panics need that feature.
 #![deny(unsafe_code)]
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
 
-#[cfg(feature = "std")]
 mod balance;
 mod barrier;
 mod clock;
@@ -56,7 +55,6 @@ mod numbers;
 #[cfg(feature = "std")]
 mod packets;
 mod park;
-#[cfg(feature = "std")]
 mod ring;
 #[cfg(feature = "std")]
 mod roster;
@@ -68,18 +66,18 @@ mod transport;
 #[cfg(feature = "std")]
 mod unwind;
 
+pub use balance::{Done, Offer, Tree, balances, configurations};
 pub use barrier::{blocks, meets};
 pub use clock::{keeps_time, ticks};
 pub use fence::fences;
 pub use harness::{Body, Harness};
 pub use park::parks;
+pub use ring::exchanges;
 pub use thread::{grows, seats};
 #[cfg(feature = "std")]
 pub use {
-    balance::{Done, Offer, Tree, balances, configurations},
     link::{carries, loses, waits},
     packets::conveys,
-    ring::exchanges,
     roster::attends,
     threads::Threads,
     transport::delivers,

@@ -1,13 +1,15 @@
 //! Rings of records: both sides see the same words, and each ring has words of its own.
 
+use crate::harness::{Harness, step, within};
 use crate::numbers::Numbers;
-use crate::threads::ends;
-use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::thread::{self, Thread};
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use tautline_core::channel::{Memory, Receiver, Refused, Sender};
 use tautline_core::port::Fence;
-use tautline_core::sync::AtomicUsize;
+use tautline_core::sync::{AtomicUsize, Lock};
 
 /// Records of an exchange.
 const RECORDS: u64 = 20_000;
@@ -19,8 +21,9 @@ const RECORDS: u64 = 20_000;
 ///
 /// # Panics
 /// If the memory does not conform.
-pub fn exchanges<M, F>(make: impl Fn() -> [M; 2], fence: F)
+pub fn exchanges<H, M, F>(on: &H, make: impl Fn() -> [M; 2], fence: F)
 where
+    H: Harness,
     M: Memory + Send + 'static,
     F: Fence + Send + Sync + 'static,
 {
@@ -44,15 +47,21 @@ where
         "another ring has these words, too"
     );
 
-    let ([to, from], fence) = (make(), Arc::new(fence));
-    ends("exchanges: an exchange of records", move || {
-        let (receiver, sender) = (Arc::clone(&fence), fence);
-        let (here, to, from) = (thread::current(), Sender::new(to), Receiver::new(from));
-        let longest = to.longest();
-        let receives = thread::spawn(move || receive(from, longest, &*receiver, &here));
-        send(to, &*sender, receives.thread());
-        receives.join().expect("the receiver ends");
-    });
+    let [to, from] = make();
+    let sender = Sender::new(to);
+    let exchange = Exchange {
+        on: on.clone(),
+        fence,
+        longest: sender.longest(),
+        sender: Lock::new(Some(sender)),
+        receiver: Lock::new(Some(Receiver::new(from))),
+        bells: Default::default(),
+    };
+    let body = move |number| match number {
+        0 => exchange.send(),
+        _ => exchange.receive(),
+    };
+    step(on, "exchanges: records", 2, Arc::new(body));
 }
 
 /// Returns all words of a view.
@@ -74,47 +83,73 @@ fn record(number: u64, longest: usize) -> Vec<u8> {
     (0..length).map(|_| numbers.draw() as u8).collect()
 }
 
-fn send<M: Memory>(mut sender: Sender<M>, fence: &impl Fence, receiver: &Thread) {
-    let longest = sender.longest();
-    for number in 0..RECORDS {
-        let record = record(number, longest);
-        while let Err(refused) = sender.send(&record) {
-            assert_eq!(refused, Refused::Full, "record {number}");
-            if sender.flush(fence) {
-                receiver.unpark();
-            }
-            if sender.sleep(record.len(), fence) {
-                thread::park();
-            }
-        }
-        if number % 3 == 0 && sender.flush(fence) {
-            receiver.unpark();
-        }
-    }
-    if sender.flush(fence) {
-        receiver.unpark();
-    }
+/// Two threads and the ring between them.
+struct Exchange<H, M, F> {
+    on: H,
+    fence: F,
+    longest: usize,
+    sender: Lock<Option<Sender<M>>>,
+    receiver: Lock<Option<Receiver<M>>>,
+    /// Rung for the sender, and for the receiver.
+    bells: [AtomicBool; 2],
 }
 
-fn receive<M: Memory>(
-    mut receiver: Receiver<M>,
-    longest: usize,
-    fence: &impl Fence,
-    sender: &Thread,
-) {
-    let mut number = 0;
-    while number < RECORDS {
-        while let Some(length) = receiver.peek().expect("a header that the sender wrote") {
-            let mut bytes = vec![0; length];
-            receiver.take(&mut bytes);
-            assert_eq!(bytes, record(number, longest), "record {number}");
-            number += 1;
+const SENDER: usize = 0;
+const RECEIVER: usize = 1;
+
+impl<H: Harness, M: Memory, F: Fence> Exchange<H, M, F> {
+    fn ring(&self, bell: usize) {
+        self.bells[bell].store(true, Release);
+    }
+
+    /// Waits for the bell, which is all that ends the sleep of a thread.
+    fn sleep(&self, bell: usize) {
+        within(&self.on, "the other side ends a sleep", || {
+            self.bells[bell].swap(false, Acquire)
+        });
+    }
+
+    fn send(&self) {
+        let sender = self.sender.lock(&self.on).take();
+        let mut sender = sender.expect("one thread sends");
+        let flush = |sender: &mut Sender<M>| {
+            if sender.flush(&self.fence) {
+                self.ring(RECEIVER);
+            }
+        };
+        for number in 0..RECORDS {
+            let record = record(number, self.longest);
+            while let Err(refused) = sender.send(&record) {
+                assert_eq!(refused, Refused::Full, "record {number}");
+                flush(&mut sender);
+                if sender.sleep(record.len(), &self.fence) {
+                    self.sleep(SENDER);
+                }
+            }
+            if number % 3 == 0 {
+                flush(&mut sender);
+            }
         }
-        if receiver.release(fence) {
-            sender.unpark();
-        }
-        if number < RECORDS && receiver.sleep(fence) {
-            thread::park();
+        flush(&mut sender);
+    }
+
+    fn receive(&self) {
+        let receiver = self.receiver.lock(&self.on).take();
+        let mut receiver = receiver.expect("one thread receives");
+        let mut number = 0;
+        while number < RECORDS {
+            while let Some(length) = receiver.peek().expect("a header that the sender wrote") {
+                let mut bytes = vec![0; length];
+                receiver.take(&mut bytes);
+                assert_eq!(bytes, record(number, self.longest), "record {number}");
+                number += 1;
+            }
+            if receiver.release(&self.fence) {
+                self.ring(SENDER);
+            }
+            if number < RECORDS && receiver.sleep(&self.fence) {
+                self.sleep(RECEIVER);
+            }
         }
     }
 }

@@ -40,7 +40,7 @@ fn full_fences_conform() {
 
 #[test]
 fn what_ranks_share_conforms() {
-    exchanges(View::rings(None), FullFences);
+    exchanges(&Threads, View::rings(None), FullFences);
     attends(|ranks| Register::views(None, ranks));
 }
 

@@ -2,7 +2,7 @@
 
 use super::Broken;
 use super::roster::FullFences;
-use crate::exchanges;
+use crate::{Threads, exchanges};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use tautline_core::channel::{Local, Memory};
@@ -94,7 +94,7 @@ pub(super) fn broken() -> Vec<Broken> {
         OtherUnits, OtherTaken, OtherMarks, Overlaps, NotZero, Recycled, OddSize,
     ];
     let broken = |fault| {
-        let judge = move || exchanges(View::rings(Some(fault)), FullFences);
+        let judge = move || exchanges(&Threads, View::rings(Some(fault)), FullFences);
         Broken::new(("channel::Memory", "exchanges"), fault, judge)
     };
     faults.map(broken).into()

@@ -66,6 +66,7 @@ fn board_main(found: Found) -> ! {
     say("lines", pool, || lines::run(pool.port(), 0));
     say("phasers", pool, || phasers::run(pool.port(), 0));
     say("channel", pool, || channel::run(pool.port(), 0));
+    say("places", pool, || suites::balance(pool));
     let sat = pool.with_seat(WorkerId(0), |seat| {
         for (name, part) in PARTS {
             say(name, pool, || seat.run(part));

@@ -5,17 +5,28 @@
 
 use crate::Chip;
 use crate::hart::Hart;
+use alloc::format;
 use alloc::string::String;
+use alloc::sync::Arc;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use tautline_conform::{Body, Harness, blocks, fences, grows, meets, parks, seats, ticks};
+use tautline_conform::{
+    Body, Done, Harness, Offer, balances, blocks, exchanges, fences, grows, meets, parks, seats,
+    ticks,
+};
 use tautline_core::WorkerId;
+use tautline_core::channel::Local;
+use tautline_core::glb::{Control, Fairness};
 use tautline_core::port::{Clock, Relax, Thread};
 use tautline_core::sync::Lock;
+use tautline_core::task::{Balance, Pool};
 use tautline_manycore::Manycore;
 use tautline_manycore::virt::Virt;
 
 /// Seconds after which work that has not ended hangs.
 const TOO_LONG: u64 = 60;
+
+/// Units of a ring.
+const UNITS: usize = 64;
 
 /// What the harts run, and how many of them; none: the suites have ended.
 static WORK: Lock<Option<(usize, Body)>> = Lock::new(None);
@@ -114,6 +125,36 @@ pub fn run(chip: &'static Chip) -> String {
     fences(&on, fresh(), |_| ());
     meets(&on, fresh(), harts, |_, body| body());
     blocks(&on, fresh(), harts, |_, body| body());
+    let ring = || {
+        let ring = Arc::new(Local::new(UNITS));
+        [Arc::clone(&ring), ring]
+    };
+    exchanges(&on, ring, fresh());
     on.give(None);
-    "grows, ticks, parks, seats, fences, meets, blocks".into()
+    "grows, ticks, parks, seats, fences, meets, blocks, exchanges".into()
+}
+
+/// Runs on the first hart; the others attend the pool.
+pub fn balance(pool: &'static Pool<Chip>) -> String {
+    let harts = pool.port().harts();
+    let offer = Offer {
+        places: &[1],
+        workers: &[1, 2, 3],
+        fairness: &[Fairness::Inline, Fairness::OneCoreFree],
+    };
+    if harts < 4 {
+        return "balances needs four harts".into();
+    }
+    balances(offer, move |config, tree| {
+        let run = pool.with_seat(WorkerId(0), |seat| {
+            seat.run(|cx| {
+                let control = Control::new();
+                let balance = Balance::new(*config, &control);
+                cx.balance_as(balance, tree, |_| (), Done::default())
+            })
+        });
+        let run = run.expect("a free seat");
+        run.expect("no scope around it is cancelled").output
+    });
+    "balances".into()
 }

@@ -402,7 +402,7 @@ impl Link for SegmentLink {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tautline_conform::{attends, exchanges};
+    use tautline_conform::{Threads, attends, exchanges};
 
     /// Returns the segment as several ranks map it, each by itself.
     fn mapped(ranks: u32) -> Vec<Arc<Segment>> {
@@ -418,6 +418,7 @@ mod tests {
     fn rings_conform_through_two_mappings() {
         let ring = |segment| Ring::new(&segment, Rank(0), Rank(1));
         exchanges(
+            &Threads,
             || <[_; 2]>::try_from(mapped(2)).unwrap().map(ring),
             FullFences,
         );
