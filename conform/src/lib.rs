@@ -4,7 +4,7 @@
 //! |---|---|
 //! | messages between places | [`balances`] |
 //! | [`Link`](tautline_core::port::Link) | [`carries`], [`loses`], [`waits`] |
-//! | [`PacketLink`](tautline_core::comm::PacketLink) | [`conveys`] |
+//! | [`PacketLink`](tautline_core::comm::PacketLink) | [`conveys`], [`combines`] |
 //! | [`Memory`](tautline_core::channel::Memory) of a ring | [`exchanges`] |
 //! | [`Roster`](tautline_core::channel::Roster) | [`attends`] |
 //! | [`Transport`](tautline_core::port::Transport) | [`delivers`] |
@@ -44,6 +44,8 @@ mod balance;
 mod barrier;
 mod clock;
 #[cfg(feature = "std")]
+mod collectives;
+#[cfg(feature = "std")]
 pub mod faults;
 mod fence;
 mod harness;
@@ -76,6 +78,7 @@ pub use ring::exchanges;
 pub use thread::{grows, seats};
 #[cfg(feature = "std")]
 pub use {
+    collectives::combines,
     link::{carries, loses, waits},
     packets::conveys,
     roster::attends,

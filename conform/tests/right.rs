@@ -8,9 +8,10 @@ use tautline_conform::faults::roster::{FullFences, Register};
 use tautline_conform::faults::transport::Place;
 use tautline_conform::links::{Delayed, Plain};
 use tautline_conform::{
-    Offer, Threads, attends, balances, blocks, carries, conveys, delivers, exchanges, fences,
-    grows, keeps_time, loses, meets, parks, seats, ticks, unwinds, waits,
+    Offer, Threads, attends, balances, blocks, carries, combines, conveys, delivers, exchanges,
+    fences, grows, keeps_time, loses, meets, parks, seats, ticks, unwinds, waits,
 };
+use tautline_core::comm::Matched;
 use tautline_core::glb::Fairness;
 
 fn host() -> Host {
@@ -62,15 +63,16 @@ fn plain_links_conform() {
 
 #[test]
 fn packets_of_plain_links_conform() {
-    conveys(|ranks| {
-        let links = Plain::new(ranks).into_iter();
-        links
-            .map(|link| {
-                let packets = link.packets();
-                (link, packets)
-            })
-            .collect()
-    });
+    let connect = |ranks| -> Vec<_> {
+        let with_packets = |link: Plain| {
+            let packets = link.packets();
+            (link, packets)
+        };
+        Plain::new(ranks).into_iter().map(with_packets).collect()
+    };
+    conveys(connect);
+    // SAFETY: the suite starts the same operations at all ranks.
+    combines(connect, unsafe { Matched::promise() });
 }
 
 #[test]

@@ -46,10 +46,11 @@ const STEP: &str = "step: ";
 /// What each other line of a run begins with; what follows is times.
 const EXPECTED: &[&str] = &[
     "board: virt, ",
-    "suites: grows, ticks, parks, seats, fences, meets, blocks, ",
+    "suites: grows, ticks, parks, seats, fences, meets, blocks, exchanges, ",
     "lines: 5 lines, ",
     "phasers: 10000 phases of the same harts, ",
     "channel: 20000 records each way, sums aae822ce1c3ebfc7 and 887d57780a078f3e, ",
+    "places: balances, ",
     "finish: 200000 tasks, sum 19999900000, ",
     "deep: 30000 forks in each other, ",
     "uts: anl, 2859057 nodes, 1430528 leaves, depth 1933, ",

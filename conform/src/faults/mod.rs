@@ -15,6 +15,7 @@
 //! | `Link` | `loses` | `HideLoss`, `RepeatLoss`, `LoseLast` |
 //! | `Link` | `waits` | `Deaf` |
 //! | `comm::PacketLink` | `conveys` | `Loses`, `Doubles`, `Swaps`, `Cuts`, `Renumbers`, `Misdirects`, `ForgetsItself`, `ForgetsEarly`, `StaysOpen`, `KeepsBodies`, `ReturnsTwice`, `CopiesSent`, `CopiesReceived`, `Races`, `Hasty` |
+//! | `comm::PacketLink` | `combines` | `EndsEarly`, `EndsTwice`, `NeverEnds`, `Multiplies`, `OneNumber`, `CopiesResults`, `HidesLoss`, `HidesClose` |
 //! | `channel::Memory` | `exchanges` | `OtherUnits`, `OtherTaken`, `OtherMarks`, `Overlaps`, `NotZero`, `Recycled`, `OddSize` |
 //! | `channel::Roster` | `attends` | `Deaf`, `NotSticky`, `Misdirected`, `Forgetful`, `Patient`, `NeverGone`, `AllGone` |
 //! | `Transport` | `delivers` | `Loses`, `Doubles`, `Misdirects`, `Silent`, `ClosesItself`, `ClosesSilently`, `ClosedByMessages` |

@@ -1,14 +1,15 @@
 //! Packets beside the parcels of a link, with a fault.
 
 use super::Broken;
-use crate::conveys;
 use crate::links::Plain;
+use crate::{combines, conveys};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use tautline_core::Rank;
 use tautline_core::comm::{
-    Body, Collective, Complete, Matched, News, Packet, PacketLink, Recipient,
+    Body, Collective, Complete, Done, Error, Matched, News, Operator, Outcome, Packet, PacketLink,
+    Recipient,
 };
 use tautline_core::port::{Bell, Link, Lost};
 
@@ -45,6 +46,22 @@ pub enum Fault {
     Races,
     /// A loss is reported before the last packets of the rank.
     Hasty,
+    /// A collective operation ends when this rank has started it.
+    EndsEarly,
+    /// A collective operation ends twice.
+    EndsTwice,
+    /// One collective operation in ten does not end.
+    NeverEnds,
+    /// Numbers are multiplied instead of added.
+    Multiplies,
+    /// Collective operations of all numbers are one sequence.
+    OneNumber,
+    /// A result is in other memory than was given for it.
+    CopiesResults,
+    /// A collective operation does not end by the loss of a rank.
+    HidesLoss,
+    /// A collective operation does not end by the end of its number.
+    HidesClose,
 }
 
 /// The packets of a rank, with a fault.
@@ -62,6 +79,8 @@ pub struct Faulty {
 #[derive(Default)]
 struct State {
     sent: usize,
+    /// Collective operations.
+    started: usize,
     overtaken: Option<(u32, Rank, Packet)>,
 }
 
@@ -89,6 +108,15 @@ impl Faulty {
             (FaultyLink { inner: link, held }, packets)
         };
         Plain::new(ranks).into_iter().map(faulty).collect()
+    }
+
+    /// Returns the number under which collective operations are carried out.
+    fn sequence(&self, number: u32) -> u32 {
+        if self.fault == Fault::OneNumber {
+            0
+        } else {
+            number
+        }
     }
 
     /// Sends the packet that suffers.
@@ -161,7 +189,7 @@ impl PacketLink for Faulty {
     }
 
     fn open_collectives(&self, number: u32) {
-        self.inner.open_collectives(number);
+        self.inner.open_collectives(self.sequence(number));
     }
 
     fn collective(
@@ -173,8 +201,42 @@ impl PacketLink for Faulty {
         into: Body,
         done: Arc<dyn Complete>,
     ) {
+        let fault = self.fault;
+        let collective = match (fault, collective) {
+            (Fault::Multiplies, Collective::AllReduce(element, Operator::Sum)) => {
+                Collective::AllReduce(element, Operator::Product)
+            }
+            _ => collective,
+        };
+        if fault == Fault::EndsEarly {
+            return done.complete(Ok(Done {
+                body: into,
+                ..Done::default()
+            }));
+        }
+        let is_tenth = {
+            let mut state = locked(&self.state);
+            state.started += 1;
+            state.started % 10 == 0
+        };
+        let end = move |outcome: Outcome| {
+            let done = Arc::clone(&done);
+            match (fault, outcome) {
+                (Fault::NeverEnds, _) if is_tenth => {}
+                (Fault::HidesLoss, Err(Error::Lost { .. })) => {}
+                (Fault::HidesClose, Err(Error::Closed)) => {}
+                (Fault::CopiesResults, Ok(copied)) => done.complete(Ok(copied.clone())),
+                (Fault::EndsTwice, outcome) => {
+                    Arc::clone(&done).complete(outcome.clone());
+                    done.complete(outcome);
+                }
+                (_, outcome) => done.complete(outcome),
+            }
+        };
+        let number = self.sequence(number);
+        let end = Arc::new(end);
         self.inner
-            .collective(matched, number, collective, own, into, done);
+            .collective(matched, number, collective, own, into, end);
     }
 }
 
@@ -272,5 +334,27 @@ pub(super) fn broken() -> Vec<Broken> {
         let judge = move || conveys(|ranks| Faulty::connect(fault, ranks));
         Broken::new(("comm::PacketLink", "conveys"), fault, judge)
     };
-    faults.map(broken).into()
+    let collective = [
+        EndsEarly,
+        EndsTwice,
+        NeverEnds,
+        Multiplies,
+        OneNumber,
+        CopiesResults,
+        HidesLoss,
+        HidesClose,
+    ];
+    let broken_collective = |fault| {
+        let judge = move || combines(|ranks| Faulty::connect(fault, ranks), matched());
+        Broken::new(("comm::PacketLink", "combines"), fault, judge)
+    };
+    let collective = collective.map(broken_collective);
+    faults.map(broken).into_iter().chain(collective).collect()
+}
+
+/// Makes the promise that the suite keeps.
+#[allow(unsafe_code, reason = "a promise")]
+fn matched() -> Matched {
+    // SAFETY: no library relies on it: the operations are safe code of this crate.
+    unsafe { Matched::promise() }
 }

@@ -1,5 +1,6 @@
 //! Links to test with: a reference implementation, and delays around any link.
 
+mod collectives;
 mod delayed;
 mod packets;
 mod plain;

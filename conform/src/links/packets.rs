@@ -1,14 +1,14 @@
 //! Packets of a [`Plain`](super::Plain) link.
 
-use super::world::{Receiver, Sent, World};
+use super::collectives::{End, Started};
+use super::world::{self, Receiver, Sent, World};
 use std::sync::Arc;
 use tautline_core::Rank;
 use tautline_core::comm::{
     Body, Collective, Complete, Error, Matched, News, Packet, PacketLink, Recipient,
 };
 
-/// The packets of a [`Plain`](super::Plain) link: a body is moved to its receiver, and then back. It carries out no
-/// collective operation: each ends with [`Error::Closed`].
+/// The packets of a [`Plain`](super::Plain) link: a body is moved to its receiver, and then back.
 pub(super) struct PlainPackets {
     pub(super) here: Rank,
     pub(super) world: Arc<World>,
@@ -36,9 +36,14 @@ impl PacketLink for PlainPackets {
     }
 
     fn close(&self, number: u32) {
-        let inbox = &mut self.world.ranks()[self.here.index()].inbox;
+        let mut ranks = self.world.ranks();
+        let state = &mut ranks[self.here.index()];
+        let inbox = &mut state.inbox;
         inbox.receivers.insert(number, Receiver::Closed);
         inbox.provided.retain(|(of, ..), _| *of != number);
+        let started = state.started.remove(&number);
+        drop(ranks);
+        complete(world::end(&mut started.unwrap_or_default(), Error::Closed));
     }
 
     fn send(&self, number: u32, to: Rank, packet: Packet) {
@@ -63,17 +68,36 @@ impl PacketLink for PlainPackets {
         None
     }
 
-    fn open_collectives(&self, _: u32) {}
+    fn open_collectives(&self, number: u32) {
+        let state = &mut self.world.ranks()[self.here.index()];
+        state.started.entry(number).or_default();
+    }
 
     fn collective(
         &self,
         _: Matched,
-        _: u32,
-        _: Collective,
-        _: Body,
-        _: Body,
+        number: u32,
+        collective: Collective,
+        own: Body,
+        into: Body,
         done: Arc<dyn Complete>,
     ) {
-        done.complete(Err(Error::Closed));
+        let operation = Started {
+            collective,
+            own,
+            into,
+            done,
+        };
+        let mut ranks = self.world.ranks();
+        let ends = world::start(&mut ranks, number, self.here, operation);
+        drop(ranks);
+        complete(ends);
+    }
+}
+
+/// Completes operations, under no lock.
+pub(super) fn complete(ends: Vec<End>) {
+    for (done, outcome) in ends {
+        done.complete(outcome);
     }
 }

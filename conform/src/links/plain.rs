@@ -1,12 +1,12 @@
 //! Queues under one lock.
 
-use super::packets::PlainPackets;
+use super::packets::{PlainPackets, complete};
 use super::world::{self, Inbox, State, World};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tautline_core::Rank;
-use tautline_core::comm::PacketLink;
+use tautline_core::comm::{Error, PacketLink};
 use tautline_core::port::{Bell, Link, Lost};
 
 /// A link to the other ranks of this process: queues without bounds under one lock.
@@ -127,14 +127,22 @@ impl Link for Plain {
 impl Drop for Plain {
     fn drop(&mut self) {
         let mut ranks = self.world.ranks();
-        for state in ranks.iter_mut() {
+        let mut ends = Vec::new();
+        for (rank, state) in ranks.iter_mut().enumerate() {
             state.losses.push(self.here);
+            let error = match rank == self.here.index() {
+                true => Error::Closed,
+                false => world::lost(self.here),
+            };
+            let queues = state.started.values_mut();
+            ends.extend(queues.flat_map(|queue| world::end(queue, error)));
         }
         let state = &mut ranks[self.here.index()];
         state.is_gone = true;
         state.mail.clear();
         state.inbox = Inbox::default();
         drop(ranks);
+        complete(ends);
         self.world.changed.notify_all();
     }
 }

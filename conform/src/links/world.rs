@@ -1,9 +1,10 @@
 //! What [`Plain`](super::Plain) links share: queues by rank.
 
+use super::collectives::{End, Queue, Started, carry_out};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use tautline_core::Rank;
-use tautline_core::comm::{Body, News, Packet, Recipient};
+use tautline_core::comm::{Body, Error, News, Packet, Recipient};
 
 pub(super) struct World {
     ranks: Mutex<Vec<State>>,
@@ -14,6 +15,8 @@ pub(super) struct World {
 pub(super) struct State {
     pub(super) mail: VecDeque<(Rank, Vec<u8>)>,
     pub(super) inbox: Inbox,
+    /// The collective operations of each number.
+    pub(super) started: BTreeMap<u32, Queue>,
     /// Losses to be reported to it.
     pub(super) losses: Vec<Rank>,
     pub(super) is_rung: bool,
@@ -84,6 +87,38 @@ impl Inbox {
         };
         News::Packet(from, Packet::Body { offer, body })
     }
+}
+
+/// Starts a collective operation of a number at a rank. Returns the operations that end.
+pub(super) fn start(ranks: &mut [State], number: u32, here: Rank, operation: Started) -> Vec<End> {
+    let gone = ranks.iter().position(|state| state.is_gone);
+    let Some(queue) = ranks[here.index()].started.get_mut(&number) else {
+        return vec![(operation.done, Err(Error::Closed))];
+    };
+    if let Some(rank) = gone {
+        return vec![(operation.done, Err(lost(Rank(rank as u32))))];
+    }
+    queue.push_back(operation);
+    let queues = ranks.iter_mut().map(|state| state.started.get_mut(&number));
+    let queues: Option<Vec<_>> = queues.collect();
+    match queues {
+        Some(queues) if queues.iter().all(|queue| !queue.is_empty()) => {
+            carry_out(queues.into_iter().flat_map(VecDeque::pop_front).collect())
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Ends the operations that a rank has started and that cannot be carried out any more.
+pub(super) fn end(queue: &mut Queue, error: Error) -> Vec<End> {
+    let ends = queue.drain(..).map(|one| (one.done, Err(error)));
+    ends.collect()
+}
+
+/// Returns the error of operations in which `rank` takes no part any more.
+pub(super) fn lost(rank: Rank) -> Error {
+    let doing = "receiving from it";
+    Error::Lost { rank, doing }
 }
 
 /// Passes on the packets that were sent to rank `here`. Returns whether there was anything.

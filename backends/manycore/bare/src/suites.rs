@@ -5,7 +5,6 @@
 
 use crate::Chip;
 use crate::hart::Hart;
-use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -140,7 +139,12 @@ pub fn balance(pool: &'static Pool<Chip>) -> String {
     let offer = Offer {
         places: &[1],
         workers: &[1, 2, 3],
-        fairness: &[Fairness::Inline, Fairness::OneCoreFree],
+        fairness: &[
+            Fairness::Inline,
+            Fairness::Yield,
+            Fairness::OneCoreFree,
+            Fairness::Never,
+        ],
     };
     if harts < 4 {
         return "balances needs four harts".into();

@@ -38,7 +38,8 @@ pub trait PacketLink: Send + Sync {
     /// numbers, before [`collective`](Self::collective).
     fn open_collectives(&self, number: u32);
 
-    /// Starts an operation of all ranks from the memory `own` into `into`, whose lengths are those that the operation needs; `done` is called
+    /// Starts an operation of all ranks from the memory `own` into `into`, whose lengths are those that the operation needs;
+    /// [`Broadcast`](Collective::Broadcast) uses `into` alone, which has the vector at rank 0. `done` is called
     /// with `into`, with the loss of any rank, or with [`Error::Closed`](super::Error::Closed).
     fn collective(
         &self,
