@@ -8,8 +8,9 @@ mod station;
 use station::{End, Stations, serve};
 use std::env;
 use std::process::{Command, exit};
-use tautline_conform::{carries, conveys, loses, waits};
+use tautline_conform::{carries, combines, conveys, loses, waits};
 use tautline_core::Rank;
+use tautline_core::comm::Matched;
 use tautline_core::port::Link;
 use tautline_mpi::Session;
 
@@ -44,11 +45,14 @@ fn main() {
         });
         both.collect()
     };
+    // SAFETY: the suite starts the same operations at all ranks that take part.
+    let matched = unsafe { Matched::promise() };
     for (name, suite) in [
         ("carries", &(|| carries(connect)) as &dyn Fn()),
         ("loses", &|| loses(connect)),
         ("waits", &|| waits(connect)),
         ("conveys", &|| conveys(with_packets)),
+        ("combines", &|| combines(with_packets, matched)),
     ] {
         suite();
         println!("{name}: ok, {}", session.library());

@@ -1,5 +1,6 @@
 //! Links of other processes, called through sockets.
 
+mod collectives;
 mod packets;
 
 use packets::{Arrived, Packets, There};
@@ -30,6 +31,8 @@ enum Call {
     SendPacket = 9,
     SendBody = 10,
     Provide = 11,
+    OpenCollectives = 12,
+    Collective = 13,
 }
 
 const NONE: u64 = u64::MAX;
@@ -234,8 +237,10 @@ impl Station {
         let parcel = |_| (Rank(get(&mut socket) as u32), get_bytes(&mut socket));
         let parcels: Vec<_> = (0..parcels).map(parcel).collect();
         let news = packets::get_news(&mut socket);
+        let ends = collectives::get_ends(&mut socket);
         drop(socket);
         self.arrived.pass_on(news);
+        self.arrived.operations().end(ends);
         for (from, parcel) in parcels {
             take(from, &parcel);
         }

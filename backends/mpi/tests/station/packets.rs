@@ -1,5 +1,6 @@
 //! Packets of other processes.
 
+use super::collectives::{Ended, Operations, code};
 use super::{Call, NONE, Station, get, get_bytes, put, put_bytes};
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
@@ -27,12 +28,16 @@ impl Recipient for Of {
 pub(super) struct Packets {
     link: Arc<dyn PacketLink>,
     kept: Arc<Kept>,
+    ended: Ended,
 }
 
 impl Packets {
     pub(super) fn new(link: Arc<dyn PacketLink>) -> Self {
-        let kept = Arc::default();
-        Self { link, kept }
+        Self {
+            link,
+            kept: Arc::default(),
+            ended: Ended::default(),
+        }
     }
 
     /// Answers a call.
@@ -60,6 +65,10 @@ impl Packets {
             let memory = vec![0; length].into();
             let returned = self.link.provide(number, (from, offer), memory, bytes);
             is_returned = returned.is_some();
+        } else if call == Call::OpenCollectives as u64 {
+            self.link.open_collectives(number);
+        } else if call == Call::Collective as u64 {
+            self.ended.serve(&*self.link, number, socket);
         }
         put(socket, &[u64::from(is_returned)]);
     }
@@ -81,6 +90,7 @@ impl Packets {
             put(socket, &[u64::from(number), u64::from(rank.0), offer]);
             put_bytes(socket, &bytes);
         }
+        self.ended.put_ends(socket);
     }
 }
 
@@ -103,16 +113,23 @@ pub(super) fn get_news(socket: &mut UnixStream) -> Vec<(u32, News)> {
     (0..count).map(news).collect()
 }
 
-/// The recipients in this process of what arrives at another one, by number.
+/// The recipients in this process of what arrives at another one, by number, and of what ends there.
 #[derive(Clone, Default)]
-pub(super) struct Arrived(Arc<Mutex<BTreeMap<u32, Arc<dyn Recipient>>>>);
+pub(super) struct Arrived {
+    recipients: Arc<Mutex<BTreeMap<u32, Arc<dyn Recipient>>>>,
+    operations: Operations,
+}
 
 impl Arrived {
     pub(super) fn pass_on(&self, all: Vec<(u32, News)>) {
-        let recipients = self.0.lock().unwrap();
+        let recipients = self.recipients.lock().unwrap();
         for (number, news) in all {
             recipients[&number].take(news);
         }
+    }
+
+    pub(super) fn operations(&self) -> &Operations {
+        &self.operations
     }
 }
 
@@ -146,7 +163,11 @@ impl There {
 
 impl PacketLink for There {
     fn open(&self, number: u32, recipient: Arc<dyn Recipient>) {
-        self.arrived.0.lock().unwrap().insert(number, recipient);
+        self.arrived
+            .recipients
+            .lock()
+            .unwrap()
+            .insert(number, recipient);
         self.call(Call::Open, &[u64::from(number)], None);
     }
 
@@ -180,19 +201,25 @@ impl PacketLink for There {
         self.call(Call::Provide, &numbers, None).then_some(memory)
     }
 
-    fn open_collectives(&self, _: u32) {
-        panic!("the suites start no collective operation");
+    fn open_collectives(&self, number: u32) {
+        self.call(Call::OpenCollectives, &[u64::from(number)], None);
     }
 
     fn collective(
         &self,
         _: Matched,
-        _: u32,
-        _: Collective,
-        _: Body,
-        _: Body,
-        _: Arc<dyn Complete>,
+        number: u32,
+        collective: Collective,
+        own: Body,
+        into: Body,
+        done: Arc<dyn Complete>,
     ) {
-        panic!("the suites start no collective operation");
+        let id = self.arrived.operations().begin(done);
+        let mut socket = self.socket.lock().unwrap();
+        put(&mut socket, &[Call::Collective as u64, self.link]);
+        put(&mut socket, &[u64::from(number), code(collective), id]);
+        put_bytes(&mut socket, &own);
+        put_bytes(&mut socket, &into);
+        get(&mut socket);
     }
 }
