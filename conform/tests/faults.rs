@@ -4,6 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use tautline_conform::faults::{Broken, all};
 
+/// How often faults of fences are judged again: where other programs have the processors, the two threads of
+/// the suite seldom run at once.
+const TRIES: usize = 5;
+
 /// Fences alone, since they are judged by threads that run at once; then the others at the same
 /// time, since some are found by a wait that does not end.
 #[test]
@@ -13,6 +17,13 @@ fn each_suite_finds_its_faults() {
         .partition(|broken| broken.suite == "fences");
     let fences: Vec<Broken> = fences;
     let mut missed: Vec<String> = fences.into_iter().filter_map(missed_by).collect();
+    for _ in 0..TRIES {
+        let again = all(pin).into_iter().filter(|broken| {
+            let name = format!("{broken:?}");
+            missed.contains(&name)
+        });
+        missed = again.filter_map(missed_by).collect();
+    }
     thread::scope(|scope| {
         let others: Vec<Broken> = others;
         let judged = others
