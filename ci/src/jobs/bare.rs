@@ -29,7 +29,7 @@ const NEEDS: &[Need<'_>] = &[
 const MAY_GO: &str = "qemu-utils";
 
 /// Seconds after which a run hangs.
-const LIMIT: &str = "120";
+const LIMIT: &str = "240";
 
 /// Four harts at once; sixteen in a fixed order.
 const AT_ONCE: (&str, &[&str]) = ("4", &[]);
