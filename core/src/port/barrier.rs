@@ -1,6 +1,6 @@
 //! Barriers in hardware.
 
-use super::Relax;
+use super::{Relax, Spin};
 
 /// The number of a barrier line of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -103,3 +103,5 @@ impl<P: Barrier + ?Sized> Barrier for &P {
         (**self).meet(line);
     }
 }
+
+impl Barrier for Spin {}

@@ -44,5 +44,3 @@ impl Relax for Spin {
         shuttle::thread::yield_now();
     }
 }
-
-impl super::Barrier for Spin {}
