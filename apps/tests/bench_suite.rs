@@ -50,11 +50,23 @@ fn cpus() -> Vec<usize> {
 
 #[test]
 fn each_mechanism_has_its_figures_with_all_samples() {
-    let processes: &[&str] = match cfg!(target_os = "linux") {
-        true => &["processes, 8 bytes", "processes, 1 MiB"],
-        false => &[],
+    let ranks = |names: [&str; 2]| -> Vec<String> {
+        let ranks = match cfg!(target_os = "linux") {
+            true => &["threads", "processes"][..],
+            false => &["threads"],
+        };
+        let each = |ranks: &&str| names.map(|name| format!("{ranks}, {name}"));
+        ranks.iter().flat_map(each).collect()
     };
-    let messages = [&["threads, 8 bytes", "threads, 1 MiB"], processes].concat();
+    let messages = ranks(["8 bytes", "1 MiB"]);
+    let messages: Vec<&str> = messages.iter().map(String::as_str).collect();
+    let collectives = ranks(["barrier", "all-reduce of 8 bytes"]);
+    let collectives: Vec<&str> = collectives.iter().map(String::as_str).collect();
+    let cells = [
+        "put and get, two workers",
+        "task that waits, one worker",
+        "channel of std",
+    ];
     for (name, expected) in [
         ("clock", &["a reading", "the smallest step"][..]),
         (
@@ -72,7 +84,9 @@ fn each_mechanism_has_its_figures_with_all_samples() {
         ),
         ("spawn", &["task, one worker", "task, all workers"]),
         ("wake", &["parked worker", "park of std"]),
+        ("cell", &cells),
         ("message", &messages),
+        ("collective", &collectives),
         ("grain", &["forked tasks", "spawned tasks"]),
     ] {
         let found = document(&run(&format!("{name} --samples 8 --deadline 20 --json")));

@@ -30,7 +30,7 @@ pub use comparison::{Comparison, RoundTrip, RoundTrips, Row, Setting, Verdict};
 pub use distance::{Distance, pairs};
 pub use kinds::{flat, help_after, kinds, phasers, tiered, tree};
 pub use mechanism::{
-    CLOCK_READINGS, MECHANISMS, Mechanism, PARKED_WORKER, Threads, check_clock, round_trip, step,
+    CLOCK_READINGS, Exchange, MECHANISMS, Mechanism, PARKED_WORKER, Threads, check_clock, step,
 };
 pub use meeting::{AtMeeting, Meeting};
 pub use ping_pong::{Lines, ping_pong};

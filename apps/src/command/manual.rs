@@ -108,12 +108,12 @@ fn without_help(command: Command) -> Command {
     command.mut_subcommands(without_help)
 }
 
-/// Writes the page of a command, and those of the commands below it, to `folder`.
+/// Writes the page of a command, and those of the commands below it that its page mentions, to `folder`.
 fn write(command: &Command, folder: &Path) -> Outcome {
     let path = folder.join(format!("{}.1", title(command)));
     let refused = |error: io::Error| Failure::Usage(format!("--all {}: {error}", path.display()));
     fs::write(&path, page(command)?).map_err(refused)?;
-    let mut below = command.get_subcommands();
+    let mut below = command.get_subcommands().filter(|it| !it.is_hide_set());
     below.try_for_each(|inner| write(inner, folder))
 }
 

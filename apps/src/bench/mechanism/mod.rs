@@ -1,11 +1,12 @@
 //! The mechanisms of the runtime that are measured one by one, each with what a program could use in its place.
 #![forbid(unsafe_code)]
 
+mod cell;
 mod clock;
+mod exchange;
 mod fence;
 mod fork;
 mod grain;
-mod message;
 mod observed;
 mod steal;
 mod wake;
@@ -14,7 +15,7 @@ use super::{Kind, kinds};
 use std::io;
 
 pub use clock::{CLOCK_READINGS, step};
-pub use message::round_trip;
+pub use exchange::Exchange;
 pub use wake::PARKED_WORKER;
 
 /// A benchmark of one mechanism.
@@ -48,7 +49,9 @@ pub const MECHANISMS: &[Mechanism] = &[
     Mechanism { name: "spawn", threads: Threads::All, kinds: fork::spawns },
     Mechanism { name: "wake", threads: Threads::Two, kinds: wake::kinds },
     Mechanism { name: "barrier", threads: Threads::All, kinds: || kinds(&[4]) },
-    Mechanism { name: "message", threads: Threads::Two, kinds: message::kinds },
+    Mechanism { name: "cell", threads: Threads::Two, kinds: cell::kinds },
+    Mechanism { name: "message", threads: Threads::Two, kinds: exchange::messages },
+    Mechanism { name: "collective", threads: Threads::Two, kinds: exchange::collectives },
     Mechanism { name: "grain", threads: Threads::All, kinds: grain::kinds },
 ];
 

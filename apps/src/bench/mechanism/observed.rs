@@ -16,7 +16,7 @@ use tautline_node::machine::pin;
 /// Failed polls after which the other thread may have no processor.
 const POLLS: u32 = 1_000;
 /// Turns between two checks whether the measurement is stopped.
-const CHUNK: u32 = 64;
+pub(super) const CHUNK: u32 = 64;
 
 /// The work of one thread, which returns nanoseconds; only the first thread's figure counts.
 pub(super) type Body<'a> = Box<dyn FnOnce() -> f64 + Send + 'a>;

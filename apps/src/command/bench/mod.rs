@@ -63,13 +63,22 @@ enum What {
     #[command(after_help = WAKE)]
     Wake(Suite),
     Barrier(barrier::Barrier),
+    /// Measure cells that are written once, from the put to the waiting task
+    #[command(after_help = CELL)]
+    Cell(Suite),
     /// Measure round trips of messages between threads and between processes
     #[command(after_help = MESSAGE)]
-    Message(Message),
+    Message(Suite),
+    /// Measure barriers and sums of two ranks, threads and processes
+    #[command(after_help = COLLECTIVE)]
+    Collective(Suite),
     /// Measure the smallest task that is worth its overhead
     #[command(after_help = GRAIN)]
     Grain(Suite),
     Show(show::Show),
+    /// Be two processes that a benchmark measures
+    #[command(hide = true)]
+    Ranks(ranks::Ranks),
 }
 
 const ALL: &str = "\
@@ -127,11 +136,24 @@ EXAMPLES:
 
 A sample is the median of 20 wake-ups, each a millisecond after the last one.";
 
+const CELL: &str = "\
+EXAMPLES:
+  tautline bench cell --processors '{0},{1}'
+
+A value is put for a worker that waits, which puts one in return, each into a new cell. The time of a
+task is that of 1 000 in a scope, each of which waits for a cell that is then put, for each of them.";
+
 const MESSAGE: &str = "\
 EXAMPLES:
   tautline bench message --json
 
 A message goes to the other rank, and one of the same length returns.";
+
+const COLLECTIVE: &str = "\
+EXAMPLES:
+  tautline bench collective --json
+
+A barrier, and the sum of a number of 8 bytes of each rank, which both get.";
 
 const GRAIN: &str = "\
 EXAMPLES:
@@ -158,15 +180,6 @@ struct Line {
     suite: Suite,
 }
 
-#[derive(Args, Debug)]
-struct Message {
-    /// Of a process that the benchmark starts: bytes, round trips, and the number of ranks
-    #[arg(hide = true, num_args = 3)]
-    ranks: Vec<u32>,
-    #[command(flatten)]
-    suite: Suite,
-}
-
 impl Bench {
     /// Measures and prints the results.
     pub(super) fn run(&self) -> Outcome {
@@ -183,12 +196,12 @@ impl Bench {
             What::Spawn(suite) => suite.run(&suite::one("spawn")),
             What::Wake(suite) => suite.run(&suite::one("wake")),
             What::Barrier(barrier) => barrier.run(),
-            What::Message(Message { ranks, suite }) => match ranks[..] {
-                [bytes, iterations, _] => ranks::run(bytes as usize, iterations),
-                _ => suite.run(&suite::one("message")),
-            },
+            What::Cell(suite) => suite.run(&suite::one("cell")),
+            What::Message(suite) => suite.run(&suite::one("message")),
+            What::Collective(suite) => suite.run(&suite::one("collective")),
             What::Grain(suite) => suite.run(&suite::one("grain")),
             What::Show(show) => show.run(),
+            What::Ranks(ranks) => ranks.run(),
         }
     }
 }

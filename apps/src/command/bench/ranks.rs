@@ -1,50 +1,76 @@
-//! Messages between two processes: this command is started as their launcher and as their ranks.
+//! Exchanges between two processes: this command is started as their launcher and as their ranks.
 
 use crate::command::{Failure, Outcome, deliver};
+use clap::Args;
 use std::ffi::OsString;
-use tautline_cli::bench::Kind;
+use tautline_cli::bench::{Exchange, Kind};
 
 /// The number of processes.
 #[cfg(target_os = "linux")]
 const RANKS: usize = 2;
 
-/// Returns what is measured between processes; nothing where the system has no such ranks.
-pub(super) fn kinds() -> Vec<Kind> {
+/// The processes that the benchmarks start.
+#[derive(Args, Debug)]
+pub(super) struct Ranks {
+    /// The name of the exchange
+    name: String,
+    /// Turns
+    iterations: u32,
+    /// Processes
+    ranks: u32,
+}
+
+/// Returns what a benchmark measures between processes; nothing where the system has no such ranks.
+pub(super) fn kinds(bench: &str) -> Vec<Kind> {
     let Ok(own) = std::env::current_exe() else {
         return Vec::new();
     };
-    let kind = |(name, bytes): (&str, u32)| {
-        let words = ["bench".to_owned(), "message".to_owned(), bytes.to_string()];
-        let words = words.into_iter().map(OsString::from);
-        Kind::program(name, std::iter::once(own.clone().into()).chain(words))
+    let kind = |(name, _): (&str, Exchange)| {
+        let words = ["bench", "ranks", name].map(OsString::from);
+        Kind::program(
+            format!("processes, {name}"),
+            std::iter::once(own.clone().into()).chain(words),
+        )
     };
     match cfg!(target_os = "linux") {
-        true => [("processes, 8 bytes", 8), ("processes, 1 MiB", 1 << 20)]
-            .map(kind)
-            .into(),
+        true => Exchange::of(bench).map(kind).collect(),
         false => Vec::new(),
     }
 }
 
-/// Starts two ranks, or is one of them, of which the first prints the nanoseconds of a round trip of this many bytes.
-#[cfg(target_os = "linux")]
-pub(super) fn run(bytes: usize, iterations: u32) -> Outcome {
-    use tautline_cli::bench::{Plan, round_trip};
-    use tautline_core::Rank;
-    let joined = tautline_process::join();
-    let Some(mut link) = joined.map_err(|error| Failure::Ranks(error.to_string()))? else {
-        return launch();
-    };
-    let plan = Plan {
-        cpus: Vec::new(),
-        iterations,
-        delay: 0,
-        stop: Default::default(),
-    };
-    let ns = round_trip(&mut link, bytes, &plan);
-    match link.here() {
-        Rank(0) => deliver(&format!("{ns}\n")),
-        _ => Ok(()),
+impl Ranks {
+    /// Starts two ranks, or is one of them, of which the first prints the nanoseconds of a turn.
+    #[cfg(target_os = "linux")]
+    pub(super) fn run(&self) -> Outcome {
+        use tautline_cli::bench::Plan;
+        use tautline_core::Rank;
+        use tautline_core::port::Link;
+        let Some(exchange) = Exchange::named(&self.name) else {
+            let line = format!("{}: expected the name of an exchange", self.name);
+            return Err(Failure::Usage(line));
+        };
+        let joined = tautline_process::join();
+        let Some(link) = joined.map_err(|error| Failure::Ranks(error.to_string()))? else {
+            return launch();
+        };
+        let plan = Plan {
+            cpus: Vec::new(),
+            iterations: self.iterations,
+            delay: 0,
+            stop: Default::default(),
+        };
+        let here = link.here();
+        let ns = exchange.measure(link, &plan);
+        match here {
+            Rank(0) => deliver(&format!("{ns}\n")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Other systems have no such ranks.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn run(&self) -> Outcome {
+        Err(Failure::Usage("ranks as processes need Linux".to_owned()))
     }
 }
 
@@ -67,10 +93,4 @@ fn launch() -> Outcome {
         0 => Ok(()),
         code => Err(Failure::Ended(code)),
     }
-}
-
-/// Other systems have no such ranks.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn run(_: usize, _: u32) -> Outcome {
-    Err(Failure::Usage("ranks as processes need Linux".to_owned()))
 }

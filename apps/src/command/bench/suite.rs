@@ -176,9 +176,7 @@ impl Suite {
         until: Option<Instant>,
     ) -> Result<Comparison, Failure> {
         let mut kinds = mechanism.kinds();
-        if mechanism.name == "message" {
-            kinds.extend(ranks::kinds());
-        }
+        kinds.extend(ranks::kinds(mechanism.name));
         let (name, tasks) = (mechanism.name, mechanism.tasks(setting.processors));
         let total = (kinds.len() + 1) * setting.samples;
         let _progress = self

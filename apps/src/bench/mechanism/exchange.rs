@@ -1,0 +1,140 @@
+//! Messages and collective operations between two ranks.
+#![forbid(unsafe_code)]
+
+use super::super::{Kind, Plan, Sample};
+use super::observed::{CHUNK, await_that, threads};
+use std::hint::black_box;
+use std::io;
+use std::ops::BitOr;
+use std::time::{Duration, Instant};
+use tautline::world::World;
+use tautline_core::Rank;
+use tautline_core::port::Link;
+use tautline_node::Loopback;
+
+/// What two ranks do together, turn by turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exchange {
+    /// A parcel of this many bytes goes to the other rank, and one of the same length returns.
+    Message(usize),
+    /// Both ranks wait for each other.
+    Barrier,
+    /// Both ranks get the sum of a word of each.
+    AllReduce,
+}
+
+/// All that two ranks do: the benchmark, the name, unique among all of them, and the exchange.
+#[rustfmt::skip] // A table.
+const EXCHANGES: [(&str, &str, Exchange); 4] = [
+    ("message", "8 bytes", Exchange::Message(8)),
+    ("message", "1 MiB", Exchange::Message(1 << 20)),
+    ("collective", "barrier", Exchange::Barrier),
+    ("collective", "all-reduce of 8 bytes", Exchange::AllReduce),
+];
+
+pub(super) fn messages() -> Vec<Kind> {
+    between_threads("message")
+}
+
+pub(super) fn collectives() -> Vec<Kind> {
+    between_threads("collective")
+}
+
+fn between_threads(bench: &str) -> Vec<Kind> {
+    let kind = |(name, exchange): (&str, Exchange)| {
+        Kind::measured(format!("threads, {name}"), move |plan| {
+            over_loopback(plan, exchange)
+        })
+    };
+    Exchange::of(bench).map(kind).collect()
+}
+
+fn over_loopback(plan: &Plan, exchange: Exchange) -> io::Result<Sample> {
+    let bodies = Loopback::all::<2>().map(|link| -> super::observed::Body<'_> {
+        Box::new(move || exchange.measure(link, plan))
+    });
+    threads(plan, bodies.into())
+}
+
+impl Exchange {
+    /// Returns the exchanges of a benchmark with their names.
+    pub fn of(bench: &str) -> impl Iterator<Item = (&'static str, Self)> {
+        let all = EXCHANGES.into_iter();
+        let all = all.filter(move |(of, ..)| *of == bench);
+        all.map(|(_, name, exchange)| (name, exchange))
+    }
+
+    /// Returns the exchange of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let mut all = EXCHANGES.into_iter();
+        all.find(|(_, one, _)| *one == name)
+            .map(|(.., exchange)| exchange)
+    }
+
+    /// Returns the nanoseconds of a turn. Both ranks call it. Not a number if the measurement was stopped, or the other rank
+    /// is lost.
+    pub fn measure(self, mut link: impl Link + Send + 'static, plan: &Plan) -> f64 {
+        match self {
+            Self::Message(bytes) => round_trip(&mut link, bytes, plan),
+            Self::Barrier => operation(link, plan, World::barrier),
+            Self::AllReduce => operation(link, plan, |world| {
+                let sum = world.all_reduce(black_box(1_u64), |one, other| one + other);
+                sum.map(|sum| _ = black_box(sum))
+            }),
+        }
+    }
+}
+
+fn round_trip(link: &mut dyn Link, bytes: usize, plan: &Plan) -> f64 {
+    let here = link.here();
+    let (peer, parcel) = (Rank(1 - here.0), vec![7; bytes]);
+    let warm_up = plan.iterations / 10 + 1;
+    let (mut start, mut received, mut is_lost) = (Instant::now(), 0, false);
+    let mut receive = |link: &mut dyn Link, wanted: u32| {
+        let arrived = await_that(plan, || {
+            let mut take = |_, parcel: &[u8]| received += u32::from(!black_box(parcel).is_empty());
+            is_lost |= link.poll(&mut take).is_err();
+            received >= wanted && link.unsent(peer) == 0 || is_lost
+        });
+        arrived && received >= wanted && !plan.stop.is_stopped()
+    };
+    for trip in 1..=warm_up + plan.iterations {
+        if trip == warm_up + 1 {
+            start = Instant::now();
+        }
+        if here == Rank(1) && !receive(link, trip) {
+            return f64::NAN;
+        }
+        link.send(peer, black_box(&parcel));
+        let answered = if here == Rank(0) { trip } else { 0 };
+        if !receive(link, answered) {
+            return f64::NAN;
+        }
+    }
+    start.elapsed().as_nanos() as f64 / f64::from(plan.iterations)
+}
+
+/// Measures a collective operation in a world of its own.
+fn operation(
+    link: impl Link + Send + 'static,
+    plan: &Plan,
+    one: impl Fn(&World) -> tautline::Result<()>,
+) -> f64 {
+    let world = World::of(link);
+    let all = |turns: u32| -> tautline::Result<f64> {
+        let (mut done, mut time) = (0, Duration::ZERO);
+        // Both ranks must end after the same turn: they agree before each chunk, whose time alone counts.
+        while done < turns && !world.all_reduce(plan.stop.is_stopped(), BitOr::bitor)? {
+            let next = CHUNK.min(turns - done);
+            let start = Instant::now();
+            for _ in 0..next {
+                one(&world)?;
+            }
+            time += start.elapsed();
+            done += next;
+        }
+        Ok(time.as_nanos() as f64 / f64::from(done))
+    };
+    let measured = all(plan.iterations / 10 + 1).and_then(|_| all(plan.iterations));
+    measured.unwrap_or(f64::NAN)
+}
