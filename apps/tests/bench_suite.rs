@@ -103,6 +103,36 @@ fn each_mechanism_has_its_figures_with_all_samples() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn ranks_of_a_launcher_are_measured_and_one_of_them_reports() {
+    let launched = |ranks: u32, args: &str| {
+        let own = env!("CARGO_BIN_EXE_tautline");
+        let mut command = bench_command::tautline();
+        command.args(["launch", "-n", &ranks.to_string(), "--", own, "bench"]);
+        let output = command.args(args.split(' ')).output();
+        output.expect("the command starts")
+    };
+    for (bench, expected) in [
+        ("message", ["ranks, 8 bytes", "ranks, 1 MiB"]),
+        (
+            "collective",
+            ["ranks, barrier", "ranks, all-reduce of 8 bytes"],
+        ),
+    ] {
+        let args = format!("{bench} --samples 8 --deadline 20 --json");
+        let found = document(&launched(2, &args));
+        assert_eq!(names(&found, bench), expected, "{found}");
+        for figure in found["figures"].as_array().expect("figures") {
+            assert!(figure["min_ns"].as_f64() > Some(0.0), "{figure}");
+        }
+    }
+    let output = launched(3, "message");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("3 ranks: expected 2"), "{said}");
+}
+
+#[test]
 fn the_matrix_has_each_pair_of_processors() {
     let found = document(&run("line --samples 8 --deadline 20 --json"));
     let count = cpus().len();

@@ -197,3 +197,27 @@ fn three_hundred_jobs_end() {
         assert_eq!(found["solutions"], 4, "run {run}: {found}");
     }
 }
+
+#[test]
+fn bench_measures_exchanges_of_two_ranks() {
+    for (bench, names) in [
+        ("message", ["ranks, 8 bytes", "ranks, 1 MiB"]),
+        (
+            "collective",
+            ["ranks, barrier", "ranks, all-reduce of 8 bytes"],
+        ),
+    ] {
+        let args = format!("bench {bench} --samples 8 --deadline 20");
+        let found = json(mpirun(2, &args), &args);
+        let figures = found["figures"].as_array().expect("figures");
+        let found: Vec<_> = figures.iter().map(|figure| &figure["figure"]).collect();
+        assert_eq!(found, names, "{args}");
+        for figure in figures {
+            assert!(figure["min_ns"].as_f64() > Some(0.0), "{figure}");
+        }
+    }
+    let output = mpirun(3, "bench message").output().expect("it starts");
+    let errors = text(&output.stderr);
+    assert!(!output.status.success(), "{errors}");
+    assert!(errors.contains("3 ranks: expected 2"), "{errors}");
+}

@@ -7,6 +7,7 @@
 //! ticks of a hundredth of a second, so that a few of them are insignificant.
 #![forbid(unsafe_code)]
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::read_to_string;
 use std::ops::AddAssign;
@@ -22,7 +23,7 @@ const TICKS_MOST: u64 = 4;
 const TICKS_PER_S: f64 = 100.0;
 
 /// The time that threads lost to others.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Taken {
     /// How long they were in the queue of their processor; `None` if the system does not count it.
     pub waited: Option<Duration>,
@@ -54,7 +55,7 @@ impl AddAssign for Taken {
 }
 
 /// One measurement, and how far it was disturbed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// The overhead of an episode in nanoseconds; negative if the loop without the barrier was slower.
     pub ns: f64,

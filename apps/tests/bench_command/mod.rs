@@ -2,10 +2,16 @@
 
 use std::process::Command;
 
-/// The command with these words, to be started.
+/// `tautline bench` with these words, to be started.
 pub(crate) fn bench(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tautline"));
+    let mut command = tautline();
     command.arg("bench").args(args);
+    command
+}
+
+/// The command without words.
+pub(crate) fn tautline() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tautline"));
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
         if name.starts_with("TAUTLINE_") || name.starts_with("OMP_") {

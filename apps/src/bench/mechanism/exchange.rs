@@ -2,11 +2,11 @@
 #![forbid(unsafe_code)]
 
 use super::super::{Kind, Plan, Sample};
-use super::observed::{CHUNK, await_that, threads};
+use super::observed::{await_that, threads};
+use super::ranks;
 use std::hint::black_box;
 use std::io;
-use std::ops::BitOr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tautline::world::World;
 use tautline_core::Rank;
 use tautline_core::port::Link;
@@ -50,9 +50,8 @@ fn between_threads(bench: &str) -> Vec<Kind> {
 }
 
 fn over_loopback(plan: &Plan, exchange: Exchange) -> io::Result<Sample> {
-    let bodies = Loopback::all::<2>().map(|link| -> super::observed::Body<'_> {
-        Box::new(move || exchange.measure(link, plan))
-    });
+    let bodies = Loopback::all::<2>()
+        .map(|link| -> super::observed::Body<'_> { Box::new(move || exchange.over(link, plan)) });
     threads(plan, bodies.into())
 }
 
@@ -71,16 +70,12 @@ impl Exchange {
             .map(|(.., exchange)| exchange)
     }
 
-    /// Returns the nanoseconds of a turn. Both ranks call it. Not a number if the measurement was stopped, or the other rank
-    /// is lost.
-    pub fn measure(self, mut link: impl Link + Send + 'static, plan: &Plan) -> f64 {
+    /// Returns the nanoseconds of a turn by the two ranks that `link` connects, which both call it. Not a number if the
+    /// measurement was stopped, or the other rank is lost.
+    pub fn over(self, mut link: impl Link + Send + 'static, plan: &Plan) -> f64 {
         match self {
             Self::Message(bytes) => round_trip(&mut link, bytes, plan),
-            Self::Barrier => operation(link, plan, World::barrier),
-            Self::AllReduce => operation(link, plan, |world| {
-                let sum = world.all_reduce(black_box(1_u64), |one, other| one + other);
-                sum.map(|sum| _ = black_box(sum))
-            }),
+            _ => ranks::turn(self, &World::of(link), plan).unwrap_or(f64::NAN),
         }
     }
 }
@@ -112,29 +107,4 @@ fn round_trip(link: &mut dyn Link, bytes: usize, plan: &Plan) -> f64 {
         }
     }
     start.elapsed().as_nanos() as f64 / f64::from(plan.iterations)
-}
-
-/// Measures a collective operation in a world of its own.
-fn operation(
-    link: impl Link + Send + 'static,
-    plan: &Plan,
-    one: impl Fn(&World) -> tautline::Result<()>,
-) -> f64 {
-    let world = World::of(link);
-    let all = |turns: u32| -> tautline::Result<f64> {
-        let (mut done, mut time) = (0, Duration::ZERO);
-        // Both ranks must end after the same turn: they agree before each chunk, whose time alone counts.
-        while done < turns && !world.all_reduce(plan.stop.is_stopped(), BitOr::bitor)? {
-            let next = CHUNK.min(turns - done);
-            let start = Instant::now();
-            for _ in 0..next {
-                one(&world)?;
-            }
-            time += start.elapsed();
-            done += next;
-        }
-        Ok(time.as_nanos() as f64 / f64::from(done))
-    };
-    let measured = all(plan.iterations / 10 + 1).and_then(|_| all(plan.iterations));
-    measured.unwrap_or(f64::NAN)
 }

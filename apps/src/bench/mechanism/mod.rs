@@ -8,6 +8,7 @@ mod fence;
 mod fork;
 mod grain;
 mod observed;
+mod ranks;
 mod steal;
 mod wake;
 

@@ -3,6 +3,7 @@
 mod barrier;
 mod measuring;
 mod outputs;
+mod processes;
 mod ranks;
 mod report;
 mod show;
@@ -78,7 +79,7 @@ enum What {
     Show(show::Show),
     /// Be two processes that a benchmark measures
     #[command(hide = true)]
-    Ranks(ranks::Ranks),
+    Ranks(processes::Ranks),
 }
 
 const ALL: &str = "\
@@ -146,12 +147,17 @@ task is that of 1 000 in a scope, each of which waits for a cell that is then pu
 const MESSAGE: &str = "\
 EXAMPLES:
   tautline bench message --json
+  mpirun -n 2 tautline bench message           between ranks of MPI (feature mpi)
+  tautline launch -n 2 -- tautline bench message
+                                               between ranks of this machine
 
-A message goes to the other rank, and one of the same length returns.";
+A parcel goes to the other rank, and one of the same length returns. Ranks that a launcher has started
+send messages of a communicator, each rank from a thread on the first of its processors.";
 
 const COLLECTIVE: &str = "\
 EXAMPLES:
   tautline bench collective --json
+  mpirun -n 2 tautline bench collective        between ranks of MPI (feature mpi)
 
 A barrier, and the sum of a number of 8 bytes of each rank, which both get.";
 
@@ -197,8 +203,8 @@ impl Bench {
             What::Wake(suite) => suite.run(&suite::one("wake")),
             What::Barrier(barrier) => barrier.run(),
             What::Cell(suite) => suite.run(&suite::one("cell")),
-            What::Message(suite) => suite.run(&suite::one("message")),
-            What::Collective(suite) => suite.run(&suite::one("collective")),
+            What::Message(suite) => suite.run_by_ranks("message"),
+            What::Collective(suite) => suite.run_by_ranks("collective"),
             What::Grain(suite) => suite.run(&suite::one("grain")),
             What::Show(show) => show.run(),
             What::Ranks(ranks) => ranks.run(),

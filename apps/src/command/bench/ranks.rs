@@ -1,96 +1,63 @@
-//! Exchanges between two processes: this command is started as their launcher and as their ranks.
+//! Exchanges between the two ranks that a launcher has started: `mpirun -n 2 tautline bench message`.
+#![forbid(unsafe_code)]
 
-use crate::command::{Failure, Outcome, deliver};
-use clap::Args;
-use std::ffi::OsString;
-use tautline_cli::bench::{Exchange, Kind};
+use crate::command::{Failure, Outcome};
+use std::io;
+use std::sync::Arc;
+use tautline::Machine;
+use tautline::world::World;
+use tautline_cli::bench::{Exchange, Kind, Plan, Sample};
 
-/// The number of processes.
-#[cfg(target_os = "linux")]
-const RANKS: usize = 2;
+/// A sample that both ranks are to take: the name of the exchange and the turns.
+type Request = (String, u32);
 
-/// The processes that the benchmarks start.
-#[derive(Args, Debug)]
-pub(super) struct Ranks {
-    /// The name of the exchange
-    name: String,
-    /// Turns
-    iterations: u32,
-    /// Processes
-    ranks: u32,
+/// Sends the request of rank 0 to the other one; `None`: there are no more. Both ranks must call it at the same place.
+fn request(world: &World, of_first: Option<Request>) -> tautline::Result<Option<Request>> {
+    world.broadcast(of_first)
 }
 
-/// Returns what a benchmark measures between processes; nothing where the system has no such ranks.
-pub(super) fn kinds(bench: &str) -> Vec<Kind> {
-    let Ok(own) = std::env::current_exe() else {
-        return Vec::new();
-    };
-    let kind = |(name, _): (&str, Exchange)| {
-        let words = ["bench", "ranks", name].map(OsString::from);
-        Kind::program(
-            format!("processes, {name}"),
-            std::iter::once(own.clone().into()).chain(words),
-        )
-    };
-    match cfg!(target_os = "linux") {
-        true => Exchange::of(bench).map(kind).collect(),
-        false => Vec::new(),
+/// Rank 0, which has the other one take part in each sample, and ends it when dropped.
+pub(super) struct Leader(Arc<World>);
+
+impl Leader {
+    pub(super) fn of(world: World) -> Self {
+        Self(Arc::new(world))
+    }
+
+    /// Returns what a benchmark measures between the ranks.
+    pub(super) fn kinds(&self, bench: &str) -> Vec<Kind> {
+        let kind = |(name, exchange): (&'static str, Exchange)| {
+            let world = Arc::clone(&self.0);
+            Kind::measured(format!("ranks, {name}"), move |plan| {
+                let wanted = Some((name.to_owned(), plan.iterations));
+                request(&world, wanted).map_err(io::Error::other)?;
+                exchange.sample(&world, plan)
+            })
+        };
+        Exchange::of(bench).map(kind).collect()
     }
 }
 
-impl Ranks {
-    /// Starts two ranks, or is one of them, of which the first prints the nanoseconds of a turn.
-    #[cfg(target_os = "linux")]
-    pub(super) fn run(&self) -> Outcome {
-        use tautline_cli::bench::Plan;
-        use tautline_core::Rank;
-        use tautline_core::port::Link;
-        let Some(exchange) = Exchange::named(&self.name) else {
-            let line = format!("{}: expected the name of an exchange", self.name);
-            return Err(Failure::Usage(line));
-        };
-        let joined = tautline_process::join();
-        let Some(link) = joined.map_err(|error| Failure::Ranks(error.to_string()))? else {
-            return launch();
-        };
+impl Drop for Leader {
+    fn drop(&mut self) {
+        // The loss of the other rank was reported by the sample that it was missing from.
+        let _ = request(&self.0, None);
+    }
+}
+
+/// Takes part in the samples of rank 0 until it has no more.
+pub(super) fn follow(world: &World) -> Outcome {
+    let lost = |error: io::Error| Failure::Ranks(error.to_string());
+    let cpus = Machine::discover().cpus();
+    while let Some((name, iterations)) = request(world, None)? {
+        let exchange = Exchange::named(&name).expect("rank 0 runs the same program");
         let plan = Plan {
-            cpus: Vec::new(),
-            iterations: self.iterations,
+            cpus: cpus.iter().take(1).copied().collect(),
+            iterations,
             delay: 0,
-            stop: Default::default(),
+            stop: Arc::default(),
         };
-        let here = link.here();
-        let ns = exchange.measure(link, &plan);
-        match here {
-            Rank(0) => deliver(&format!("{ns}\n")),
-            _ => Ok(()),
-        }
+        let _: Sample = exchange.sample(world, &plan).map_err(lost)?;
     }
-
-    /// Other systems have no such ranks.
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn run(&self) -> Outcome {
-        Err(Failure::Usage("ranks as processes need Linux".to_owned()))
-    }
-}
-
-/// Starts this command as both ranks, on the processors that `OMP_PLACES` lists, in turn.
-#[cfg(target_os = "linux")]
-fn launch() -> Outcome {
-    use tautline::Machine;
-    use tautline::pinning::Pinning;
-    use tautline_process::Launch;
-    let cpus = Pinning::from_environment(&Machine::discover())?.cpus(RANKS);
-    let own = std::env::current_exe().map_err(|error| Failure::Ranks(error.to_string()))?;
-    let launch = Launch::new(own, RANKS as u32)
-        .args(std::env::args_os().skip(1))
-        .processors(cpus.into_iter().map(|cpu| vec![cpu]).collect());
-    let ended = launch.run();
-    match ended
-        .map_err(|error| Failure::Ranks(error.to_string()))?
-        .code()
-    {
-        0 => Ok(()),
-        code => Err(Failure::Ended(code)),
-    }
+    Ok(())
 }

@@ -3,7 +3,8 @@
 use super::barrier::DEADLINE_MIN_NS;
 use super::measuring::{Measuring, Shares, ended, failure, stop_in_time};
 use super::outputs::Outputs;
-use super::{ranks, table};
+use super::ranks::{self, Leader};
+use super::{processes, table};
 use crate::command::balancer::within;
 use crate::command::duration::seconds;
 use crate::command::show::story::Pending;
@@ -17,8 +18,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use tautline::Machine;
 use tautline::glb::Reason;
+use tautline::world::World;
 use tautline_cli::bench::{
-    Comparison, Lines, MECHANISMS, Mechanism, PARKED_WORKER, Record, RoundTrips, Setting,
+    Comparison, Kind, Lines, MECHANISMS, Mechanism, PARKED_WORKER, Record, RoundTrips, Setting,
     check_clock, pairs,
 };
 
@@ -51,16 +53,21 @@ pub(super) struct Suite {
 }
 
 /// A part of the suite.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Part {
+#[derive(Clone, Copy)]
+pub(super) enum Part<'a> {
     /// Round trips of a cache line between all pairs of processors, whose home is the memory of a node.
     Line { home: Option<usize> },
     /// One mechanism.
     Mechanism(&'static Mechanism),
+    /// A mechanism between ranks, which `leader` leads.
+    Ranks {
+        bench: &'static str,
+        leader: &'a Leader,
+    },
 }
 
 /// Returns the part of the mechanism of this name.
-pub(super) fn one(name: &str) -> Vec<Part> {
+pub(super) fn one(name: &str) -> Vec<Part<'static>> {
     Mechanism::named(name)
         .map(Part::Mechanism)
         .into_iter()
@@ -69,8 +76,24 @@ pub(super) fn one(name: &str) -> Vec<Part> {
 
 impl Suite {
     /// Measures the parts in turn, and prints the figures.
-    pub(super) fn run(&self, parts: &[Part]) -> Outcome {
+    pub(super) fn run(&self, parts: &[Part<'_>]) -> Outcome {
         self.run_for(parts, None)
+    }
+
+    /// Measures a mechanism between the two ranks that a launcher has started; as a single process, as [`run`](Self::run).
+    pub(super) fn run_by_ranks(&self, bench: &'static str) -> Outcome {
+        let world = World::join()?;
+        match (world.ranks(), world.is_home()) {
+            (1, _) => self.run(&one(bench)),
+            (2, true) => {
+                let leader = &Leader::of(world);
+                self.run(&[Part::Ranks { bench, leader }])
+            }
+            (2, false) => ranks::follow(&world),
+            (ranks, _) => Err(Failure::Usage(format!(
+                "{ranks} ranks: expected 2, or a single process"
+            ))),
+        }
     }
 
     /// Measures everything, and describes the machine in the file for simulations.
@@ -84,7 +107,7 @@ impl Suite {
         )
     }
 
-    fn run_for(&self, parts: &[Part], file: Option<Pending>) -> Outcome {
+    fn run_for(&self, parts: &[Part<'_>], file: Option<Pending>) -> Outcome {
         let machine = Machine::discover();
         let (samples, _) = self.usual();
         let setting = Setting {
@@ -114,9 +137,18 @@ impl Suite {
                     "line"
                 }
                 Part::Mechanism(mechanism) => {
-                    let compared = self.mechanism(&setting, mechanism, until)?;
-                    record.add_rows([mechanism.name, ""], &compared);
-                    mechanism.name
+                    let (name, tasks) = (mechanism.name, mechanism.tasks(setting.processors));
+                    let kinds = mechanism.kinds().into_iter().chain(processes::kinds(name));
+                    let kinds: Vec<Kind> = kinds.collect();
+                    let compared = self.compare(&setting, (name, &kinds), tasks, until)?;
+                    record.add_rows([name, ""], &compared);
+                    name
+                }
+                Part::Ranks { bench, leader } => {
+                    let kinds = leader.kinds(bench);
+                    let compared = self.compare(&setting, (bench, &kinds), 1, until)?;
+                    record.add_rows([bench, ""], &compared);
+                    bench
                 }
             };
             print(&table::part(name, &record.figures[before..]))?;
@@ -168,21 +200,19 @@ impl Suite {
         setting.ping_pong(&lines, &pairs, until).map_err(failure)
     }
 
-    /// Measures one mechanism.
-    fn mechanism(
+    /// Measures the kinds of a mechanism, each with this many threads of this process.
+    fn compare(
         &self,
         setting: &Setting,
-        mechanism: &Mechanism,
+        (name, kinds): (&str, &[Kind]),
+        tasks: usize,
         until: Option<Instant>,
     ) -> Result<Comparison, Failure> {
-        let mut kinds = mechanism.kinds();
-        kinds.extend(ranks::kinds(mechanism.name));
-        let (name, tasks) = (mechanism.name, mechanism.tasks(setting.processors));
         let total = (kinds.len() + 1) * setting.samples;
         let _progress = self
             .measuring
             .progress(name, setting, total, self.deadline());
-        setting.compare(&kinds, tasks, until).map_err(failure)
+        setting.compare(kinds, tasks, until).map_err(failure)
     }
 }
 
