@@ -133,7 +133,11 @@ fn tasks_that_take_turns_get_figures_but_no_verdict() {
             "tiered phaser, degree 2",
             "phaser, degree 2",
         ];
-        assert_eq!(names, expected);
+        let rivals: &[&str] = match cfg!(feature = "rivals") {
+            true => &["hurdles"],
+            false => &[],
+        };
+        assert_eq!(names, [&expected, rivals].concat());
         for kind in kinds {
             let [least, median, most] =
                 ["min_ns", "median_ns", "max_ns"].map(|key| kind[key].as_f64().unwrap());

@@ -7,7 +7,8 @@ use tautline::phaser::{Config, Mode, SpinThenYield, rule};
 use tautline_core::phaser::Registration;
 use tautline_core::phaser::baseline::{Flat, Tiered, Tiers};
 
-/// Returns all barriers of this library and of the standard one that are compared, a tree for each of `degrees`.
+/// Returns all barriers of this library and of the standard one that are compared, a tree for each of `degrees`; with the
+/// feature `rivals`, that of hurdles, too.
 pub fn kinds(degrees: &[usize]) -> Vec<Kind> {
     let mut all = vec![
         Kind::new("std::sync::Barrier", std_barrier),
@@ -19,6 +20,8 @@ pub fn kinds(degrees: &[usize]) -> Vec<Kind> {
         })
     }));
     all.extend(phasers(degrees));
+    #[cfg(feature = "rivals")]
+    all.push(Kind::new("hurdles", super::hurdles::Hurdles::new));
     all
 }
 

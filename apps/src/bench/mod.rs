@@ -13,6 +13,8 @@
 mod against;
 mod comparison;
 mod distance;
+#[cfg(feature = "rivals")]
+mod hurdles;
 mod kinds;
 mod mechanism;
 mod meeting;
@@ -28,6 +30,8 @@ mod yardstick;
 pub use against::{Against, Change, LEAST, Refusal};
 pub use comparison::{Comparison, RoundTrip, RoundTrips, Row, Setting, Verdict};
 pub use distance::{Distance, pairs};
+#[cfg(feature = "rivals")]
+pub use hurdles::{AtHurdles, Hurdles};
 pub use kinds::{flat, help_after, kinds, phasers, tiered, tree};
 pub use mechanism::{
     CLOCK_READINGS, Exchange, MECHANISMS, Mechanism, PARKED_WORKER, Threads, check_clock, step,

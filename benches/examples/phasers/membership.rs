@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Instant;
 use tautline::phaser::Mode;
 use tautline_cli::bench::{
-    AtMeeting, Barrier, Central, CombiningTree, Episodes, Kind, Meeting, Plan, Sample, Taken, flat,
-    help_after, tiered, tree,
+    AtMeeting, Barrier, Central, CombiningTree, Episodes, Hurdles, Kind, Meeting, Plan, Sample,
+    Taken, flat, help_after, tiered, tree,
 };
 use tautline_core::phaser::baseline::Member;
 
-use crate::barriers::{DEGREES, Hurdles};
+use crate::barriers::DEGREES;
 
 /// All ways to register a task and drop it, among as many as the plan has tasks; ours first.
 pub(crate) fn kinds() -> Vec<Kind> {

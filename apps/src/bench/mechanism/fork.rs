@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 /// Tasks of a scope.
-const TASKS: u32 = 1_000;
+pub(super) const TASKS: u32 = 1_000;
 /// Threads that a sample starts at most, one after the other.
 const THREADS: u32 = 50;
 

@@ -9,6 +9,8 @@ mod fork;
 mod grain;
 mod observed;
 mod ranks;
+#[cfg(feature = "rivals")]
+mod rivals;
 mod steal;
 mod wake;
 
@@ -62,9 +64,13 @@ impl Mechanism {
         MECHANISMS.iter().find(|one| one.name == name)
     }
 
-    /// Returns what is measured of it.
+    /// Returns what is measured of it; with the feature `rivals`, other libraries, too.
     pub fn kinds(&self) -> Vec<Kind> {
-        (self.kinds)()
+        #[allow(unused_mut, reason = "only rivals are added")]
+        let mut kinds = (self.kinds)();
+        #[cfg(feature = "rivals")]
+        kinds.extend(rivals::of(self.name));
+        kinds
     }
 
     /// Returns the number of threads of a sample on this many processors.

@@ -24,19 +24,20 @@ pub(super) type Body<'a> = Box<dyn FnOnce() -> f64 + Send + 'a>;
 /// Runs each body on a new thread on the plan's processors.
 pub(super) fn threads(plan: &Plan, bodies: Vec<Body<'_>>) -> io::Result<Sample> {
     let placed = bodies.into_iter().zip(&plan.cpus);
-    let bodies = placed.map(|(body, &cpu)| {
-        move || {
-            let pinned = pin(cpu);
-            let watch = Own::start();
-            let ns = body();
-            Sample {
-                ns,
-                pinned,
-                lost: watch.taken(),
-            }
-        }
-    });
+    let bodies = placed.map(|(body, &cpu)| move || here(cpu, body));
     Ok(merged(together(bodies.collect())?))
+}
+
+/// Runs the body on the calling thread, which is to stay on this processor.
+pub(super) fn here(cpu: usize, body: impl FnOnce() -> f64) -> Sample {
+    let pinned = pin(cpu);
+    let watch = Own::start();
+    let ns = body();
+    Sample {
+        ns,
+        pinned,
+        lost: watch.taken(),
+    }
 }
 
 /// Measures on a thread that is not pinned.

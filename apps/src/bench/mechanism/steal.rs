@@ -12,52 +12,50 @@ use std::time::{Duration, Instant};
 use tautline_core::deque::GrowableDeque;
 
 /// Items that the owner provides at once.
-const BATCH: u32 = 64;
+pub(super) const BATCH: u32 = 64;
 
 pub(super) fn kinds() -> Vec<Kind> {
     vec![
-        Kind::measured("deque", |plan| stolen(plan, &GrowableDeque::new())),
-        Kind::measured("deque, empty", |plan| empty(plan, &GrowableDeque::new())),
-        Kind::measured("mutex of std", |plan| stolen(plan, &Locked::default())),
+        Kind::measured("deque", |plan| {
+            let deque = GrowableDeque::new();
+            let provide = |items| {
+                let owner = deque.owner().expect("one thread provides");
+                (0..items).for_each(|item| owner.push(item as usize));
+            };
+            stolen(plan, provide, || deque.thief().steal().taken())
+        }),
+        Kind::measured("deque, empty", |plan| {
+            let deque = GrowableDeque::<usize>::new();
+            empty(plan, || deque.thief().steal().taken())
+        }),
+        Kind::measured("mutex of std", |plan| {
+            let deque = Locked::default();
+            let provide = |items| {
+                let mut all = deque.lock().expect("held only to push");
+                all.extend(0..items as usize);
+            };
+            stolen(plan, provide, || pop(&deque))
+        }),
         Kind::measured("mutex of std, empty", |plan| {
-            empty(plan, &Locked::default())
+            let deque = Locked::default();
+            empty(plan, || pop(&deque))
         }),
     ]
-}
-
-/// Items of one thread that others take.
-trait Items: Sync {
-    fn provide(&self, items: u32);
-    fn steal(&self) -> Option<usize>;
-}
-
-impl Items for GrowableDeque<usize> {
-    fn provide(&self, items: u32) {
-        let owner = self.owner().expect("one thread provides");
-        (0..items).for_each(|item| owner.push(item as usize));
-    }
-
-    fn steal(&self) -> Option<usize> {
-        self.thief().steal().taken()
-    }
 }
 
 /// The deque of a program without such a library.
 type Locked = Mutex<VecDeque<usize>>;
 
-impl Items for Locked {
-    fn provide(&self, items: u32) {
-        let mut all = self.lock().expect("held only to push");
-        all.extend(0..items as usize);
-    }
-
-    fn steal(&self) -> Option<usize> {
-        self.lock().expect("held only to pop").pop_front()
-    }
+fn pop(deque: &Locked) -> Option<usize> {
+    deque.lock().expect("held only to pop").pop_front()
 }
 
 /// The first thread steals, batch by batch, what the second one has provided.
-fn stolen(plan: &Plan, items: &impl Items) -> io::Result<Sample> {
+pub(super) fn stolen(
+    plan: &Plan,
+    mut provide: impl FnMut(u32) + Send,
+    mut steal: impl FnMut() -> Option<usize> + Send,
+) -> io::Result<Sample> {
     let batches = plan.iterations.div_ceil(BATCH);
     let [provided, taken] = [AtomicU32::new(0), AtomicU32::new(0)];
     let thief = || {
@@ -67,7 +65,7 @@ fn stolen(plan: &Plan, items: &impl Items) -> io::Result<Sample> {
         while batch < batches && !plan.stop.is_stopped() && is_next(batch) {
             let start = Instant::now();
             for _ in 0..BATCH {
-                while black_box(items.steal()).is_none() {}
+                while black_box(steal()).is_none() {}
             }
             time += start.elapsed();
             batch += 1;
@@ -83,7 +81,7 @@ fn stolen(plan: &Plan, items: &impl Items) -> io::Result<Sample> {
             if !is_empty || plan.stop.is_stopped() {
                 break;
             }
-            items.provide(BATCH);
+            provide(BATCH);
             // ORDERING: Release, pairs with Acquire above; no mutant: as there.
             provided.store(batch + 1, Ordering::Release);
         }
@@ -93,7 +91,10 @@ fn stolen(plan: &Plan, items: &impl Items) -> io::Result<Sample> {
 }
 
 /// Steals that find nothing.
-fn empty(plan: &Plan, items: &impl Items) -> io::Result<Sample> {
-    let body = || each(plan, || _ = black_box(items.steal()));
+pub(super) fn empty(
+    plan: &Plan,
+    mut steal: impl FnMut() -> Option<usize> + Send,
+) -> io::Result<Sample> {
+    let body = || each(plan, || _ = black_box(steal()));
     threads(plan, vec![Box::new(body)])
 }
