@@ -297,7 +297,7 @@ impl Pinning {
     /// let pinning = Pinning::of(&machine);
     /// assert_eq!(pinning.surprise(4, true), None);
     /// let line = pinning.surprise(5, true).unwrap();
-    /// assert_eq!(line, "5 workers take turns on 4 CPUs (of 0-3)");
+    /// assert_eq!(line, "5 workers take turns on CPUs 0-3");
     /// ```
     pub fn surprise(&self, workers: usize, pinned: bool) -> Option<String> {
         let used = distinct(&match pinned {
@@ -307,9 +307,14 @@ impl Pinning {
         let list = ranges(&used);
         if workers > self.processors {
             let processors = self.processors;
-            let plural = if processors == 1 { "" } else { "s" };
+            // A quota may grant fewer than there are.
+            let granted = match processors < used.len() {
+                true => format!("{processors} of the "),
+                false => String::new(),
+            };
+            let plural = if used.len() == 1 { "" } else { "s" };
             return Some(format!(
-                "{workers} workers take turns on {processors} CPU{plural} (of {list})"
+                "{workers} workers take turns on {granted}CPU{plural} {list}"
             ));
         }
         let is_used = |cpu: &&Cpu| used.binary_search(&cpu.id).is_ok();

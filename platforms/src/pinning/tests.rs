@@ -447,7 +447,7 @@ fn surprising_placements_are_told() {
     let pinning = Pinning::of(&plain);
     let told = |pinning: &Pinning, workers| pinning.surprise(workers, true).unwrap_or_default();
     assert!((1..=8).all(|workers| pinning.surprise(workers, true).is_none()));
-    assert_eq!(told(&pinning, 9), "9 workers take turns on 8 CPUs (of 0-7)");
+    assert_eq!(told(&pinning, 9), "9 workers take turns on CPUs 0-7");
     let one = Pinning::listed(&plain, &parse("{0,4}"), Bind::Close).unwrap();
     assert_eq!(told(&one, 1), "");
     // The list keeps them on one core, though the machine has more.
@@ -458,7 +458,12 @@ fn surprising_placements_are_told() {
         "all 2 workers share one core (CPUs 0 4) of a machine with 8 CPUs"
     );
     assert_eq!(one.surprise(2, false), one.surprise(2, true));
-    assert_eq!(told(&one, 3), "3 workers take turns on 2 CPUs (of 0 4)");
+    assert_eq!(told(&one, 3), "3 workers take turns on CPUs 0 4");
+    // A quota grants one.
+    one.processors = 1;
+    assert_eq!(told(&one, 2), "2 workers take turns on 1 of the CPUs 0 4");
+    let single = Pinning::listed(&plain, &parse("{4}"), Bind::Close).unwrap();
+    assert_eq!(told(&single, 2), "2 workers take turns on CPU 4");
     // All workers share the one core that the machine has: nothing to warn about.
     let small = Pinning::of(&machine(1, 1, 2, |_| true));
     assert_eq!(told(&small, 2), "");
