@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Instant;
 use tautline::glb::{Bag, Config, Control, PlaceId, Share, WorkerId};
+use tautline_cli::bench::Spread;
 use tautline_cli::synthetic::{Cost, Params, Synthetic};
 use tautline_core::glb::{Message, Step, Team, Worker};
 use tautline_core::lifeline::Reserve;
@@ -18,47 +19,27 @@ const TASKS: u32 = 64;
 /// The number of messages that wait in an inbox at once.
 const LETTERS: usize = 64;
 
-/// Measurements of one thing, in nanoseconds.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Spread {
-    /// The median; of an even number the upper one.
-    pub median: f64,
-    /// The minimum.
-    pub least: f64,
-    /// The maximum.
-    pub most: f64,
-    /// The number of measurements.
-    pub measurements: usize,
+/// Returns the spread of at least one measurement.
+pub(super) fn spread(all: &[f64]) -> Spread {
+    Spread::of(all).expect("a measurement")
 }
 
-impl Spread {
-    /// Returns the spread of at least one measurement.
-    pub(super) fn of(mut all: Vec<f64>) -> Self {
-        all.sort_by(f64::total_cmp);
-        Self {
-            median: all[all.len() / 2],
-            least: all[0],
-            most: all[all.len() - 1],
-            measurements: all.len(),
-        }
-    }
-
-    /// Formats the spread.
-    pub(super) fn words(&self) -> String {
-        let Self {
-            median,
-            least,
-            most,
-            measurements,
-        } = self;
-        format!("median of {measurements}: {median:.1} ns, {least:.1} to {most:.1}")
-    }
+/// Formats the spread of nanoseconds.
+pub(super) fn words(spread: &Spread) -> String {
+    let Spread {
+        least,
+        median,
+        most,
+        samples,
+        ..
+    } = spread;
+    format!("median of {samples}: {median:.1} ns, {least:.1} to {most:.1}")
 }
 
 /// Takes one additional measurement, the first of all, which is discarded: it warms up.
 fn repeated(one: impl Fn() -> f64) -> Spread {
     one();
-    Spread::of((0..MEASUREMENTS).map(|_| one()).collect())
+    spread(&(0..MEASUREMENTS).map(|_| one()).collect::<Vec<_>>())
 }
 
 /// Returns nanoseconds each of `times`.
@@ -103,7 +84,7 @@ pub(super) fn message() -> [Spread; 2] {
     };
     measured();
     let all: Vec<[f64; 2]> = (0..MEASUREMENTS).map(|_| measured()).collect();
-    [0, 1].map(|which| Spread::of(all.iter().map(|pair| pair[which]).collect()))
+    [0, 1].map(|which| spread(&all.iter().map(|pair| pair[which]).collect::<Vec<_>>()))
 }
 
 /// Dividing a bag.
@@ -141,7 +122,7 @@ pub(super) fn merge() -> Spread {
 pub(super) fn wake() -> io::Result<Spread> {
     let wakes = tautline_node::wakes(WAKES)?;
     let ns = wakes.iter().map(|latency| latency.as_nanos() as f64);
-    Ok(Spread::of(ns.collect()))
+    Ok(spread(&ns.collect::<Vec<_>>()))
 }
 
 fn bag() -> Synthetic {

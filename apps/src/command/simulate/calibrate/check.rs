@@ -6,6 +6,7 @@
 //! measured with as many threads as the arrangement has, since processors may share a core, a cache or a clock. Ranks are
 //! simulated with several costs of encoding, to show how much depends on them.
 
+use super::bench::spread;
 use crate::command::show::{document, object};
 use crate::command::{Failure, Outcome, deliver};
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use std::time::Instant;
 use tautline::glb::{Bag, Glb, PlaceId};
 use tautline::machines::Description;
 use tautline::world;
+use tautline_cli::bench::Spread;
 use tautline_cli::uts::{Counts, Tree, Uts, named};
 use tautline_sim::{Ranks, Simulation};
 
@@ -101,24 +103,6 @@ fn scaled(ranks: Ranks, [times, parts]: [u64; 2]) -> Ranks {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Spread {
-    least: f64,
-    median: f64,
-    most: f64,
-}
-
-impl Spread {
-    fn of(mut all: Vec<f64>) -> Self {
-        all.sort_by(f64::total_cmp);
-        Self {
-            least: all[0],
-            median: all[all.len() / 2],
-            most: all[all.len() - 1],
-        }
-    }
-}
-
 /// Compares real runs of the tree of that name with those on `machine`, and prints a table or data.
 pub(super) fn run(name: &str, machine: &Description, as_json: bool) -> Outcome {
     let known = named::find(name).map_err(|error| Failure::Usage(format!("--check {error}")))?;
@@ -142,7 +126,7 @@ pub(super) fn run(name: &str, machine: &Description, as_json: bool) -> Outcome {
     }
     let rows = here.into_iter().zip(real).map(|(of, real)| {
         let threads = of.places as usize * of.workers;
-        let each = Spread::of(alone[threads - 1].clone()).median / threads as f64;
+        let each = spread(&alone[threads - 1]).median / threads as f64;
         let model = |multiple| {
             let run = search.simulate(of, machine, multiple, each * threads as f64);
             (each / run.efficiency, run.messages)
@@ -151,7 +135,7 @@ pub(super) fn run(name: &str, machine: &Description, as_json: bool) -> Outcome {
         Row {
             name: of.name,
             alone: each,
-            real: Spread::of(real),
+            real: spread(&real),
             model: model([1, 1]).0,
             encoded: encodings
                 .map(|&(name, multiple)| {

@@ -1,9 +1,10 @@
 //! What a message to another rank of this process costs the threads on either side.
 
-use super::bench::Spread;
+use super::bench::{spread, words};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tautline::glb::{Bag, PlaceId, Share};
+use tautline_cli::bench::Spread;
 use tautline_cli::uts::{Tree, Uts, named};
 use tautline_core::glb::Message;
 use tautline_core::port::Spin;
@@ -52,7 +53,8 @@ impl Encoding {
         // Both in turn, so that a drift of the machine affects them alike.
         let measured = |_| [requests.passes(&mut request), loots.passes(&mut loot)];
         let all: Vec<[[f64; 2]; 2]> = (0..MEASUREMENTS).map(measured).collect();
-        let spread = |of: &dyn Fn(&[[f64; 2]; 2]) -> f64| Spread::of(all.iter().map(of).collect());
+        let spread =
+            |of: &dyn Fn(&[[f64; 2]; 2]) -> f64| spread(&all.iter().map(of).collect::<Vec<_>>());
         Self {
             message: spread(&|[request, _]| (request[0] + request[1]) / 2.0),
             request: [0, 1].map(|side| spread(&|[request, _]| request[side])),
@@ -67,7 +69,7 @@ impl Encoding {
     pub(super) fn toml(&self) -> String {
         let (bytes, tasks) = (self.loot_bytes, self.tasks);
         let [encode, decode] = self.mb_per_s();
-        let [encoding, decoding] = self.loot.map(|spread| spread.words());
+        let [encoding, decoding] = self.loot.map(|spread| words(&spread));
         let what = format!("{bytes} bytes of loot");
         format!(
             "message_bytes = {{ value = {}, source = \"measured: a request, encoded\" }}\n\
@@ -79,7 +81,7 @@ impl Encoding {
             self.request_bytes,
             self.task_bytes(),
             self.message.median.round() as u64,
-            self.message.words(),
+            words(&self.message),
         )
     }
 

@@ -7,12 +7,13 @@ mod encoding;
 use crate::command::app::Speed;
 use crate::command::show::{document, object};
 use crate::command::{APPLICATIONS, Failure, Outcome, deliver};
-use bench::Spread;
+use bench::words;
 use clap::Args;
 use encoding::Encoding;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use tautline::machines;
+use tautline_cli::bench::Spread;
 use tautline_node::Machine;
 
 /// The application whose rate a machine file contains.
@@ -55,13 +56,12 @@ struct Measured {
 /// # Errors
 /// No sample of a wake-up.
 pub(in crate::command) fn machine_file(near: &[f64], wake: &[f64]) -> Result<String, Failure> {
-    let spread = |samples: &[f64]| (!samples.is_empty()).then(|| Spread::of(samples.to_vec()));
-    let Some(wake) = spread(wake) else {
+    let Some(wake) = Spread::of(wake) else {
         return Err(Failure::Check(
             "--machine-file: not written, as no wake-up was measured".to_owned(),
         ));
     };
-    Ok(Measured::now(wake, spread(near)).toml())
+    Ok(Measured::now(wake, Spread::of(near)).toml())
 }
 
 impl Calibrate {
@@ -120,7 +120,7 @@ impl Measured {
                 .filter_map(|_| application.speed())
                 .collect();
             let Some(first) = runs.first() else { continue };
-            let spread = Spread::of(runs.iter().map(|run| run.task_ns).collect());
+            let spread = bench::spread(&runs.iter().map(|run| run.task_ns).collect::<Vec<_>>());
             speeds.push((application.name(), first.unit, spread));
         }
         let encoding = Encoding::measure();
@@ -173,14 +173,14 @@ impl Measured {
         text.push_str("\n[costs]\n");
         for (key, what, spread) in &self.costs {
             let value = spread.median.round() as u64;
-            let source = format!("measured: {what}; {}", spread.words());
+            let source = format!("measured: {what}; {}", words(spread));
             let _ = writeln!(text, "{key} = {{ value = {value}, source = \"{source}\" }}");
         }
         let near = match &self.near {
             Some(spread) => format!(
                 "{{ value = {:.0}, source = \"measured: a cache line that changes its owner; {}\" }}",
                 spread.median,
-                spread.words()
+                words(spread)
             ),
             None => NEAR_ASSUMED.to_owned(),
         };
@@ -193,7 +193,7 @@ impl Measured {
         let spread = |spread: &Spread| {
             json!({
                 "median": spread.median, "min": spread.least, "max": spread.most,
-                "measurements": spread.measurements,
+                "measurements": spread.samples,
             })
         };
         let spreads = |of: &[(&'static str, &str, Spread)]| {
