@@ -7,6 +7,7 @@ mod exchange;
 mod fence;
 mod fork;
 mod grain;
+mod links;
 mod observed;
 mod ranks;
 #[cfg(feature = "rivals")]
@@ -53,8 +54,8 @@ pub const MECHANISMS: &[Mechanism] = &[
     Mechanism { name: "wake", threads: Threads::Two, kinds: wake::kinds },
     Mechanism { name: "barrier", threads: Threads::All, kinds: || kinds(&[4]) },
     Mechanism { name: "cell", threads: Threads::Two, kinds: cell::kinds },
-    Mechanism { name: "message", threads: Threads::Two, kinds: exchange::messages },
-    Mechanism { name: "collective", threads: Threads::Two, kinds: exchange::collectives },
+    Mechanism { name: "message", threads: Threads::Two, kinds: links::messages },
+    Mechanism { name: "collective", threads: Threads::Two, kinds: links::collectives },
     Mechanism { name: "grain", threads: Threads::All, kinds: grain::kinds },
 ];
 

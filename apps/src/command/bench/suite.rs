@@ -130,27 +130,7 @@ impl Suite {
                 break;
             }
             let before = record.figures.len();
-            let name = match part {
-                Part::Line { home } => {
-                    let taken = self.line(&machine, &setting, home, until)?;
-                    record.add_round_trips(&machine, ["line", ""], &taken);
-                    "line"
-                }
-                Part::Mechanism(mechanism) => {
-                    let (name, tasks) = (mechanism.name, mechanism.tasks(setting.processors));
-                    let kinds = mechanism.kinds().into_iter().chain(processes::kinds(name));
-                    let kinds: Vec<Kind> = kinds.collect();
-                    let compared = self.compare(&setting, (name, &kinds), tasks, until)?;
-                    record.add_rows([name, ""], &compared);
-                    name
-                }
-                Part::Ranks { bench, leader } => {
-                    let kinds = leader.kinds(bench);
-                    let compared = self.compare(&setting, (bench, &kinds), 1, until)?;
-                    record.add_rows([bench, ""], &compared);
-                    bench
-                }
-            };
+            let name = self.measure(part, &machine, &setting, until, &mut record)?;
             print(&table::part(name, &record.figures[before..]))?;
         }
         let stopped = setting.stop.reason().map(Reason::name);
@@ -168,6 +148,38 @@ impl Suite {
         }
         outputs.finish(&record, more)?;
         ended(&setting)
+    }
+
+    /// Measures a part into the record, and returns its name.
+    fn measure(
+        &self,
+        part: Part<'_>,
+        machine: &Machine,
+        setting: &Setting,
+        until: Option<Instant>,
+        record: &mut Record,
+    ) -> Result<&'static str, Failure> {
+        Ok(match part {
+            Part::Line { home } => {
+                let taken = self.line(machine, setting, home, until)?;
+                record.add_round_trips(machine, ["line", ""], &taken);
+                "line"
+            }
+            Part::Mechanism(mechanism) => {
+                let (name, tasks) = (mechanism.name, mechanism.tasks(setting.processors));
+                let kinds = mechanism.kinds().into_iter().chain(processes::kinds(name));
+                let kinds: Vec<Kind> = kinds.collect();
+                let compared = self.compare(setting, (name, &kinds), tasks, until)?;
+                record.add_rows([name, ""], &compared);
+                name
+            }
+            Part::Ranks { bench, leader } => {
+                let kinds = leader.kinds(bench);
+                let compared = self.compare(setting, (bench, &kinds), 1, until)?;
+                record.add_rows([bench, ""], &compared);
+                bench
+            }
+        })
     }
 
     fn usual(&self) -> (u64, Duration) {
