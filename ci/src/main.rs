@@ -200,6 +200,7 @@ mod tests {
             "native",
             "package",
             "soak",
+            "static",
             "systems",
             "table",
             "tsan",

@@ -27,6 +27,7 @@ mod packages;
 mod sanitizers;
 mod sizes;
 mod soak;
+mod static_file;
 mod systems;
 mod table;
 mod words;
@@ -215,6 +216,14 @@ pub(crate) const JOBS: &[Job] = &[
             "native",
             "compiled for this processor, the tree search is as fast as the default build",
             native::run_all,
+        )
+    },
+    Job {
+        default: false,
+        ..job(
+            "static",
+            "the command is one static file, whose copy measures the machine",
+            static_file::run_all,
         )
     },
     Job {

@@ -10,7 +10,8 @@ mod ignored;
 use super::cargo as cargo_jobs;
 use super::counted::passed;
 use super::{
-    Verdict, cost, cross, litmus, models, mpi, mutants, native, package, sanitizers, soak, systems,
+    Verdict, cost, cross, litmus, models, mpi, mutants, native, package, sanitizers, soak,
+    static_file, systems,
 };
 use crate::crates::named;
 use crate::shell::{cargo, quiet, tee};
@@ -198,6 +199,7 @@ const STEPS: &[Step] = &[
     job("mpi", mpi::run_all),
     job("package", package::run),
     job("soak", soak::run_all),
+    job("static", static_file::run_all),
     job("systems", systems::run_all),
     tests(
         "launches",
