@@ -25,7 +25,7 @@ usage: cargo ci              all jobs that `cargo ci list` marks with *
        cargo ci litmus [NAME…]
                              the litmus tests, or those whose name contains one of the words
        cargo ci cross [TARGET…]
-                             the processors of ci/cross.toml, or those whose name contains one of the words
+                             the processors of ci/cross.toml, or those whose target contains one of the words
        cargo ci deep [NAME…] what takes minutes to hours, or the steps whose name contains a word
        cargo ci list         what the jobs are
        cargo ci --help       this

@@ -32,24 +32,61 @@ pub(super) fn in_turn(tree: &Tree, _: &[String]) -> Result<Verdict> {
         .parse()
         .context("the number of commits")?;
     let run = all.get(commits % all.len().max(1)).context(MATRIX)?;
-    on_each(tree, &matrix, &[*run])
+    judge(tree, &matrix, &[run], &[])
 }
 
-/// All, or those whose target contains one of the words.
+/// All, or those whose target contains one of the words: the tests of those that run, the core of those that are only checked.
 pub(super) fn run_all(tree: &Tree, words: &[String]) -> Result<Verdict> {
     let matrix = matrix(tree)?;
-    let all = runs(&matrix)?;
-    let named = |run: &&Run| words.is_empty() || words.iter().any(|w| run.target.contains(&**w));
-    let chosen: Vec<&Run> = all.iter().filter(named).collect();
-    if chosen.is_empty() {
-        let names: Vec<&str> = all.iter().map(|run| run.target).collect();
-        bail!("no target is named so; allowed: {}", names.join(", "));
+    let (all_runs, all_checks) = (runs(&matrix)?, checks(&matrix)?);
+    let targets = all_runs.iter().map(|run| run.target);
+    let targets: Vec<&str> = targets.chain(all_checks.iter().copied()).collect();
+    let chosen = named(&targets, words)?;
+    let runs: Vec<&Run> = all_runs
+        .iter()
+        .filter(|run| chosen.contains(&run.target))
+        .collect();
+    let checks = all_checks.iter().filter(|it| chosen.contains(it));
+    let checks: Vec<&str> = checks.copied().collect();
+    judge(tree, &matrix, &runs, &checks)
+}
+
+/// Runs the tests on some processors, and compiles the core for others.
+fn judge(tree: &Tree, matrix: &Table, runs: &[&Run<'_>], checks: &[&str]) -> Result<Verdict> {
+    if let Some(why) = packages::install(&[packages::COMPILER], &[])? {
+        return Ok(Verdict::CannotRun(why));
     }
-    let verdict = on_each(tree, &matrix, &chosen)?;
-    if words.is_empty() && matches!(verdict, Verdict::Holds(_)) {
-        check(tree, &matrix)?;
+    for run in runs {
+        if let Some(why) = prepare(run)? {
+            return Ok(Verdict::CannotRun(why));
+        }
     }
-    Ok(verdict)
+    for run in runs {
+        test(tree, matrix, run)?;
+    }
+    for target in checks {
+        check(tree, target)?;
+    }
+    let tested: Vec<&str> = runs.iter().map(|run| run.target).collect();
+    let said = [("tests on", &tested[..]), ("core compiles for", checks)];
+    let said = said.iter().filter(|(_, targets)| !targets.is_empty());
+    let said = said.map(|(what, targets)| format!("{what} {}", targets.join(", ")));
+    Ok(Verdict::Holds(said.collect::<Vec<_>>().join("; ")))
+}
+
+/// Those that contain one of the words, or all without words.
+fn named<'t>(targets: &[&'t str], words: &[String]) -> Result<Vec<&'t str>> {
+    if let Some(word) = words
+        .iter()
+        .find(|&w| targets.iter().all(|t| !t.contains(&**w)))
+    {
+        bail!(
+            "no target contains `{word}`; allowed: {}",
+            targets.join(", ")
+        );
+    }
+    let is_named = |t: &&&str| words.is_empty() || words.iter().any(|w| t.contains(&**w));
+    Ok(targets.iter().filter(is_named).copied().collect())
 }
 
 fn matrix(tree: &Tree) -> Result<Table> {
@@ -139,41 +176,35 @@ fn header(row: &Table) -> Result<Header> {
     })
 }
 
-/// Runs the tests on each of the processors.
-fn on_each(tree: &Tree, matrix: &Table, runs: &[&Run<'_>]) -> Result<Verdict> {
-    for run in runs {
-        if let Some(why) = prepare(run)? {
-            return Ok(Verdict::CannotRun(why));
-        }
-    }
-    for run in runs {
-        for row in rows(matrix, "tests")? {
-            let words = ["test", "--no-fail-fast", "-p", text(row, "package")?];
-            let mut command = built(tree, &words, run.target, "std,panic_unwind");
-            on(&mut command, run);
-            command.args(texts(row, "words")?).arg("--");
-            if run.emulated.is_some() && row.contains_key("skip") {
-                let skipped = texts(row, "skip")?;
-                command.args(skipped.iter().flat_map(|name| ["--skip", name]));
-            }
-            run_tests(&mut command)?;
-        }
-    }
-    let targets: Vec<&str> = runs.iter().map(|run| run.target).collect();
-    Ok(Verdict::Holds(format!("tests on {}", targets.join(", "))))
+/// The targets that are only checked.
+fn checks(matrix: &Table) -> Result<Vec<&str>> {
+    let rows = rows(matrix, "check")?.into_iter();
+    rows.map(|row| text(row, "target")).collect()
 }
 
-/// Compiles the core for each target that is only checked.
-fn check(tree: &Tree, matrix: &Table) -> Result<()> {
-    for row in rows(matrix, "check")? {
-        for features in [
-            &["--features", "wire,baseline"][..],
-            &["--no-default-features"],
-        ] {
-            let words = ["check", "--quiet", "-p", "tautline-core"];
-            let mut command = built(tree, &words, text(row, "target")?, "core,alloc");
-            run(command.args(features).env("RUSTFLAGS", "-Dwarnings"))?;
+/// Runs the tests on a processor.
+fn test(tree: &Tree, matrix: &Table, run: &Run<'_>) -> Result<()> {
+    for row in rows(matrix, "tests")? {
+        let words = ["test", "--no-fail-fast", "-p", text(row, "package")?];
+        let mut command = built(tree, &words, run.target, "std,panic_unwind");
+        on(&mut command, run);
+        command.args(texts(row, "words")?).arg("--");
+        if run.emulated.is_some() && row.contains_key("skip") {
+            let skipped = texts(row, "skip")?;
+            command.args(skipped.iter().flat_map(|name| ["--skip", name]));
         }
+        run_tests(&mut command)?;
+    }
+    Ok(())
+}
+
+/// Compiles the core, with and without features.
+fn check(tree: &Tree, target: &str) -> Result<()> {
+    let all = ["--features", "wire,baseline"];
+    for features in [&all[..], &["--no-default-features"]] {
+        let words = ["check", "--quiet", "-p", "tautline-core"];
+        let mut command = built(tree, &words, target, "core,alloc");
+        run(command.args(features).env("RUSTFLAGS", "-Dwarnings"))?;
     }
     Ok(())
 }
@@ -224,18 +255,17 @@ fn prepare(run: &Run<'_>) -> Result<Option<String>> {
         is_there: &|| exists(&linker),
         packages: &run.packages,
     };
-    let mut needs = vec![packages::COMPILER, tools];
     let path = run
         .emulated
         .as_ref()
         .map(|it| format!("/usr/bin/{}", it.emulator));
     let is_there = || path.as_deref().is_none_or(exists);
-    needs.push(Need {
+    let emulator = Need {
         name: "an emulator",
         is_there: &is_there,
         packages: &["qemu-user"],
-    });
-    if let Some(why) = packages::install(&needs, &[])? {
+    };
+    if let Some(why) = packages::install(&[tools, emulator], &[])? {
         return Ok(Some(why));
     }
     match &run.emulated {
@@ -289,7 +319,7 @@ fn format(emulated: &Emulated<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Emulated, Header, format, header, matrix, rows, runs};
+    use super::{Emulated, Header, checks, format, header, matrix, named, runs};
     use crate::tree::Tree;
 
     #[test]
@@ -303,7 +333,23 @@ mod tests {
             .map(|run| run.target)
             .collect();
         assert_eq!(turns.len(), 3, "{turns:?}");
-        assert!(rows(&matrix, "check").unwrap().len() >= 5);
+        assert!(checks(&matrix).unwrap().len() >= 5);
+    }
+
+    #[test]
+    fn words_choose_among_all_targets() {
+        let targets = ["powerpc64le-a", "powerpc64-a", "armv7-a"];
+        let named = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            named(&targets, &words)
+        };
+        assert_eq!(named(&[]).unwrap(), targets);
+        assert_eq!(named(&["powerpc64-", "arm"]).unwrap(), targets[1..]);
+        let error = named(&["arm", "sparc"]).unwrap_err().to_string();
+        assert!(
+            error.contains("`sparc`") && error.contains("powerpc64-a, armv7-a"),
+            "{error}"
+        );
     }
 
     #[test]
