@@ -47,21 +47,29 @@ impl Layout {
             value,
             allowed,
         };
-        let mut units = ring_bytes.map_or(UNITS, |bytes| bytes / WORD);
-        let pairs = ranks as usize * ranks as usize;
-        while ring_bytes.is_none() && units > RING_MIN && pairs * units * WORD > BYTES {
-            units /= 2;
-        }
         if !(1..=RANKS_MAX).contains(&ranks) {
             let allowed = format!("from 1 to {RANKS_MAX}");
             return Err(refuse("ranks", ranks.to_string(), allowed));
         }
-        let bytes = ring_bytes.unwrap_or(units * WORD);
+        let pairs = ranks as usize * ranks as usize;
+        let mut bytes = ring_bytes.unwrap_or(UNITS * WORD);
+        while ring_bytes.is_none() && bytes > BYTES / pairs {
+            bytes /= 2;
+        }
         if !is_ring(bytes) {
             let allowed = format!("a power of two from {RING_MIN} to {RING_MAX}");
             return Err(refuse("ring_bytes", bytes.to_string(), allowed));
         }
-        Ok(Self { ranks, units })
+        let units = bytes / WORD;
+        let layout = Self { ranks, units };
+        if layout.checked_bytes().is_none() {
+            let allowed = format!(
+                "less with {ranks} ranks: a segment has at most {} bytes",
+                isize::MAX
+            );
+            return Err(refuse("ring_bytes", bytes.to_string(), allowed));
+        }
+        Ok(layout)
     }
 
     /// Returns where the state of a rank is, and behind it its process.
@@ -89,8 +97,15 @@ impl Layout {
 
     /// Returns the bytes of the segment.
     pub(crate) fn bytes(self) -> usize {
+        self.checked_bytes().expect("every layout can be mapped")
+    }
+
+    /// Returns the bytes of the segment, unless a processor of 32 bits cannot map so many.
+    fn checked_bytes(self) -> Option<usize> {
         let ranks = self.ranks as usize;
-        LINE * (1 + 2 * ranks) + ranks * (ranks - 1) * self.ring_bytes()
+        let rings = (ranks * (ranks - 1)).checked_mul(self.ring_bytes())?;
+        let bytes = rings.checked_add(LINE * (1 + 2 * ranks))?;
+        isize::try_from(bytes).is_ok().then_some(bytes)
     }
 }
 
@@ -166,8 +181,29 @@ mod tests {
             let layout = Layout::new(ranks, None).unwrap();
             let pairs = ranks as usize * (ranks as usize).saturating_sub(1) / 2;
             let rings = layout.bytes() - layout.ring(Rank(0), Rank(1))[0];
-            assert!(rings <= pairs << 20, "{ranks} ranks: {rings} bytes");
+            assert!(
+                rings.div_ceil(1 << 20) <= pairs,
+                "{ranks} ranks: {rings} bytes"
+            );
             assert!(rings <= BYTES + BYTES / 8, "{ranks} ranks: {rings} bytes");
+        }
+    }
+
+    #[test]
+    fn a_segment_has_all_its_bytes_or_is_refused() {
+        for ranks in [1, 2, 90, RANKS_MAX] {
+            for ring in [RING_MIN, UNITS * WORD, RING_MAX] {
+                let (others, lines) = (u64::from(ranks) - 1, 1 + 2 * u64::from(ranks));
+                let (ring_bytes, line) = (ring as u64, LINE as u64);
+                let bytes = line * lines + others * u64::from(ranks) * (ring_bytes + 2 * line);
+                match Layout::new(ranks, Some(ring)) {
+                    Ok(layout) => assert_eq!(layout.bytes() as u64, bytes),
+                    Err(_) => assert!(isize::try_from(bytes).is_err(), "{ranks} {ring}"),
+                }
+            }
+        }
+        for ranks in [0, RANKS_MAX + 1, u32::MAX] {
+            assert!(Layout::new(ranks, None).is_err(), "{ranks}");
         }
     }
 
@@ -187,7 +223,7 @@ mod tests {
             (257, 64),
             (2, 4),
             (2, 63),
-            (2, 1 << 60),
+            (2, usize::MAX / 2 + 1),
             (usize::MAX, 64),
         ] {
             let words = [MAGIC, ranks, units, 17].map(usize::to_ne_bytes);
