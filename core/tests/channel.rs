@@ -20,6 +20,11 @@ unsafe impl Fence for FullFences {}
 
 const FENCE: &FullFences = &FullFences;
 
+/// Bytes of a unit of the ring.
+const WORD: usize = size_of::<usize>();
+/// The highest bit of a word.
+const HIGHEST: usize = 1 << (usize::BITS - 1);
+
 type Ends<'m> = (Sender<&'m Local>, Receiver<&'m Local>);
 
 fn ends(memory: &Local) -> Ends<'_> {
@@ -72,7 +77,7 @@ fn records_of_every_length_wrap_around() {
 fn a_full_ring_takes_records_again_after_a_release() {
     let memory = Local::new(8);
     let (mut sender, mut receiver) = ends(&memory);
-    let one = [7; 8];
+    let one = [7; WORD];
     let sent = (0..).take_while(|_| sender.send(&one).is_ok()).count();
     assert_eq!(sent, 3, "2 units each, and an empty header");
     assert!(!sender.flush(FENCE));
@@ -81,8 +86,8 @@ fn a_full_ring_takes_records_again_after_a_release() {
     assert!(!receiver.release(FENCE));
     sender.send(&one).unwrap();
     assert_eq!(sender.send(&one), Err(Refused::Full));
-    assert_eq!(sender.longest(), 48);
-    assert_eq!(sender.send(&[0; 49]), Err(Refused::TooLong));
+    assert_eq!(sender.longest(), 6 * WORD);
+    assert_eq!(sender.send(&[0; 6 * WORD + 1]), Err(Refused::TooLong));
 }
 
 #[test]
@@ -97,7 +102,7 @@ fn each_side_learns_that_the_other_sleeps() {
     sender.send(&[1]).unwrap();
     assert!(sender.flush(FENCE), "it must be woken");
     assert!(!receiver.sleep(FENCE), "a record is there");
-    sender.send(&[2; 24]).unwrap();
+    sender.send(&[2; 3 * WORD]).unwrap();
     assert!(!sender.flush(FENCE));
     assert!(!sender.sleep(0, FENCE), "one unit is free");
     assert!(sender.sleep(1, FENCE));
@@ -109,7 +114,8 @@ fn each_side_learns_that_the_other_sleeps() {
 
 #[test]
 fn headers_of_no_sender_are_refused() {
-    for header in [2, 4, 1 << 63, usize::MAX, (57 << 2) | 1, (49 << 2) | 3] {
+    let long = [((7 * WORD + 1) << 2) | 1, ((6 * WORD + 1) << 2) | 3];
+    for header in [2, 4, HIGHEST, usize::MAX].into_iter().chain(long) {
         let memory = Local::new(8);
         let mut receiver = Receiver::new(&memory);
         memory.units()[0].store(header, Relaxed);
@@ -142,19 +148,19 @@ fn a_header_that_changes_after_it_was_read_has_no_effect() {
 #[test]
 fn releases_of_what_was_not_sent_are_refused() {
     // Before what was released, behind what was published, and where a difference overflows.
-    for taken in [1, 3, 8, usize::MAX, usize::MAX - 3, 1 << 63] {
+    for taken in [1, 3, 8, usize::MAX, usize::MAX - 3, HIGHEST] {
         let memory = Local::new(8);
         let (mut sender, mut receiver) = ends(&memory);
-        sender.send(&[0; 8]).unwrap();
+        sender.send(&[0; WORD]).unwrap();
         assert!(!sender.flush(FENCE));
         assert!(next(&mut receiver).is_some());
         assert!(!receiver.release(FENCE));
-        sender.send(&[1; 40]).unwrap();
-        assert_eq!(sender.send(&[2; 8]), Err(Refused::Full));
+        sender.send(&[1; 5 * WORD]).unwrap();
+        assert_eq!(sender.send(&[2; WORD]), Err(Refused::Full));
         memory.taken().store(taken, Relaxed);
         let garbled = Garbled::Taken(taken);
         assert_eq!(
-            sender.send(&[2; 8]),
+            sender.send(&[2; WORD]),
             Err(Refused::Garbled(garbled)),
             "{taken}"
         );
@@ -174,14 +180,14 @@ fn a_peer_that_writes_everywhere_does_no_harm() {
     let ends = AtomicBool::new(false);
     thread::scope(|threads| {
         threads.spawn(|| {
-            let mut random = 1usize;
+            let mut random = 1u64;
             while !ends.load(Relaxed) {
                 random = random
-                    .wrapping_mul(6_364_136_223_846_793_005usize)
+                    .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1);
-                let (at, word) = (random >> 40, random >> 33);
+                let (at, word) = ((random >> 40) as usize, (random >> 33) as usize);
                 // Words of all sizes, so that some are what a peer would write.
-                let word = (word % 100) << if at % 5 == 0 { 58 } else { 0 };
+                let word = (word % 100) << if at % 5 == 0 { usize::BITS - 6 } else { 0 };
                 memory.units()[at % 8].store(word, Relaxed);
                 memory.taken().store(word / 8, Relaxed);
                 memory.marks()[at % 2].store(word, Relaxed);
@@ -192,7 +198,7 @@ fn a_peer_that_writes_everywhere_does_no_harm() {
         for round in 0..20_000 {
             let (mut sender, mut receiver) = (Sender::new(&memory), Receiver::new(&memory));
             for bytes in 0..8 {
-                sent += usize::from(sender.send(&vec![1; bytes * 7 % 40]).is_ok());
+                sent += usize::from(sender.send(&vec![1; bytes * 7 % (5 * WORD)]).is_ok());
                 _ = sender.flush(FENCE);
                 _ = round % 2 == 0 && sender.sleep(bytes, FENCE);
                 if let Ok(Some(bytes)) = receiver.peek() {

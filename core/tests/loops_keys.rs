@@ -83,7 +83,7 @@ fn frames_of_calls_are_no_part_of_the_key() {
 fn a_trail_has_the_three_innermost_loops() {
     let trail = |ids: &[usize]| ids.iter().fold(Trail::NONE, |trail, &id| trail.enter(id));
     // Addresses of call sites, 24 bytes apart.
-    let site = |k: usize| 0x5555_5560_0000 + 24 * k;
+    let site = |k: usize| 0x5555_5560_0000_u64 as usize + 24 * k;
     let [a, b, c, d, x] = [1, 2, 3, 4, 5].map(site);
     assert_eq!(trail(&[a, b, c, d]), trail(&[x, b, c, d]));
     for other in [
