@@ -61,12 +61,15 @@ fn judge(tree: &Tree, matrix: &Table, runs: &[&Run<'_>], checks: &[&str]) -> Res
             return Ok(Verdict::CannotRun(why));
         }
     }
-    for run in runs {
-        test(tree, matrix, run)?;
-    }
-    for target in checks {
-        check(tree, target)?;
-    }
+    let rows = rows(matrix, "tests")?;
+    let tests = runs
+        .iter()
+        .flat_map(|run| rows.iter().map(|row| test(tree, run, row)));
+    let compiled = checks.iter().map(|target| check(tree, target));
+    // All run, since each fails for reasons of its own.
+    let failed = tests.chain(compiled).filter_map(Result::err);
+    let failed: Vec<String> = failed.map(|error| format!("{error:#}")).collect();
+    ensure!(failed.is_empty(), "{}", failed.join("\n"));
     let tested: Vec<&str> = runs.iter().map(|run| run.target).collect();
     let said = [("tests on", &tested[..]), ("core compiles for", checks)];
     let said = said.iter().filter(|(_, targets)| !targets.is_empty());
@@ -182,20 +185,17 @@ fn checks(matrix: &Table) -> Result<Vec<&str>> {
     rows.map(|row| text(row, "target")).collect()
 }
 
-/// Runs the tests on a processor.
-fn test(tree: &Tree, matrix: &Table, run: &Run<'_>) -> Result<()> {
-    for row in rows(matrix, "tests")? {
-        let words = ["test", "--no-fail-fast", "-p", text(row, "package")?];
-        let mut command = built(tree, &words, run.target, "std,panic_unwind");
-        on(&mut command, run);
-        command.args(texts(row, "words")?).arg("--");
-        if run.emulated.is_some() && row.contains_key("skip") {
-            let skipped = texts(row, "skip")?;
-            command.args(skipped.iter().flat_map(|name| ["--skip", name]));
-        }
-        run_tests(&mut command)?;
+/// Runs the tests of a crate on a processor.
+fn test(tree: &Tree, run: &Run<'_>, row: &Table) -> Result<()> {
+    let words = ["test", "--no-fail-fast", "-p", text(row, "package")?];
+    let mut command = built(tree, &words, run.target, "std,panic_unwind");
+    on(&mut command, run);
+    command.args(texts(row, "words")?).arg("--");
+    if run.emulated.is_some() && row.contains_key("skip") {
+        let skipped = texts(row, "skip")?;
+        command.args(skipped.iter().flat_map(|name| ["--skip", name]));
     }
-    Ok(())
+    run_tests(&mut command)
 }
 
 /// Compiles the core, with and without features.
