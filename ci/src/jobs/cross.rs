@@ -18,7 +18,7 @@ const MATRIX: &str = "ci/cross.toml";
 /// Where the kernel learns which programs to start by which emulator.
 const FORMATS: &str = "/proc/sys/fs/binfmt_misc";
 
-/// One of those that take turns.
+/// The quickest tests, on one of those that take turns.
 pub(super) fn in_turn(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let matrix = matrix(tree)?;
     let all = runs(&matrix)?;
@@ -32,7 +32,7 @@ pub(super) fn in_turn(tree: &Tree, _: &[String]) -> Result<Verdict> {
         .parse()
         .context("the number of commits")?;
     let run = all.get(commits % all.len().max(1)).context(MATRIX)?;
-    judge(tree, &matrix, &[run], &[])
+    judge(tree, &tests(&matrix, "turn")?, &[run], &[])
 }
 
 /// All, or those whose target contains one of the words: the tests of those that run, the core of those that are only checked.
@@ -48,11 +48,11 @@ pub(super) fn run_all(tree: &Tree, words: &[String]) -> Result<Verdict> {
         .collect();
     let checks = all_checks.iter().filter(|it| chosen.contains(it));
     let checks: Vec<&str> = checks.copied().collect();
-    judge(tree, &matrix, &runs, &checks)
+    judge(tree, &tests(&matrix, "words")?, &runs, &checks)
 }
 
-/// Runs the tests on some processors, and compiles the core for others.
-fn judge(tree: &Tree, matrix: &Table, runs: &[&Run<'_>], checks: &[&str]) -> Result<Verdict> {
+/// Runs tests on some processors, and compiles the core for others.
+fn judge(tree: &Tree, all: &[Tests<'_>], runs: &[&Run<'_>], checks: &[&str]) -> Result<Verdict> {
     if let Some(why) = packages::install(&[packages::COMPILER], &[])? {
         return Ok(Verdict::CannotRun(why));
     }
@@ -61,10 +61,8 @@ fn judge(tree: &Tree, matrix: &Table, runs: &[&Run<'_>], checks: &[&str]) -> Res
             return Ok(Verdict::CannotRun(why));
         }
     }
-    let rows = rows(matrix, "tests")?;
-    let tests = runs
-        .iter()
-        .flat_map(|run| rows.iter().map(|row| test(tree, run, row)));
+    let on_one = |run| all.iter().map(move |tests| test(tree, run, tests));
+    let tests = runs.iter().flat_map(|run| on_one(run));
     let compiled = checks.iter().map(|target| check(tree, target));
     // All run, since each fails for reasons of its own.
     let failed = tests.chain(compiled).filter_map(Result::err);
@@ -179,21 +177,47 @@ fn header(row: &Table) -> Result<Header> {
     })
 }
 
+/// Tests of a crate.
+struct Tests<'m> {
+    package: &'m str,
+    /// The words of cargo that choose them.
+    words: Vec<&'m str>,
+    /// Those that an emulator cannot show.
+    skip: Vec<&'m str>,
+}
+
+/// The tests of those crates that have words below `key`.
+fn tests<'m>(matrix: &'m Table, key: &str) -> Result<Vec<Tests<'m>>> {
+    let tests = |row: &'m Table| {
+        Ok(Tests {
+            package: text(row, "package")?,
+            words: texts(row, key)?,
+            skip: match row.contains_key("skip") {
+                true => texts(row, "skip")?,
+                false => Vec::new(),
+            },
+        })
+    };
+    let rows = rows(matrix, "tests")?.into_iter();
+    rows.filter(|row| row.contains_key(key))
+        .map(tests)
+        .collect()
+}
+
 /// The targets that are only checked.
 fn checks(matrix: &Table) -> Result<Vec<&str>> {
     let rows = rows(matrix, "check")?.into_iter();
     rows.map(|row| text(row, "target")).collect()
 }
 
-/// Runs the tests of a crate on a processor.
-fn test(tree: &Tree, run: &Run<'_>, row: &Table) -> Result<()> {
-    let words = ["test", "--no-fail-fast", "-p", text(row, "package")?];
+/// Runs tests on a processor.
+fn test(tree: &Tree, run: &Run<'_>, tests: &Tests<'_>) -> Result<()> {
+    let words = ["test", "--no-fail-fast", "-p", tests.package];
     let mut command = built(tree, &words, run.target, "std,panic_unwind");
     on(&mut command, run);
-    command.args(texts(row, "words")?).arg("--");
-    if run.emulated.is_some() && row.contains_key("skip") {
-        let skipped = texts(row, "skip")?;
-        command.args(skipped.iter().flat_map(|name| ["--skip", name]));
+    command.args(&tests.words).arg("--");
+    if run.emulated.is_some() {
+        command.args(tests.skip.iter().flat_map(|name| ["--skip", name]));
     }
     run_tests(&mut command)
 }
@@ -319,7 +343,7 @@ fn format(emulated: &Emulated<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Emulated, Header, checks, format, header, matrix, named, runs};
+    use super::{Emulated, Header, checks, format, header, matrix, named, runs, tests};
     use crate::tree::Tree;
 
     #[test]
@@ -334,6 +358,8 @@ mod tests {
             .collect();
         assert_eq!(turns.len(), 3, "{turns:?}");
         assert!(checks(&matrix).unwrap().len() >= 5);
+        assert!(tests(&matrix, "words").unwrap().len() >= 3);
+        assert!(!tests(&matrix, "turn").unwrap().is_empty());
     }
 
     #[test]

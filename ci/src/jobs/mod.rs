@@ -270,7 +270,7 @@ pub(crate) const JOBS: &[Job] = &[
         default: false,
         ..job(
             "cross-turn",
-            "tests on one other processor, emulated: POWER, Arm and RISC-V take turns by commit",
+            "the quickest tests on one other processor, emulated: POWER, Arm and RISC-V take turns by commit",
             cross::in_turn,
         )
     },
