@@ -165,7 +165,7 @@ fn releases_of_what_was_not_sent_are_refused() {
             "{taken}"
         );
         _ = sender.flush(FENCE);
-        assert!(!sender.sleep(8, FENCE), "nothing would wake it");
+        assert!(!sender.sleep(WORD, FENCE), "nothing would wake it");
     }
     assert_eq!(
         Garbled::Taken(16).to_string(),
