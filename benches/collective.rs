@@ -4,27 +4,47 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use tautline_core::Rank;
-use tautline_core::collective::{AllReduce, Branch, CombineForAll, radix};
+use tautline_core::collective::{AllReduce, Branch, CombineForAll, Message, radix};
+use tautline_core::machine::{Action, Machine, Step};
+
+type Sum = AllReduce<u64, fn(u64, u64) -> u64>;
+
+/// The ranks of a sum.
+struct Ranks {
+    machines: Vec<Sum>,
+    /// Messages under way: from, to, message.
+    mail: Vec<(Rank, Rank, Message<u64, u64>)>,
+    last: u64,
+}
+
+impl Ranks {
+    fn step<T>(&mut self, here: Rank, take: impl FnOnce(&mut Sum, &mut Step<'_, Sum>) -> T) -> T {
+        let mut act = |action| match action {
+            Action::Send(to, message) => self.mail.push((here, to, message)),
+            Action::Effect(sum) => self.last = sum,
+        };
+        let machine = &mut self.machines[here.index()];
+        take(machine, &mut Step::new(&mut (), &mut act))
+    }
+}
 
 /// Runs a sum over `ranks`; returns that of the last rank to end.
 fn sum(ranks: u32, radix: u32) -> u64 {
-    let all = (0..ranks).map(Rank);
-    let operation = || CombineForAll::by(|a: u64, b: u64| a + b);
+    let operation = || CombineForAll::by(u64::wrapping_add as fn(u64, u64) -> u64);
     let machine = |rank| AllReduce::new(Branch::new(rank, ranks, radix), operation());
-    let mut machines: Vec<_> = all.clone().map(machine).collect();
-    let mut mail = Vec::new();
-    let mut last = 0;
-    for here in all {
-        let own = u64::from(here.0);
-        let ended = machines[here.index()].begin(own, &mut |to, m| mail.push((here, to, m)));
-        last = ended.unwrap_or(last);
+    let mut all = Ranks {
+        machines: (0..ranks).map(Rank).map(machine).collect(),
+        mail: Vec::new(),
+        last: 0,
+    };
+    for here in (0..ranks).map(Rank) {
+        all.step(here, |machine, step| machine.event(u64::from(here.0), step));
     }
-    while let Some((from, here, message)) = mail.pop() {
-        let machine = &mut machines[here.index()];
-        let ended = machine.on(from, message, &mut |to, m| mail.push((here, to, m)));
-        last = ended.expect("it is expected").unwrap_or(last);
+    while let Some((from, here, message)) = all.mail.pop() {
+        let received = all.step(here, |machine, step| machine.receive(from, message, step));
+        received.expect("it is expected");
     }
-    last
+    all.last
 }
 
 fn all_reduce(c: &mut Criterion) {

@@ -4,61 +4,66 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::collections::VecDeque;
 use std::hint::black_box;
-use std::ops::Range;
 use tautline_core::Rank;
-use tautline_core::defer::{
-    Actions, Baseline, Call, Conditions, Deferred, Epochs, Pick, Rule, Tuning,
-};
+use tautline_core::defer::{Baseline, Conditions, Deferred, Effect, Epochs, Event, Rule, Tuning};
+use tautline_core::machine::{Action, Machine, Pick, Step};
 use tautline_core::taper::{Instance, Policy, Summary};
 
 /// What happens at a rank.
-enum Event<M> {
+enum Next<M> {
     Begin,
-    Free,
-    On(Rank, M),
+    Executed,
+    Receive(Rank, M),
 }
 
-/// What is still to happen, in order: so idle ranks that ask again and again hold up none that works.
-struct Ahead<M> {
-    here: Rank,
-    events: VecDeque<(Rank, Event<M>)>,
-    random: u32,
-}
+/// Numbers that look random: xorshift (Marsaglia 2003).
+struct Random(u32);
 
-impl<M> Actions<M> for Ahead<M> {
-    fn send(&mut self, to: Rank, message: M) {
-        self.events.push_back((to, Event::On(self.here, message)));
-    }
-
-    fn run(&mut self, _: Vec<Range<u64>>) {
-        self.events.push_back((self.here, Event::Free));
-    }
-
-    fn end(&mut self) {}
-}
-
-impl Pick for Ahead<Call> {
+impl Pick for Random {
     fn pick(&mut self, n: u32) -> u32 {
-        // Xorshift (Marsaglia 2003).
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 17;
-        self.random ^= self.random << 5;
-        self.random % n
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        self.0 % n
     }
 }
 
-/// Delivers everything at `p` ranks; returns the number of events.
-fn deliver<M>(p: u32, mut step: impl FnMut(Rank, Event<M>, &mut Ahead<M>)) -> u64 {
-    let mut ahead = Ahead {
-        here: Rank(0),
-        events: (0..p).map(|rank| (Rank(rank), Event::Begin)).collect(),
-        random: 1,
-    };
+/// Runs a loop in whose chunks `executed` returns the event of their end, `None` where the program ends. Returns the number of
+/// events.
+///
+/// What is still to happen is in order: so idle ranks that ask again and again hold up none that works.
+fn run<M, T>(
+    ranks: &mut [M],
+    calls: &mut M::Calls,
+    executed: impl Fn(&M) -> Option<Event<T>>,
+) -> u64
+where
+    M: Machine<Peer = Rank, Event = Event<T>, Effect = Effect>,
+{
+    let all = 0..ranks.len() as u32;
+    let mut ahead: VecDeque<_> = all.map(|rank| (Rank(rank), Next::Begin)).collect();
     let mut count = 0;
-    while let Some((here, event)) = ahead.events.pop_front() {
+    while let Some((here, next)) = ahead.pop_front() {
         count += 1;
-        ahead.here = here;
-        step(here, event, &mut ahead);
+        let machine = &mut ranks[here.index()];
+        let mut act = |action: Action<M>| match action {
+            Action::Send(to, message) => ahead.push_back((to, Next::Receive(here, message))),
+            Action::Effect(Effect::Execute(_)) => ahead.push_back((here, Next::Executed)),
+            Action::Effect(Effect::End) => {}
+        };
+        let step = &mut Step::new(calls, &mut act);
+        match next {
+            Next::Begin => machine.event(Event::Begin, step),
+            Next::Executed => {
+                if let Some(event) = executed(machine) {
+                    machine.event(event, step);
+                }
+            }
+            Next::Receive(from, message) => {
+                let received = machine.receive(from, message, step);
+                received.expect("it is expected");
+            }
+        }
     }
     count
 }
@@ -68,13 +73,8 @@ fn epochs(n: u64, p: u32) -> u64 {
     let instance = Instance::new(n, p);
     let machine = |rank| Epochs::new(rank, instance, Policy::Factoring);
     let mut ranks: Vec<_> = (0..p).map(Rank).map(machine).collect();
-    deliver(p, |here, event, ahead| match event {
-        Event::Begin => ranks[here.index()].begin(ahead),
-        Event::Free => ranks[here.index()].free(&Summary::NONE, ahead),
-        Event::On(from, message) => {
-            let done = ranks[here.index()].on(from, message, ahead);
-            done.expect("it is expected");
-        }
+    run(&mut ranks, &mut (), |_| {
+        Some(Event::Executed(Summary::NONE))
     })
 }
 
@@ -83,35 +83,18 @@ fn baseline(n: u64, p: u32, rule: Rule) -> u64 {
     let tuning = Tuning { sync: 16, min: 4 };
     let machine = |rank| Baseline::new(rank, n, p, rule, tuning);
     let mut ranks: Vec<_> = (0..p).map(Rank).map(machine).collect();
-    deliver(p, |here, event, ahead| match event {
-        Event::Begin => ranks[here.index()].begin(ahead),
-        Event::Free => ranks[here.index()].free(ahead),
-        Event::On(from, call) => {
-            let done = ranks[here.index()].on(from, call, ahead);
-            done.expect("it is expected");
-        }
-    })
+    let random: &mut dyn Pick = &mut Random(1);
+    run(&mut ranks, random, |_| Some(Event::Executed(())))
 }
 
 /// Runs `instances` of a loop whose first block is the longest, with deferred balancing.
 fn deferred(n: u64, p: u32, instances: u64) -> u64 {
     let machine = |rank| Deferred::new(rank, n, p, Conditions::default());
     let mut ranks: Vec<_> = (0..p).map(Rank).map(machine).collect();
-    deliver(p, |here, event, ahead| {
-        let machine = &mut ranks[here.index()];
-        match event {
-            Event::Begin => machine.begin(ahead),
-            Event::Free if machine.instance() == instances => {}
-            Event::Free => {
-                let time = |iteration| if iteration < 64 { 9 } else { 1 };
-                let times: Vec<u64> = machine.block().map(time).collect();
-                machine.free(&times, ahead);
-            }
-            Event::On(from, notice) => {
-                let done = machine.on(from, notice, ahead);
-                done.expect("it is expected");
-            }
-        }
+    let time = |iteration| if iteration < 64 { 9 } else { 1 };
+    run(&mut ranks, &mut (), |machine| {
+        let goes_on = machine.instance() < instances;
+        goes_on.then(|| Event::Executed(machine.block().map(time).collect()))
     })
 }
 

@@ -12,6 +12,7 @@
 //! |---|---|---|
 //! | ground | [`sync`] | atomics, cells and locks, which model checkers replace |
 //! | | [`port`] | the traits that a machine implements |
+//! | | [`machine`] | the contract of protocols: events and messages in, actions out |
 //! | | [`watch`] | what workers do, for how long, and what they wait for |
 //! | words | [`deque`] | deques of ready work: one owner, and thieves |
 //! | | [`phaser`] | barriers, point-to-point synchronization and reductions for groups that change |
@@ -143,6 +144,8 @@ mod id;
 pub mod lifeline;
 #[cfg(feature = "alloc")]
 pub mod loops;
+#[cfg(feature = "distributed")]
+pub mod machine;
 #[cfg(feature = "alloc")]
 pub mod phaser;
 pub mod port;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use tautline_core::Rank;
 use tautline_core::collective::*;
+use tautline_core::machine::{Action, Machine, Step};
 
 /// Numbers that look random.
 struct Random(u64);
@@ -19,6 +20,51 @@ impl Random {
 
 /// Messages under way: from, to, message.
 type Mail<M> = Vec<(Rank, Rank, M)>;
+
+/// Lets the machine of `here` take a step. Returns its answer, and its output if it has ended; its messages go to `mail`.
+fn step<M: Machine<Peer = Rank, Calls = ()>, T>(
+    here: Rank,
+    machine: &mut M,
+    mail: &mut Mail<M::Message>,
+    take: impl FnOnce(&mut M, &mut Step<'_, M>) -> T,
+) -> (T, Option<M::Effect>) {
+    let mut output = None;
+    let mut act = |action: Action<M>| match action {
+        Action::Send(to, message) => mail.push((here, to, message)),
+        Action::Effect(effect) => {
+            let ended = output.replace(effect);
+            assert!(ended.is_none(), "{here} ended twice in a step");
+        }
+    };
+    let answer = take(machine, &mut Step::new(&mut (), &mut act));
+    (answer, output)
+}
+
+/// Begins with `own`. Returns the output if it ends by that.
+fn begin<M: Machine<Peer = Rank, Calls = ()>>(
+    here: Rank,
+    machine: &mut M,
+    own: M::Event,
+    mail: &mut Mail<M::Message>,
+) -> Option<M::Effect> {
+    step(here, machine, mail, |machine, step| {
+        machine.event(own, step)
+    })
+    .1
+}
+
+/// Processes a message that is expected. Returns the output if it ends by that.
+fn receive<M: Machine<Peer = Rank, Calls = ()>>(
+    here: Rank,
+    machine: &mut M,
+    (from, message): (Rank, M::Message),
+    mail: &mut Mail<M::Message>,
+) -> Option<M::Effect> {
+    let take = |machine: &mut M, step: &mut Step<'_, M>| machine.receive(from, message, step);
+    let (received, output) = step(here, machine, mail, take);
+    received.expect("it is expected");
+    output
+}
 
 /// Numbers of ranks, and of children.
 fn shapes() -> impl Iterator<Item = (u32, u32)> {
@@ -44,20 +90,18 @@ fn run<O: Operation>(
     let mut random = Random(seed);
     while !to_begin.is_empty() || !mail.is_empty() {
         let at = random.below(to_begin.len() + mail.len());
-        let (here, output, sent) = if at < to_begin.len() {
+        let (here, output) = if at < to_begin.len() {
             let here = to_begin.swap_remove(at);
-            let mut sent = Vec::new();
             let value = own(here.0).expect("it begins");
-            let output = waves[here.index()].begin(value, &mut |to, m| sent.push((here, to, m)));
-            (here, output, sent)
+            (
+                here,
+                begin(here, &mut waves[here.index()], value, &mut mail),
+            )
         } else {
             let (from, here, message) = mail.swap_remove(at - to_begin.len());
-            let mut sent = Vec::new();
-            let output =
-                waves[here.index()].on(from, message, &mut |to, m| sent.push((here, to, m)));
-            (here, output.expect("it is expected"), sent)
+            let wave = &mut waves[here.index()];
+            (here, receive(here, wave, (from, message), &mut mail))
         };
-        mail.extend(sent);
         if output.is_some() {
             assert!(outputs[here.index()].is_none(), "{here} ended twice");
             outputs[here.index()] = output;
@@ -186,14 +230,11 @@ fn a_barrier_waits_for_all() {
         let late = ranks / 2;
         for begun in (0..ranks).filter(|rank| *rank != late).chain([late]) {
             let here = Rank(begun);
-            let ended = waves[begun as usize].begin((), &mut |to, m| mail.push((here, to, m)));
+            let ended = begin(here, &mut waves[begun as usize], (), &mut mail);
             assert!(ended.is_none() || begun == late);
             while let Some((from, to, message)) = mail.pop() {
-                let mut sent = Vec::new();
-                let ended =
-                    waves[to.index()].on(from, message, &mut |at, m| sent.push((to, at, m)));
-                assert!(ended.unwrap().is_none() || begun == late, "{to} left early");
-                mail.extend(sent);
+                let ended = receive(to, &mut waves[to.index()], (from, message), &mut mail);
+                assert!(ended.is_none() || begun == late, "{to} left early");
             }
         }
         assert!(waves.iter().all(Wave::has_ended));
@@ -211,14 +252,11 @@ fn each_rank_gets_one_value_of_each() {
         let mut random = Random(ranks.into());
         let values = |from: u32| (0..ranks).map(|to| vec![from; to as usize]).collect();
         for (rank, machine) in (0..).map(Rank).zip(&mut machines) {
-            found[rank.index()] =
-                machine.begin(values(rank.0), &mut |to, m| mail.push((rank, to, m)));
+            found[rank.index()] = begin(rank, machine, values(rank.0), &mut mail);
         }
         while !mail.is_empty() {
             let (from, to, value) = mail.swap_remove(random.below(mail.len()));
-            let output = machines[to.index()]
-                .on(from, value)
-                .expect("it is expected");
+            let output = receive(to, &mut machines[to.index()], (from, value), &mut mail);
             found[to.index()] = found[to.index()].take().or(output);
         }
         for (rank, found) in found.into_iter().enumerate() {
@@ -228,51 +266,52 @@ fn each_rank_gets_one_value_of_each() {
     }
 }
 
-/// Messages that an operation does not expect are errors that name the sender.
+/// Messages that an operation does not expect are refused.
 #[test]
 fn stray_messages_are_refused() {
-    let out = &mut |_: Rank, _: Message<u32, u32>| {};
+    fn on<M: Machine<Peer = Rank, Calls = ()>>(
+        machine: &mut M,
+        from: u32,
+        message: M::Message,
+    ) -> Result<Option<M::Effect>, M::Refusal> {
+        let take =
+            |machine: &mut M, step: &mut Step<'_, M>| machine.receive(Rank(from), message, step);
+        let (received, output) = step(Rank(1), machine, &mut Vec::new(), take);
+        received.map(|()| output)
+    }
+
     // Rank 1 of 7 has the parent 0 and the children 2 and 3.
     let mut wave = AllReduce::new(
         Branch::new(Rank(1), 7, 2),
         CombineForAll::by(|a: u32, b| a + b),
     );
-    let stray = |from| Err(Stray { from: Rank(from) });
+    let stray = Err(Stray);
     assert_eq!(
-        wave.on(Rank(0), Message::Down(1), out),
-        stray(0),
+        on(&mut wave, 0, Message::Down(1)),
+        stray,
         "it has not begun"
     );
-    assert_eq!(wave.on(Rank(4), Message::Up(1), out), stray(4), "no child");
-    assert_eq!(wave.on(Rank(2), Message::Up(1), out), Ok(None));
-    assert_eq!(wave.on(Rank(2), Message::Up(1), out), stray(2), "twice");
-    assert_eq!(wave.on(Rank(3), Message::Up(1), out), Ok(None));
-    assert_eq!(wave.begin(1, out), None);
-    assert_eq!(
-        wave.on(Rank(2), Message::Down(1), out),
-        stray(2),
-        "not the parent"
-    );
-    assert_eq!(wave.on(Rank(3), Message::Up(1), out), stray(3), "too late");
-    assert_eq!(wave.on(Rank(0), Message::Down(7), out), Ok(Some(7)));
-    assert_eq!(wave.on(Rank(0), Message::Down(7), out), stray(0), "twice");
+    assert_eq!(on(&mut wave, 4, Message::Up(1)), stray, "no child");
+    assert_eq!(on(&mut wave, 2, Message::Up(1)), Ok(None));
+    assert_eq!(on(&mut wave, 2, Message::Up(1)), stray, "twice");
+    assert_eq!(on(&mut wave, 3, Message::Up(1)), Ok(None));
+    assert_eq!(begin(Rank(1), &mut wave, 1, &mut Vec::new()), None);
+    assert_eq!(on(&mut wave, 2, Message::Down(1)), stray, "not the parent");
+    assert_eq!(on(&mut wave, 3, Message::Up(1)), stray, "too late");
+    assert_eq!(on(&mut wave, 0, Message::Down(7)), Ok(Some(7)));
+    assert_eq!(on(&mut wave, 0, Message::Down(7)), stray, "twice");
 
-    let out = &mut |_: Rank, _: Message<Vec<u32>, Vec<u32>>| {};
     for wrong in [0, 2, 4] {
         let mut wave = Scatter::new(Branch::new(Rank(1), 7, 2), Deal::default());
-        let found = wave.on(Rank(0), Message::Down(vec![0; wrong]), out);
-        assert_eq!(found, stray(0), "{wrong} values for three ranks");
+        let found = on(&mut wave, 0, Message::Down(vec![0; wrong]));
+        assert_eq!(found, Err(Stray), "{wrong} values for three ranks");
     }
 
     let mut machine = AllToAll::new(Rank(1), 3);
-    machine.begin(vec![(); 3], &mut |_, ()| {});
+    begin(Rank(1), &mut machine, vec![(); 3], &mut Vec::new());
     for from in [1, 3, 9] {
-        assert_eq!(machine.on(Rank(from), ()), Err(Stray { from: Rank(from) }));
+        assert_eq!(on(&mut machine, from, ()), Err(Stray));
     }
-    assert_eq!(
-        Stray { from: Rank(9) }.to_string(),
-        "rank 9: a message that the operation does not expect"
-    );
 }
 
 /// Ranks pass tokens on to each other, each a few times; nothing is under way when the machines say so, and they do.
@@ -307,26 +346,20 @@ fn quiescence_is_found_once_no_token_is_under_way() {
                 continue;
             }
             let at = at - tokens.len();
-            let mut sent = Vec::new();
             let (here, verdict) = if at < to_begin.len() {
                 let here = to_begin.swap_remove(at);
-                let machine = &mut machines[here.index()];
                 let count = counts[here.index()];
-                (
-                    here,
-                    machine.begin(count, &mut |to, m| sent.push((here, to, m))),
-                )
+                let machine = &mut machines[here.index()];
+                (here, begin(here, machine, count, &mut mail))
             } else {
                 let (from, here, message) = mail.swap_remove(at - to_begin.len());
                 let machine = &mut machines[here.index()];
-                let found = machine.on(from, message, &mut |to, m| sent.push((here, to, m)));
-                (here, found.expect("it is expected"))
+                (here, receive(here, machine, (from, message), &mut mail))
             };
-            mail.extend(sent);
             match verdict {
-                Verdict::Open => {}
-                Verdict::Busy => to_begin.push(here),
-                Verdict::Quiet => {
+                None => {}
+                Some(Verdict::Busy) => to_begin.push(here),
+                Some(Verdict::Quiet) => {
                     assert!(
                         tokens.is_empty(),
                         "{here} of {shape:?}: {tokens:?} are under way"

@@ -32,7 +32,8 @@ use driver::{Costs, Random, run};
 use std::ops::Range;
 use tautline_core::Rank;
 use tautline_core::collective::Branch;
-use tautline_core::defer::{Actions, Epochs, Message, Progress, Stock, Table};
+use tautline_core::defer::{Epochs, Event, Message, Progress, Stock, Table};
+use tautline_core::machine::{Action, Machine, Step};
 use tautline_core::taper::{Instance, Policy, Taper};
 
 /// The four policies of the source.
@@ -257,30 +258,27 @@ fn one(part: Range<u64>) -> Vec<Range<u64>> {
     std::iter::once(part).collect()
 }
 
-/// The messages that a machine sends.
-struct Sent<M = Message>(Vec<(Rank, M)>);
+/// Messages that a machine sends, with their receivers.
+type Sent<M> = Vec<(<M as Machine>::Peer, <M as Machine>::Message)>;
 
-impl<M> Default for Sent<M> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
-
-impl<M> Actions<M> for Sent<M> {
-    fn send(&mut self, to: Rank, message: M) {
-        self.0.push((to, message));
-    }
-
-    fn run(&mut self, _: Vec<Range<u64>>) {}
-
-    fn end(&mut self) {}
+/// Lets a machine take a step. Returns its answer, and the messages that it sends.
+fn sent<M: Machine, T>(
+    calls: &mut M::Calls,
+    take: impl FnOnce(&mut Step<'_, M>) -> T,
+) -> (T, Sent<M>) {
+    let mut sent = Vec::new();
+    let mut act = |action| match action {
+        Action::Send(to, message) => sent.push((to, message)),
+        Action::Effect(_) => {}
+    };
+    let answer = take(&mut Step::new(calls, &mut act));
+    (answer, sent)
 }
 
 #[test]
 fn a_token_of_an_old_epoch_counts_for_the_present_one() {
     let mut root = Epochs::new(Rank(0), Instance::new(20, 2), Policy::SelfScheduling);
-    let mut sent: Sent = Sent::default();
-    root.begin(&mut sent);
+    sent(&mut (), |step| root.event(Event::Begin, step));
     let token = |chunks| {
         let progress = Progress {
             chunks,
@@ -290,13 +288,16 @@ fn a_token_of_an_old_epoch_counts_for_the_present_one() {
         };
         Message::Tokens(vec![(Rank(1), progress)])
     };
-    root.on(Rank(1), token(1), &mut sent).unwrap();
-    assert_eq!(root.epoch(), 1);
+    let mut receive = |token, epoch| {
+        let (received, sent) = sent(&mut (), |step| root.receive(Rank(1), token, step));
+        assert_eq!((received, root.epoch()), (Ok(()), epoch));
+        sent
+    };
+    receive(token(1), 1);
     // Rank 1 has not received that epoch.
-    root.on(Rank(1), token(2), &mut sent).unwrap();
-    root.on(Rank(1), token(3), &mut sent).unwrap();
-    assert_eq!(root.epoch(), 2);
+    receive(token(2), 1);
     // Of both ranks rank 0 has begun no chunk, and gives one.
-    let moved = sent.0.iter().find(|(_, m)| matches!(m, Message::Data(_)));
+    let sent = receive(token(3), 2);
+    let moved = sent.iter().find(|(_, m)| matches!(m, Message::Data(_)));
     assert_eq!(moved, Some(&(Rank(1), Message::Data(one(9..10)))));
 }

@@ -9,10 +9,11 @@ use std::panic::Location;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
-use tautline_core::collective::{Branch, Counts, InRound, Quiesce};
+use tautline_core::collective::{Branch, Counts, InRound, Quiesce, Verdict};
 use tautline_core::finish::{self, FinishId, Finishes, Outcome, Spawn};
 use tautline_core::glb::{self, Message, Protocol};
 use tautline_core::lifeline::Graph;
+use tautline_core::machine::{Action, Machine, Step};
 use tautline_core::port::{Bell, Link, Lost, Spin};
 use tautline_core::wire::{Channel, Exchange, Garbled, Limits, Portable, Receiver, seal, unpack};
 use tautline_core::{PlaceId, Rank};
@@ -165,7 +166,7 @@ fn finishes() -> Finishes {
 /// Rank 0, which has begun a round.
 fn rounds() -> Quiesce {
     let mut rounds = Quiesce::new(Branch::new(Rank(0), RANKS, 2));
-    rounds.begin(Counts::default(), &mut |_, _: InRound| ());
+    rounds.event(Counts::default(), &mut Step::new(&mut (), &mut |_| ()));
     rounds
 }
 
@@ -201,12 +202,15 @@ impl Scene {
         let finish =
             |all: &mut Finishes, from, _, message| all.on(from, message, &mut Nothing).is_ok();
         let round = |quiesce: &mut Quiesce, _, _, message: InRound| {
-            let verdict = quiesce.on(Rank(1), message, &mut |_, _: InRound| ());
-            let is_busy = verdict == Ok(tautline_core::collective::Verdict::Busy);
+            let mut is_busy = false;
+            let mut act = |action: Action<Quiesce>| {
+                is_busy |= matches!(action, Action::Effect(Verdict::Busy));
+            };
+            let received = quiesce.receive(Rank(1), message, &mut Step::new(&mut (), &mut act));
             if is_busy {
-                quiesce.begin(Counts::default(), &mut |_, _: InRound| ());
+                quiesce.event(Counts::default(), &mut Step::new(&mut (), &mut |_| ()));
             }
-            verdict.is_ok()
+            received.is_ok()
         };
         let open = [
             Box::new(open::<Item>(&exchange, items)) as Box<dyn std::any::Any>,

@@ -9,12 +9,14 @@
 //! equal. Parts of a state (a place, a message) are interned: their number stands for them exactly.
 //!
 //! # Networks
-//! [`Network`] makes a system of any protocol that implements [`Actors`]: messages form a multiset, or channels between
+//! [`Network`] makes a system of any protocol: its [`Machine`](tautline_core::machine::Machine)s and what is [`Checked`] about them, or
+//! [`Actors`] that are more than machines: messages form a multiset, or channels between
 //! pairs of places; they may be lost, doubled and reordered, and places may be lost, as often as [`Faults`] allow.
 #![forbid(unsafe_code)]
 
 mod actors;
 mod balance;
+mod checked;
 mod counts;
 mod gossip;
 mod network;
@@ -28,6 +30,7 @@ pub use actors::{
     OpeningSlip, Program, SelfScheduled, Tokens,
 };
 pub use balance::{Balance, Checks, Fault};
+pub use checked::{At, Checked, Part, PartOf, Parts, Past};
 pub use counts::Counts;
 pub use gossip::{Gossip, Slip};
 pub use network::{Actors, Delivery, Faults, Network, Out, Parcel, Step, View};

@@ -3,8 +3,6 @@
 //! Lucco, acceptance fact 50: the state machines run unchanged over links (here), simulated (`backends/sim/tests/loops.rs`), and in
 //! every order of events (`verify/tests/explore/defer.rs`). Each iteration is executed once, in each instance of a loop.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc;
@@ -12,12 +10,13 @@ use std::time::{Duration, Instant};
 use std::{mem, thread};
 use tautline_conform::links::Delayed;
 use tautline_core::defer::{
-    Actions, Baseline, Call, Conditions, Deferred, Epochs, Geometry, Message, Notice, Pick,
-    Refused, Rule, Tuning,
+    Baseline, Call, Conditions, Deferred, Effect, Epochs, Event, Geometry, Message, Notice, Rule,
+    Tuning,
 };
+use tautline_core::machine::{Action, Machine, Pick, Step, no_calls};
 use tautline_core::port::Link;
 use tautline_core::taper::{Instance, Policy, Summary, Taper};
-use tautline_core::wire::{Channel, Exchange, unpack};
+use tautline_core::wire::{Channel, Exchange, Portable, unpack};
 use tautline_core::{PlaceId, Rank};
 use tautline_node::{Loopback, SpinThenYield};
 
@@ -37,6 +36,12 @@ impl Random {
     }
 }
 
+impl Pick for Random {
+    fn pick(&mut self, n: u32) -> u32 {
+        self.below(u64::from(n)) as u32
+    }
+}
+
 /// What a machine has required and its rank has yet to do.
 struct Required<M> {
     /// Messages that wait, each for this many turns: so they overtake each other.
@@ -46,68 +51,48 @@ struct Required<M> {
     random: Random,
 }
 
-impl<M> Actions<M> for Required<M> {
-    fn send(&mut self, to: Rank, message: M) {
-        self.held.push((self.random.below(8), to, message));
-    }
-
-    fn run(&mut self, chunk: Vec<Range<u64>>) {
-        assert!(self.chunk.replace(chunk).is_none(), "two chunks at once");
-    }
-
-    fn end(&mut self) {
-        assert!(!mem::replace(&mut self.has_ended, true), "a second end");
-    }
-}
-
-impl Pick for Required<Call> {
-    fn pick(&mut self, n: u32) -> u32 {
-        self.random.below(u64::from(n)) as u32
+impl<M> Required<M> {
+    fn add<P: Machine<Peer = Rank, Message = M, Effect = Effect>>(&mut self, action: Action<P>) {
+        match action {
+            Action::Send(to, message) => self.held.push((self.random.below(8), to, message)),
+            Action::Effect(Effect::Execute(chunk)) => {
+                assert!(self.chunk.replace(chunk).is_none(), "two chunks at once");
+            }
+            Action::Effect(Effect::End) => {
+                assert!(!mem::replace(&mut self.has_ended, true), "a second end");
+            }
+        }
     }
 }
 
 /// The machine of a rank.
-trait Machine: Send {
-    type Sent: Serialize + DeserializeOwned + Send + 'static;
-    fn begin(&mut self, out: &mut Required<Self::Sent>);
-    fn free(&mut self, times: &[u64], out: &mut Required<Self::Sent>);
-    fn on(
-        &mut self,
-        from: Rank,
-        sent: Self::Sent,
-        out: &mut Required<Self::Sent>,
-    ) -> Result<(), Refused>;
+trait Loop: Machine<Peer = Rank, Event = Event<Self::Times>, Effect = Effect> + Send {
+    /// What it takes of the iterations of a chunk.
+    type Times;
+    fn times(times: &[u64]) -> Self::Times;
+    fn calls(random: &mut Random) -> &mut Self::Calls;
     fn instance(&self) -> u64 {
         0
     }
     /// Returns the iterations that a message moves.
-    fn load(sent: &Self::Sent) -> u64;
+    fn load(sent: &Self::Message) -> u64;
 }
 
 fn len(parts: &[Range<u64>]) -> u64 {
     parts.iter().map(|part| part.end - part.start).sum()
 }
 
-impl Machine for Epochs {
-    type Sent = Message;
+impl Loop for Epochs {
+    type Times = Summary;
 
-    fn begin(&mut self, out: &mut Required<Message>) {
-        self.begin(out);
-    }
-
-    fn free(&mut self, times: &[u64], out: &mut Required<Message>) {
+    fn times(times: &[u64]) -> Summary {
         let mut summary = Summary::NONE;
         times.iter().for_each(|time| summary.record(*time));
-        self.free(&summary, out);
+        summary
     }
 
-    fn on(
-        &mut self,
-        from: Rank,
-        sent: Message,
-        out: &mut Required<Message>,
-    ) -> Result<(), Refused> {
-        self.on(from, sent, out)
+    fn calls(_: &mut Random) -> &mut () {
+        no_calls()
     }
 
     fn load(sent: &Message) -> u64 {
@@ -118,19 +103,13 @@ impl Machine for Epochs {
     }
 }
 
-impl Machine for Baseline {
-    type Sent = Call;
+impl Loop for Baseline {
+    type Times = ();
 
-    fn begin(&mut self, out: &mut Required<Call>) {
-        self.begin(out);
-    }
+    fn times(_: &[u64]) {}
 
-    fn free(&mut self, _: &[u64], out: &mut Required<Call>) {
-        self.free(out);
-    }
-
-    fn on(&mut self, from: Rank, sent: Call, out: &mut Required<Call>) -> Result<(), Refused> {
-        self.on(from, sent, out)
+    fn calls(random: &mut Random) -> &mut (dyn Pick + 'static) {
+        random
     }
 
     fn load(sent: &Call) -> u64 {
@@ -141,19 +120,15 @@ impl Machine for Baseline {
     }
 }
 
-impl Machine for Deferred {
-    type Sent = Notice;
+impl Loop for Deferred {
+    type Times = Vec<u64>;
 
-    fn begin(&mut self, out: &mut Required<Notice>) {
-        self.begin(out);
+    fn times(times: &[u64]) -> Vec<u64> {
+        times.to_vec()
     }
 
-    fn free(&mut self, times: &[u64], out: &mut Required<Notice>) {
-        self.free(times, out);
-    }
-
-    fn on(&mut self, from: Rank, sent: Notice, out: &mut Required<Notice>) -> Result<(), Refused> {
-        self.on(from, sent, out)
+    fn calls(_: &mut Random) -> &mut () {
+        no_calls()
     }
 
     fn instance(&self) -> u64 {
@@ -198,17 +173,31 @@ impl Counts {
 }
 
 /// A rank of a loop.
-struct Part<'a, L: Link, M: Machine> {
+struct Part<'a, L: Link, M: Loop>
+where
+    M::Message: Portable + 'static,
+{
     here: Rank,
     machine: M,
     exchange: Exchange<L>,
-    messages: Channel<M::Sent>,
-    arrived: mpsc::Receiver<(Rank, M::Sent)>,
-    required: Required<M::Sent>,
+    messages: Channel<M::Message>,
+    arrived: mpsc::Receiver<(Rank, M::Message)>,
+    required: Required<M::Message>,
+    picks: Random,
     counts: &'a Counts,
 }
 
-impl<L: Link, M: Machine> Part<'_, L, M> {
+impl<L: Link, M: Loop> Part<'_, L, M>
+where
+    M::Message: Portable + 'static,
+{
+    /// Lets the machine take a step.
+    fn step<T>(&mut self, take: impl FnOnce(&mut M, &mut Step<'_, M>) -> T) -> T {
+        let mut act = |action| self.required.add(action);
+        let calls = M::calls(&mut self.picks);
+        take(&mut self.machine, &mut Step::new(calls, &mut act))
+    }
+
     /// Executes this rank's part, until all ranks have ended.
     fn run(mut self) {
         let (put, ends) = mpsc::channel();
@@ -220,7 +209,7 @@ impl<L: Link, M: Machine> Part<'_, L, M> {
                 _ = put.send(());
                 Ok(())
             });
-        self.machine.begin(&mut self.required);
+        self.step(|machine, step| machine.event(Event::Begin, step));
         let (mut is_told, mut awaited) = (false, self.exchange.ranks());
         let since = Instant::now();
         while awaited > 0 {
@@ -268,7 +257,8 @@ impl<L: Link, M: Machine> Part<'_, L, M> {
             }
             times.push(time);
         }
-        self.machine.free(&times, &mut self.required);
+        let times = M::times(&times);
+        self.step(|machine, step| machine.event(Event::Executed(times), step));
     }
 
     /// Sends what has waited long enough, and processes what has arrived. Returns whether anything moved.
@@ -285,8 +275,8 @@ impl<L: Link, M: Machine> Part<'_, L, M> {
             }
         }
         let moved = self.exchange.turn().expect("all ranks are there");
-        for (from, sent) in self.arrived.try_iter() {
-            let taken = self.machine.on(from, sent, &mut self.required);
+        while let Ok((from, sent)) = self.arrived.try_recv() {
+            let taken = self.step(|machine, step| machine.receive(from, sent, step));
             taken.expect("it is expected");
         }
         moved
@@ -294,12 +284,15 @@ impl<L: Link, M: Machine> Part<'_, L, M> {
 }
 
 /// Executes a loop on threads, one for each rank. Returns how many iterations were sent.
-fn run<M: Machine>(
+fn run<M: Loop>(
     what: &str,
     ranks: u32,
     (instances, n): (usize, u64),
     machine: impl Fn(Rank) -> M,
-) -> u64 {
+) -> u64
+where
+    M::Message: Portable + 'static,
+{
     let counts = &Counts::new(instances, n);
     thread::scope(|scope| {
         for link in Loopback::new(ranks) {
@@ -310,7 +303,7 @@ fn run<M: Machine>(
                 let exchange = Exchange::new(link, SpinThenYield::default());
                 let (put, arrived) = mpsc::channel();
                 let messages = exchange.open("loop", 1, move |from: PlaceId, _, body: &[u8]| {
-                    let sent = unpack::<M::Sent>(body)?;
+                    let sent = unpack::<M::Message>(body)?;
                     // The receiver is dropped once all ranks have ended.
                     _ = put.send((Rank(from.0), sent));
                     Ok(())
@@ -319,7 +312,7 @@ fn run<M: Machine>(
                     held: Vec::new(),
                     chunk: None,
                     has_ended: false,
-                    random: Random(u64::from(here.0) << 8 | u64::from(ranks)),
+                    random: Random(u64::from(here.0) << 16 | u64::from(ranks)),
                 };
                 let part = Part {
                     here,
@@ -328,6 +321,7 @@ fn run<M: Machine>(
                     messages,
                     arrived,
                     required,
+                    picks: Random(u64::from(here.0) << 8 | u64::from(ranks)),
                     counts,
                 };
                 part.run();

@@ -1,7 +1,8 @@
 //! Each rank sends a value to each other one.
 
-use super::wave::{Outbox, Stray};
+use super::wave::Stray;
 use crate::id::Rank;
+use crate::machine::{Machine, Step};
 use alloc::vec::Vec;
 
 /// One all-to-all operation at one rank. A value may be a collection of any length, so the ranks need not know how much
@@ -28,46 +29,50 @@ impl<T> AllToAll<T> {
         }
     }
 
-    /// Sends the values, one for each rank. Returns those of all ranks, by rank, if they have arrived.
-    ///
+    /// Takes the value of a rank. Ends with those of all ranks, by rank, if it is the last.
+    fn put(&mut self, from: Rank, value: T, step: &mut Step<'_, Self>) -> Result<(), Stray> {
+        match self.values.get_mut(from.index()) {
+            Some(slot @ None) if self.missing > 0 => *slot = Some(value),
+            _ => return Err(Stray),
+        }
+        self.missing -= 1;
+        if self.missing == 0 {
+            step.effect(self.values.iter_mut().filter_map(Option::take).collect());
+        }
+        Ok(())
+    }
+}
+
+/// The event is the values that this rank sends, the effect those that it receives, each by rank.
+impl<T> Machine for AllToAll<T> {
+    type Peer = Rank;
+    type Message = T;
+    type Event = Vec<T>;
+    type Effect = Vec<T>;
+    type Calls = ();
+    type Refusal = Stray;
+
     /// # Panics
     /// If there is not one value for each rank, or if it has begun before.
-    pub fn begin(&mut self, values: Vec<T>, out: &mut impl Outbox<T>) -> Option<Vec<T>> {
+    fn event(&mut self, values: Vec<T>, step: &mut Step<'_, Self>) {
         assert_eq!(values.len(), self.values.len(), "a value for each rank");
         // The ranks after this one first, so that not all begin with rank 0.
         let (here, ranks) = (self.here.index(), values.len());
         let mut values: Vec<_> = (0..).map(Rank).zip(values).collect();
         values.rotate_left((here + 1) % ranks);
-        let (_, own) = values.pop()?;
+        let own = values.pop().map(|(_, own)| own);
         for (to, value) in values {
-            out.send(to, value);
+            step.send(to, value);
         }
-        let begun = self.put(self.here, own);
-        begun.expect("a rank begins once")
+        let own = own.expect("one of the ranks is this one");
+        let begun = self.put(self.here, own, step);
+        begun.expect("a rank begins once");
     }
 
-    /// Processes the value of another rank. Returns those of all ranks, by rank, if it is the last.
-    ///
-    /// # Errors
-    /// If that rank has sent one before, or does not exist.
-    pub fn on(&mut self, from: Rank, value: T) -> Result<Option<Vec<T>>, Stray> {
-        if from == self.here {
-            return Err(Stray { from });
+    fn receive(&mut self, from: Rank, value: T, step: &mut Step<'_, Self>) -> Result<(), Stray> {
+        match from == self.here {
+            true => Err(Stray),
+            false => self.put(from, value, step),
         }
-        self.put(from, value)
-    }
-
-    fn put(&mut self, from: Rank, value: T) -> Result<Option<Vec<T>>, Stray> {
-        match self.values.get_mut(from.index()) {
-            Some(slot @ None) if self.missing > 0 => *slot = Some(value),
-            _ => return Err(Stray { from }),
-        }
-        self.missing -= 1;
-        if self.missing > 0 {
-            return Ok(None);
-        }
-        Ok(Some(
-            self.values.iter_mut().filter_map(Option::take).collect(),
-        ))
     }
 }

@@ -15,7 +15,7 @@
 //! | [`AllToAll`] | directly, from each rank to each other | |
 //! | [`Quiesce`] | messages sent and received by all | whether any is under way |
 //!
-//! A machine is one operation at one rank. Its messages are delivered to the same operation at the other ranks; how
+//! A [`Machine`](crate::machine::Machine) is one operation at one rank. Its messages are delivered to the same operation at the other ranks; how
 //! operations are distinguished is the caller's business. Messages may overtake each other.
 #![forbid(unsafe_code)]
 
@@ -32,4 +32,4 @@ pub use operation::{
     CombineForAll, Copies, Deal, Gather, Meet, Reduce, Scan, Scatter,
 };
 pub use quiesce::{Counts, InRound, Quiesce, Verdict};
-pub use wave::{Message, Operation, Outbox, Stray, Wave};
+pub use wave::{Message, Operation, Stray, Wave};

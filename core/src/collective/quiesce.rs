@@ -2,8 +2,9 @@
 
 use super::Branch;
 use super::operation::{AllReduce, CombineForAll};
-use super::wave::{Message, Outbox, Stray};
+use super::wave::{Message, Stray};
 use crate::id::Rank;
+use crate::machine::{Action, Machine, Step};
 
 /// The messages that a rank has sent to other ranks, and those of other ranks that it has processed, ever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -37,12 +38,10 @@ pub struct InRound {
 type Sum = AllReduce<Counts, fn(Counts, Counts) -> Counts>;
 type SumMessage = Message<Counts, Counts>;
 
-/// What a rank knows of the messages under way.
+/// What a rank knows of the messages under way when a round has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// The round has not ended.
-    Open,
-    /// The round has ended, and a message may be under way: the rank begins the next round when it likes, best after it has
+    /// A message may be under way: the rank begins the next round when it likes, best after it has
     /// processed what has arrived.
     Busy,
     /// No message was under way when the round began.
@@ -55,7 +54,7 @@ pub enum Verdict {
 /// Rounds add up what all ranks have sent and processed (Mattern 1987, the four counter method). The counts of a round are taken
 /// at different times, so equal sums do not suffice. But if the sums of a round are equal, and those of the next one are the same,
 /// then no rank sent or processed a message between its two counts, and so none was under way between the rounds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Quiesce {
     branch: Branch,
     sum: Sum,
@@ -75,39 +74,26 @@ impl Quiesce {
         }
     }
 
-    /// Begins the first round, or the next one after a round that ended busy, with the present counts of this rank.
-    ///
-    /// # Panics
-    /// If the round has begun before.
-    pub fn begin(&mut self, counts: Counts, out: &mut impl Outbox<InRound>) -> Verdict {
-        let round = self.round;
-        let sums = self.sum.begin(counts, &mut in_round(round, out));
-        self.judge(sums)
-    }
-
-    /// Processes a message.
-    ///
-    /// # Errors
-    /// If the machine expects no such message from that rank.
-    pub fn on(
+    /// Lets the sum of the round take a step, and judges by the sums if the round ends by it.
+    fn sum<T>(
         &mut self,
-        from: Rank,
-        message: InRound,
-        out: &mut impl Outbox<InRound>,
-    ) -> Result<Verdict, Stray> {
-        let InRound { round, message } = message;
-        if round != self.round {
-            return Err(Stray { from });
+        step: &mut Step<'_, Self>,
+        take: impl FnOnce(&mut Sum, &mut Step<'_, Sum>) -> T,
+    ) -> T {
+        let (round, mut sums) = (self.round, None);
+        let mut act = |action: Action<Sum>| match action {
+            Action::Send(to, message) => step.send(to, InRound { round, message }),
+            Action::Effect(found) => sums = Some(found),
+        };
+        let taken = take(&mut self.sum, &mut Step::new(&mut (), &mut act));
+        if let Some(sums) = sums {
+            step.effect(self.judge(sums));
         }
-        let sums = self.sum.on(from, message, &mut in_round(round, out))?;
-        Ok(self.judge(sums))
+        taken
     }
 
     /// Judges by the sums of a round that has ended, and prepares for the messages of the next one.
-    fn judge(&mut self, sums: Option<Counts>) -> Verdict {
-        let Some(sums) = sums else {
-            return Verdict::Open;
-        };
+    fn judge(&mut self, sums: Counts) -> Verdict {
         if sums.sent == sums.processed && self.last == Some(sums) {
             return Verdict::Quiet;
         }
@@ -118,11 +104,35 @@ impl Quiesce {
     }
 }
 
-fn sum(branch: &Branch) -> Sum {
-    Sum::new(branch.clone(), CombineForAll::by(Counts::plus))
+/// The event is the present counts of this rank, with which it begins the first round, or the next one after a round that ended
+/// busy; the effect is the verdict of a round.
+impl Machine for Quiesce {
+    type Peer = Rank;
+    type Message = InRound;
+    type Event = Counts;
+    type Effect = Verdict;
+    type Calls = ();
+    type Refusal = Stray;
+
+    /// # Panics
+    /// If the round has begun before.
+    fn event(&mut self, counts: Counts, step: &mut Step<'_, Self>) {
+        self.sum(step, |sum, step| sum.event(counts, step));
+    }
+
+    fn receive(
+        &mut self,
+        from: Rank,
+        InRound { round, message }: InRound,
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Stray> {
+        if round != self.round {
+            return Err(Stray);
+        }
+        self.sum(step, |sum, step| sum.receive(from, message, step))
+    }
 }
 
-/// Sends messages as messages of a round.
-fn in_round(round: u64, out: &mut impl Outbox<InRound>) -> impl Outbox<SumMessage> {
-    move |to: Rank, message| out.send(to, InRound { round, message })
+fn sum(branch: &Branch) -> Sum {
+    Sum::new(branch.clone(), CombineForAll::by(Counts::plus))
 }

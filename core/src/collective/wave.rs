@@ -2,6 +2,7 @@
 
 use super::Branch;
 use crate::id::Rank;
+use crate::machine::{Machine, Step};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -15,33 +16,14 @@ pub enum Message<U, D> {
     Down(D),
 }
 
-/// Takes the messages that a machine sends.
-pub trait Outbox<M> {
-    /// Sends `message` to another rank.
-    fn send(&mut self, to: Rank, message: M);
-}
-
-impl<M, F: FnMut(Rank, M)> Outbox<M> for F {
-    fn send(&mut self, to: Rank, message: M) {
-        self(to, message);
-    }
-}
-
-/// A message that does not belong to the operation: from a rank that sends none of its kind, the second of its kind, or one
+/// A message that does not belong to the operation: from a place that sends none of its kind, the second of its kind, or one
 /// of another size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stray {
-    /// The sender.
-    pub from: Rank,
-}
+pub struct Stray;
 
 impl fmt::Display for Stray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}: a message that the operation does not expect",
-            self.from
-        )
+        f.write_str("a message that the operation does not expect")
     }
 }
 
@@ -101,9 +83,6 @@ enum Stage {
     Ended,
 }
 
-/// What a rank ends with, once it has.
-type Ended<O> = Option<<O as Operation>::Output>;
-
 impl<O: Operation> Wave<O> {
     /// Creates the machine of the rank at `branch`.
     pub fn new(branch: Branch, operation: O) -> Self {
@@ -122,89 +101,90 @@ impl<O: Operation> Wave<O> {
         }
     }
 
-    /// Begins with the value of this rank. Returns the output if the rank ends by this.
-    ///
-    /// # Panics
-    /// If it has begun before, if values do not travel up and this is not rank 0, or if the operation cannot divide the
-    /// value among the ranks.
-    pub fn begin(
-        &mut self,
-        own: O::Own,
-        out: &mut impl Outbox<Message<O::Up, O::Down>>,
-    ) -> Ended<O> {
-        let is_first = self.own.is_none() && self.stage == Stage::Gathering;
-        assert!(is_first, "a rank begins once, with its value");
-        self.own = Some(own);
-        self.go_up(out)
-    }
-
-    /// Processes a message. Returns the output if the rank ends by it.
-    ///
-    /// # Errors
-    /// If the operation expects no such message from that rank.
-    pub fn on(
-        &mut self,
-        from: Rank,
-        message: Message<O::Up, O::Down>,
-        out: &mut impl Outbox<Message<O::Up, O::Down>>,
-    ) -> Result<Ended<O>, Stray> {
-        match message {
-            Message::Up(value) => {
-                let child = self.branch.child(from);
-                let slot = child.and_then(|child| self.values.get_mut(child));
-                match slot {
-                    Some(slot @ None) if self.stage == Stage::Gathering => *slot = Some(value),
-                    _ => return Err(Stray { from }),
-                }
-                Ok(self.go_up(out))
-            }
-            Message::Down(down)
-                if self.branch.parent() == Some(from) && self.stage == Stage::Waiting =>
-            {
-                let output = self.go_down(down, out);
-                output.map(Some).ok_or(Stray { from })
-            }
-            Message::Down(_) => Err(Stray { from }),
-        }
-    }
-
     /// Returns whether this rank has ended.
     pub fn has_ended(&self) -> bool {
         self.stage == Stage::Ended
     }
 
     /// Sends the value of this subtree up, once it is complete.
-    fn go_up(&mut self, out: &mut impl Outbox<Message<O::Up, O::Down>>) -> Ended<O> {
+    fn go_up(&mut self, step: &mut Step<'_, Self>) {
         if self.values.iter().any(Option::is_none) {
-            return None;
+            return;
         }
-        let own = self.own.take()?;
+        let Some(own) = self.own.take() else {
+            return;
+        };
         let values = self.values.iter_mut().filter_map(Option::take).collect();
         let value = self.operation.combine(own, values);
         let Some(parent) = self.branch.parent() else {
             let down = self.operation.turn(value);
-            let output = self.go_down(down, out);
-            return Some(output.expect("a value for each rank"));
+            return self.go_down(down, step).expect("a value for each rank");
         };
-        out.send(parent, Message::Up(value));
-        let output = self.operation.passed();
-        self.stage = match output {
-            Some(_) => Stage::Ended,
-            None => Stage::Waiting,
-        };
-        output
+        step.send(parent, Message::Up(value));
+        match self.operation.passed() {
+            Some(output) => self.end(output, step),
+            None => self.stage = Stage::Waiting,
+        }
     }
 
-    fn go_down(
-        &mut self,
-        down: O::Down,
-        out: &mut impl Outbox<Message<O::Up, O::Down>>,
-    ) -> Ended<O> {
-        let (output, messages) = self.operation.spread(down, self.branch.sizes())?;
-        self.stage = Stage::Ended;
+    fn go_down(&mut self, down: O::Down, step: &mut Step<'_, Self>) -> Result<(), Stray> {
+        let spread = self.operation.spread(down, self.branch.sizes());
+        let (output, messages) = spread.ok_or(Stray)?;
         for (child, message) in self.branch.children().zip(messages) {
-            out.send(child, Message::Down(message));
+            step.send(child, Message::Down(message));
         }
-        Some(output)
+        self.end(output, step);
+        Ok(())
+    }
+
+    fn end(&mut self, output: O::Output, step: &mut Step<'_, Self>) {
+        self.stage = Stage::Ended;
+        step.effect(output);
+    }
+}
+
+/// The event is the value that this rank begins with, the effect what it ends with.
+impl<O: Operation> Machine for Wave<O> {
+    type Peer = Rank;
+    type Message = Message<O::Up, O::Down>;
+    type Event = O::Own;
+    type Effect = O::Output;
+    type Calls = ();
+    type Refusal = Stray;
+
+    /// # Panics
+    /// If it has begun before, if values do not travel up and this is not rank 0, or if the operation cannot divide the
+    /// value among the ranks.
+    fn event(&mut self, own: O::Own, step: &mut Step<'_, Self>) {
+        let is_first = self.own.is_none() && self.stage == Stage::Gathering;
+        assert!(is_first, "a rank begins once, with its value");
+        self.own = Some(own);
+        self.go_up(step);
+    }
+
+    fn receive(
+        &mut self,
+        from: Rank,
+        message: Self::Message,
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Stray> {
+        match message {
+            Message::Up(value) => {
+                let child = self.branch.child(from);
+                let slot = child.and_then(|child| self.values.get_mut(child));
+                match slot {
+                    Some(slot @ None) if self.stage == Stage::Gathering => *slot = Some(value),
+                    _ => return Err(Stray),
+                }
+                self.go_up(step);
+                Ok(())
+            }
+            Message::Down(down)
+                if self.branch.parent() == Some(from) && self.stage == Stage::Waiting =>
+            {
+                self.go_down(down, step)
+            }
+            Message::Down(_) => Err(Stray),
+        }
     }
 }

@@ -3,16 +3,7 @@
 use crate::id::Rank;
 use core::fmt;
 
-/// A message that no correct rank sends. The state of the receiver is unchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused {
-    /// The sender.
-    pub from: Rank,
-    /// What is wrong.
-    pub why: Refusal,
-}
-
-/// What is wrong with a message.
+/// What is wrong with a message that no correct rank sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -34,20 +25,19 @@ pub enum Refusal {
     Unasked,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "message from {} refused: ", self.from)?;
-        match self.why {
-            Refusal::Path => write!(f, "it is not for this rank"),
-            Refusal::Names(rank) => write!(f, "it does not concern {rank}, which it names"),
-            Refusal::Progress(rank) => write!(f, "the progress of {rank} contradicts itself"),
-            Refusal::Count => write!(f, "more iterations have begun than the loop has"),
-            Refusal::Range => write!(f, "an epoch, a size or a load out of range"),
-            Refusal::Iterations => write!(f, "iterations of another loop, or sent twice"),
-            Refusal::End => write!(f, "the loop has ended, or iterations are left"),
-            Refusal::Unasked => write!(f, "an answer or a request out of turn"),
+        match self {
+            Self::Path => write!(f, "it is not for this rank"),
+            Self::Names(rank) => write!(f, "it does not concern {rank}, which it names"),
+            Self::Progress(rank) => write!(f, "the progress of {rank} contradicts itself"),
+            Self::Count => write!(f, "more iterations have begun than the loop has"),
+            Self::Range => write!(f, "an epoch, a size or a load out of range"),
+            Self::Iterations => write!(f, "iterations of another loop, or sent twice"),
+            Self::End => write!(f, "the loop has ended, or iterations are left"),
+            Self::Unasked => write!(f, "an answer or a request out of turn"),
         }
     }
 }
 
-impl core::error::Error for Refused {}
+impl core::error::Error for Refusal {}

@@ -8,7 +8,9 @@
 //! | [`Choice`] | which of them balances the next instance |
 //! | [`Predict`] | the work of iterations: [`Count`]ed, of a [`Table`] of times, or of a cost function |
 //! | [`Stock`] | the iterations of a rank that have not begun |
-//! | [`Refused`] | the error of a message that no correct rank sends |
+//! | [`Refusal`] | what is wrong with a message that no correct rank sends |
+//!
+//! The first three are a [`Machine`](crate::machine::Machine) at each rank.
 //!
 //! Each iteration is executed at one rank, and only iterations that have not begun move. Messages may overtake each other.
 //! [`Deferred`] does not move the state that iterations leave for the next instance: a transfer is announced before its sender executes
@@ -25,25 +27,32 @@ mod phase;
 mod predict;
 mod stock;
 
-pub use baseline::{Baseline, Call, Pick, Rule, Tuning};
+pub use baseline::{Baseline, Call, Rule, Tuning};
 pub use choice::Choice;
 pub use conditions::{Conditions, Geometry};
 pub use epoch::{Epoch, Epochs, Message, Order, Progress};
-pub use error::{Refusal, Refused};
+pub use error::Refusal;
 pub use instances::{Account, Deferred, Move, Notice};
 pub use predict::{Count, Predict, Table};
 pub use stock::Stock;
 
-use crate::id::Rank;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// The actions that a machine requires of the driver of its rank. Messages are of type `M`.
-pub trait Actions<M> {
-    /// Sends `message` to another rank.
-    fn send(&mut self, to: Rank, message: M);
-    /// Begins to execute `chunk`. The driver calls `free` of the machine when it is done.
-    fn run(&mut self, chunk: Vec<Range<u64>>);
-    /// Reports that this rank is done, and no iteration comes any more. Called once.
-    fn end(&mut self);
+/// What happens at a rank beside messages. Of the iterations of a chunk, a machine takes `T`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Event<T> {
+    /// The loop begins.
+    Begin,
+    /// The chunk was executed.
+    Executed(T),
+}
+
+/// What a machine requires of the driver of its rank.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// To execute these iterations, and report [`Event::Executed`].
+    Execute(Vec<Range<u64>>),
+    /// The loop has ended at this rank: no iteration comes any more. Required once.
+    End,
 }

@@ -1,9 +1,10 @@
 //! The methods of comparison: each iteration once, and an end; and they do move iterations.
 
-use super::driver::{Costs, Machine, Outcome, Random, run};
-use super::{Sent, one, times};
+use super::driver::{Costs, Outcome, Part, Random, run};
+use super::{one, sent, times};
 use tautline_core::Rank;
-use tautline_core::defer::{Baseline, Call, Pick, Refusal, Rule, Table, Tuning};
+use tautline_core::defer::{Baseline, Call, Event, Refusal, Rule, Table, Tuning};
+use tautline_core::machine::{Machine, Pick};
 use tautline_core::taper::{CostFunction, Samples};
 
 const RULES: [Rule; 3] = [Rule::Neighbours, Rule::Tree, Rule::Halving];
@@ -95,7 +96,7 @@ const SECOND: u64 = 1_000_000_000;
 const FOUR_AND_FOUR: [u64; 8] = [1200, 1, 1, 60, 600, 540, 60, 1200];
 
 /// Returns when that loop ends in seconds, and how many tasks move.
-fn four_and_four<M: Machine>(latency: u64, machine: impl Fn(Rank) -> M) -> (f64, u64) {
+fn four_and_four<M: Part>(latency: u64, machine: impl Fn(Rank) -> M) -> (f64, u64) {
     let costs = Costs {
         iteration: &FOUR_AND_FOUR.map(|time| time * SECOND),
         chunk: 0,
@@ -132,7 +133,10 @@ fn remaining_work_decides_a_transfer_not_the_number_of_tasks() {
     }
 }
 
-impl Pick for Sent<Call> {
+/// Picks the first.
+struct First;
+
+impl Pick for First {
     fn pick(&mut self, _: u32) -> u32 {
         0
     }
@@ -176,14 +180,14 @@ fn garbled_calls_are_refused() {
         (Rule::Halving, 2, Call::End, Refusal::Path),
         (Rule::Halving, 0, Call::End, Refusal::End),
     ] {
-        let mut sent = Sent::default();
         // Rank 1 of 4, whose parent is 0 and whose child is 2.
         let mut machine = Baseline::new(Rank(1), 40, 4, rule, tuning);
-        machine.begin(&mut sent);
+        let first: &mut dyn Pick = &mut First;
+        sent(first, |step| machine.event(Event::Begin, step));
         let before = machine.clone();
         let text = format!("{rule:?}: {call:?} from {from}");
-        let refused = machine.on(Rank(from), call, &mut sent).expect_err(&text);
-        assert_eq!((refused.from, refused.why), (Rank(from), why), "{text}");
+        let (received, _) = sent(first, |step| machine.receive(Rank(from), call, step));
+        assert_eq!(received, Err(why), "{text}");
         assert!(machine == before, "{text}");
     }
 }

@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::mem;
 use std::ops::Range;
 use tautline_core::Rank;
-use tautline_core::defer::{Actions, Baseline, Call, Epochs, Message, Pick, Predict, Refused};
+use tautline_core::defer::{Baseline, Call, Effect, Epochs, Event, Message, Predict};
+use tautline_core::machine::{Action, Machine, Pick, Step, no_calls};
 use tautline_core::taper::Summary;
 
 /// Numbers that look random.
@@ -20,55 +20,28 @@ impl Random {
     }
 }
 
+impl Pick for Random {
+    fn pick(&mut self, n: u32) -> u32 {
+        self.below(u64::from(n)) as u32
+    }
+}
+
 /// What happens at a rank.
 #[derive(Debug)]
-enum Event<M> {
+enum Happening<M> {
     Begin,
-    Free(Summary),
+    Executed(Summary),
     Mail(Rank, M),
 }
 
-/// What a machine requires in one step.
-#[derive(Debug)]
-pub(crate) struct Asked<M> {
-    sent: Vec<(Rank, M)>,
-    chunk: Option<Vec<Range<u64>>>,
-    has_ended: bool,
-    random: Random,
-}
-
-impl<M> Actions<M> for Asked<M> {
-    fn send(&mut self, to: Rank, message: M) {
-        self.sent.push((to, message));
-    }
-
-    fn run(&mut self, chunk: Vec<Range<u64>>) {
-        assert!(self.chunk.replace(chunk).is_none(), "two chunks at once");
-    }
-
-    fn end(&mut self) {
-        assert!(!self.has_ended, "the end is reported twice");
-        self.has_ended = true;
-    }
-}
-
-impl Pick for Asked<Call> {
-    fn pick(&mut self, n: u32) -> u32 {
-        self.random.below(u64::from(n)) as u32
-    }
-}
-
 /// The machine of a rank.
-pub(crate) trait Machine {
-    type Message: Clone;
-    fn begin(&mut self, out: &mut Asked<Self::Message>);
-    fn free(&mut self, times: &Summary, out: &mut Asked<Self::Message>);
-    fn on(
-        &mut self,
-        from: Rank,
-        message: Self::Message,
-        out: &mut Asked<Self::Message>,
-    ) -> Result<(), Refused>;
+pub(crate) trait Part:
+    Machine<Peer = Rank, Event = Event<Self::Times>, Effect = Effect>
+{
+    /// What it takes of the iterations of a chunk.
+    type Times;
+    fn times(times: Summary) -> Self::Times;
+    fn calls(random: &mut Random) -> &mut Self::Calls;
     /// The iterations that a message moves.
     fn parts(message: &Self::Message) -> &[Range<u64>];
     /// What never decreases.
@@ -77,24 +50,15 @@ pub(crate) trait Machine {
     }
 }
 
-impl<W: Predict> Machine for Epochs<W> {
-    type Message = Message;
+impl<W: Predict> Part for Epochs<W> {
+    type Times = Summary;
 
-    fn begin(&mut self, out: &mut Asked<Message>) {
-        self.begin(out);
+    fn times(times: Summary) -> Summary {
+        times
     }
 
-    fn free(&mut self, times: &Summary, out: &mut Asked<Message>) {
-        self.free(times, out);
-    }
-
-    fn on(
-        &mut self,
-        from: Rank,
-        message: Message,
-        out: &mut Asked<Message>,
-    ) -> Result<(), Refused> {
-        self.on(from, message, out)
+    fn calls(_: &mut Random) -> &mut () {
+        no_calls()
     }
 
     fn parts(message: &Message) -> &[Range<u64>] {
@@ -109,19 +73,13 @@ impl<W: Predict> Machine for Epochs<W> {
     }
 }
 
-impl<W: Predict> Machine for Baseline<W> {
-    type Message = Call;
+impl<W: Predict> Part for Baseline<W> {
+    type Times = ();
 
-    fn begin(&mut self, out: &mut Asked<Call>) {
-        self.begin(out);
-    }
+    fn times(_: Summary) {}
 
-    fn free(&mut self, _: &Summary, out: &mut Asked<Call>) {
-        self.free(out);
-    }
-
-    fn on(&mut self, from: Rank, call: Call, out: &mut Asked<Call>) -> Result<(), Refused> {
-        self.on(from, call, out)
+    fn calls(random: &mut Random) -> &mut (dyn Pick + 'static) {
+        random
     }
 
     fn parts(call: &Call) -> &[Range<u64>] {
@@ -154,40 +112,43 @@ pub(crate) struct Outcome {
 }
 
 /// Runs a loop to its end.
-pub(crate) fn run<M: Machine>(ranks: &mut [M], costs: Costs<'_>) -> Outcome {
+pub(crate) fn run<M: Part>(ranks: &mut [M], costs: Costs<'_>) -> Outcome {
     let mut world: World<'_, M> = World::new(costs);
     for here in 0..ranks.len() {
-        world.post(0, here, Event::Begin);
+        world.post(0, here, Happening::Begin);
     }
     let mut random = Random(1);
     let mut ended = vec![false; ranks.len()];
     while let Some((here, event)) = world.next() {
-        let mut asked = Asked {
-            sent: Vec::new(),
-            chunk: None,
-            has_ended: ended[here],
-            random: Random(0),
-        };
-        mem::swap(&mut random, &mut asked.random);
         let machine = &mut ranks[here];
-        let epoch = machine.epoch();
+        let (epoch, mut chunk, mut sent) = (machine.epoch(), None, Vec::new());
+        let mut act = |action: Action<M>| match action {
+            Action::Send(to, message) => sent.push((to, message)),
+            Action::Effect(Effect::Execute(parts)) => {
+                assert!(chunk.replace(parts).is_none(), "two chunks at once");
+            }
+            Action::Effect(Effect::End) => {
+                assert!(!ended[here], "the end is reported twice");
+                ended[here] = true;
+            }
+        };
+        let step = &mut Step::new(M::calls(&mut random), &mut act);
         match event {
-            Event::Begin => machine.begin(&mut asked),
-            Event::Free(times) => machine.free(&times, &mut asked),
-            Event::Mail(from, message) => machine
-                .on(from, message, &mut asked)
-                .expect("it is expected"),
+            Happening::Begin => machine.event(Event::Begin, step),
+            Happening::Executed(times) => machine.event(Event::Executed(M::times(times)), step),
+            Happening::Mail(from, message) => {
+                let received = machine.receive(from, message, step);
+                received.expect("it is expected");
+            }
         }
         assert!(
             machine.epoch() >= epoch,
             "the epoch of rank {here} decreases"
         );
-        ended[here] = asked.has_ended;
-        random = asked.random;
-        if let Some(chunk) = asked.chunk {
+        if let Some(chunk) = chunk {
             world.execute(here, chunk);
         }
-        for (to, message) in asked.sent {
+        for (to, message) in sent {
             world.send(Rank(here as u32), to, message);
         }
     }
@@ -202,16 +163,16 @@ pub(crate) fn run<M: Machine>(ranks: &mut [M], costs: Costs<'_>) -> Outcome {
 /// What has yet to happen: time, order of events of one time, rank, number of the event.
 type Agenda = BinaryHeap<Reverse<(u64, usize, usize)>>;
 
-struct World<'a, M: Machine> {
+struct World<'a, M: Part> {
     costs: Costs<'a>,
     now: u64,
     agenda: Agenda,
-    events: Vec<Option<Event<M::Message>>>,
+    events: Vec<Option<Happening<M::Message>>>,
     begun: Vec<bool>,
     outcome: Outcome,
 }
 
-impl<'a, M: Machine> World<'a, M> {
+impl<'a, M: Part> World<'a, M> {
     fn new(costs: Costs<'a>) -> Self {
         Self {
             now: 0,
@@ -223,13 +184,13 @@ impl<'a, M: Machine> World<'a, M> {
         }
     }
 
-    fn post(&mut self, after: u64, here: usize, event: Event<M::Message>) {
+    fn post(&mut self, after: u64, here: usize, event: Happening<M::Message>) {
         self.agenda
             .push(Reverse((self.now + after, self.events.len(), here)));
         self.events.push(Some(event));
     }
 
-    fn next(&mut self) -> Option<(usize, Event<M::Message>)> {
+    fn next(&mut self) -> Option<(usize, Happening<M::Message>)> {
         let Reverse((time, number, here)) = self.agenda.pop()?;
         self.now = time;
         Some((
@@ -251,7 +212,7 @@ impl<'a, M: Machine> World<'a, M> {
         }
         let time = self.costs.chunk + sum;
         self.outcome.makespan = self.outcome.makespan.max(self.now + time);
-        self.post(time, here, Event::Free(times));
+        self.post(time, here, Happening::Executed(times));
     }
 
     fn send(&mut self, from: Rank, to: Rank, message: M::Message) {
@@ -264,6 +225,6 @@ impl<'a, M: Machine> World<'a, M> {
         self.outcome.moved += load;
         self.outcome.control += u64::from(load == 0);
         let time = (self.costs.message)(load);
-        self.post(time, to.index(), Event::Mail(from, message));
+        self.post(time, to.index(), Happening::Mail(from, message));
     }
 }

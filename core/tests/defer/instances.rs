@@ -1,13 +1,13 @@
 //! Deferred load balancing: one executor for each iteration in each instance, and the efficiency that is reached.
 
-use super::Sent;
 use super::driver::Random;
+use super::sent;
 use std::mem;
-use std::ops::Range;
 use tautline_core::Rank;
 use tautline_core::defer::{
-    Account, Actions, Conditions, Deferred, Geometry, Move, Notice, Refusal,
+    Account, Conditions, Deferred, Effect, Event, Geometry, Move, Notice, Refusal,
 };
+use tautline_core::machine::{Action, Machine, Step};
 use tautline_core::taper::{Estimate, Instance, Policy, Summary, Taper};
 
 const GEOMETRIES: [Geometry; 2] = [Geometry::Contiguous, Geometry::Free];
@@ -32,35 +32,6 @@ struct World {
     random: Random,
 }
 
-struct Step<'a> {
-    here: Rank,
-    mail: &'a mut Vec<(Rank, Rank, Notice)>,
-    busy: &'a mut Vec<(Rank, Vec<u64>)>,
-    moved: &'a mut u64,
-    sent: &'a mut u64,
-    reports: &'a mut [u64],
-}
-
-impl Actions<Notice> for Step<'_> {
-    fn send(&mut self, to: Rank, notice: Notice) {
-        if let Notice::Data(_, part) = &notice {
-            *self.moved += part.end - part.start;
-        }
-        *self.sent += 1;
-        self.reports[self.here.index()] += u64::from(matches!(notice, Notice::Accounts(..)));
-        self.mail.push((self.here, to, notice));
-    }
-
-    fn run(&mut self, chunk: Vec<Range<u64>>) {
-        let chunk = chunk.into_iter().flatten().collect();
-        self.busy.push((self.here, chunk));
-    }
-
-    fn end(&mut self) {
-        unreachable!("the program ends such a loop");
-    }
-}
-
 impl World {
     fn new(n: u64, p: u32, conditions: Conditions) -> Self {
         let machine = |rank| Deferred::new(Rank(rank), n, p, conditions);
@@ -77,21 +48,30 @@ impl World {
             random: Random(9),
         };
         for rank in (0..p).map(Rank) {
-            world.step(rank, |machine, step| machine.begin(step));
+            world.step(rank, |machine, step| machine.event(Event::Begin, step));
         }
         world
     }
 
-    fn step(&mut self, here: Rank, step: impl FnOnce(&mut Deferred, &mut Step<'_>)) {
-        let mut actions = Step {
-            here,
-            mail: &mut self.mail,
-            busy: &mut self.busy,
-            moved: &mut self.moved,
-            sent: &mut self.sent,
-            reports: &mut self.reports,
+    fn step(&mut self, here: Rank, take: impl FnOnce(&mut Deferred, &mut Step<'_, Deferred>)) {
+        let mut act = |action: Action<Deferred>| match action {
+            Action::Send(to, notice) => {
+                if let Notice::Data(_, part) = &notice {
+                    self.moved += part.end - part.start;
+                }
+                self.sent += 1;
+                let is_report = matches!(notice, Notice::Accounts(..));
+                self.reports[here.index()] += u64::from(is_report);
+                self.mail.push((here, to, notice));
+            }
+            Action::Effect(Effect::Execute(chunk)) => {
+                let chunk = chunk.into_iter().flatten().collect();
+                self.busy.push((here, chunk));
+            }
+            Action::Effect(Effect::End) => unreachable!("the program ends such a loop"),
         };
-        step(&mut self.ranks[here.index()], &mut actions);
+        let machine = &mut self.ranks[here.index()];
+        take(machine, &mut Step::new(&mut (), &mut act));
     }
 
     /// Executes a chunk.
@@ -112,7 +92,9 @@ impl World {
         }
         let cost = |&iteration: &u64| cost(instance, iteration);
         let times: Vec<u64> = iterations.iter().map(cost).collect();
-        self.step(here, |machine, step| machine.free(&times, step));
+        self.step(here, |machine, step| {
+            machine.event(Event::Executed(times), step);
+        });
     }
 
     /// Ends instances until all ranks have reached `instance`. Of messages with data only one in `slow` is delivered when drawn.
@@ -132,7 +114,8 @@ impl World {
             }
             let (from, here, notice) = self.mail.swap_remove(at);
             self.step(here, |machine, step| {
-                machine.on(from, notice, step).expect("it is expected");
+                let received = machine.receive(from, notice, step);
+                received.expect("it is expected");
             });
         }
         for done in &self.executed[..instance as usize] {
@@ -429,7 +412,7 @@ fn a_transfer_must_pay() {
 fn garbled_notices_are_refused() {
     // Rank 1 of 4, whose parent is 0 and whose child is 2.
     let mut machine = Deferred::new(Rank(1), 40, 4, Conditions::default());
-    machine.begin(&mut <Sent<Notice>>::default());
+    sent(&mut (), |step| machine.event(Event::Begin, step));
     let next = |instance, switch, plan| Notice::Next {
         instance,
         switch,
@@ -447,11 +430,11 @@ fn garbled_notices_are_refused() {
         Notice::Accounts(instance, all)
     };
     let refuse = |machine: &Deferred, from, notice: Notice, why| {
-        let (mut after, mut sent) = (machine.clone(), <Sent<Notice>>::default());
+        let mut after = machine.clone();
         let text = format!("{notice:?} from {from}");
-        let refused = after.on(Rank(from), notice, &mut sent).expect_err(&text);
-        assert_eq!((refused.from, refused.why), (Rank(from), why), "{text}");
-        assert!(after == *machine && sent.0.is_empty(), "{text}");
+        let (received, sent) = sent(&mut (), |step| after.receive(Rank(from), notice, step));
+        assert_eq!(received, Err(why), "{text}");
+        assert!(after == *machine && sent.is_empty(), "{text}");
     };
     refuse(&machine, 3, accounts(0, 10, 1), Refusal::Path);
     refuse(&machine, 2, accounts(1, 10, 1), Refusal::Range);
@@ -469,9 +452,11 @@ fn garbled_notices_are_refused() {
     ] {
         refuse(&machine, from, Notice::Data(number, part), why);
     }
-    let mut sent = <Sent<Notice>>::default();
-    machine.free(&[1; 10], &mut sent);
-    machine.on(Rank(2), accounts(0, 10, 1), &mut sent).unwrap();
+    let (received, _) = sent(&mut (), |step| {
+        machine.event(Event::Executed(vec![1; 10]), step);
+        machine.receive(Rank(2), accounts(0, 10, 1), step)
+    });
+    assert_eq!(received, Ok(()));
     refuse(&machine, 2, next(1, false, None), Refusal::Path);
     refuse(&machine, 0, next(2, false, None), Refusal::Range);
     refuse(&machine, 0, next(1, true, None), Refusal::Unasked);

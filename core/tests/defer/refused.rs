@@ -1,9 +1,10 @@
-//! Garbled and stray messages are errors that name the sender, and change nothing.
+//! Garbled and stray messages are refused, and change nothing.
 
-use super::{Sent, one};
+use super::{one, sent};
 use std::ops::Range;
 use tautline_core::Rank;
-use tautline_core::defer::{Epoch, Epochs, Message, Order, Progress, Refusal};
+use tautline_core::defer::{Epoch, Epochs, Event, Message, Order, Progress, Refusal};
+use tautline_core::machine::Machine;
 use tautline_core::taper::{Instance, Policy, Summary};
 
 /// Rank 0 of 4, whose children are 1, with rank 2, and 3; and rank 1, in a loop of 40.
@@ -11,19 +12,17 @@ fn ranks() -> [Epochs; 2] {
     let instance = Instance::new(40, 4);
     [0, 1].map(|rank| {
         let mut epochs = Epochs::new(Rank(rank), instance, Policy::Factoring);
-        epochs.begin(&mut <Sent>::default());
+        sent(&mut (), |step| epochs.event(Event::Begin, step));
         epochs
     })
 }
 
 fn refuse(machine: &Epochs, from: u32, message: Message, why: Refusal) {
     let mut after = machine.clone();
-    let mut sent: Sent = Sent::default();
     let text = format!("{message:?}");
-    let refused = after.on(Rank(from), message, &mut sent).expect_err(&text);
-    assert_eq!((refused.from, refused.why), (Rank(from), why), "{text}");
-    assert!(refused.to_string().contains(&format!("rank {from}")));
-    assert!(after == *machine && sent.0.is_empty(), "{text}");
+    let (received, sent) = sent(&mut (), |step| after.receive(Rank(from), message, step));
+    assert_eq!(received, Err(why), "{text}");
+    assert!(after == *machine && sent.is_empty(), "{text}");
 }
 
 const GOOD: Progress = Progress {
@@ -128,8 +127,8 @@ fn garbled_iterations_and_ends_are_refused() {
     // Iterations are left at rank 1.
     refuse(&inner, 0, Message::End, Refusal::End);
     let mut over = Epochs::new(Rank(1), Instance::new(0, 4), Policy::Factoring);
-    over.on(Rank(0), Message::End, &mut <Sent>::default())
-        .unwrap();
+    let (received, _) = sent(&mut (), |step| over.receive(Rank(0), Message::End, step));
+    assert_eq!(received, Ok(()));
     refuse(&over, 0, Message::End, Refusal::End);
     refuse(&over, 2, data(0..1), Refusal::End);
 }

@@ -5,9 +5,9 @@
 
 use super::driver::Random;
 use std::collections::HashMap;
-use std::ops::Range;
 use tautline_core::Rank;
-use tautline_core::defer::{Actions, Conditions, Deferred, Geometry, Notice};
+use tautline_core::defer::{Conditions, Deferred, Effect, Event, Geometry, Notice};
+use tautline_core::machine::{Action, Machine, Step};
 
 const RANKS: u32 = 5;
 const ITERATIONS: u64 = 60;
@@ -36,45 +36,6 @@ struct Mail {
     to: Rank,
     notice: Notice,
     states: States,
-}
-
-struct Step<'a> {
-    here: Rank,
-    held: &'a States,
-    arrived: &'a States,
-    mail: &'a mut Vec<Mail>,
-    chunks: &'a mut Vec<(Rank, Vec<u64>)>,
-    moved: &'a mut u64,
-}
-
-impl Actions<Notice> for Step<'_> {
-    fn send(&mut self, to: Rank, notice: Notice) {
-        let part = match &notice {
-            Notice::Data(_, part) => part.clone(),
-            _ => 0..0,
-        };
-        *self.moved += part.end - part.start;
-        let state = |at: &u64| self.held.get(at).or(self.arrived.get(at));
-        let states = part
-            .map(|at| (at, *state(&at).expect("the donor has it")))
-            .collect();
-        let from = self.here;
-        self.mail.push(Mail {
-            from,
-            to,
-            notice,
-            states,
-        });
-    }
-
-    fn run(&mut self, chunk: Vec<Range<u64>>) {
-        self.chunks
-            .push((self.here, chunk.into_iter().flatten().collect()));
-    }
-
-    fn end(&mut self) {
-        unreachable!("the program ends such a loop");
-    }
 }
 
 struct World {
@@ -107,26 +68,42 @@ impl World {
             moved: 0,
         };
         for rank in (0..RANKS).map(Rank) {
-            world.step(rank, |machine, step| machine.begin(step));
+            world.step(rank, |machine, step| machine.event(Event::Begin, step));
         }
         world
     }
 
-    fn step(&mut self, here: Rank, step: impl FnOnce(&mut Deferred, &mut Step<'_>)) {
+    fn step(&mut self, here: Rank, take: impl FnOnce(&mut Deferred, &mut Step<'_, Deferred>)) {
         let Holder {
             machine,
             held,
             arrived,
         } = &mut self.ranks[here.index()];
-        let mut actions = Step {
-            here,
-            held,
-            arrived,
-            mail: &mut self.mail,
-            chunks: &mut self.chunks,
-            moved: &mut self.moved,
+        let mut act = |action: Action<Deferred>| match action {
+            Action::Send(to, notice) => {
+                let part = match &notice {
+                    Notice::Data(_, part) => part.clone(),
+                    _ => 0..0,
+                };
+                self.moved += part.end - part.start;
+                let state = |at: &u64| held.get(at).or(arrived.get(at));
+                let states = part
+                    .map(|at| (at, *state(&at).expect("the donor has it")))
+                    .collect();
+                self.mail.push(Mail {
+                    from: here,
+                    to,
+                    notice,
+                    states,
+                });
+            }
+            Action::Effect(Effect::Execute(chunk)) => {
+                self.chunks
+                    .push((here, chunk.into_iter().flatten().collect()));
+            }
+            Action::Effect(Effect::End) => unreachable!("the program ends such a loop"),
         };
-        step(machine, &mut actions);
+        take(machine, &mut Step::new(&mut (), &mut act));
         // The owner of an iteration holds its state, and no other rank does.
         let own = machine.parts().iter().cloned().flatten();
         let mut state = |at| held.get(&at).copied().or_else(|| arrived.remove(&at));
@@ -150,7 +127,9 @@ impl World {
                     *state = executed(*state, instance);
                 }
                 let times: Vec<u64> = chunk.iter().map(|at| cost(instance, *at)).collect();
-                self.step(here, |machine, step| machine.free(&times, step));
+                self.step(here, |machine, step| {
+                    machine.event(Event::Executed(times), step);
+                });
                 continue;
             }
             let at = random.below(self.mail.len() as u64) as usize;
@@ -162,7 +141,8 @@ impl World {
             } = self.mail.swap_remove(at);
             self.ranks[to.index()].arrived.extend(states);
             self.step(to, |machine, step| {
-                machine.on(from, notice, step).expect("it is expected");
+                let received = machine.receive(from, notice, step);
+                received.expect("it is expected");
             });
         }
         let states = self.ranks.iter().flat_map(|rank| &rank.held);

@@ -11,9 +11,10 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use tautline_core::collective::{
     AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, CombineForAll, Meet, Message,
-    Operation, Stray, Wave, radix,
+    Operation, Wave, radix,
 };
 use tautline_core::comm::Status;
+use tautline_core::machine::{Action, Machine, Step};
 use tautline_core::wire::{self, Channel, Garbled, Portable, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
 
@@ -164,20 +165,13 @@ impl Comm {
     {
         let (given, ranks) = (values.len(), self.ranks());
         assert_eq!(given, ranks as usize, "{given} values for {ranks} ranks");
+        let machine = AllToAll::new(self.rank(), ranks);
         self.begin(
             "all-to-all",
             Location::caller(),
             hold.into(),
-            |rank, ranks| {
-                let mut machine = AllToAll::new(rank, ranks);
-                let mut values = Some(values);
-                move |event, mut out: &mut dyn FnMut(Rank, T)| match event {
-                    None => Ok(values
-                        .take()
-                        .and_then(|values| machine.begin(values, &mut out))),
-                    Some((from, value)) => machine.on(from, value),
-                }
-            },
+            machine,
+            values,
         )
     }
 
@@ -197,28 +191,25 @@ impl Comm {
         O::Output: Send + Sync,
         Message<O::Up, O::Down>: Portable + 'static,
     {
-        self.begin(kind, site, hold, |rank, ranks| {
-            let mut wave = Wave::new(branch(rank, ranks), operation);
-            let mut own = Some(own);
-            move |event, mut out: &mut dyn FnMut(Rank, Message<O::Up, O::Down>)| match event {
-                None => Ok(own.take().and_then(|own| wave.begin(own, &mut out))),
-                Some((from, message)) => wave.on(from, message, &mut out),
-            }
-        })
+        let ranks = self.ranks();
+        let branch = Branch::new(self.rank(), ranks, radix(ranks, LATENCY, GAP));
+        self.begin(kind, site, hold, Wave::new(branch, operation), own)
     }
 
-    /// Opens a channel, and lets `step` take each message that arrives, first `None`, until it returns an output.
-    fn begin<M, T, S>(
+    /// Opens a channel, and lets `machine` begin with `own`, and process each message that arrives, until it has ended.
+    fn begin<M>(
         &self,
         kind: &'static str,
         site: &Location<'_>,
         hold: Option<Hold>,
-        step: impl FnOnce(Rank, u32) -> S,
-    ) -> Request<T>
+        machine: M,
+        own: M::Event,
+    ) -> Request<M::Effect>
     where
-        M: Portable + 'static,
-        T: Send + Sync + 'static,
-        S: Step<M, T> + 'static,
+        M: Machine<Peer = Rank, Calls = ()> + Send + 'static,
+        M::Message: Portable,
+        M::Event: Send,
+        M::Effect: Send + Sync,
     {
         let Self { shared, endpoint } = self;
         if let Some(refused) = Request::refused(shared, endpoint) {
@@ -226,7 +217,8 @@ impl Comm {
         }
         let cell = Arc::default();
         let state = State {
-            step: Some(step(self.rank(), self.ranks())),
+            machine: Some(machine),
+            own: Some(own),
             channel: None,
             early: Vec::new(),
             completion: Some(Completion::new(Arc::clone(&cell), hold)),
@@ -238,7 +230,7 @@ impl Comm {
         });
         let channel = shared
             .exchange
-            .open_at(site, kind, 1, Steps(Arc::clone(&running)));
+            .open_at(site, kind, 1, Inbox(Arc::clone(&running)));
         if inside(|| running.start(channel)).is_none() {
             shared.give_up();
         }
@@ -251,42 +243,39 @@ impl Comm {
     }
 }
 
-fn branch(rank: Rank, ranks: u32) -> Branch {
-    Branch::new(rank, ranks, radix(ranks, LATENCY, GAP))
-}
-
-/// The state machine of an operation.
-trait Step<M, T>:
-    FnMut(Option<(Rank, M)>, &mut dyn FnMut(Rank, M)) -> Result<Option<T>, Stray> + Send
-{
-}
-
-impl<M, T, S> Step<M, T> for S where
-    S: FnMut(Option<(Rank, M)>, &mut dyn FnMut(Rank, M)) -> Result<Option<T>, Stray> + Send
-{
-}
-
 /// An operation that has not ended.
-struct Running<M: Portable + 'static, T, S> {
+struct Running<M: Machine>
+where
+    M::Message: Portable + 'static,
+{
     here: Rank,
-    state: Mutex<State<M, T, S>>,
+    state: Mutex<State<M>>,
 }
 
-struct State<M: Portable + 'static, T, S> {
+struct State<M: Machine>
+where
+    M::Message: Portable + 'static,
+{
     /// `None` after the end.
-    step: Option<S>,
+    machine: Option<M>,
+    /// What it begins with; `None` after the start.
+    own: Option<M::Event>,
     /// `None` before the start, and after the end.
-    channel: Option<Channel<M>>,
+    channel: Option<Channel<M::Message>>,
     /// What has arrived before the start.
-    early: Vec<(Rank, M)>,
+    early: Vec<(Rank, M::Message)>,
     /// `None` after the end.
-    completion: Option<Completion<T>>,
+    completion: Option<Completion<M::Effect>>,
     /// As `completion`.
     pending: Option<Pending>,
 }
 
-impl<M: Portable + 'static, T, S: Step<M, T>> Running<M, T, S> {
-    fn start(&self, channel: Channel<M>) {
+impl<M> Running<M>
+where
+    M: Machine<Peer = Rank, Calls = ()>,
+    M::Message: Portable + 'static,
+{
+    fn start(&self, channel: Channel<M::Message>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.completion.is_none() {
             // The channels have ended.
@@ -294,15 +283,15 @@ impl<M: Portable + 'static, T, S: Step<M, T>> Running<M, T, S> {
         }
         state.channel = Some(channel);
         let early = std::mem::take(&mut state.early);
-        let mut ended = state.take(self.here, None);
-        for message in early {
-            ended = ended.or_else(|| state.take(self.here, Some(message)));
+        let mut ended = state.begin(self.here);
+        for (from, message) in early {
+            ended = ended.or_else(|| state.receive(self.here, from, message));
         }
         drop(state);
         finish(ended);
     }
 
-    fn arrive(&self, from: Rank, message: M) {
+    fn arrive(&self, from: Rank, message: M::Message) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.channel.is_none() {
             if state.completion.is_some() {
@@ -310,7 +299,7 @@ impl<M: Portable + 'static, T, S: Step<M, T>> Running<M, T, S> {
             }
             return;
         }
-        let ended = state.take(self.here, Some((from, message)));
+        let ended = state.receive(self.here, from, message);
         drop(state);
         finish(ended);
     }
@@ -326,56 +315,100 @@ impl<M: Portable + 'static, T, S: Step<M, T>> Running<M, T, S> {
 }
 
 /// An operation that has ended.
-struct End<M: Portable + 'static, T, S> {
-    completion: Completion<T>,
-    channel: Option<Channel<M>>,
-    step: Option<S>,
-    ended: Ended<T>,
+struct End<M: Machine>
+where
+    M::Message: Portable + 'static,
+{
+    completion: Completion<M::Effect>,
+    channel: Option<Channel<M::Message>>,
+    machine: (Option<M>, Option<M::Event>),
+    ended: Ended<M::Effect>,
 }
 
 /// Puts the result, outside of the lock: what waits for it may start operations.
-fn finish<M: Portable + 'static, T, S>(ended: Option<End<M, T, S>>) {
+fn finish<M: Machine>(ended: Option<End<M>>)
+where
+    M::Message: Portable + 'static,
+{
     if let Some(end) = ended {
         drop(end.channel);
         // It has the operator, and values.
-        contain(|| drop(end.step));
+        contain(|| drop(end.machine));
         end.completion.put(end.ended);
     }
 }
 
-impl<M: Portable + 'static, T, S: Step<M, T>> State<M, T, S> {
-    fn take(&mut self, here: Rank, event: Option<(Rank, M)>) -> Option<End<M, T, S>> {
+impl<M> State<M>
+where
+    M: Machine<Peer = Rank, Calls = ()>,
+    M::Message: Portable + 'static,
+{
+    fn begin(&mut self, here: Rank) -> Option<End<M>> {
+        let own = self.own.take()?;
+        self.step(here, |machine, step| {
+            machine.event(own, step);
+            Ok(())
+        })
+    }
+
+    fn receive(&mut self, here: Rank, from: Rank, message: M::Message) -> Option<End<M>> {
+        self.step(here, |machine, step| {
+            let received = machine.receive(from, message, step);
+            received.map_err(|refusal| Error::Refused {
+                from,
+                why: refusal.to_string(),
+            })
+        })
+    }
+
+    fn step(
+        &mut self,
+        here: Rank,
+        take: impl FnOnce(&mut M, &mut Step<'_, M>) -> Result<(), Error>,
+    ) -> Option<End<M>> {
         let channel = self.channel.as_ref()?;
         let place = |rank: Rank| PlaceId(rank.0);
-        let mut out = |to: Rank, message: M| channel.send(place(here), place(to), message);
-        let step = self.step.as_mut()?;
-        let ended = match step(event, &mut out) {
-            Ok(None) => return None,
-            Ok(Some(value)) => Ok(Received {
+        let mut output = None;
+        let mut act = |action: Action<M>| match action {
+            Action::Send(to, message) => channel.send(place(here), place(to), message),
+            Action::Effect(ended) => output = Some(ended),
+        };
+        let taken = take(self.machine.as_mut()?, &mut Step::new(&mut (), &mut act));
+        let ended = match (taken, output) {
+            (Ok(()), None) => return None,
+            (Ok(()), Some(value)) => Ok(Received {
                 value,
                 status: Status::default(),
             }),
-            Err(stray) => Err(Error::Stray(stray)),
+            (Err(error), _) => Err(error),
         };
         self.end(ended)
     }
 
     /// Takes what has ended, with this result.
-    fn end(&mut self, ended: Ended<T>) -> Option<End<M, T, S>> {
+    fn end(&mut self, ended: Ended<M::Effect>) -> Option<End<M>> {
         self.pending = None;
         Some(End {
             completion: self.completion.take()?,
             channel: self.channel.take(),
-            step: self.step.take(),
+            machine: (self.machine.take(), self.own.take()),
             ended,
         })
     }
 }
 
 /// The operation, as the exchange uses it.
-struct Steps<R>(Arc<R>);
+struct Inbox<M: Machine>(Arc<Running<M>>)
+where
+    M::Message: Portable + 'static;
 
-impl<M: Portable + 'static, T: Send + Sync, S: Step<M, T>> Receiver for Steps<Running<M, T, S>> {
+impl<M> Receiver for Inbox<M>
+where
+    M: Machine<Peer = Rank, Calls = ()> + Send,
+    M::Message: Portable + 'static,
+    M::Event: Send,
+    M::Effect: Send + Sync,
+{
     fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Garbled> {
         let message = unpack(body)?;
         self.0.arrive(Rank(from.0), message);

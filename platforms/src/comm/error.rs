@@ -43,8 +43,13 @@ pub enum Error {
     Panicked,
     /// All channels between the ranks have ended.
     Wire(wire::Error),
-    /// A rank has sent a message that does not belong to the operation of all ranks.
-    Stray(tautline_core::collective::Stray),
+    /// Another rank has sent a message that does not belong to the collective operation.
+    Refused {
+        /// The rank.
+        from: Rank,
+        /// What is wrong with it.
+        why: String,
+    },
 }
 
 impl From<comm::Error> for Error {
@@ -75,7 +80,7 @@ impl fmt::Display for Error {
             }
             Self::Panicked => f.write_str("decoding the message panicked"),
             Self::Wire(error) => error.fmt(f),
-            Self::Stray(stray) => stray.fmt(f),
+            Self::Refused { from, why } => write!(f, "{from}: {why}"),
         }
     }
 }

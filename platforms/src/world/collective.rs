@@ -4,12 +4,14 @@ use super::World;
 use super::home::{AtHome, FromHome, FromHomeToAll};
 use crate::Result;
 use crate::error::Error;
+use std::cell::Cell;
 use std::panic::Location;
 use std::sync::mpsc;
 use tautline_core::collective::{
     AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, CombineForAll, Meet, Message,
-    Operation, Stray, Wave, radix,
+    Operation, Wave, radix,
 };
+use tautline_core::machine::{Action, Machine, Step};
 use tautline_core::task::Ended;
 use tautline_core::wire::{self, Garbled, Portable, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
@@ -193,18 +195,8 @@ impl World {
         let ranks = self.ranks();
         let given = values.len();
         assert_eq!(given, ranks as usize, "{given} values for {ranks} ranks");
-        let mut machine = AllToAll::new(self.rank(), ranks);
-        let mut values = Some(values);
-        self.drive(
-            "all-to-all",
-            Location::caller(),
-            |event, mut out| match event {
-                None => Ok(values
-                    .take()
-                    .and_then(|values| machine.begin(values, &mut out))),
-                Some((from, value)) => machine.on(from, value),
-            },
-        )
+        let machine = AllToAll::new(self.rank(), ranks);
+        self.drive("all-to-all", Location::caller(), machine, values)
     }
 
     /// Runs an operation along the tree of ranks.
@@ -220,32 +212,34 @@ impl World {
     {
         let ranks = self.ranks();
         let branch = Branch::new(self.rank(), ranks, radix(ranks, LATENCY, GAP));
-        let mut wave = Wave::new(branch, operation);
-        let mut own = Some(own);
-        self.drive(kind, site, |event, mut out| match event {
-            None => Ok(own.take().and_then(|own| wave.begin(own, &mut out))),
-            Some((from, message)) => wave.on(from, message, &mut out),
-        })
+        self.drive(kind, site, Wave::new(branch, operation), own)
     }
 
-    /// Opens a channel and calls `step`, first with `None`, then with each message, until it returns an output.
-    fn drive<M: Portable + 'static, T>(
+    /// Opens a channel and lets `machine` begin with `own`, and process each message, until it has ended.
+    fn drive<M>(
         &self,
         kind: &'static str,
         site: &Location<'_>,
-        mut step: impl FnMut(Option<(Rank, M)>, &mut dyn FnMut(Rank, M)) -> Result<Option<T>, Stray>,
-    ) -> Result<T> {
+        mut machine: M,
+        own: M::Event,
+    ) -> Result<M::Effect>
+    where
+        M: Machine<Peer = Rank, Calls = ()>,
+        M::Message: Portable + 'static,
+    {
         let place = |rank: Rank| PlaceId(rank.0);
         let here = place(self.rank());
         let (mail, arrived) = mpsc::channel();
         let mail = Mail(mail);
-        let channel = self.exchange().open_at::<M>(site, kind, 1, mail);
-        let mut out = |to: Rank, message: M| channel.send(here, place(to), message);
-        let mut event = None;
+        let channel = self.exchange().open_at::<M::Message>(site, kind, 1, mail);
+        let output = Cell::new(None);
+        let mut act = |action: Action<M>| match action {
+            Action::Send(to, message) => channel.send(here, place(to), message),
+            Action::Effect(ended) => output.set(Some(ended)),
+        };
+        machine.event(own, &mut Step::new(&mut (), &mut act));
         loop {
-            let output =
-                step(event, &mut out).map_err(|stray| Error::Ranks(Ended::Stray(stray)))?;
-            if let Some(output) = output {
+            if let Some(output) = output.take() {
                 if self.thread.is_none() {
                     // No other thread removes the ends of channels.
                     _ = self.exchange().turn();
@@ -253,7 +247,12 @@ impl World {
                 return Ok(output);
             }
             let next = arrived.recv().expect("the channel owns the sender");
-            event = Some(next.map_err(|error| Error::Ranks(Ended::Wire(error)))?);
+            let (from, message) = next.map_err(|error| Error::Ranks(Ended::Wire(error)))?;
+            let received = machine.receive(from, message, &mut Step::new(&mut (), &mut act));
+            received.map_err(|refusal| {
+                let why = refusal.to_string();
+                Error::Ranks(Ended::Refused { from, why })
+            })?;
         }
     }
 }

@@ -30,7 +30,7 @@ fn check(name: &str, kind: Kind, shapes: &[(u32, u32)], floor: usize) {
             mistake: None,
         };
         let name = format!("{name}-p{ranks}-r{radix}");
-        states += flawless(&name, &mut Network::new(collective, Multiset));
+        states += flawless(&name, &mut Network::of(collective, Multiset));
     }
     report(name, states, floor, began);
 }
@@ -95,7 +95,7 @@ fn mistakes_are_found() {
             radix: 2,
             mistake: Some(mistake),
         };
-        let explored = explore(&mut Network::new(collective, Multiset), LIMIT);
+        let explored = explore(&mut Network::of(collective, Multiset), LIMIT);
         assert_eq!(
             found(explored, &format!("{kind:?}, {mistake:?}")),
             Some(flaw)
@@ -146,7 +146,7 @@ fn lost_and_doubled_messages_are_found() {
                 Flaw::Refused,
             ),
         ] {
-            let mut network = Network::new(collective, Multiset).with_faults(faults);
+            let mut network = Network::of(collective, Multiset).with_faults(faults);
             assert_eq!(explore(&mut network, LIMIT).flaw(), Some(flaw), "{kind:?}");
         }
     }

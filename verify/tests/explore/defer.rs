@@ -62,7 +62,7 @@ fn epochs_begin_each_iteration_once() {
             };
             states += flawless(
                 &format!("{name} {policy:?}"),
-                &mut Network::new(system, Multiset),
+                &mut Network::of(system, Multiset),
             );
         }
         report(&name, states, floor, began);
@@ -93,7 +93,7 @@ fn epochs_of_predicted_work_begin_each_iteration_once() {
             };
             states += flawless(
                 &format!("{name} {policy:?}"),
-                &mut Network::new(system, Multiset),
+                &mut Network::of(system, Multiset),
             );
         }
         report(&name, states, floor, began);
@@ -116,7 +116,7 @@ fn slips_in_epochs_are_found() {
             is_placed: false,
             slip: Some(slip),
         };
-        let explored = explore(&mut Network::new(system, Multiset), LIMIT);
+        let explored = explore(&mut Network::of(system, Multiset), LIMIT);
         let (found, story) = explored.found.expect("the slip must show");
         println!("{slip:?}: {found:?}\n{story}");
         assert_eq!(found, flaw, "{slip:?}");
@@ -153,12 +153,12 @@ fn baselines(rule: Rule, sizes: &[Size]) {
 /// Explores a loop; returns the numbers of states and of transfers. Ranks without iterations that decline each other's requests
 /// are not stuck; so an end must be reachable from every state.
 fn compared(name: &str, system: Compared) -> (usize, u64) {
-    let mut network = Network::new(system, Multiset);
+    let mut network = Network::of(system, Multiset);
     let explored = explore_to_end(&mut network, LIMIT);
     if let Some((flaw, story)) = explored.found {
         panic!("{name}: {flaw:?}\n{story}");
     }
-    (explored.states, network.actors().transfers())
+    (explored.states, network.protocol().transfers())
 }
 
 /// Of 4 ranks, rank 1 passes on the sums, reports and the end of rank 2; ranks 0 and 3 are no neighbours, nor are 1 and 2.
@@ -235,7 +235,7 @@ fn slips_in_baselines_are_found() {
         (Rule::Halving, ComparedSlip::EndWithFirst, Flaw::Early),
     ] {
         let system = Compared::new(2, 8, rule, TUNING, &[]).with_slip(slip);
-        let explored = explore_to_end(&mut Network::new(system, Multiset), LIMIT);
+        let explored = explore_to_end(&mut Network::of(system, Multiset), LIMIT);
         let (found, story) = explored.found.expect("the slip must show");
         println!("{rule:?} {slip:?}: {found:?}\n{story}");
         assert_eq!(found, flaw, "{rule:?} {slip:?}");
@@ -308,9 +308,9 @@ fn transfers_of_paced_ranks_take_effect_at_one_instance() {
 /// Explores a loop, in which transfers take effect at the instances whose bits are given; returns what has occurred.
 fn deferred(name: &str, system: Deferring, effective: u32, floor: usize) -> Effects {
     let began = Instant::now();
-    let mut network = Network::new(system, Multiset);
+    let mut network = Network::of(system, Multiset);
     let states = flawless(name, &mut network);
-    let effects = network.actors().effects();
+    let effects = network.protocol().effects();
     println!("{name}: {effects:?}");
     assert_eq!(effects.instances, effective, "{name}: {effects:?}");
     // Once a plan is done, its bandwidth is free for another.
@@ -329,7 +329,7 @@ fn slips_in_deferred_loops_are_found() {
         (DeferSlip::ReportNothing, Flaw::Stuck),
     ] {
         let system = Deferring::new(2, 6, 4, eager(Geometry::Contiguous, 8)).with_slip(slip);
-        let explored = explore(&mut Network::new(system, Multiset), LIMIT);
+        let explored = explore(&mut Network::of(system, Multiset), LIMIT);
         let (found, story) = explored.found.expect("the slip must show");
         println!("{slip:?}: {found:?}\n{story}");
         assert_eq!(found, flaw, "{slip:?}");

@@ -1,58 +1,41 @@
 //! Machines of `defer` as actors: a chunk takes as long as its iterations, iterations that are sent take time each.
 
 use crate::engine::{Actor, Engine, Here, Turn, Weigh, World};
-use crate::{Cluster, Machine};
+use crate::{self as sim, Cluster};
 use std::ops::Range;
 use tautline_core::defer::{
-    Actions, Baseline, Call, Deferred, Epochs, Message, Notice, Pick, Predict,
+    Baseline, Call, Deferred, Effect, Epochs, Event, Message, Notice, Predict,
 };
+use tautline_core::machine::{Action, Machine, Pick, Step, no_calls};
 use tautline_core::taper::Summary;
 use tautline_core::{PlaceId, Rank};
 
-/// What a machine requires in a step.
-#[derive(Debug)]
-pub struct Required<M> {
-    sent: Vec<(Rank, M)>,
-    chunk: Option<Vec<Range<u64>>>,
-    random: u64,
-}
+/// Numbers that look random.
+#[derive(Clone, Copy, Debug)]
+pub struct Random(u64);
 
-impl<M> Actions<M> for Required<M> {
-    fn send(&mut self, to: Rank, message: M) {
-        self.sent.push((to, message));
-    }
-
-    fn run(&mut self, chunk: Vec<Range<u64>>) {
-        self.chunk = Some(chunk);
-    }
-
-    fn end(&mut self) {}
-}
-
-impl Pick for Required<Call> {
+impl Pick for Random {
     fn pick(&mut self, n: u32) -> u32 {
         let multiplier = 6_364_136_223_846_793_005_u64;
-        self.random = self.random.wrapping_mul(multiplier).wrapping_add(1);
-        (self.random >> 33) as u32 % n
+        self.0 = self.0.wrapping_mul(multiplier).wrapping_add(1);
+        (self.0 >> 33) as u32 % n
     }
 }
 
 /// The machine of a rank.
-pub trait Part {
-    /// Its messages.
-    type Sent;
-    /// Begins the loop.
-    fn begin(&mut self, out: &mut Required<Self::Sent>);
-    /// Processes the end of a chunk whose iterations took `times`.
-    fn free(&mut self, times: &[u64], out: &mut Required<Self::Sent>);
-    /// Processes a message of a rank that follows the protocol.
-    fn on(&mut self, from: Rank, sent: Self::Sent, out: &mut Required<Self::Sent>);
+pub trait Part: Machine<Peer = Rank, Event = Event<Self::Times>, Effect = Effect> {
+    /// What it takes of the iterations of a chunk.
+    type Times;
+    /// Returns that for iterations which took `times`.
+    fn times(times: &[u64]) -> Self::Times;
+    /// Returns what answers it.
+    fn calls(random: &mut Random) -> &mut Self::Calls;
     /// Returns the instance that its chunk belongs to.
     fn instance(&self) -> u64 {
         0
     }
     /// Returns the number of iterations that a message moves.
-    fn load(sent: &Self::Sent) -> u64;
+    fn load(message: &Self::Message) -> u64;
 }
 
 fn len(parts: &[Range<u64>]) -> u64 {
@@ -60,24 +43,20 @@ fn len(parts: &[Range<u64>]) -> u64 {
 }
 
 impl<W: Predict> Part for Epochs<W> {
-    type Sent = Message;
+    type Times = Summary;
 
-    fn begin(&mut self, out: &mut Required<Message>) {
-        self.begin(out);
-    }
-
-    fn free(&mut self, times: &[u64], out: &mut Required<Message>) {
+    fn times(times: &[u64]) -> Summary {
         let mut summary = Summary::NONE;
         times.iter().for_each(|time| summary.record(*time));
-        self.free(&summary, out);
+        summary
     }
 
-    fn on(&mut self, from: Rank, sent: Message, out: &mut Required<Message>) {
-        self.on(from, sent, out).expect("it is expected");
+    fn calls(_: &mut Random) -> &mut () {
+        no_calls()
     }
 
-    fn load(sent: &Message) -> u64 {
-        match sent {
+    fn load(message: &Message) -> u64 {
+        match message {
             Message::Data(parts) => len(parts),
             _ => 0,
         }
@@ -85,22 +64,16 @@ impl<W: Predict> Part for Epochs<W> {
 }
 
 impl<W: Predict> Part for Baseline<W> {
-    type Sent = Call;
+    type Times = ();
 
-    fn begin(&mut self, out: &mut Required<Call>) {
-        self.begin(out);
+    fn times(_: &[u64]) {}
+
+    fn calls(random: &mut Random) -> &mut (dyn Pick + 'static) {
+        random
     }
 
-    fn free(&mut self, _: &[u64], out: &mut Required<Call>) {
-        self.free(out);
-    }
-
-    fn on(&mut self, from: Rank, sent: Call, out: &mut Required<Call>) {
-        self.on(from, sent, out).expect("it is expected");
-    }
-
-    fn load(sent: &Call) -> u64 {
-        match sent {
+    fn load(call: &Call) -> u64 {
+        match call {
             Call::Data(parts) | Call::Answer(parts) => len(parts),
             _ => 0,
         }
@@ -108,26 +81,22 @@ impl<W: Predict> Part for Baseline<W> {
 }
 
 impl Part for Deferred {
-    type Sent = Notice;
+    type Times = Vec<u64>;
 
-    fn begin(&mut self, out: &mut Required<Notice>) {
-        self.begin(out);
+    fn times(times: &[u64]) -> Vec<u64> {
+        times.to_vec()
     }
 
-    fn free(&mut self, times: &[u64], out: &mut Required<Notice>) {
-        self.free(times, out);
-    }
-
-    fn on(&mut self, from: Rank, sent: Notice, out: &mut Required<Notice>) {
-        self.on(from, sent, out).expect("it is expected");
+    fn calls(_: &mut Random) -> &mut () {
+        no_calls()
     }
 
     fn instance(&self) -> u64 {
         self.instance()
     }
 
-    fn load(sent: &Notice) -> u64 {
-        match sent {
+    fn load(notice: &Notice) -> u64 {
+        match notice {
             Notice::Data(_, part) => part.end - part.start,
             _ => 0,
         }
@@ -181,7 +150,7 @@ impl Costs {
             hop_ns: 0,
             gap_ns: 0,
             mb_per_s: 0,
-            ..Machine::default().cluster
+            ..sim::Machine::default().cluster
         }
     }
 }
@@ -189,11 +158,13 @@ impl Costs {
 /// A rank in virtual time.
 struct Member<'a, P: Part> {
     part: P,
-    required: Required<P::Sent>,
+    random: Random,
     costs: Costs,
     /// By instance, the times of iterations. No further instance is executed.
     times: &'a [Vec<u64>],
     has_begun: bool,
+    /// The chunk that is to be executed.
+    chunk: Option<Vec<Range<u64>>>,
     /// The times of the chunk being executed.
     running: Option<Vec<u64>>,
     /// The iterations executed.
@@ -204,34 +175,42 @@ struct Member<'a, P: Part> {
 }
 
 impl<P: Part> Member<'_, P> {
-    fn post(&mut self, here: &Here<'_, Parcel<P::Sent>>) {
-        for (to, message) in self.required.sent.drain(..) {
-            let load = P::load(&message);
-            here.send(
-                PlaceId(to.0),
-                Parcel(message, load),
-                load * self.costs.moved_ns,
-            );
-        }
+    /// Lets the machine take a step.
+    fn take(
+        &mut self,
+        here: &Here<'_, Parcel<P::Message>>,
+        take: impl FnOnce(&mut P, &mut Step<'_, P>),
+    ) {
+        let (costs, chunk) = (self.costs, &mut self.chunk);
+        let mut act = |action: Action<P>| match action {
+            Action::Effect(Effect::Execute(parts)) => *chunk = Some(parts),
+            Action::Effect(Effect::End) => {}
+            Action::Send(to, message) => {
+                let load = P::load(&message);
+                here.send(PlaceId(to.0), Parcel(message, load), load * costs.moved_ns);
+            }
+        };
+        let calls = P::calls(&mut self.random);
+        take(&mut self.part, &mut Step::new(calls, &mut act));
     }
 }
 
 impl<P: Part> Actor for Member<'_, P> {
-    type Message = Parcel<P::Sent>;
+    type Message = Parcel<P::Message>;
 
     fn step(&mut self, here: &Here<'_, Self::Message>) -> Turn {
         if let Some(times) = self.running.take() {
             self.ended[self.part.instance() as usize] = here.world().now();
-            self.part.free(&times, &mut self.required);
+            let times = P::times(&times);
+            self.take(here, |part, step| part.event(Event::Executed(times), step));
         } else if !self.has_begun {
             self.has_begun = true;
-            self.part.begin(&mut self.required);
+            self.take(here, |part, step| part.event(Event::Begin, step));
         }
-        self.post(here);
         let Some(now) = self.times.get(self.part.instance() as usize) else {
             return Turn::Parked;
         };
-        let Some(chunk) = self.required.chunk.take() else {
+        let Some(chunk) = self.chunk.take() else {
             return Turn::Parked;
         };
         let began = &mut self.began[self.part.instance() as usize];
@@ -245,9 +224,11 @@ impl<P: Part> Actor for Member<'_, P> {
         Turn::Took { ns, private: false }
     }
 
-    fn on(&mut self, from: PlaceId, parcel: Parcel<P::Sent>, here: &Here<'_, Self::Message>) {
-        self.part.on(Rank(from.0), parcel.0, &mut self.required);
-        self.post(here);
+    fn on(&mut self, from: PlaceId, parcel: Self::Message, here: &Here<'_, Self::Message>) {
+        self.take(here, |part, step| {
+            let received = part.receive(Rank(from.0), parcel.0, step);
+            received.unwrap_or_else(|refusal| panic!("a message of {from}: {refusal}"));
+        });
         here.wake(0, 0);
     }
 }
@@ -262,11 +243,8 @@ pub fn run<P: Part>(parts: Vec<P>, times: &[Vec<u64>], costs: Costs) -> (Vec<u64
     let world = World::new(costs.cluster(), p, 1, 1);
     let member = |(part, random)| Member {
         part,
-        required: Required {
-            sent: Vec::new(),
-            chunk: None,
-            random,
-        },
+        random: Random(random),
+        chunk: None,
         costs,
         times,
         executed: Vec::new(),

@@ -15,7 +15,7 @@
 mod actor;
 mod method;
 
-pub use actor::{Costs, Part, Required, run};
+pub use actor::{Costs, Part, Random, run};
 pub use method::Method;
 
 use std::cmp::Reverse;

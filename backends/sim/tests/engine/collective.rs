@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use tautline_core::collective::{AllReduce, Barrier, Branch, CombineForAll, Meet, Message};
+use tautline_core::machine::{Action, Machine, Step};
 use tautline_core::{PlaceId, Rank};
 use tautline_sim::Cluster;
 use tautline_sim::engine::{Actor, End, Engine, Fault, Faults, Here, Turn, Weigh, World};
@@ -55,27 +56,47 @@ impl Member {
         }
     }
 
-    /// Begins the sum if the barrier has ended by this step.
-    fn meet(&mut self, has_met: bool, here: &Here<'_, Parcel>) {
+    /// Lets the barrier take a step, and begins the sum if it ends by that.
+    fn meet(
+        &mut self,
+        here: &Here<'_, Parcel>,
+        take: impl FnOnce(&mut Barrier, &mut Step<'_, Barrier>),
+    ) {
+        let mut has_met = false;
+        let mut act = |action: Action<Barrier>| match action {
+            Action::Send(to, message) => here.send(PlaceId(to.0), Parcel::Barrier(message), 0),
+            Action::Effect(()) => has_met = true,
+        };
+        take(&mut self.barrier, &mut Step::new(&mut (), &mut act));
         if has_met {
             let own = value(self.here.0);
-            let mut out = |to: Rank, m| here.send(PlaceId(to.0), Parcel::Sum(m), 0);
-            self.output = self.sum.begin(own, &mut out);
+            self.add(here, |sum, step| sum.event(own, step));
         }
+    }
+
+    /// Lets the sum take a step.
+    fn add(
+        &mut self,
+        here: &Here<'_, Parcel>,
+        take: impl FnOnce(&mut AllReduce<u64, Add>, &mut Step<'_, AllReduce<u64, Add>>),
+    ) {
+        let mut act = |action: Action<AllReduce<u64, Add>>| match action {
+            Action::Send(to, message) => here.send(PlaceId(to.0), Parcel::Sum(message), 0),
+            Action::Effect(sum) => self.output = Some(sum),
+        };
+        take(&mut self.sum, &mut Step::new(&mut (), &mut act));
     }
 
     fn process(&mut self, from: Rank, parcel: Parcel, here: &Here<'_, Parcel>) {
         match parcel {
-            Parcel::Barrier(message) => {
-                let mut out = |to: Rank, m| here.send(PlaceId(to.0), Parcel::Barrier(m), 0);
-                let met = self.barrier.on(from, message, &mut out);
-                self.meet(met.expect("a message of the barrier").is_some(), here);
-            }
-            Parcel::Sum(message) => {
-                let mut out = |to: Rank, m| here.send(PlaceId(to.0), Parcel::Sum(m), 0);
-                let sum = self.sum.on(from, message, &mut out);
-                self.output = sum.expect("a message of the sum").or(self.output);
-            }
+            Parcel::Barrier(message) => self.meet(here, |barrier, step| {
+                let received = barrier.receive(from, message, step);
+                received.expect("a message of the barrier");
+            }),
+            Parcel::Sum(message) => self.add(here, |sum, step| {
+                let received = sum.receive(from, message, step);
+                received.expect("a message of the sum");
+            }),
         }
     }
 }
@@ -89,9 +110,7 @@ impl Actor for Member {
 
     fn step(&mut self, here: &Here<'_, Parcel>) -> Turn {
         if !std::mem::replace(&mut self.has_begun, true) {
-            let mut out = |to: Rank, m| here.send(PlaceId(to.0), Parcel::Barrier(m), 0);
-            let met = self.barrier.begin((), &mut out);
-            self.meet(met.is_some(), here);
+            self.meet(here, |barrier, step| barrier.event((), step));
         } else if let Some((from, parcel)) = self.inbox.pop_front() {
             self.process(from, parcel, here);
         } else {

@@ -19,7 +19,7 @@ pub(crate) enum Floor {
 }
 
 const FLOORS: &[(Floor, &[&str])] = &[
-    (Floor::Ground, &["sync", "port", "id", "watch"]),
+    (Floor::Ground, &["sync", "port", "id", "machine", "watch"]),
     (
         Floor::Words,
         &["channel", "deque", "phaser", "grain", "taper", "hierarchy"],

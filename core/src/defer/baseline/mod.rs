@@ -20,9 +20,10 @@ mod tally;
 
 use super::phase::Phase;
 use super::predict::scale;
-use super::{Actions, Count, Predict, Refusal, Refused, Stock};
+use super::{Count, Effect, Event, Predict, Refusal, Stock};
 use crate::collective::Branch;
 use crate::id::Rank;
+use crate::machine::{Machine, Pick, Step};
 use crate::taper::{blocked, is_admitted};
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -71,12 +72,6 @@ pub enum Call {
     Sum(u64),
     /// All iterations have begun; for the children.
     End,
-}
-
-/// The actions that a [`Baseline`] requires of its driver.
-pub trait Pick: Actions<Call> {
-    /// Returns a number below `n`: uniform in a run, arbitrary in an exploration.
-    fn pick(&mut self, n: u32) -> u32;
 }
 
 /// One rank's part in a loop that is balanced by one of the [`Rule`]s.
@@ -155,67 +150,6 @@ impl<W: Predict> Baseline<W> {
         self.phase == Phase::Ended
     }
 
-    /// Begins the loop at this rank.
-    ///
-    /// # Panics
-    /// If it has begun before.
-    pub fn begin(&mut self, out: &mut impl Pick) {
-        self.phase.begin();
-        self.go_on(out);
-    }
-
-    /// Processes the end of the chunk.
-    ///
-    /// # Panics
-    /// If no chunk is being executed.
-    pub fn free(&mut self, out: &mut impl Pick) {
-        self.phase.free();
-        self.compare(out);
-        self.go_on(out);
-    }
-
-    /// Processes a message.
-    ///
-    /// # Errors
-    /// If no correct rank sends it; nothing has changed then.
-    pub fn on(&mut self, from: Rank, call: Call, out: &mut impl Pick) -> Result<(), Refused> {
-        self.check(from, &call)
-            .map_err(|why| Refused { from, why })?;
-        match call {
-            Call::Begun(theirs) => {
-                let mine = self.done();
-                if mine > self.limit(theirs) {
-                    out.send(from, Call::Ahead(mine));
-                } else {
-                    self.compare_with(from, theirs, out);
-                }
-            }
-            Call::Ahead(theirs) => self.compare_with(from, theirs, out),
-            Call::Left(rank, number, left) => self.report(rank, number, left, out),
-            Call::Give(receiver, amount) => self.give(receiver, amount, out),
-            Call::Request => {
-                let half = self.stock.work(&self.predict).div_ceil(2);
-                let parts = match self.admits(half) {
-                    true => self.take(half),
-                    false => Vec::new(),
-                };
-                out.send(from, Call::Answer(parts));
-            }
-            Call::Answer(parts) => {
-                self.asked = None;
-                self.receive(parts, out);
-            }
-            Call::Data(parts) => self.receive(parts, out),
-            Call::Sum(sum) => {
-                let recorded = self.tally.record(from, sum, self.n);
-                recorded.map_err(|why| Refused { from, why })?;
-                self.add_up(out);
-            }
-            Call::End => self.finish(out),
-        }
-        Ok(())
-    }
-
     /// Returns what neighbours compare: the iterations begun; of predicted work, what is not left at this rank.
     fn done(&self) -> u64 {
         match self.predict.estimate() {
@@ -230,7 +164,7 @@ impl<W: Predict> Baseline<W> {
     }
 
     /// Gives a half to a neighbour that is ahead: of the iterations, or of the difference in predicted work.
-    fn compare_with(&mut self, neighbour: Rank, theirs: u64, out: &mut impl Pick) {
+    fn compare_with(&mut self, neighbour: Rank, theirs: u64, step: &mut Step<'_, Self>) {
         let mine = self.done();
         if theirs <= self.limit(mine) {
             return;
@@ -240,7 +174,7 @@ impl<W: Predict> Baseline<W> {
             Some(_) => (theirs - mine) / 2,
         };
         if self.admits(half) {
-            self.give(neighbour, half, out);
+            self.give(neighbour, half, step);
         }
     }
 
@@ -258,22 +192,22 @@ impl<W: Predict> Baseline<W> {
         self.stock.take_back(count)
     }
 
-    fn receive(&mut self, parts: Vec<Range<u64>>, out: &mut impl Pick) {
+    fn take_in(&mut self, parts: Vec<Range<u64>>, step: &mut Step<'_, Self>) {
         self.stock.put(parts);
         if self.phase == Phase::Waiting {
-            self.go_on(out);
+            self.go_on(step);
         }
     }
 
-    fn give(&mut self, receiver: Rank, amount: u64, out: &mut impl Pick) {
+    fn give(&mut self, receiver: Rank, amount: u64, step: &mut Step<'_, Self>) {
         let parts = self.take(amount);
         if !parts.is_empty() {
-            out.send(receiver, Call::Data(parts));
+            step.send(receiver, Call::Data(parts));
         }
     }
 
     /// Communicates after K_sync iterations.
-    fn compare(&mut self, out: &mut impl Pick) {
+    fn compare(&mut self, step: &mut Step<'_, Self>) {
         if self.is_over {
             return;
         }
@@ -283,41 +217,41 @@ impl<W: Predict> Baseline<W> {
                 let p = self.p;
                 let done = self.done();
                 for to in (0..32).map(|bit| here.0 ^ 1 << bit).filter(|to| *to < p) {
-                    out.send(Rank(to), Call::Begun(done));
+                    step.send(Rank(to), Call::Begun(done));
                 }
             }
             Rule::Tree => {
                 self.reports += 1;
                 let left = self.stock.work(&self.predict);
-                self.report(here, self.reports, left, out);
+                self.report(here, self.reports, left, step);
             }
             Rule::Halving => {}
         }
     }
 
     /// Processes the report of a rank of the subtree: passes it on, and orders an exchange.
-    fn report(&mut self, rank: Rank, number: u64, left: u64, out: &mut impl Pick) {
+    fn report(&mut self, rank: Rank, number: u64, left: u64, step: &mut Step<'_, Self>) {
         self.loads.record(rank, number, left);
         if let Some(parent) = self.tally.branch().parent() {
-            out.send(parent, Call::Left(rank, number, left));
+            step.send(parent, Call::Left(rank, number, left));
         }
         let is_predicted = self.predict.estimate().is_some();
         let Some(exchange) = self.loads.exchange(self.tuning.min, is_predicted) else {
             return;
         };
         if exchange.donor == self.tally.branch().here() {
-            self.give(exchange.receiver, exchange.amount, out);
+            self.give(exchange.receiver, exchange.amount, step);
         } else {
             let call = Call::Give(exchange.receiver, exchange.amount);
-            out.send(exchange.donor, call);
+            step.send(exchange.donor, call);
         }
     }
 
     /// Begins the next chunk, or looks for iterations.
-    fn go_on(&mut self, out: &mut impl Pick) {
+    fn go_on(&mut self, step: &mut Step<'_, Self>) {
         if self.is_over {
             self.phase = Phase::Ended;
-            return out.end();
+            return step.effect(Effect::End);
         }
         if !self.stock.is_empty() {
             self.phase = Phase::Busy;
@@ -328,40 +262,40 @@ impl<W: Predict> Baseline<W> {
                 .spent
                 .saturating_add(before - self.stock.work(&self.predict));
             self.tally.begin(fitting.max(1));
-            return out.run(chunk);
+            return step.effect(Effect::Execute(chunk));
         }
-        self.add_up(out);
+        self.add_up(step);
         let is_alone = self.p == 1 || self.rule != Rule::Halving;
         if !self.is_over && !is_alone && self.asked.is_none() {
-            let other = out.pick(self.p - 1);
+            let other = step.calls().pick(self.p - 1);
             let victim = Rank(other + u32::from(other >= self.tally.branch().here().0));
             self.asked = Some(victim);
-            out.send(victim, Call::Request);
+            step.send(victim, Call::Request);
         }
     }
 
     /// Reports what has begun if this rank has nothing left; at rank 0, ends the loop.
-    fn add_up(&mut self, out: &mut impl Pick) {
+    fn add_up(&mut self, step: &mut Step<'_, Self>) {
         if self.tally.branch().parent().is_none() {
             if self.tally.sum() == self.n && !self.is_over {
-                self.finish(out);
+                self.finish(step);
             }
         } else if self.phase == Phase::Waiting
             && let Some((parent, sum)) = self.tally.report()
         {
-            out.send(parent, Call::Sum(sum));
+            step.send(parent, Call::Sum(sum));
         }
     }
 
     /// Ends the loop in the subtree: all iterations have begun.
-    fn finish(&mut self, out: &mut impl Pick) {
+    fn finish(&mut self, step: &mut Step<'_, Self>) {
         self.is_over = true;
         for child in self.tally.branch().children() {
-            out.send(child, Call::End);
+            step.send(child, Call::End);
         }
         if self.phase == Phase::Waiting {
             self.phase = Phase::Ended;
-            out.end();
+            step.effect(Effect::End);
         }
     }
 
@@ -411,6 +345,70 @@ impl<W: Predict> Baseline<W> {
                 require(!self.is_over && self.stock.is_empty(), Refusal::End)
             }
         }
+    }
+}
+
+impl<W: Predict> Machine for Baseline<W> {
+    type Peer = Rank;
+    type Message = Call;
+    type Event = Event<()>;
+    type Effect = Effect;
+    /// The rank from which [`Rule::Halving`] requests.
+    type Calls = dyn Pick;
+    type Refusal = Refusal;
+
+    /// # Panics
+    /// If the loop begins twice, or a chunk was executed that had not begun.
+    fn event(&mut self, event: Event<()>, step: &mut Step<'_, Self>) {
+        match event {
+            Event::Begin => self.phase.begin(),
+            Event::Executed(()) => {
+                self.phase.free();
+                self.compare(step);
+            }
+        }
+        self.go_on(step);
+    }
+
+    fn receive(
+        &mut self,
+        from: Rank,
+        call: Call,
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Refusal> {
+        self.check(from, &call)?;
+        match call {
+            Call::Begun(theirs) => {
+                let mine = self.done();
+                if mine > self.limit(theirs) {
+                    step.send(from, Call::Ahead(mine));
+                } else {
+                    self.compare_with(from, theirs, step);
+                }
+            }
+            Call::Ahead(theirs) => self.compare_with(from, theirs, step),
+            Call::Left(rank, number, left) => self.report(rank, number, left, step),
+            Call::Give(receiver, amount) => self.give(receiver, amount, step),
+            Call::Request => {
+                let half = self.stock.work(&self.predict).div_ceil(2);
+                let parts = match self.admits(half) {
+                    true => self.take(half),
+                    false => Vec::new(),
+                };
+                step.send(from, Call::Answer(parts));
+            }
+            Call::Answer(parts) => {
+                self.asked = None;
+                self.take_in(parts, step);
+            }
+            Call::Data(parts) => self.take_in(parts, step),
+            Call::Sum(sum) => {
+                self.tally.record(from, sum, self.n)?;
+                self.add_up(step);
+            }
+            Call::End => self.finish(step),
+        }
+        Ok(())
     }
 }
 

@@ -28,9 +28,10 @@ mod root;
 pub use message::{Epoch, Message, Order, Progress};
 
 use super::phase::Phase;
-use super::{Actions, Count, Predict, Refusal, Refused, Stock};
+use super::{Count, Effect, Event, Predict, Refusal, Stock};
 use crate::collective::Branch;
 use crate::id::Rank;
+use crate::machine::{Machine, Step};
 use crate::taper::{Instance, Policy, Summary, blocked};
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -158,96 +159,18 @@ impl<W: Predict> Epochs<W> {
         self.phase == Phase::Ended
     }
 
-    /// Begins the loop at this rank.
-    ///
-    /// # Panics
-    /// If it has begun before.
-    pub fn begin(&mut self, out: &mut impl Actions<Message>) {
-        self.phase.begin();
-        self.go_on(out);
-    }
-
-    /// Processes the end of the chunk, of whose iterations some were timed.
-    ///
-    /// # Panics
-    /// If no chunk is being executed.
-    pub fn free(&mut self, times: &Summary, out: &mut impl Actions<Message>) {
-        self.phase.free();
-        self.own.times.merge(times);
-        self.go_on(out);
-    }
-
-    /// Processes a message.
-    ///
-    /// # Errors
-    /// If no correct rank sends it; nothing has changed then.
-    pub fn on(
-        &mut self,
-        from: Rank,
-        message: Message,
-        out: &mut impl Actions<Message>,
-    ) -> Result<(), Refused> {
-        let refused = |why| Refused { from, why };
-        match message {
-            Message::Tokens(tokens) => {
-                let child = children(&self.branch).find(|(child, _)| *child == from);
-                let (_, child) = child.ok_or(refused(Refusal::Path))?;
-                let bounds = (self.epoch, self.n, self.whole);
-                let checked = self.gather.check(&tokens, &child, bounds);
-                checked.map_err(refused)?;
-                for (rank, progress) in tokens {
-                    self.gather.record(rank, progress);
-                }
-                self.pass_on(out);
-            }
-            Message::Epoch(epoch) => {
-                self.check(from, &epoch).map_err(refused)?;
-                // What overtook the end concerns no iteration any more.
-                if !self.is_over {
-                    self.enter(epoch, out);
-                }
-            }
-            Message::Data(parts) => {
-                if self.is_over {
-                    return Err(refused(Refusal::End));
-                }
-                let is_stranger = from.0 >= self.p || from == self.branch.here();
-                if is_stranger || !self.stock.admits(&parts, self.n) {
-                    return Err(refused(Refusal::Iterations));
-                }
-                match self.is_placed {
-                    true => self.stock.put_first(parts),
-                    false => self.stock.put(parts),
-                }
-                if self.phase == Phase::Waiting {
-                    self.go_on(out);
-                }
-            }
-            Message::End => {
-                if self.branch.parent() != Some(from) {
-                    return Err(refused(Refusal::Path));
-                }
-                if self.is_over || !self.stock.is_empty() {
-                    return Err(refused(Refusal::End));
-                }
-                self.finish(out);
-            }
-        }
-        Ok(())
-    }
-
     /// Begins the next chunk, or reports that no iteration is left.
-    fn go_on(&mut self, out: &mut impl Actions<Message>) {
+    fn go_on(&mut self, step: &mut Step<'_, Self>) {
         if self.is_over {
             self.phase = Phase::Ended;
-            return out.end();
+            return step.effect(Effect::End);
         }
         if !self.stock.is_empty() {
             let len = self.stock.fit_front(self.chunk, &self.predict).max(1);
             self.phase = Phase::Busy;
             self.own.chunks += 1;
             self.own.started += len;
-            out.run(self.stock.take_front(len));
+            step.effect(Effect::Execute(self.stock.take_front(len)));
         } else if self.own.hungry == self.epoch + 1 {
             return;
         } else {
@@ -256,16 +179,16 @@ impl<W: Predict> Epochs<W> {
         self.own.left = self.stock.work(&self.predict);
         self.own.epoch = self.epoch;
         self.gather.record(self.branch.here(), self.own);
-        self.pass_on(out);
+        self.pass_on(step);
     }
 
     /// Passes tokens to the parent if enough of them are here; at the root, ends the epoch or the loop.
-    fn pass_on(&mut self, out: &mut impl Actions<Message>) {
+    fn pass_on(&mut self, step: &mut Step<'_, Self>) {
         let started = self.gather.started();
         let (is_due, chunks) = (self.gather.is_due(self.epoch), self.gather.chunks());
         let Some(root) = &mut self.root else {
             if is_due && let Some(parent) = self.branch.parent() {
-                out.send(parent, Message::Tokens(self.gather.pass()));
+                step.send(parent, Message::Tokens(self.gather.pass()));
             }
             return;
         };
@@ -273,17 +196,17 @@ impl<W: Predict> Epochs<W> {
             return;
         }
         if started == self.n {
-            return self.finish(out);
+            return self.finish(step);
         }
         if is_due && chunks > 0 {
             let epoch = root.close(self.epoch, self.chunk, started, self.gather.reports());
             self.gather.pass();
-            self.enter(epoch, out);
+            self.enter(epoch, step);
         }
     }
 
     /// Enters an epoch, and sends what the orders for this rank demand. A late message has orders only.
-    fn enter(&mut self, epoch: Epoch, out: &mut impl Actions<Message>) {
+    fn enter(&mut self, epoch: Epoch, step: &mut Step<'_, Self>) {
         let is_new = epoch.number > self.epoch;
         for (child, ranks) in children(&self.branch) {
             let orders = epoch.orders.iter().copied();
@@ -295,7 +218,7 @@ impl<W: Predict> Epochs<W> {
                     orders: below,
                     ..epoch
                 };
-                out.send(child, Message::Epoch(epoch));
+                step.send(child, Message::Epoch(epoch));
             }
         }
         for order in &epoch.orders {
@@ -309,7 +232,7 @@ impl<W: Predict> Epochs<W> {
                 (true, true) => self.stock.take_fitting(order.amount, &self.predict),
             };
             if !parts.is_empty() {
-                out.send(order.receiver, Message::Data(parts));
+                step.send(order.receiver, Message::Data(parts));
             }
         }
         if !is_new {
@@ -318,20 +241,20 @@ impl<W: Predict> Epochs<W> {
         self.epoch = epoch.number;
         self.chunk = epoch.chunk;
         match self.phase {
-            Phase::Waiting => self.go_on(out),
-            _ => self.pass_on(out),
+            Phase::Waiting => self.go_on(step),
+            _ => self.pass_on(step),
         }
     }
 
     /// Ends the loop in the subtree: all iterations have begun.
-    fn finish(&mut self, out: &mut impl Actions<Message>) {
+    fn finish(&mut self, step: &mut Step<'_, Self>) {
         self.is_over = true;
         for (child, _) in children(&self.branch) {
-            out.send(child, Message::End);
+            step.send(child, Message::End);
         }
         if self.phase == Phase::Waiting {
             self.phase = Phase::Ended;
-            out.end();
+            step.effect(Effect::End);
         }
     }
 
@@ -353,6 +276,82 @@ impl<W: Predict> Epochs<W> {
             }
             if !in_loop(order.amount) {
                 return Err(Refusal::Range);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<W: Predict> Machine for Epochs<W> {
+    type Peer = Rank;
+    type Message = Message;
+    /// Of a chunk it takes the times of iterations, some of which were timed.
+    type Event = Event<Summary>;
+    type Effect = Effect;
+    type Calls = ();
+    type Refusal = Refusal;
+
+    /// # Panics
+    /// If the loop begins twice, or a chunk was executed that had not begun.
+    fn event(&mut self, event: Event<Summary>, step: &mut Step<'_, Self>) {
+        match event {
+            Event::Begin => self.phase.begin(),
+            Event::Executed(times) => {
+                self.phase.free();
+                self.own.times.merge(&times);
+            }
+        }
+        self.go_on(step);
+    }
+
+    fn receive(
+        &mut self,
+        from: Rank,
+        message: Message,
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Refusal> {
+        match message {
+            Message::Tokens(tokens) => {
+                let child = children(&self.branch).find(|(child, _)| *child == from);
+                let (_, child) = child.ok_or(Refusal::Path)?;
+                let bounds = (self.epoch, self.n, self.whole);
+                self.gather.check(&tokens, &child, bounds)?;
+                for (rank, progress) in tokens {
+                    self.gather.record(rank, progress);
+                }
+                self.pass_on(step);
+            }
+            Message::Epoch(epoch) => {
+                self.check(from, &epoch)?;
+                // What overtook the end concerns no iteration any more.
+                if !self.is_over {
+                    self.enter(epoch, step);
+                }
+            }
+            Message::Data(parts) => {
+                if self.is_over {
+                    return Err(Refusal::End);
+                }
+                let is_stranger = from.0 >= self.p || from == self.branch.here();
+                if is_stranger || !self.stock.admits(&parts, self.n) {
+                    return Err(Refusal::Iterations);
+                }
+                match self.is_placed {
+                    true => self.stock.put_first(parts),
+                    false => self.stock.put(parts),
+                }
+                if self.phase == Phase::Waiting {
+                    self.go_on(step);
+                }
+            }
+            Message::End => {
+                if self.branch.parent() != Some(from) {
+                    return Err(Refusal::Path);
+                }
+                if self.is_over || !self.stock.is_empty() {
+                    return Err(Refusal::End);
+                }
+                self.finish(step);
             }
         }
         Ok(())

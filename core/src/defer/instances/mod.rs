@@ -40,9 +40,10 @@ mod splits;
 
 pub use message::{Account, Move, Notice};
 
-use super::{Actions, Conditions, Geometry, Refused};
+use super::{Conditions, Effect, Event, Geometry, Refusal};
 use crate::collective::Branch;
 use crate::id::Rank;
+use crate::machine::{Machine, Step};
 use crate::taper::{Instance, Policy, Summary};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -150,15 +151,14 @@ impl Deferred {
         self.instance
     }
 
-    /// Begins the first instance. The others begin by themselves, with a call of [`Actions::run`], whose chunk may be
-    /// empty; a driver that wants no more of them does not execute it. [`Actions::end`] is not called.
-    pub fn begin(&mut self, out: &mut impl Actions<Notice>) {
+    /// Begins an instance.
+    fn begin(&mut self, step: &mut Step<'_, Self>) {
         self.times.clear();
-        self.run(out);
+        self.run(step);
     }
 
     /// Executes the next chunk of the instance.
-    fn run(&mut self, out: &mut impl Actions<Notice>) {
+    fn run(&mut self, step: &mut Step<'_, Self>) {
         let done = self.times.len() as u64;
         let left = len(self.parts()) - done;
         let chunk = match self.conditions.pace {
@@ -174,14 +174,12 @@ impl Deferred {
             }
         };
         self.running = Some(chunk);
-        out.run(slice(self.parts(), done..done + chunk).collect());
+        let chunk = slice(self.parts(), done..done + chunk).collect();
+        step.effect(Effect::Execute(chunk));
     }
 
     /// Processes the end of a chunk, whose iterations took `times`.
-    ///
-    /// # Panics
-    /// If no chunk is being executed, or `times` are not those of its iterations.
-    pub fn free(&mut self, times: &[u64], out: &mut impl Actions<Notice>) {
+    fn executed(&mut self, times: &[u64], step: &mut Step<'_, Self>) {
         let chunk = self.running.take().expect("a chunk must have begun");
         assert_eq!(times.len() as u64, chunk, "one time for each iteration");
         self.times.extend(times);
@@ -191,9 +189,9 @@ impl Deferred {
         if left == 0 {
             self.last = (self.owned[0].clone(), mem::take(&mut self.times));
         }
-        self.go_up(out);
+        self.go_up(step);
         if left > 0 {
-            self.run(out);
+            self.run(step);
         }
     }
 
@@ -219,38 +217,6 @@ impl Deferred {
         }
     }
 
-    /// Processes a message.
-    ///
-    /// # Errors
-    /// If no correct rank sends it; nothing has changed then.
-    pub fn on(
-        &mut self,
-        from: Rank,
-        notice: Notice,
-        out: &mut impl Actions<Notice>,
-    ) -> Result<(), Refused> {
-        let checked = self.check(from, &notice);
-        checked.map_err(|why| Refused { from, why })?;
-        match notice {
-            Notice::Accounts(instance, accounts) => {
-                let child = self.branch.children().position(|child| child == from);
-                let fresh = child.filter(|child| !self.is_stale(*child, instance, &accounts));
-                if let Some(child) = fresh {
-                    self.below[child] = Some(accounts);
-                    self.is_new[child + 1] = true;
-                    self.go_up(out);
-                }
-            }
-            Notice::Next { switch, plan, .. } => self.next(switch, plan, out),
-            Notice::Plan(moves) => self.announce(moves, out),
-            Notice::Data(number, part) => {
-                self.arrived.push((from, number, part));
-                self.acknowledge(out);
-            }
-        }
-        Ok(())
-    }
-
     /// Returns whether accounts are not newer than those that are known.
     fn is_stale(&self, child: usize, instance: u64, accounts: &[Account]) -> bool {
         let left = |accounts: &[Account]| accounts.iter().map(|a| u128::from(a.left)).sum::<u128>();
@@ -262,7 +228,7 @@ impl Deferred {
     }
 
     /// Reports that all data is here, if it arrives after the end of the instance at this rank.
-    fn acknowledge(&mut self, out: &mut impl Actions<Notice>) {
+    fn acknowledge(&mut self, step: &mut Step<'_, Self>) {
         let (ready, is_paced) = (self.ready(), self.conditions.pace.is_some());
         let own = self
             .own
@@ -271,13 +237,13 @@ impl Deferred {
         if let Some(own) = own.filter(|_| is_paced) {
             own.ready = ready;
             self.is_new[0] = true;
-            self.go_up(out);
+            self.go_up(step);
         }
     }
 
     /// Passes the accounts of the subtree on, once each rank has reported something new or has ended the instance; at the root,
     /// decides.
-    fn go_up(&mut self, out: &mut impl Actions<Notice>) {
+    fn go_up(&mut self, step: &mut Step<'_, Self>) {
         let own = self.own.as_ref().map(core::slice::from_ref);
         let below = self.below.iter().map(|accounts| accounts.as_deref());
         let known: Option<Vec<&[Account]>> = core::iter::once(own).chain(below).collect();
@@ -294,14 +260,14 @@ impl Deferred {
         self.is_new.fill(false);
         self.waits = accounts.iter().all(|account| account.left == 0);
         match self.branch.parent() {
-            Some(parent) => out.send(parent, Notice::Accounts(self.instance, accounts)),
-            None if self.waits => self.conclude(&accounts, out),
-            None => self.reconsider(&accounts, out),
+            Some(parent) => step.send(parent, Notice::Accounts(self.instance, accounts)),
+            None if self.waits => self.conclude(&accounts, step),
+            None => self.reconsider(&accounts, step),
         }
     }
 
     /// At the root, ends an instance.
-    fn conclude(&mut self, accounts: &[Account], out: &mut impl Actions<Notice>) {
+    fn conclude(&mut self, accounts: &[Account], step: &mut Step<'_, Self>) {
         let is_ready = |plan: &Plan| accounts.iter().all(|a| a.ready == plan.number);
         let switch = self.plan.as_ref().is_some_and(is_ready);
         let profile = Profile::new(&self.owned, accounts, self.profile.as_ref());
@@ -316,11 +282,11 @@ impl Deferred {
         };
         self.profile = Some(profile);
         self.has_decided = false;
-        self.next(switch, plan, out);
+        self.next(switch, plan, step);
     }
 
     /// At the root, makes a plan in the course of an instance, so that it can take effect with the next one.
-    fn reconsider(&mut self, accounts: &[Account], out: &mut impl Actions<Notice>) {
+    fn reconsider(&mut self, accounts: &[Account], step: &mut Step<'_, Self>) {
         let left: u64 = accounts.iter().map(|account| account.left).sum();
         let Some(before) = self.profile.as_ref().filter(|_| left <= self.n / MEASURED) else {
             return;
@@ -332,16 +298,16 @@ impl Deferred {
         let profile = Profile::new(&self.owned, accounts, Some(before));
         let (conditions, instance) = (&self.conditions, self.instance);
         if let Some(moves) = decide(&self.owned, accounts, &profile, conditions, instance) {
-            self.announce(moves, out);
+            self.announce(moves, step);
         }
     }
 
     /// Announces a plan in the subtree, and sends what it demands.
-    fn announce(&mut self, moves: Vec<Move>, out: &mut impl Actions<Notice>) {
+    fn announce(&mut self, moves: Vec<Move>, step: &mut Step<'_, Self>) {
         for (child, moves) in self.below(&moves) {
-            out.send(child, Notice::Plan(moves));
+            step.send(child, Notice::Plan(moves));
         }
-        self.adopt(moves, out);
+        self.adopt(moves, step);
     }
 
     /// Returns the children, each with the moves that concern its subtree.
@@ -357,18 +323,21 @@ impl Deferred {
     }
 
     /// Begins to carry out a plan.
-    fn adopt(&mut self, moves: Vec<Move>, out: &mut impl Actions<Notice>) {
+    fn adopt(&mut self, moves: Vec<Move>, step: &mut Step<'_, Self>) {
         self.plans += 1;
         let number = self.plans;
-        for step in moves.iter().filter(|step| step.from == self.branch.here()) {
-            out.send(step.to, Notice::Data(number, step.part.clone()));
+        for transfer in moves
+            .iter()
+            .filter(|transfer| transfer.from == self.branch.here())
+        {
+            step.send(transfer.to, Notice::Data(number, transfer.part.clone()));
         }
         self.plan = Some(Plan { number, moves });
-        self.acknowledge(out);
+        self.acknowledge(step);
     }
 
     /// Begins the next instance.
-    fn next(&mut self, switch: bool, plan: Option<Vec<Move>>, out: &mut impl Actions<Notice>) {
+    fn next(&mut self, switch: bool, plan: Option<Vec<Move>>, step: &mut Step<'_, Self>) {
         self.instance += 1;
         let instance = self.instance;
         let moves = self.below(plan.as_deref().unwrap_or_default());
@@ -379,7 +348,7 @@ impl Deferred {
                 switch,
                 plan,
             };
-            out.send(child, next);
+            step.send(child, next);
         }
         if let Some(plan) = self.plan.take_if(|_| switch) {
             plan.apply(self.branch.here(), &mut self.owned);
@@ -389,9 +358,9 @@ impl Deferred {
         self.below.fill(None);
         self.waits = false;
         if let Some(moves) = plan {
-            self.adopt(moves, out);
+            self.adopt(moves, step);
         }
-        self.begin(out);
+        self.begin(step);
     }
 
     /// Returns the number of the newest plan of which everything that this rank receives has arrived.
@@ -406,5 +375,53 @@ impl Deferred {
             true => plan.number,
             false => plan.number - 1,
         }
+    }
+}
+
+impl Machine for Deferred {
+    type Peer = Rank;
+    type Message = Notice;
+    /// Of a chunk it takes the time of each iteration.
+    type Event = Event<Vec<u64>>;
+    /// The first instance begins with an event; the others begin by themselves, with a chunk, which may be empty. A driver that
+    /// wants no more of them does not execute it. There is no [`Effect::End`].
+    type Effect = Effect;
+    type Calls = ();
+    type Refusal = Refusal;
+
+    /// # Panics
+    /// If a chunk was executed that had not begun, or its times are not those of its iterations.
+    fn event(&mut self, event: Event<Vec<u64>>, step: &mut Step<'_, Self>) {
+        match event {
+            Event::Begin => self.begin(step),
+            Event::Executed(times) => self.executed(&times, step),
+        }
+    }
+
+    fn receive(
+        &mut self,
+        from: Rank,
+        notice: Notice,
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Refusal> {
+        self.check(from, &notice)?;
+        match notice {
+            Notice::Accounts(instance, accounts) => {
+                let child = self.branch.children().position(|child| child == from);
+                let fresh = child.filter(|child| !self.is_stale(*child, instance, &accounts));
+                if let Some(child) = fresh {
+                    self.below[child] = Some(accounts);
+                    self.is_new[child + 1] = true;
+                    self.go_up(step);
+                }
+            }
+            Notice::Next { switch, plan, .. } => self.next(switch, plan, step),
+            Notice::Plan(moves) => self.announce(moves, step),
+            Notice::Data(number, part) => {
+                self.arrived.push((from, number, part));
+                self.acknowledge(step);
+            }
+        }
+        Ok(())
     }
 }

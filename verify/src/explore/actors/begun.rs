@@ -2,7 +2,7 @@
 
 use crate::explore::Flaw;
 use std::ops::Range;
-use tautline_core::PlaceId;
+use tautline_core::Rank;
 use tautline_core::defer::{Predict, Table};
 use tautline_core::taper::Estimate;
 
@@ -13,45 +13,39 @@ pub struct Begun {
     begun: u32,
     /// Ranks that have ended, as bits.
     ended: u32,
-    flaw: Option<Flaw>,
 }
 
 impl Begun {
-    /// Records that a chunk begins.
-    pub(super) fn begin(&mut self, chunk: &[Range<u64>]) {
+    /// Records that a chunk begins: each iteration does so once.
+    pub(super) fn begin(&mut self, chunk: &[Range<u64>]) -> Option<Flaw> {
+        let mut flaw = None;
         for bit in bits(chunk) {
             if self.begun & bit != 0 {
-                self.flaw = Some(Flaw::Count);
+                flaw = Some(Flaw::Count);
             }
             self.begun |= bit;
         }
+        flaw
     }
 
     /// Records that iterations are sent: none of them has begun.
-    pub(super) fn send(&mut self, parts: &[Range<u64>]) {
-        if bits(parts).any(|bit| self.begun & bit != 0) {
-            self.flaw = Some(Flaw::Count);
-        }
+    pub(super) fn send(&self, parts: &[Range<u64>]) -> Option<Flaw> {
+        let mut bits = bits(parts);
+        bits.any(|bit| self.begun & bit != 0).then_some(Flaw::Count)
     }
 
-    /// Records that a rank ends.
-    pub(super) fn end(&mut self, here: PlaceId) {
+    /// Records that a rank ends, once.
+    pub(super) fn end(&mut self, here: Rank) -> Option<Flaw> {
         let bit = 1 << here.0;
-        if self.ended & bit != 0 {
-            self.flaw = Some(Flaw::Repeated);
-        }
+        let has_ended = self.ended & bit != 0;
         self.ended |= bit;
-    }
-
-    /// Records a flaw.
-    pub(super) fn find(&mut self, flaw: Flaw) {
-        self.flaw = Some(flaw);
+        has_ended.then_some(Flaw::Repeated)
     }
 
     /// Returns what is wrong with a loop of `n` iterations, of which `moving` are under way.
     pub(super) fn judge(&self, n: u64, moving: u64) -> Option<Flaw> {
         let is_early = self.ended != 0 && (self.begun != all(n) || moving > 0);
-        self.flaw.or(is_early.then_some(Flaw::Early))
+        is_early.then_some(Flaw::Early)
     }
 
     /// Returns whether the loop has ended at all ranks.

@@ -3,9 +3,10 @@
 use crate::explore::{Actors, Flaw, Out, View};
 use serde::{Deserialize, Serialize};
 use std::hash::{Hash, Hasher};
-use tautline_core::collective::{Branch, Counts};
+use tautline_core::collective::{self, Branch, Counts};
 use tautline_core::glb::{Bag, Share};
-use tautline_core::task::{Closing, InClosing, Next, Part};
+use tautline_core::machine::{Action, Machine, Step};
+use tautline_core::task::{Closing, Next, Part};
 use tautline_core::wire::{pack, unpack};
 use tautline_core::{PlaceId, Rank};
 
@@ -71,24 +72,24 @@ impl Bag for Items {
 
 /// The machine of one rank, compared by all of its fields.
 #[derive(Clone, Debug)]
-pub(super) struct Machine(Closing<Items>, String);
+pub(super) struct Shown(Closing<Items>, String);
 
-impl Machine {
+impl Shown {
     fn new(closing: Closing<Items>) -> Self {
         let text = format!("{closing:?}");
         Self(closing, text)
     }
 }
 
-impl PartialEq for Machine {
+impl PartialEq for Shown {
     fn eq(&self, other: &Self) -> bool {
         self.1 == other.1
     }
 }
 
-impl Eq for Machine {}
+impl Eq for Shown {}
 
-impl Hash for Machine {
+impl Hash for Shown {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.1.hash(state);
     }
@@ -123,7 +124,7 @@ enum Stage {
         later: Vec<(Rank, Vec<u8>)>,
     },
     Closes {
-        machine: Box<Machine>,
+        machine: Box<Shown>,
         /// Whether it is to begin a round.
         is_due: bool,
     },
@@ -159,22 +160,29 @@ impl Closings {
         here: PlaceId,
         site: &mut Closer,
         out: &mut Out<Self>,
-        act: impl FnOnce(&mut Closing<Items>, &mut dyn FnMut(Rank, InClosing<Items>)) -> Option<Next>,
+        take: impl FnOnce(
+            &mut Closing<Items>,
+            &mut Step<'_, Closing<Items>>,
+        ) -> Result<(), collective::Stray>,
     ) {
         let Stage::Closes { machine, is_due } = &mut site.stage else {
             out.ghost.is_refused = true;
             return;
         };
-        let mut closing = machine.0.clone();
-        let next = act(&mut closing, &mut |to, message| {
-            let mut bytes = Vec::new();
-            pack(&message, &mut bytes).expect("numbers and vectors");
-            out.sent.push((PlaceId(to.0), InEnd::Closing(bytes)));
-        });
-        **machine = Machine::new(closing);
+        let (mut closing, mut next) = (machine.0.clone(), None);
+        let mut act = |action: Action<Closing<Items>>| match action {
+            Action::Send(to, message) => {
+                let mut bytes = Vec::new();
+                pack(&message, &mut bytes).expect("numbers and vectors");
+                out.sent.push((PlaceId(to.0), InEnd::Closing(bytes)));
+            }
+            Action::Effect(effect) => next = Some(effect),
+        };
+        let taken = take(&mut closing, &mut Step::new(&mut (), &mut act));
+        **machine = Shown::new(closing);
+        out.ghost.is_refused |= taken.is_err();
         match next {
-            None => out.ghost.is_refused = true,
-            Some(Next::Wait) => {}
+            None => {}
             Some(Next::Count) => *is_due = true,
             Some(Next::Late) => {
                 site.stage = Stage::Failed;
@@ -197,8 +205,8 @@ impl Closings {
     /// Processes a message of the end at a rank whose workers have ended.
     fn on(&self, here: PlaceId, site: &mut Closer, from: Rank, bytes: &[u8], out: &mut Out<Self>) {
         let message = unpack(bytes).expect("encoded by a rank");
-        self.take_step(here, site, out, |closing, mut send| {
-            closing.on(from, message, &mut send).ok()
+        self.take_step(here, site, out, |closing, step| {
+            closing.receive(from, message, step)
         });
     }
 
@@ -211,7 +219,7 @@ impl Closings {
         let branch = Branch::new(Rank(here.0), self.ranks, self.radix);
         let closing = Closing::new(&branch, Part::of(vec![items], Vec::new()));
         site.stage = Stage::Closes {
-            machine: Box::new(Machine::new(closing)),
+            machine: Box::new(Shown::new(closing)),
             is_due: true,
         };
         for (from, bytes) in later {
@@ -269,8 +277,9 @@ impl Actors for Closings {
                 *is_due = false;
                 site.rounds += 1;
                 let counts = site.counts;
-                self.take_step(here, site, out, |closing, mut send| {
-                    Some(closing.count(counts, &mut send))
+                self.take_step(here, site, out, |closing, step| {
+                    closing.event(counts, step);
+                    Ok(())
                 });
             }
             _ => unreachable!("{act:?} is not offered then"),
@@ -305,7 +314,7 @@ impl Actors for Closings {
                     Stage::Closes { machine, .. } if self.slip != Some(ClosingSlip::DropLoot) => {
                         let mut closing = machine.0.clone();
                         closing.add(Items(vec![item]));
-                        **machine = Machine::new(closing);
+                        **machine = Shown::new(closing);
                     }
                     _ => {}
                 }
@@ -325,8 +334,9 @@ impl Actors for Closings {
         self.close(here, site, out);
         if let Stage::Closes { is_due, .. } = &mut site.stage {
             *is_due = false;
-            self.take_step(here, site, out, |closing, mut send| {
-                Some(closing.lose(Rank(lost.0), &mut send))
+            self.take_step(here, site, out, |closing, step| {
+                closing.lost(Rank(lost.0), step);
+                Ok(())
             });
         }
     }

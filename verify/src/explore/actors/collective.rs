@@ -1,11 +1,13 @@
 //! Collective operations: any rank may begin at any time.
 
-use crate::explore::{Actors, Flaw, Out, View};
+use crate::explore::{At, Checked, Flaw, Part, PartOf, Parts, View};
+use std::convert::identity;
+use tautline_core::Rank;
 use tautline_core::collective::{
     AllReduce, AllToAll, Barrier, Branch, CombineBefore, CombineForAll, Deal, Meet, Message, Scan,
     Scatter, Stray,
 };
-use tautline_core::{PlaceId, Rank};
+use tautline_core::machine::{Action, Machine, Step, no_calls};
 
 /// The operation explored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,12 +54,18 @@ type Concat = fn(Text, Text) -> Text;
 /// The ranks whose values are combined, in order.
 type Text = Vec<u8>;
 
+/// One operation at a rank, which ends with a text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Machine {
+pub enum One {
+    /// See [`Kind`].
     Barrier(Barrier),
+    /// See [`Kind`].
     AllReduce(AllReduce<Text, Concat>),
+    /// See [`Kind`].
     Scan(Scan<Text, Concat>),
+    /// See [`Kind`].
     Scatter(Scatter<u8>),
+    /// See [`Kind`].
     AllToAll(AllToAll<Text>),
 }
 
@@ -74,21 +82,117 @@ pub enum Sent {
     Value(Text),
 }
 
-/// One rank.
+/// Lets a machine take a step whose messages and output are wrapped.
+fn within<M: Machine<Peer = Rank, Calls = ()>, T>(
+    machine: &mut M,
+    step: &mut Step<'_, One>,
+    sent: impl Fn(M::Message) -> Sent,
+    text: impl Fn(M::Effect) -> Text,
+    take: impl FnOnce(&mut M, &mut Step<'_, M>) -> T,
+) -> T {
+    let mut act = |action: Action<M>| match action {
+        Action::Send(to, message) => step.send(to, sent(message)),
+        Action::Effect(output) => step.effect(text(output)),
+    };
+    take(machine, &mut Step::new(&mut (), &mut act))
+}
+
+/// The event is the rank, and the number of ranks.
+impl Machine for One {
+    type Peer = Rank;
+    type Message = Sent;
+    type Event = (Rank, u32);
+    type Effect = Text;
+    type Calls = ();
+    type Refusal = Stray;
+
+    fn event(&mut self, (here, ranks): (Rank, u32), step: &mut Step<'_, Self>) {
+        let own = here.0 as u8;
+        let all = || 0..ranks as u8;
+        match self {
+            Self::Barrier(wave) => within(wave, step, Sent::Barrier, no_text, |wave, step| {
+                wave.event((), step)
+            }),
+            Self::AllReduce(wave) => within(wave, step, Sent::Text, identity, |wave, step| {
+                wave.event(vec![own], step)
+            }),
+            Self::Scan(wave) => within(
+                wave,
+                step,
+                Sent::Scan,
+                Option::unwrap_or_default,
+                |wave, step| wave.event(vec![own], step),
+            ),
+            Self::Scatter(wave) => within(
+                wave,
+                step,
+                Sent::Text,
+                |value| vec![value],
+                |wave, step| wave.event(all().collect(), step),
+            ),
+            Self::AllToAll(machine) => {
+                let values = all().map(|to| vec![own, to]).collect();
+                let concat = |all: Vec<Text>| all.concat();
+                within(machine, step, Sent::Value, concat, |machine, step| {
+                    machine.event(values, step)
+                })
+            }
+        }
+    }
+
+    fn receive(
+        &mut self,
+        from: Rank,
+        message: Sent,
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Stray> {
+        match (self, message) {
+            (Self::Barrier(wave), Sent::Barrier(message)) => {
+                within(wave, step, Sent::Barrier, no_text, |wave, step| {
+                    wave.receive(from, message, step)
+                })
+            }
+            (Self::AllReduce(wave), Sent::Text(message)) => {
+                within(wave, step, Sent::Text, identity, |wave, step| {
+                    wave.receive(from, message, step)
+                })
+            }
+            (Self::Scan(wave), Sent::Scan(message)) => within(
+                wave,
+                step,
+                Sent::Scan,
+                Option::unwrap_or_default,
+                |wave, step| wave.receive(from, message, step),
+            ),
+            (Self::Scatter(wave), Sent::Text(message)) => within(
+                wave,
+                step,
+                Sent::Text,
+                |value| vec![value],
+                |wave, step| wave.receive(from, message, step),
+            ),
+            (Self::AllToAll(machine), Sent::Value(value)) => {
+                let concat = |all: Vec<Text>| all.concat();
+                within(machine, step, Sent::Value, concat, |machine, step| {
+                    machine.receive(from, value, step)
+                })
+            }
+            _ => Err(Stray),
+        }
+    }
+}
+
+fn no_text((): ()) -> Text {
+    Text::new()
+}
+
+/// What the driver of a rank keeps.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Site {
-    machine: Machine,
+pub struct Ends {
     has_begun: bool,
     output: Option<Text>,
     /// The children whose values have arrived.
     arrived: Vec<Rank>,
-}
-
-/// What the checks remember.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Ghost {
-    begun: u32,
-    flaw: Option<Flaw>,
 }
 
 fn concat(mut a: Text, b: Text) -> Text {
@@ -96,13 +200,9 @@ fn concat(mut a: Text, b: Text) -> Text {
     a
 }
 
-fn rank(place: PlaceId) -> Rank {
-    Rank(place.0)
-}
-
 impl Collective {
-    fn branch(&self, here: PlaceId) -> Branch {
-        Branch::new(rank(here), self.ranks, self.radix)
+    fn branch(&self, here: Rank) -> Branch {
+        Branch::new(here, self.ranks, self.radix)
     }
 
     /// Returns what a rank must end with.
@@ -121,188 +221,108 @@ impl Collective {
     fn joins(&self) -> bool {
         matches!(self.kind, Kind::Barrier | Kind::AllReduce | Kind::AllToAll)
     }
-
-    fn begin(
-        &self,
-        here: PlaceId,
-        machine: &mut Machine,
-        sent: &mut Vec<(Rank, Sent)>,
-    ) -> Option<Text> {
-        let own = here.0 as u8;
-        match machine {
-            Machine::Barrier(wave) => wave
-                .begin((), &mut |to, m| sent.push((to, Sent::Barrier(m))))
-                .map(|()| Text::new()),
-            Machine::AllReduce(wave) => {
-                wave.begin(vec![own], &mut |to, m| sent.push((to, Sent::Text(m))))
-            }
-            Machine::Scan(wave) => wave
-                .begin(vec![own], &mut |to, m| sent.push((to, Sent::Scan(m))))
-                .map(Option::unwrap_or_default),
-            Machine::Scatter(wave) => wave
-                .begin(self.values(), &mut |to, m| sent.push((to, Sent::Text(m))))
-                .map(|value| vec![value]),
-            Machine::AllToAll(machine) => {
-                let values = self.values().into_iter().map(|to| vec![own, to]).collect();
-                let all = machine.begin(values, &mut |to, m| sent.push((to, Sent::Value(m))));
-                all.map(|all| all.concat())
-            }
-        }
-    }
-
-    fn values(&self) -> Text {
-        (0..self.ranks as u8).collect()
-    }
-
-    fn on(
-        machine: &mut Machine,
-        from: Rank,
-        message: Sent,
-        sent: &mut Vec<(Rank, Sent)>,
-    ) -> Result<Option<Text>, Stray> {
-        match (machine, message) {
-            (Machine::Barrier(wave), Sent::Barrier(message)) => {
-                let ended = wave.on(from, message, &mut |to, m| {
-                    sent.push((to, Sent::Barrier(m)))
-                })?;
-                Ok(ended.map(|()| Text::new()))
-            }
-            (Machine::AllReduce(wave), Sent::Text(message)) => {
-                wave.on(from, message, &mut |to, m| sent.push((to, Sent::Text(m))))
-            }
-            (Machine::Scan(wave), Sent::Scan(message)) => {
-                let ended = wave.on(from, message, &mut |to, m| sent.push((to, Sent::Scan(m))))?;
-                Ok(ended.map(Option::unwrap_or_default))
-            }
-            (Machine::Scatter(wave), Sent::Text(message)) => {
-                let ended = wave.on(from, message, &mut |to, m| sent.push((to, Sent::Text(m))))?;
-                Ok(ended.map(|value| vec![value]))
-            }
-            (Machine::AllToAll(machine), Sent::Value(value)) => {
-                Ok(machine.on(from, value)?.map(|all| all.concat()))
-            }
-            _ => Err(Stray { from }),
-        }
-    }
-
-    /// Applies what the machine at `here` did.
-    fn apply(
-        &self,
-        site: &mut Site,
-        sent: Vec<(Rank, Sent)>,
-        output: Option<Text>,
-        out: &mut Out<Self>,
-    ) {
-        for (to, mut message) in sent {
-            if let (Some(Mistake::DealInReverse), Sent::Text(Message::Down(values))) =
-                (self.mistake, &mut message)
-            {
-                values.reverse();
-            }
-            out.sent.push((PlaceId(to.0), message));
-        }
-        if let Some(output) = output {
-            let ends_again = site.output.is_some() && self.mistake.is_none();
-            if ends_again {
-                out.ghost.flaw = Some(Flaw::Repeated);
-            }
-            site.output = Some(output);
-        }
-    }
 }
 
-impl Actors for Collective {
-    type Site = Site;
-    type Message = Sent;
+impl Checked for Collective {
+    type Machine = One;
+    type Driver = Ends;
     type Act = ();
-    type Ghost = Ghost;
+    /// The number of ranks that have begun.
+    type Ghost = u32;
 
-    fn places(&self) -> u32 {
+    fn peers(&self) -> u32 {
         self.ranks
     }
 
-    fn start(&self, here: PlaceId, _: &mut Out<Self>) -> Site {
+    fn start(&self, here: Rank) -> PartOf<Self> {
         let branch = self.branch(here);
         let machine = match self.kind {
-            Kind::Barrier => Machine::Barrier(Barrier::new(branch, Meet)),
+            Kind::Barrier => One::Barrier(Barrier::new(branch, Meet)),
             Kind::AllReduce => {
-                Machine::AllReduce(AllReduce::new(branch, CombineForAll::by(concat as Concat)))
+                One::AllReduce(AllReduce::new(branch, CombineForAll::by(concat as Concat)))
             }
-            Kind::Scan => Machine::Scan(Scan::new(branch, CombineBefore::by(concat as Concat))),
-            Kind::Scatter => Machine::Scatter(Scatter::new(branch, Deal::default())),
-            Kind::AllToAll => Machine::AllToAll(AllToAll::new(rank(here), self.ranks)),
+            Kind::Scan => One::Scan(Scan::new(branch, CombineBefore::by(concat as Concat))),
+            Kind::Scatter => One::Scatter(Scatter::new(branch, Deal::default())),
+            Kind::AllToAll => One::AllToAll(AllToAll::new(here, self.ranks)),
         };
-        Site {
-            machine,
+        let driver = Ends {
             // The others receive without beginning.
-            has_begun: self.kind == Kind::Scatter && here != PlaceId::HOME,
+            has_begun: self.kind == Kind::Scatter && here != Rank(0),
             output: None,
             arrived: Vec::new(),
-        }
+        };
+        Part { machine, driver }
     }
 
-    fn acts(&self, _: PlaceId, site: &Site, _: &Ghost) -> Vec<()> {
-        vec![(); usize::from(!site.has_begun)]
+    fn acts(&self, _: Rank, Part { driver, .. }: &PartOf<Self>, _: &u32) -> Vec<()> {
+        vec![(); usize::from(!driver.has_begun)]
     }
 
-    fn act(&self, here: PlaceId, site: &mut Site, (): (), out: &mut Out<Self>) {
-        site.has_begun = true;
-        out.ghost.begun += 1;
-        let mut sent = Vec::new();
-        let mut output = self.begin(here, &mut site.machine, &mut sent);
+    fn event(&self, at: &mut At<'_, Self>, (): ()) -> Option<(Rank, u32)> {
+        at.driver.has_begun = true;
+        *at.ghost += 1;
         if self.mistake == Some(Mistake::EndWhenSent) {
-            output = output.or(Some(self.expected(here.0 as u8)));
+            at.driver.output = Some(self.expected(at.here.0 as u8));
         }
-        self.apply(site, sent, output, out);
+        Some((at.here, self.ranks))
     }
 
-    fn deliver(
+    fn calls(_: &mut Ends) -> &mut () {
+        no_calls()
+    }
+
+    fn effect(&self, at: &mut At<'_, Self>, _: &One, output: Text) {
+        let ended = at.driver.output.replace(output);
+        if ended.is_some() && self.mistake.is_none() {
+            at.find(Flaw::Repeated);
+        }
+    }
+
+    fn send(&self, _: &mut At<'_, Self>, _: Rank, mut message: Sent) -> Option<Sent> {
+        if let (Some(Mistake::DealInReverse), Sent::Text(Message::Down(values))) =
+            (self.mistake, &mut message)
+        {
+            values.reverse();
+        }
+        Some(message)
+    }
+
+    fn receive(
         &self,
-        here: PlaceId,
-        site: &mut Site,
-        from: PlaceId,
+        at: &mut At<'_, Self>,
+        mut from: Rank,
         message: Sent,
-        out: &mut Out<Self>,
-    ) {
-        let mut from = rank(from);
+    ) -> Option<(Rank, Sent)> {
         let is_up = matches!(
             message,
             Sent::Text(Message::Up(_)) | Sent::Scan(Message::Up(_))
         );
         if self.mistake == Some(Mistake::OrderOfArrival) && is_up {
             // The first to arrive is taken for the first child, and so on.
-            site.arrived.push(from);
-            let child = self.branch(here).children().nth(site.arrived.len() - 1);
+            at.driver.arrived.push(from);
+            let child = at.driver.arrived.len() - 1;
+            let child = self.branch(at.here).children().nth(child);
             from = child.expect("as many values as children");
         }
-        let mut sent = Vec::new();
-        match Self::on(&mut site.machine, from, message, &mut sent) {
-            Ok(mut output) => {
-                if self.mistake == Some(Mistake::EndWithFirst) {
-                    output = output.or(Some(self.expected(here.0 as u8)));
-                }
-                self.apply(site, sent, output, out);
-            }
-            Err(_) => out.ghost.flaw = Some(Flaw::Refused),
+        if self.mistake == Some(Mistake::EndWithFirst) {
+            at.driver.output = Some(self.expected(at.here.0 as u8));
         }
+        Some((from, message))
     }
 
-    fn judge(&self, view: &View<Self>) -> Option<Flaw> {
-        if view.ghost.flaw.is_some() {
-            return view.ghost.flaw;
-        }
+    fn judge(&self, view: &View<Parts<Self>>) -> Option<Flaw> {
         let mut ended = (0..)
             .zip(&view.sites)
-            .filter_map(|(here, site)| Some((here, site.output.as_ref()?)));
+            .filter_map(|(here, part)| Some((here, part.driver.output.as_ref()?)));
         ended.find_map(|(here, output)| {
-            if self.joins() && view.ghost.begun < self.ranks {
+            if self.joins() && view.ghost.ghost < self.ranks {
                 return Some(Flaw::Early);
             }
             (*output != self.expected(here)).then_some(Flaw::Count)
         })
     }
 
-    fn is_final(&self, view: &View<Self>) -> bool {
-        view.sites.iter().all(|site| site.output.is_some())
+    fn is_final(&self, view: &View<Parts<Self>>) -> bool {
+        view.sites.iter().all(|part| part.driver.output.is_some())
     }
 }

@@ -1,12 +1,12 @@
 //! Loops balanced by the methods of comparison: ranks that begin and finish chunks at any time, and pick any victim.
 
 use super::begun::{Begun, Forecast, len};
-use crate::explore::{Actors, Flaw, Out, View};
-use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
+use crate::explore::{At, Checked, Flaw, Part, PartOf, Parts, View};
+use std::cell::Cell;
 use std::ops::Range;
-use tautline_core::defer::{Actions, Baseline, Call, Pick, Refused, Rule, Tuning};
-use tautline_core::{PlaceId, Rank};
+use tautline_core::Rank;
+use tautline_core::defer::{Baseline, Call, Effect, Event, Rule, Tuning};
+use tautline_core::machine::Pick;
 
 /// A loop over ranks.
 #[derive(Debug)]
@@ -19,8 +19,6 @@ pub struct Compared {
     slip: Option<ComparedSlip>,
     /// Messages that moved iterations.
     transfers: Cell<u64>,
-    /// Sites that have refused every garbled message.
-    probed: RefCell<HashSet<Site>>,
 }
 
 /// An error that the checks must find.
@@ -36,14 +34,20 @@ pub enum ComparedSlip {
     EndWithFirst,
 }
 
-/// One rank.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Site {
-    machine: Baseline<Forecast>,
+/// What the driver of a rank keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Die {
     has_begun: bool,
     is_busy: bool,
     /// The next number that the rank picks.
-    die: u32,
+    next: u32,
+}
+
+impl Pick for Die {
+    fn pick(&mut self, n: u32) -> u32 {
+        assert!(self.next < n, "a number below {n}");
+        std::mem::take(&mut self.next)
+    }
 }
 
 /// What a rank does.
@@ -52,74 +56,9 @@ pub enum Act {
     /// Begins the loop.
     Begin,
     /// Finishes its chunk.
-    Free,
+    Finish,
     /// Changes the next number that it picks.
     Roll,
-}
-
-/// The driver of a rank.
-struct Driver<'a> {
-    here: PlaceId,
-    system: &'a Compared,
-    is_busy: &'a mut bool,
-    die: &'a mut u32,
-    out: &'a mut Out<Compared>,
-}
-
-impl Actions<Call> for Driver<'_> {
-    fn send(&mut self, to: Rank, call: Call) {
-        let (system, parts) = (self.system, parts(&call));
-        system
-            .transfers
-            .set(system.transfers.get() + u64::from(!parts.is_empty()));
-        self.out.ghost.send(parts);
-        match (system.slip, &call) {
-            (Some(ComparedSlip::KeepWhatIsSent), _) => self.out.ghost.begin(parts),
-            (Some(ComparedSlip::ReportNothing), Call::Sum(_)) => return,
-            _ => {}
-        }
-        self.out.sent.push((PlaceId(to.0), call));
-    }
-
-    fn run(&mut self, chunk: Vec<Range<u64>>) {
-        self.out.ghost.begin(&chunk);
-        *self.is_busy = true;
-    }
-
-    fn end(&mut self) {
-        self.out.ghost.end(self.here);
-    }
-}
-
-impl Pick for Driver<'_> {
-    fn pick(&mut self, n: u32) -> u32 {
-        assert!(*self.die < n, "a number below {n}");
-        std::mem::take(self.die)
-    }
-}
-
-/// Records whether a machine requires anything.
-#[derive(Default)]
-struct Witness(bool);
-
-impl Actions<Call> for Witness {
-    fn send(&mut self, _: Rank, _: Call) {
-        self.0 = true;
-    }
-
-    fn run(&mut self, _: Vec<Range<u64>>) {
-        self.0 = true;
-    }
-
-    fn end(&mut self) {
-        self.0 = true;
-    }
-}
-
-impl Pick for Witness {
-    fn pick(&mut self, _: u32) -> u32 {
-        0
-    }
 }
 
 fn one(part: Range<u64>) -> Vec<Range<u64>> {
@@ -150,7 +89,6 @@ impl Compared {
             forecast: Forecast::new(times),
             slip: None,
             transfers: Cell::default(),
-            probed: RefCell::default(),
         }
     }
 
@@ -164,33 +102,94 @@ impl Compared {
     pub fn transfers(&self) -> u64 {
         self.transfers.get()
     }
+}
 
-    /// Lets the machine of a rank process something.
-    fn step(
-        &self,
-        here: PlaceId,
-        site: &mut Site,
-        out: &mut Out<Self>,
-        step: impl FnOnce(&mut Baseline<Forecast>, &mut Driver<'_>) -> Result<(), Refused>,
-    ) {
-        let mut driver = Driver {
-            here,
-            system: self,
-            is_busy: &mut site.is_busy,
-            die: &mut site.die,
-            out,
-        };
-        if step(&mut site.machine, &mut driver).is_err() {
-            out.ghost.find(Flaw::Refused);
-        }
-        if self.slip.is_none() && !self.probed.borrow().contains(site) {
-            self.probe(&site.machine);
-            self.probed.borrow_mut().insert(site.clone());
+impl Checked for Compared {
+    type Machine = Baseline<Forecast>;
+    type Driver = Die;
+    type Act = Act;
+    type Ghost = Begun;
+
+    fn peers(&self) -> u32 {
+        self.ranks
+    }
+
+    fn start(&self, here: Rank) -> PartOf<Self> {
+        let (size, forecast) = ((self.iterations, self.ranks), self.forecast.clone());
+        Part {
+            machine: Baseline::predicted(here, size, self.rule, self.tuning, forecast),
+            driver: Die::default(),
         }
     }
 
-    /// Gives garbled messages to a machine: none panics, and those that are refused change nothing.
-    fn probe(&self, machine: &Baseline<Forecast>) {
+    fn acts(&self, _: Rank, Part { machine, driver }: &PartOf<Self>, _: &Begun) -> Vec<Act> {
+        let begin = (!driver.has_begun).then_some(Act::Begin);
+        let finish = driver.is_busy.then_some(Act::Finish);
+        let picks = self.rule == Rule::Halving && !machine.has_ended();
+        let roll = (picks && driver.next + 2 < self.ranks).then_some(Act::Roll);
+        begin.into_iter().chain(finish).chain(roll).collect()
+    }
+
+    fn event(&self, at: &mut At<'_, Self>, act: Act) -> Option<Event<()>> {
+        match act {
+            Act::Begin => {
+                at.driver.has_begun = true;
+                Some(Event::Begin)
+            }
+            Act::Finish => {
+                at.driver.is_busy = false;
+                Some(Event::Executed(()))
+            }
+            Act::Roll => {
+                at.driver.next += 1;
+                None
+            }
+        }
+    }
+
+    fn calls(driver: &mut Die) -> &mut (dyn Pick + 'static) {
+        driver
+    }
+
+    fn effect(&self, at: &mut At<'_, Self>, _: &Baseline<Forecast>, effect: Effect) {
+        let found = match effect {
+            Effect::Execute(chunk) => {
+                at.driver.is_busy = true;
+                at.ghost.begin(&chunk)
+            }
+            Effect::End => at.ghost.end(at.here),
+        };
+        found.into_iter().for_each(|flaw| at.find(flaw));
+    }
+
+    fn send(&self, at: &mut At<'_, Self>, _: Rank, call: Call) -> Option<Call> {
+        let parts = parts(&call);
+        let transfers = self.transfers.get() + u64::from(!parts.is_empty());
+        self.transfers.set(transfers);
+        let mut found = at.ghost.send(parts);
+        if self.slip == Some(ComparedSlip::KeepWhatIsSent) {
+            found = found.or(at.ghost.begin(parts));
+        }
+        found.into_iter().for_each(|flaw| at.find(flaw));
+        let is_report = matches!(call, Call::Sum(_));
+        let is_lost = self.slip == Some(ComparedSlip::ReportNothing) && is_report;
+        (!is_lost).then_some(call)
+    }
+
+    fn receive(&self, _: &mut At<'_, Self>, from: Rank, call: Call) -> Option<(Rank, Call)> {
+        let call = match (self.slip, call) {
+            (Some(ComparedSlip::DropWhatArrives), Call::Data(_)) => return None,
+            (Some(ComparedSlip::DropWhatArrives), Call::Answer(_)) => Call::Answer(Vec::new()),
+            (Some(ComparedSlip::EndWithFirst), Call::Give(..) | Call::Answer(_)) => Call::End,
+            (_, call) => call,
+        };
+        Some((from, call))
+    }
+
+    fn garbled(&self, _: &Baseline<Forecast>) -> Vec<Call> {
+        if self.slip.is_some() {
+            return Vec::new();
+        }
         let (p, n) = (self.ranks, self.iterations);
         let ranks = || (0..=p).chain([u32::MAX]).map(Rank);
         let all = || one(0..n);
@@ -215,94 +214,19 @@ impl Compared {
             calls.extend(ranks().map(|rank| Call::Left(rank, u64::MAX, number)));
             calls.extend(ranks().map(|rank| Call::Give(rank, number)));
         }
-        for (from, call) in ranks().flat_map(|from| calls.iter().map(move |call| (from, call))) {
-            let (mut after, mut witness) = (machine.clone(), Witness::default());
-            if after.on(from, call.clone(), &mut witness).is_err() {
-                let is_same = after == *machine && !witness.0;
-                assert!(
-                    is_same,
-                    "{call:?} from {from} was refused, and changed {machine:?}"
-                );
-            }
-        }
-    }
-}
-
-impl Actors for Compared {
-    type Site = Site;
-    type Message = Call;
-    type Act = Act;
-    type Ghost = Begun;
-
-    fn places(&self) -> u32 {
-        self.ranks
+        calls
     }
 
-    fn start(&self, here: PlaceId, _: &mut Out<Self>) -> Site {
-        let (size, forecast) = ((self.iterations, self.ranks), self.forecast.clone());
-        Site {
-            machine: Baseline::predicted(Rank(here.0), size, self.rule, self.tuning, forecast),
-            has_begun: false,
-            is_busy: false,
-            die: 0,
-        }
-    }
-
-    fn acts(&self, _: PlaceId, site: &Site, _: &Begun) -> Vec<Act> {
-        let begin = (!site.has_begun).then_some(Act::Begin);
-        let free = site.is_busy.then_some(Act::Free);
-        let picks = self.rule == Rule::Halving && !site.machine.has_ended();
-        let roll = (picks && site.die + 2 < self.ranks).then_some(Act::Roll);
-        begin.into_iter().chain(free).chain(roll).collect()
-    }
-
-    fn act(&self, here: PlaceId, site: &mut Site, act: Act, out: &mut Out<Self>) {
-        match act {
-            Act::Begin => site.has_begun = true,
-            Act::Free => site.is_busy = false,
-            Act::Roll => {
-                site.die += 1;
-                return;
-            }
-        }
-        self.step(here, site, out, |machine, driver| {
-            match act {
-                Act::Begin => machine.begin(driver),
-                _ => machine.free(driver),
-            }
-            Ok(())
-        });
-    }
-
-    fn deliver(
-        &self,
-        here: PlaceId,
-        site: &mut Site,
-        from: PlaceId,
-        call: Call,
-        out: &mut Out<Self>,
-    ) {
-        let call = match (self.slip, call) {
-            (Some(ComparedSlip::DropWhatArrives), Call::Data(_)) => return,
-            (Some(ComparedSlip::DropWhatArrives), Call::Answer(_)) => Call::Answer(Vec::new()),
-            (Some(ComparedSlip::EndWithFirst), Call::Give(..) | Call::Answer(_)) => Call::End,
-            (_, call) => call,
-        };
-        self.step(here, site, out, |machine, driver| {
-            machine.on(Rank(from.0), call, driver)
-        });
-    }
-
-    fn judge(&self, view: &View<Self>) -> Option<Flaw> {
+    fn judge(&self, view: &View<Parts<Self>>) -> Option<Flaw> {
         let calls = view
             .parcels
             .iter()
             .filter_map(|parcel| parcel.message.as_ref());
         let moving = calls.map(|call| len(parts(call))).sum();
-        view.ghost.judge(self.iterations, moving)
+        view.ghost.ghost.judge(self.iterations, moving)
     }
 
-    fn is_final(&self, view: &View<Self>) -> bool {
-        view.ghost.is_final(self.iterations, self.ranks)
+    fn is_final(&self, view: &View<Parts<Self>>) -> bool {
+        view.ghost.ghost.is_final(self.iterations, self.ranks)
     }
 }

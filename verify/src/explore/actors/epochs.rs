@@ -1,11 +1,11 @@
 //! Self-scheduled loops: ranks that begin and finish chunks at any time, while tokens, epochs and iterations are under way.
 
 use super::begun::{Begun, Forecast, len};
-use crate::explore::{Actors, Flaw, Out, View};
-use std::ops::Range;
-use tautline_core::defer::{Actions, Epochs, Message, Refused, Stock};
+use crate::explore::{At, Checked, Flaw, Part, PartOf, Parts, View};
+use tautline_core::Rank;
+use tautline_core::defer::{Effect, Epochs, Event, Message, Stock};
+use tautline_core::machine::no_calls;
 use tautline_core::taper::{Instance, Policy, Summary};
-use tautline_core::{PlaceId, Rank};
 
 /// A loop over ranks.
 #[derive(Clone, Debug)]
@@ -37,10 +37,9 @@ pub enum EpochSlip {
     EndWithFirst,
 }
 
-/// One rank.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Site {
-    machine: Epochs<Forecast>,
+/// What the driver of a rank keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Chunk {
     has_begun: bool,
     is_busy: bool,
 }
@@ -51,139 +50,107 @@ pub enum Act {
     /// Begins the loop.
     Begin,
     /// Finishes its chunk.
-    Free,
+    Finish,
 }
 
-/// The driver of a rank.
-struct Driver<'a> {
-    here: PlaceId,
-    slip: Option<EpochSlip>,
-    is_busy: &'a mut bool,
-    out: &'a mut Out<SelfScheduled>,
-}
-
-impl Actions<Message> for Driver<'_> {
-    fn send(&mut self, to: Rank, message: Message) {
-        if let Message::Data(parts) = &message {
-            self.out.ghost.send(parts);
-            if self.slip == Some(EpochSlip::KeepWhatIsSent) {
-                self.out.ghost.begin(parts);
-            }
-        }
-        let is_hungry = |message: &Message| matches!(message, Message::Tokens(t) if t.iter().any(|(_, p)| p.hungry > 0));
-        if self.slip == Some(EpochSlip::StarveInSilence) && is_hungry(&message) {
-            return;
-        }
-        self.out.sent.push((PlaceId(to.0), message));
-    }
-
-    fn run(&mut self, chunk: Vec<Range<u64>>) {
-        self.out.ghost.begin(&chunk);
-        *self.is_busy = true;
-    }
-
-    fn end(&mut self) {
-        self.out.ghost.end(self.here);
-    }
-}
-
-impl SelfScheduled {
-    /// Lets the machine of a rank process something.
-    fn step(
-        &self,
-        here: PlaceId,
-        site: &mut Site,
-        out: &mut Out<Self>,
-        step: impl FnOnce(&mut Epochs<Forecast>, &mut Driver<'_>) -> Result<(), Refused>,
-    ) {
-        let epoch = site.machine.epoch();
-        let mut driver = Driver {
-            here,
-            slip: self.slip,
-            is_busy: &mut site.is_busy,
-            out,
-        };
-        if step(&mut site.machine, &mut driver).is_err() {
-            out.ghost.find(Flaw::Refused);
-        }
-        if site.machine.epoch() < epoch {
-            out.ghost.find(Flaw::Activity);
-        }
-    }
-}
-
-impl Actors for SelfScheduled {
-    type Site = Site;
-    type Message = Message;
+impl Checked for SelfScheduled {
+    type Machine = Epochs<Forecast>;
+    type Driver = Chunk;
     type Act = Act;
     type Ghost = Begun;
 
-    fn places(&self) -> u32 {
+    fn peers(&self) -> u32 {
         self.ranks
     }
 
-    fn start(&self, here: PlaceId, _: &mut Out<Self>) -> Site {
+    fn start(&self, here: Rank) -> PartOf<Self> {
         let instance = Instance::new(self.iterations, self.ranks);
-        let (rank, forecast) = (Rank(here.0), self.forecast.clone());
+        let forecast = self.forecast.clone();
         // Dealt from the last on, so that neighbours are at different ranks and in no order.
         let own = |at: &u64| at % u64::from(self.ranks) == u64::from(here.0);
         let mut stock = Stock::default();
         stock.put((0..self.iterations).rev().filter(own).map(|at| at..at + 1));
-        Site {
+        Part {
             machine: match self.is_placed {
-                true => Epochs::placed(rank, instance, self.policy, forecast, stock),
-                false => Epochs::predicted(rank, instance, self.policy, forecast),
+                true => Epochs::placed(here, instance, self.policy, forecast, stock),
+                false => Epochs::predicted(here, instance, self.policy, forecast),
             },
-            has_begun: false,
-            is_busy: false,
+            driver: Chunk::default(),
         }
     }
 
-    fn acts(&self, _: PlaceId, site: &Site, _: &Begun) -> Vec<Act> {
-        let begin = (!site.has_begun).then_some(Act::Begin);
-        let free = site.is_busy.then_some(Act::Free);
-        begin.into_iter().chain(free).collect()
+    fn acts(&self, _: Rank, Part { driver, .. }: &PartOf<Self>, _: &Begun) -> Vec<Act> {
+        let begin = (!driver.has_begun).then_some(Act::Begin);
+        let finish = driver.is_busy.then_some(Act::Finish);
+        begin.into_iter().chain(finish).collect()
     }
 
-    fn act(&self, here: PlaceId, site: &mut Site, act: Act, out: &mut Out<Self>) {
-        site.has_begun = true;
-        site.is_busy = false;
-        self.step(here, site, out, |machine, driver| {
-            match act {
-                Act::Begin => machine.begin(driver),
-                Act::Free => machine.free(&Summary::default(), driver),
+    fn event(&self, at: &mut At<'_, Self>, act: Act) -> Option<Event<Summary>> {
+        at.driver.has_begun = true;
+        at.driver.is_busy = false;
+        Some(match act {
+            Act::Begin => Event::Begin,
+            Act::Finish => Event::Executed(Summary::default()),
+        })
+    }
+
+    fn calls(_: &mut Chunk) -> &mut () {
+        no_calls()
+    }
+
+    fn effect(&self, at: &mut At<'_, Self>, _: &Epochs<Forecast>, effect: Effect) {
+        let found = match effect {
+            Effect::Execute(chunk) => {
+                at.driver.is_busy = true;
+                at.ghost.begin(&chunk)
             }
-            Ok(())
-        });
-    }
-
-    fn deliver(
-        &self,
-        here: PlaceId,
-        site: &mut Site,
-        from: PlaceId,
-        message: Message,
-        out: &mut Out<Self>,
-    ) {
-        let message = match (self.slip, message) {
-            (Some(EpochSlip::DropWhatArrives), Message::Data(_)) => return,
-            (Some(EpochSlip::EndWithFirst), Message::Epoch(_)) => Message::End,
-            (_, message) => message,
+            Effect::End => at.ghost.end(at.here),
         };
-        self.step(here, site, out, |machine, driver| {
-            machine.on(Rank(from.0), message, driver)
-        });
+        found.into_iter().for_each(|flaw| at.find(flaw));
     }
 
-    fn judge(&self, view: &View<Self>) -> Option<Flaw> {
+    fn send(&self, at: &mut At<'_, Self>, _: Rank, message: Message) -> Option<Message> {
+        if let Message::Data(parts) = &message {
+            let mut found = at.ghost.send(parts);
+            if self.slip == Some(EpochSlip::KeepWhatIsSent) {
+                found = found.or(at.ghost.begin(parts));
+            }
+            found.into_iter().for_each(|flaw| at.find(flaw));
+        }
+        let is_hungry =
+            matches!(&message, Message::Tokens(t) if t.iter().any(|(_, p)| p.hungry > 0));
+        let is_lost = self.slip == Some(EpochSlip::StarveInSilence) && is_hungry;
+        (!is_lost).then_some(message)
+    }
+
+    fn receive(
+        &self,
+        _: &mut At<'_, Self>,
+        from: Rank,
+        message: Message,
+    ) -> Option<(Rank, Message)> {
+        match (self.slip, message) {
+            (Some(EpochSlip::DropWhatArrives), Message::Data(_)) => None,
+            (Some(EpochSlip::EndWithFirst), Message::Epoch(_)) => Some((from, Message::End)),
+            (_, message) => Some((from, message)),
+        }
+    }
+
+    fn stepped(&self, at: &mut At<'_, Self>, before: &Epochs<Forecast>, after: &Epochs<Forecast>) {
+        if after.epoch() < before.epoch() {
+            at.find(Flaw::Activity);
+        }
+    }
+
+    fn judge(&self, view: &View<Parts<Self>>) -> Option<Flaw> {
         let moving = view.parcels.iter().map(|parcel| match &parcel.message {
             Some(Message::Data(parts)) => len(parts),
             _ => 0,
         });
-        view.ghost.judge(self.iterations, moving.sum())
+        view.ghost.ghost.judge(self.iterations, moving.sum())
     }
 
-    fn is_final(&self, view: &View<Self>) -> bool {
-        view.ghost.is_final(self.iterations, self.ranks)
+    fn is_final(&self, view: &View<Parts<Self>>) -> bool {
+        view.ghost.ghost.is_final(self.iterations, self.ranks)
     }
 }

@@ -1,8 +1,8 @@
 //! Quiescence: tokens that ranks pass on at will, while rounds of counting run.
 
 use crate::explore::{Actors, Flaw, Out, View};
-use std::hash::{Hash, Hasher};
-use tautline_core::collective::{Branch, Counts, InRound, Message, Quiesce, Verdict};
+use tautline_core::collective::{Branch, Counts, InRound, Message, Quiesce, Stray, Verdict};
+use tautline_core::machine::{Action, Machine, Step};
 use tautline_core::{PlaceId, Rank};
 
 /// Ranks that pass tokens.
@@ -20,35 +20,10 @@ pub struct Tokens {
     pub one_round: bool,
 }
 
-/// The machine of one rank, compared by all of its fields.
-#[derive(Clone, Debug)]
-struct Machine(Quiesce, String);
-
-impl Machine {
-    fn new(quiesce: Quiesce) -> Self {
-        let text = format!("{quiesce:?}");
-        Self(quiesce, text)
-    }
-}
-
-impl PartialEq for Machine {
-    fn eq(&self, other: &Self) -> bool {
-        self.1 == other.1
-    }
-}
-
-impl Eq for Machine {}
-
-impl Hash for Machine {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.1.hash(state);
-    }
-}
-
 /// One rank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Site {
-    machine: Machine,
+    machine: Quiesce,
     counts: Counts,
     /// Tokens that have arrived and were not processed.
     tokens: u32,
@@ -100,19 +75,17 @@ impl Tokens {
         &self,
         site: &mut Site,
         out: &mut Out<Self>,
-        step: impl FnOnce(&mut Quiesce, &mut Vec<(Rank, InRound)>) -> Option<Verdict>,
+        take: impl FnOnce(&mut Quiesce, &mut Step<'_, Quiesce>) -> Result<(), Stray>,
     ) {
-        let mut sent = Vec::new();
-        let mut quiesce = site.machine.0.clone();
-        let verdict = step(&mut quiesce, &mut sent);
-        site.machine = Machine::new(quiesce);
-        out.sent.extend(
-            sent.into_iter()
-                .map(|(to, message)| (PlaceId(to.0), Sent::Round(message))),
-        );
+        let mut verdict = None;
+        let mut act = |action: Action<Quiesce>| match action {
+            Action::Send(to, message) => out.sent.push((PlaceId(to.0), Sent::Round(message))),
+            Action::Effect(found) => verdict = Some(found),
+        };
+        let taken = take(&mut site.machine, &mut Step::new(&mut (), &mut act));
+        out.ghost.is_refused |= taken.is_err();
         match verdict {
-            None => out.ghost.is_refused = true,
-            Some(Verdict::Open) => {}
+            None => {}
             Some(Verdict::Busy) => {
                 site.is_open = false;
                 site.rounds += 1;
@@ -145,7 +118,7 @@ impl Actors for Tokens {
         }
         let branch = Branch::new(Rank(here.0), self.ranks, self.radix);
         Site {
-            machine: Machine::new(Quiesce::new(branch)),
+            machine: Quiesce::new(branch),
             counts,
             tokens: 0,
             is_open: false,
@@ -178,8 +151,9 @@ impl Actors for Tokens {
             Act::Begin => {
                 let counts = site.counts;
                 site.is_open = true;
-                self.on_round(site, out, |machine, sent| {
-                    Some(machine.begin(counts, &mut |to, m| sent.push((to, m))))
+                self.on_round(site, out, |machine, step| {
+                    machine.event(counts, step);
+                    Ok(())
                 });
             }
         }
@@ -199,10 +173,8 @@ impl Actors for Tokens {
         };
         let equal = matches!(message.message, Message::Down(sums) if sums.sent == sums.processed);
         let was_quiet = site.is_quiet;
-        self.on_round(site, out, |machine, sent| {
-            machine
-                .on(Rank(from.0), message, &mut |to, m| sent.push((to, m)))
-                .ok()
+        self.on_round(site, out, |machine, step| {
+            machine.receive(Rank(from.0), message, step)
         });
         site.is_quiet = was_quiet || site.is_quiet || self.one_round && equal;
     }

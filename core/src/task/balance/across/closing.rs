@@ -4,14 +4,15 @@
 //! The ranks find out when no message between places is under way ([`Quiesce`]), so that no loot is lost: what arrives meanwhile is added to the
 //! bags. Then each rank merges its bags into one, which travel up the tree of ranks, merged on the way; the whole travels down, encoded once.
 //!
-//! If a rank was lost and the program [does without](Closing::lose) it, each rank whose result is not on its way sends it to rank 0 instead, which waits
+//! If a rank was lost and the program [does without](Machine::lost) it, each rank whose result is not on its way sends it to rank 0 instead, which waits
 //! for the ranks that are left and sends the whole to each of them. If results were on their way through the lost rank, they are lost, too.
 
 use super::message::{InClosing, Part};
 use super::salvage::Salvage;
-use crate::collective::{Branch, Counts, Operation, Outbox, Quiesce, Stray, Verdict, Wave};
+use crate::collective::{Branch, Counts, Operation, Quiesce, Stray, Verdict, Wave};
 use crate::glb::Bag;
 use crate::id::Rank;
+use crate::machine::{Action, Machine, Step, Tolerance};
 use crate::wire::{Bulk, Portable, pack};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -37,8 +38,6 @@ pub struct Closing<B: Bag + Portable> {
 /// What the driver of the machine is to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// To wait for a message.
-    Wait,
     /// To begin another round, with the present counts.
     Count,
     /// To decode the result.
@@ -74,60 +73,119 @@ impl<B: Bag + Portable> Closing<B> {
         }
     }
 
-    /// Begins a round.
-    ///
-    /// # Panics
-    /// If the last one has not ended.
-    pub fn count(&mut self, counts: Counts, out: &mut impl Outbox<InClosing<B>>) -> Next {
-        if self.is_salvaging {
-            return Next::Wait;
-        }
-        let verdict = self.quiesce.begin(counts, &mut |to, message| {
-            out.send(to, InClosing::Count(message));
-        });
-        self.after(verdict, out)
+    fn is_home(&self) -> bool {
+        self.branch.here() == Rank(0)
     }
 
-    /// Processes a message of another rank.
-    ///
-    /// # Errors
-    /// If the machine expects no such message from that rank.
-    pub fn on(
+    /// Lets the count of messages under way take a step.
+    fn quiesce<T>(
+        &mut self,
+        step: &mut Step<'_, Self>,
+        take: impl FnOnce(&mut Quiesce, &mut Step<'_, Quiesce>) -> T,
+    ) -> T {
+        let mut verdict = None;
+        let mut act = |action: Action<Quiesce>| match action {
+            Action::Send(to, message) => step.send(to, InClosing::Count(message)),
+            Action::Effect(found) => verdict = Some(found),
+        };
+        let taken = take(&mut self.quiesce, &mut Step::new(&mut (), &mut act));
+        match verdict {
+            None => {}
+            Some(Verdict::Busy) => step.effect(Next::Count),
+            Some(Verdict::Quiet) => {
+                let own = self.own.take().expect("the ranks are quiet once");
+                self.wave(step, |wave, step| wave.event(own, step));
+            }
+        }
+        taken
+    }
+
+    /// Lets the results on their way take a step.
+    fn wave<T>(
+        &mut self,
+        step: &mut Step<'_, Self>,
+        take: impl FnOnce(&mut Wave<Merge<B>>, &mut Step<'_, Wave<Merge<B>>>) -> T,
+    ) -> T {
+        let mut act = |action: Action<Wave<Merge<B>>>| match action {
+            Action::Send(to, message) => step.send(to, InClosing::Result(message)),
+            Action::Effect(whole) => step.effect(Next::End(whole)),
+        };
+        take(&mut self.result, &mut Step::new(&mut (), &mut act))
+    }
+
+    /// Ends at rank 0, once the results of all ranks that are left are there.
+    fn salvaged(&mut self, step: &mut Step<'_, Self>) {
+        if self.is_late && self.is_lossy {
+            return step.effect(Next::Late);
+        }
+        if !self.is_salvaging || !self.salvage.is_whole() {
+            return;
+        }
+        let Some(own) = self.own.take() else {
+            return;
+        };
+        let left: Vec<Rank> = self.salvage.left().collect();
+        let whole = encoded(&self.salvage.whole(own));
+        for rank in left {
+            step.send(rank, InClosing::Whole(whole.clone()));
+        }
+        step.effect(Next::End(whole));
+    }
+}
+
+/// The event begins a round, with the present counts.
+impl<B: Bag + Portable> Machine for Closing<B> {
+    type Peer = Rank;
+    type Message = InClosing<B>;
+    type Event = Counts;
+    type Effect = Next;
+    type Calls = ();
+    type Refusal = Stray;
+
+    /// # Panics
+    /// If the last round has not ended.
+    fn event(&mut self, counts: Counts, step: &mut Step<'_, Self>) {
+        if !self.is_salvaging {
+            self.quiesce(step, |quiesce, step| quiesce.event(counts, step));
+        }
+    }
+
+    fn receive(
         &mut self,
         from: Rank,
         message: InClosing<B>,
-        out: &mut impl Outbox<InClosing<B>>,
-    ) -> Result<Next, Stray> {
-        let is_home = self.branch.here() == Rank(0);
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Stray> {
         match message {
-            InClosing::Kept(part) if is_home => {
+            InClosing::Kept(part) if self.is_home() => {
                 // It takes no part in the wave: this rank begins none, or has begun one that cannot end.
                 self.is_late |= self.own.is_none() && !self.is_salvaging;
                 self.is_salvaging |= self.own.is_some();
                 self.salvage.put(from, part);
-                Ok(self.salvaged(out))
+                self.salvaged(step);
+                Ok(())
             }
-            InClosing::Whole(whole) if self.is_salvaging && from == Rank(0) => Ok(Next::End(whole)),
-            InClosing::Kept(_) | InClosing::Whole(_) => Err(Stray { from }),
+            InClosing::Whole(whole) if self.is_salvaging && from == Rank(0) => {
+                step.effect(Next::End(whole));
+                Ok(())
+            }
+            InClosing::Kept(_) | InClosing::Whole(_) => Err(Stray),
             // Of the wave that was given up.
-            InClosing::Count(_) | InClosing::Result(_) if self.is_salvaging => Ok(Next::Wait),
+            InClosing::Count(_) | InClosing::Result(_) if self.is_salvaging => Ok(()),
             InClosing::Count(message) => {
-                let verdict = self.quiesce.on(from, message, &mut |to, message| {
-                    out.send(to, InClosing::Count(message));
-                })?;
-                Ok(self.after(verdict, out))
+                self.quiesce(step, |quiesce, step| quiesce.receive(from, message, step))
             }
             InClosing::Result(message) => {
-                let ended = self.result.on(from, message, &mut |to, message| {
-                    out.send(to, InClosing::Result(message));
-                })?;
-                Ok(ended.map_or(Next::Wait, Next::End))
+                self.wave(step, |wave, step| wave.receive(from, message, step))
             }
         }
     }
 
-    /// Does without a rank other than the first, which was lost.
-    pub fn lose(&mut self, rank: Rank, out: &mut impl Outbox<InClosing<B>>) -> Next {
+    /// Does without a rank other than the first, which has the results of all.
+    fn lost(&mut self, rank: Rank, step: &mut Step<'_, Self>) -> Tolerance {
+        if rank == Rank(0) {
+            return Tolerance::Fatal;
+        }
         self.salvage.lose(rank);
         self.is_lossy = true;
         if self.own.is_none() && !self.is_salvaging {
@@ -137,45 +195,13 @@ impl<B: Bag + Portable> Closing<B> {
         } else {
             self.is_salvaging = true;
         }
-        if self.branch.here() != Rank(0)
+        if !self.is_home()
             && let Some(own) = self.own.take()
         {
-            out.send(Rank(0), InClosing::Kept(own));
+            step.send(Rank(0), InClosing::Kept(own));
         }
-        self.salvaged(out)
-    }
-
-    /// Ends at rank 0, once the results of all ranks that are left are there.
-    fn salvaged(&mut self, out: &mut impl Outbox<InClosing<B>>) -> Next {
-        if self.is_late && self.is_lossy {
-            return Next::Late;
-        }
-        if !self.is_salvaging || !self.salvage.is_whole() {
-            return Next::Wait;
-        }
-        let Some(own) = self.own.take() else {
-            return Next::Wait;
-        };
-        let left: Vec<Rank> = self.salvage.left().collect();
-        let whole = encoded(&self.salvage.whole(own));
-        for rank in left {
-            out.send(rank, InClosing::Whole(whole.clone()));
-        }
-        Next::End(whole)
-    }
-
-    fn after(&mut self, verdict: Verdict, out: &mut impl Outbox<InClosing<B>>) -> Next {
-        match verdict {
-            Verdict::Open => Next::Wait,
-            Verdict::Busy => Next::Count,
-            Verdict::Quiet => {
-                let own = self.own.take().expect("the ranks are quiet once");
-                let ended = self.result.begin(own, &mut |to, message| {
-                    out.send(to, InClosing::Result(message));
-                });
-                ended.map_or(Next::Wait, Next::End)
-            }
-        }
+        self.salvaged(step);
+        Tolerance::Tolerated
     }
 }
 

@@ -21,13 +21,14 @@ mod salvage;
 use super::places::Places;
 use super::run::{deadline, run_workers};
 use super::settings::Balance;
-use crate::collective::{Branch, Stray, radix};
+use crate::collective::{Branch, radix};
 use crate::glb::{Bag, Config, Message, Observer, Run, gather};
 use crate::id::{PlaceId, Rank, WorkerId};
+use crate::machine::{Action, Machine, Step};
 use crate::port::{Host, Link};
 use crate::task::{Cancelled, Cx};
 use crate::wire::{Bulk, Error, Exchange, Garbled, Portable, unpack};
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 pub use closing::{Closing, Next};
@@ -72,9 +73,7 @@ pub enum Ended {
         /// Why.
         why: Left,
     },
-    /// A rank has sent a message that does not belong to the end of the computation.
-    Stray(Stray),
-    /// A place of another rank has sent a message that no correct place sends.
+    /// Another rank, or a place of it, has sent a message that no correct one sends.
     Refused {
         /// The rank.
         from: Rank,
@@ -91,7 +90,6 @@ impl fmt::Display for Ended {
             Self::Cancelled(cancelled) => cancelled.fmt(f),
             Self::Wire(error) => error.fmt(f),
             Self::Abandoned { from, why } => write!(f, "{from} left the computation: {why}"),
-            Self::Stray(stray) => stray.fmt(f),
             Self::Refused { from, why } => write!(f, "{from}: {why}"),
             Self::Result(garbled) => write!(f, "the result of all ranks: {garbled}"),
         }
@@ -105,7 +103,6 @@ impl From<Trouble> for Ended {
         match trouble {
             Trouble::Wire(error) => Self::Wire(error),
             Trouble::Abandoned(from, why) => Self::Abandoned { from, why },
-            Trouble::Stray(from) => Self::Stray(Stray { from }),
             Trouble::Refused(from, why) => Self::Refused { from, why },
         }
     }
@@ -216,26 +213,35 @@ impl<P: Host> Cx<'_, '_, P> {
         let task = self.task();
         self.block_on(poll_fn(|cx| {
             peers.mailbox().register(cx.waker());
-            let mut out = |to, message| peers.tell(to, RankMessage::Closing(message));
             loop {
                 if let Some(trouble) = peers.trouble() {
                     return Poll::Ready(Err(trouble.into()));
                 }
-                let next = match later.next().or_else(|| peers.mailbox().pop()) {
+                let mut next = None;
+                let mut act = |action: Action<Closing<B>>| match action {
+                    Action::Send(to, message) => peers.tell(to, RankMessage::Closing(message)),
+                    Action::Effect(effect) => next = Some(effect),
+                };
+                let mut calls = ();
+                let step = &mut Step::new(&mut calls, &mut act);
+                match later.next().or_else(|| peers.mailbox().pop()) {
                     Some((from, _, message)) => {
                         let Some(message) = of_end(peers, &mut closing, from, message) else {
                             continue;
                         };
-                        closing.on(peers.ranks.of(from), message, &mut out)
+                        let from = peers.ranks.of(from);
+                        if let Err(stray) = closing.receive(from, message, step) {
+                            return Poll::Ready(Err(peers.refuses(from, &stray)));
+                        }
                     }
                     None if peers.mailbox().loss(losses).is_some() => {
                         let lost = peers.mailbox().loss(losses).expect("as above");
                         losses += 1;
-                        Ok(closing.lose(lost.peer, &mut out))
+                        closing.lost(lost.peer, step);
                     }
                     None if is_due => {
                         is_due = false;
-                        Ok(closing.count(peers.mailbox().counts(), &mut out))
+                        closing.event(peers.mailbox().counts(), step);
                     }
                     None => {
                         let cancelled = task.cancelled();
@@ -244,18 +250,14 @@ impl<P: Host> Cx<'_, '_, P> {
                             Poll::Ready(Err(Ended::Cancelled(Cancelled { reason })))
                         });
                     }
-                };
+                }
                 match next {
-                    Ok(Next::Wait) => {}
-                    Ok(Next::Count) => is_due = true,
-                    Ok(Next::End(result)) => {
+                    None => {}
+                    Some(Next::Count) => is_due = true,
+                    Some(Next::End(result)) => {
                         return Poll::Ready(Ok((result, closing.is_salvaged())));
                     }
-                    Ok(Next::Late) => return Poll::Ready(Err(peers.late(losses))),
-                    Err(stray) => {
-                        peers.leaves(Left::Refused(stray.to_string()));
-                        return Poll::Ready(Err(Ended::Stray(stray)));
-                    }
+                    Some(Next::Late) => return Poll::Ready(Err(peers.late(losses))),
                 }
             }
         }))

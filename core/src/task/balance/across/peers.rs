@@ -33,9 +33,7 @@ pub(super) enum Trouble {
     Wire(Error),
     /// A rank does not take part any more, this one or another.
     Abandoned(Rank, Left),
-    /// Another rank has sent a message that does not belong to the computation.
-    Stray(Rank),
-    /// A place of another rank has sent a message that no correct place sends.
+    /// Another rank, or a place of it, has sent a message that no correct one sends.
     Refused(Rank, String),
 }
 
@@ -170,6 +168,15 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
             Some(Trouble::Abandoned(rank, known)) if *rank == self.ranks.here => *known = why,
             Some(_) => {}
             none => *none = Some(Trouble::Abandoned(self.ranks.here, why)),
+        }
+    }
+
+    /// Leaves, as `from` has sent a message that does not belong to the end; returns the error of that.
+    pub(super) fn refuses(&self, from: Rank, why: &dyn fmt::Display) -> Ended {
+        self.leaves(Left::Refused(format!("{from}: {why}")));
+        Ended::Refused {
+            from,
+            why: why.to_string(),
         }
     }
 
@@ -312,7 +319,7 @@ impl<B: Bag + Portable + 'static, L: Link + Send> Elsewhere<B> for Peers<'_, B, 
                     self.adopt(ending);
                 }
                 RankMessage::Closed(_) | RankMessage::End(_) => {
-                    self.note(Trouble::Stray(self.ranks.of(from)));
+                    self.refused(from, &Stray);
                 }
                 RankMessage::Abandoned(why) => self.note_abandoned(self.ranks.of(from), why),
                 RankMessage::Closing(_) => {
@@ -360,7 +367,6 @@ impl<B: Bag + Portable + 'static, L: Link> Drop for Peers<'_, B, L> {
         let why = match self.trouble() {
             Some(Trouble::Abandoned(rank, why)) if rank == self.ranks.here => why,
             Some(Trouble::Abandoned(..) | Trouble::Wire(_)) => return,
-            Some(Trouble::Stray(from)) => Left::Refused(Stray { from }.to_string()),
             Some(Trouble::Refused(from, why)) => Left::Refused(format!("{from}: {why}")),
             None if self.has_ended => return,
             // The program's code panicked between the end of the workers and the exchange of results.

@@ -50,7 +50,8 @@ pub struct Ghost {
 }
 
 /// What a rank does in a step, as far as it concerns the checks.
-pub(super) enum Event {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum News {
     /// Rank 0 announces the next instance.
     Next(bool, Option<Vec<Move>>),
     /// Rank 0 announces a plan in the course of an instance.
@@ -79,15 +80,15 @@ impl Ghost {
     }
 
     /// Records what a rank does.
-    pub(super) fn record(&mut self, system: &Deferring, here: Rank, event: Event) {
-        match event {
-            Event::Next(switch, plan) => self.advance(system, switch, plan),
-            Event::Plan(moves) => {
+    pub(super) fn record(&mut self, system: &Deferring, here: Rank, news: News) {
+        match news {
+            News::Next(switch, plan) => self.advance(system, switch, plan),
+            News::Plan(moves) => {
                 system.note(|effects| effects.early += 1);
                 self.announce(system, moves);
             }
-            Event::Data(number, step) => self.pass(number, &step, Stage::Ordered, Stage::Sending),
-            Event::Run(chunk) => {
+            News::Data(number, step) => self.pass(number, &step, Stage::Ordered, Stage::Sending),
+            News::Run(chunk) => {
                 // A rank that is alone announces nothing.
                 if system.ranks == 1 && self.reported != 0 {
                     self.advance(system, false, None);
@@ -97,7 +98,7 @@ impl Ghost {
                     self.flaw = Some(Flaw::Count);
                 }
             }
-            Event::End => self.flaw = Some(Flaw::Repeated),
+            News::End => self.flaw = Some(Flaw::Repeated),
         }
     }
 

@@ -2,15 +2,13 @@
 
 mod ghost;
 
-use crate::explore::{Actors, Flaw, Out, View};
-use ghost::{Event, Ghost, Plan, Stage};
-use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
+use crate::explore::{At, Checked, Flaw, Part, PartOf, Parts, View};
+use ghost::{Ghost, News, Plan, Stage};
+use std::cell::Cell;
 use std::ops::Range;
-use tautline_core::defer::{
-    Account, Actions, Conditions, Deferred, Geometry, Move, Notice, Refused,
-};
-use tautline_core::{PlaceId, Rank};
+use tautline_core::Rank;
+use tautline_core::defer::{Account, Conditions, Deferred, Effect, Event, Geometry, Move, Notice};
+use tautline_core::machine::no_calls;
 
 /// A loop over ranks.
 #[derive(Debug)]
@@ -23,8 +21,6 @@ pub struct Deferring {
     varying: u32,
     slip: Option<DeferSlip>,
     effects: Cell<Effects>,
-    /// Sites that have refused every garbled message.
-    probed: RefCell<HashSet<Site>>,
 }
 
 /// What has occurred in an exploration.
@@ -55,13 +51,14 @@ pub enum DeferSlip {
     ReportNothing,
 }
 
-/// One rank.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Site {
-    machine: Deferred,
+/// What the driver of a rank keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Chunk {
     has_begun: bool,
     /// Its chunk, as bits, while it executes it.
     chunk: Option<u32>,
+    /// What it has done in this step.
+    news: Vec<News>,
 }
 
 /// What a rank does.
@@ -70,63 +67,7 @@ pub enum Act {
     /// Begins the first instance.
     Begin,
     /// Finishes its chunk, each iteration of which took this long.
-    Free(u64),
-}
-
-/// The driver of a rank.
-struct Driver<'a> {
-    here: Rank,
-    slip: Option<DeferSlip>,
-    /// The number of plans so far.
-    plans: u64,
-    events: Vec<Event>,
-    sent: &'a mut Vec<(PlaceId, Notice)>,
-}
-
-impl Actions<Notice> for Driver<'_> {
-    fn send(&mut self, to: Rank, mut notice: Notice) {
-        match &mut notice {
-            Notice::Accounts(_, accounts) => match self.slip {
-                Some(DeferSlip::AcknowledgeEarly) => {
-                    let plans = self.plans;
-                    accounts
-                        .iter_mut()
-                        .for_each(|account| account.ready = plans);
-                }
-                Some(DeferSlip::ReportNothing) => return,
-                _ => {}
-            },
-            Notice::Next { switch, plan, .. } if self.here == Rank(0) => {
-                // Each child is sent what concerns its subtree.
-                match self.events.last_mut() {
-                    Some(Event::Next(_, Some(known))) => {
-                        join(known, plan.as_deref().unwrap_or_default())
-                    }
-                    Some(Event::Next(..)) => {}
-                    _ => self.events.push(Event::Next(*switch, plan.clone())),
-                }
-            }
-            Notice::Plan(plan) if self.here == Rank(0) => match self.events.last_mut() {
-                Some(Event::Plan(known)) => join(known, plan),
-                _ => self.events.push(Event::Plan(plan.clone())),
-            },
-            Notice::Next { .. } | Notice::Plan(_) => {}
-            Notice::Data(number, part) => {
-                let (from, part) = (self.here, part.clone());
-                self.events
-                    .push(Event::Data(*number, Move { from, to, part }));
-            }
-        }
-        self.sent.push((PlaceId(to.0), notice));
-    }
-
-    fn run(&mut self, chunk: Vec<Range<u64>>) {
-        self.events.push(Event::Run(bits(&chunk)));
-    }
-
-    fn end(&mut self) {
-        self.events.push(Event::End);
-    }
+    Finish(u64),
 }
 
 /// Adds the moves that are not known.
@@ -158,7 +99,6 @@ impl Deferring {
             varying: ranks,
             slip: None,
             effects: Cell::default(),
-            probed: RefCell::default(),
         }
     }
 
@@ -221,56 +161,8 @@ impl Deferring {
             })
     }
 
-    /// Lets the machine of a rank process something.
-    fn step(
-        &self,
-        here: PlaceId,
-        site: &mut Site,
-        out: &mut Out<Self>,
-        step: impl FnOnce(&mut Deferred, &mut Driver<'_>) -> Result<(), Refused>,
-    ) {
-        let mut driver = Driver {
-            here: Rank(here.0),
-            slip: self.slip,
-            plans: out.ghost.plans,
-            events: Vec::new(),
-            sent: &mut out.sent,
-        };
-        let taken = step(&mut site.machine, &mut driver);
-        for event in driver.events {
-            if let Event::Run(chunk) = event {
-                let is_counted = site.machine.instance() < self.instances;
-                site.chunk = is_counted.then_some(chunk);
-            }
-            out.ghost.record(self, Rank(here.0), event);
-        }
-        if taken.is_err() {
-            out.ghost.flaw = Some(Flaw::Refused);
-        }
-        if self.slip.is_none() && !self.probed.borrow().contains(site) {
-            self.probe(&site.machine);
-            self.probed.borrow_mut().insert(site.clone());
-        }
-    }
-
-    /// Gives garbled messages to a machine: none panics, and those that are refused change nothing.
-    fn probe(&self, machine: &Deferred) {
-        let notices = self.garbled(machine.instance());
-        let ranks = (0..=self.ranks).chain([u32::MAX]).map(Rank);
-        for (from, notice) in ranks.flat_map(|from| notices.iter().map(move |n| (from, n))) {
-            let (mut after, mut witness) = (machine.clone(), Witness::default());
-            if after.on(from, notice.clone(), &mut witness).is_err() {
-                let is_same = after == *machine && !witness.0;
-                assert!(
-                    is_same,
-                    "{notice:?} from {from} was refused, and changed {machine:?}"
-                );
-            }
-        }
-    }
-
     /// Returns messages that a sound rank does not send in instance `now`.
-    fn garbled(&self, now: u64) -> Vec<Notice> {
+    fn false_notices(&self, now: u64) -> Vec<Notice> {
         let (p, n) = (self.ranks, self.iterations);
         let reversed = Range {
             start: u64::MAX,
@@ -323,108 +215,137 @@ impl Deferring {
     }
 }
 
-/// Records whether a machine requires anything.
-#[derive(Default)]
-struct Witness(bool);
-
-impl Actions<Notice> for Witness {
-    fn send(&mut self, _: Rank, _: Notice) {
-        self.0 = true;
-    }
-
-    fn run(&mut self, _: Vec<Range<u64>>) {
-        self.0 = true;
-    }
-
-    fn end(&mut self) {
-        self.0 = true;
-    }
-}
-
-impl Actors for Deferring {
-    type Site = Site;
-    type Message = Notice;
+impl Checked for Deferring {
+    type Machine = Deferred;
+    type Driver = Chunk;
     type Act = Act;
     type Ghost = Ghost;
 
-    fn places(&self) -> u32 {
+    fn peers(&self) -> u32 {
         self.ranks
     }
 
-    fn start(&self, here: PlaceId, out: &mut Out<Self>) -> Site {
-        out.ghost = Ghost::new(self);
-        Site {
-            machine: Deferred::new(Rank(here.0), self.iterations, self.ranks, self.conditions),
-            has_begun: false,
-            chunk: None,
+    fn start(&self, here: Rank) -> PartOf<Self> {
+        Part {
+            machine: Deferred::new(here, self.iterations, self.ranks, self.conditions),
+            driver: Chunk::default(),
         }
     }
 
-    fn acts(&self, here: PlaceId, site: &Site, _: &Ghost) -> Vec<Act> {
-        let begin = (!site.has_begun).then_some(Act::Begin);
+    fn remember(&self) -> Ghost {
+        Ghost::new(self)
+    }
+
+    fn acts(&self, here: Rank, Part { driver, .. }: &PartOf<Self>, _: &Ghost) -> Vec<Act> {
+        let begin = (!driver.has_begun).then_some(Act::Begin);
         let times = if here.0 < self.varying {
             &[1, 4][..]
         } else {
             &[1]
         };
-        let times = times.iter().filter(|_| site.chunk.is_some());
-        let free = times.map(|time| Act::Free(*time));
-        begin.into_iter().chain(free).collect()
+        let times = times.iter().filter(|_| driver.chunk.is_some());
+        let finish = times.map(|time| Act::Finish(*time));
+        begin.into_iter().chain(finish).collect()
     }
 
-    fn act(&self, here: PlaceId, site: &mut Site, act: Act, out: &mut Out<Self>) {
-        match act {
+    fn event(&self, at: &mut At<'_, Self>, act: Act) -> Option<Event<Vec<u64>>> {
+        Some(match act {
             Act::Begin => {
-                self.step(here, site, out, |machine, driver| {
-                    machine.begin(driver);
-                    Ok(())
-                });
-                site.has_begun = true;
+                at.driver.has_begun = true;
+                Event::Begin
             }
-            Act::Free(time) => {
-                let chunk = site.chunk.take().expect("it executes");
-                out.ghost.report(Rank(here.0), chunk);
-                let times = vec![time; chunk.count_ones() as usize];
-                self.step(here, site, out, |machine, driver| {
-                    machine.free(&times, driver);
-                    Ok(())
-                });
+            Act::Finish(time) => {
+                let chunk = at.driver.chunk.take().expect("it executes");
+                at.ghost.report(at.here, chunk);
+                Event::Executed(vec![time; chunk.count_ones() as usize])
             }
-        }
+        })
     }
 
-    fn deliver(
-        &self,
-        here: PlaceId,
-        site: &mut Site,
-        from: PlaceId,
-        notice: Notice,
-        out: &mut Out<Self>,
-    ) {
-        let from = Rank(from.0);
-        if let (Notice::Plan(_) | Notice::Next { plan: Some(_), .. }, Some(plan)) =
-            (&notice, &mut out.ghost.plan)
-        {
-            plan.known |= 1 << here.0;
-        }
-        if let Notice::Data(number, part) = &notice {
-            let (to, part) = (Rank(here.0), part.clone());
-            if self.slip == Some(DeferSlip::ExecuteWhatArrives) {
-                out.ghost.execute(bits(std::slice::from_ref(&part)));
+    fn calls(_: &mut Chunk) -> &mut () {
+        no_calls()
+    }
+
+    fn effect(&self, at: &mut At<'_, Self>, machine: &Deferred, effect: Effect) {
+        at.driver.news.push(match effect {
+            Effect::Execute(chunk) => {
+                let chunk = bits(&chunk);
+                let is_counted = machine.instance() < self.instances;
+                at.driver.chunk = is_counted.then_some(chunk);
+                News::Run(chunk)
             }
-            let step = Move { from, to, part };
-            out.ghost
-                .pass(*number, &step, Stage::Sending, Stage::Arrived);
-            if self.slip == Some(DeferSlip::DropWhatArrives) {
-                return;
-            }
-        }
-        self.step(here, site, out, |machine, driver| {
-            machine.on(from, notice, driver)
+            Effect::End => News::End,
         });
     }
 
-    fn judge(&self, view: &View<Self>) -> Option<Flaw> {
+    fn send(&self, at: &mut At<'_, Self>, to: Rank, mut notice: Notice) -> Option<Notice> {
+        let (here, news) = (at.here, &mut at.driver.news);
+        match &mut notice {
+            Notice::Accounts(_, accounts) => match self.slip {
+                Some(DeferSlip::AcknowledgeEarly) => {
+                    let plans = at.ghost.plans;
+                    accounts
+                        .iter_mut()
+                        .for_each(|account| account.ready = plans);
+                }
+                Some(DeferSlip::ReportNothing) => return None,
+                _ => {}
+            },
+            Notice::Next { switch, plan, .. } if here == Rank(0) => match news.last_mut() {
+                // Each child is sent what concerns its subtree.
+                Some(News::Next(_, Some(known))) => {
+                    join(known, plan.as_deref().unwrap_or_default())
+                }
+                Some(News::Next(..)) => {}
+                _ => news.push(News::Next(*switch, plan.clone())),
+            },
+            Notice::Plan(plan) if here == Rank(0) => match news.last_mut() {
+                Some(News::Plan(known)) => join(known, plan),
+                _ => news.push(News::Plan(plan.clone())),
+            },
+            Notice::Next { .. } | Notice::Plan(_) => {}
+            Notice::Data(number, part) => {
+                let (from, part) = (here, part.clone());
+                news.push(News::Data(*number, Move { from, to, part }));
+            }
+        }
+        Some(notice)
+    }
+
+    fn receive(&self, at: &mut At<'_, Self>, from: Rank, notice: Notice) -> Option<(Rank, Notice)> {
+        let is_plan = matches!(notice, Notice::Plan(_) | Notice::Next { plan: Some(_), .. });
+        if let Some(plan) = at.ghost.plan.as_mut().filter(|_| is_plan) {
+            plan.known |= 1 << at.here.0;
+        }
+        if let Notice::Data(number, part) = &notice {
+            let (to, part) = (at.here, part.clone());
+            if self.slip == Some(DeferSlip::ExecuteWhatArrives) {
+                at.ghost.execute(bits(std::slice::from_ref(&part)));
+            }
+            let step = Move { from, to, part };
+            at.ghost
+                .pass(*number, &step, Stage::Sending, Stage::Arrived);
+            if self.slip == Some(DeferSlip::DropWhatArrives) {
+                return None;
+            }
+        }
+        Some((from, notice))
+    }
+
+    fn stepped(&self, at: &mut At<'_, Self>, _: &Deferred, _: &Deferred) {
+        for news in std::mem::take(&mut at.driver.news) {
+            at.ghost.record(self, at.here, news);
+        }
+    }
+
+    fn garbled(&self, machine: &Deferred) -> Vec<Notice> {
+        match self.slip {
+            None => self.false_notices(machine.instance()),
+            Some(_) => Vec::new(),
+        }
+    }
+
+    fn judge(&self, view: &View<Parts<Self>>) -> Option<Flaw> {
         let moving = view
             .parcels
             .iter()
@@ -438,13 +359,13 @@ impl Actors for Deferring {
             });
         let moving: Vec<Move> = moving.collect();
         let exceeds = self.exceeds(&moving).then_some(Flaw::Activity);
-        view.ghost.flaw.or(exceeds)
+        view.ghost.ghost.flaw.or(exceeds)
     }
 
-    fn is_final(&self, view: &View<Self>) -> bool {
-        let mut machines = view.sites.iter().map(|site| &site.machine);
+    fn is_final(&self, view: &View<Parts<Self>>) -> bool {
+        let mut machines = view.sites.iter().map(|part| &part.machine);
         let has_arrived = |plan: &Plan| plan.has_arrived(self.ranks);
         machines.all(|machine| machine.instance() == self.instances)
-            && view.ghost.plan.as_ref().is_none_or(has_arrived)
+            && view.ghost.ghost.plan.as_ref().is_none_or(has_arrived)
     }
 }

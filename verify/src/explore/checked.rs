@@ -1,0 +1,300 @@
+//! Machines as they are shipped, each with a driver, and the checks of their states.
+
+use super::Flaw;
+use super::network::{Actors, Delivery, Network, Out, View};
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::fmt::Debug;
+use std::hash::Hash;
+use tautline_core::PlaceId;
+use tautline_core::machine::{Action, Machine, Peer, Step};
+
+/// The machine of one peer, which the explorer can keep.
+pub trait Explorable:
+    Machine<Message: Clone + Eq + Hash + Debug> + Clone + Eq + Hash + Debug
+{
+}
+
+impl<M: Machine<Message: Clone + Eq + Hash + Debug> + Clone + Eq + Hash + Debug> Explorable for M {}
+
+type PeerOf<C> = <<C as Checked>::Machine as Machine>::Peer;
+type MessageOf<C> = <<C as Checked>::Machine as Machine>::Message;
+type EventOf<C> = <<C as Checked>::Machine as Machine>::Event;
+type EffectOf<C> = <<C as Checked>::Machine as Machine>::Effect;
+type CallsOf<C> = <<C as Checked>::Machine as Machine>::Calls;
+
+/// A protocol to be explored: its machines, what drives them, and what must hold.
+pub trait Checked: Sized {
+    /// The part of one peer.
+    type Machine: Explorable;
+    /// What its driver keeps.
+    type Driver: Clone + Eq + Hash + Debug;
+    /// What a peer does on its own.
+    type Act: Copy + Debug;
+    /// What the checks remember of the history.
+    type Ghost: Clone + Eq + Hash + Debug + Default;
+
+    /// Returns the number of peers.
+    fn peers(&self) -> u32;
+
+    /// Returns a peer before anything has happened.
+    fn start(&self, here: PeerOf<Self>) -> PartOf<Self>;
+
+    /// Returns what the checks remember before anything has happened.
+    fn remember(&self) -> Self::Ghost {
+        Self::Ghost::default()
+    }
+
+    /// Returns what a peer may do next.
+    fn acts(&self, here: PeerOf<Self>, part: &PartOf<Self>, ghost: &Self::Ghost) -> Vec<Self::Act>;
+
+    /// Returns the event that an act is to the machine; `None` if it changes the driver only.
+    fn event(&self, at: &mut At<'_, Self>, act: Self::Act) -> Option<EventOf<Self>>;
+
+    /// Returns what answers within a step.
+    fn calls(driver: &mut Self::Driver) -> &mut CallsOf<Self>;
+
+    /// Carries out an effect of `machine`.
+    fn effect(&self, at: &mut At<'_, Self>, machine: &Self::Machine, effect: EffectOf<Self>);
+
+    /// Takes note of a message to `to`. Returns what is sent: something else where a mistake is made on purpose.
+    fn send(
+        &self,
+        _at: &mut At<'_, Self>,
+        _to: PeerOf<Self>,
+        message: MessageOf<Self>,
+    ) -> Option<MessageOf<Self>> {
+        Some(message)
+    }
+
+    /// Takes note of a message of `from`. Returns what is received: something else where a mistake is made on purpose.
+    fn receive(
+        &self,
+        _at: &mut At<'_, Self>,
+        from: PeerOf<Self>,
+        message: MessageOf<Self>,
+    ) -> Option<(PeerOf<Self>, MessageOf<Self>)> {
+        Some((from, message))
+    }
+
+    /// Compares a machine with what it was before the step, whose actions were all taken note of.
+    fn stepped(&self, _at: &mut At<'_, Self>, _before: &Self::Machine, _after: &Self::Machine) {}
+
+    /// Returns false messages. Each machine gets them from each peer: those that it refuses must change nothing.
+    fn garbled(&self, _machine: &Self::Machine) -> Vec<MessageOf<Self>> {
+        Vec::new()
+    }
+
+    /// Returns what is wrong with a state.
+    fn judge(&self, view: &View<Parts<Self>>) -> Option<Flaw>;
+
+    /// Whether a state may be the last.
+    fn is_final(&self, view: &View<Parts<Self>>) -> bool;
+}
+
+/// One peer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Part<M, D> {
+    /// Its machine.
+    pub machine: M,
+    /// What its driver keeps.
+    pub driver: D,
+}
+
+/// A peer of a protocol.
+pub type PartOf<C> = Part<<C as Checked>::Machine, <C as Checked>::Driver>;
+
+/// What the checks remember of the history.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Past<G> {
+    /// The first flaw.
+    pub flaw: Option<Flaw>,
+    /// What the protocol's checks remember.
+    pub ghost: G,
+}
+
+impl<G: Default> Default for Past<G> {
+    fn default() -> Self {
+        Self {
+            flaw: None,
+            ghost: G::default(),
+        }
+    }
+}
+
+/// The driver's side of a peer in a step.
+#[derive(Debug)]
+pub struct At<'a, C: Checked> {
+    /// The peer.
+    pub here: PeerOf<C>,
+    /// What its driver keeps.
+    pub driver: &'a mut C::Driver,
+    /// What the checks remember.
+    pub ghost: &'a mut C::Ghost,
+    flaw: &'a mut Option<Flaw>,
+}
+
+impl<C: Checked> At<'_, C> {
+    /// Records a flaw; the first one counts.
+    pub fn find(&mut self, flaw: Flaw) {
+        self.flaw.get_or_insert(flaw);
+    }
+}
+
+/// The parts of a protocol, as actors.
+#[derive(Debug)]
+pub struct Parts<C: Checked> {
+    protocol: C,
+    /// Machines that have refused every garbled message.
+    probed: RefCell<HashSet<C::Machine>>,
+}
+
+impl<C: Checked> Network<Parts<C>> {
+    /// Connects the machines of `protocol` by a network without faults.
+    pub fn of(protocol: C, delivery: Delivery) -> Self {
+        Self::new(
+            Parts {
+                protocol,
+                probed: RefCell::default(),
+            },
+            delivery,
+        )
+    }
+
+    /// Returns the protocol, with what it has recorded.
+    pub fn protocol(&self) -> &C {
+        &self.actors().protocol
+    }
+}
+
+impl<C: Checked> Parts<C> {
+    /// Lets a machine take a step, then carries out its actions.
+    fn step(
+        &self,
+        here: PeerOf<C>,
+        Part { machine, driver }: &mut PartOf<C>,
+        out: &mut Out<Self>,
+        take: impl FnOnce(
+            &mut C::Machine,
+            &mut Step<'_, C::Machine>,
+        ) -> Result<(), <C::Machine as Machine>::Refusal>,
+    ) {
+        let (before, mut actions) = (machine.clone(), Vec::new());
+        let mut act = |action| actions.push(action);
+        let taken = take(machine, &mut Step::new(C::calls(driver), &mut act));
+        let Past { flaw, ghost } = &mut out.ghost;
+        let mut at = At {
+            here,
+            driver,
+            ghost,
+            flaw,
+        };
+        for action in actions {
+            match action {
+                Action::Effect(effect) => self.protocol.effect(&mut at, machine, effect),
+                Action::Send(to, message) => {
+                    let sent = self.protocol.send(&mut at, to, message);
+                    out.sent
+                        .extend(sent.map(|message| (PlaceId(to.number()), message)));
+                }
+            }
+        }
+        if taken.is_err() {
+            at.find(Flaw::Refused);
+        }
+        self.protocol.stepped(&mut at, &before, machine);
+        self.probe(machine, at.driver);
+    }
+
+    /// Gives garbled messages to a machine: none panics, and those that are refused change nothing.
+    fn probe(&self, machine: &C::Machine, driver: &C::Driver) {
+        if self.probed.borrow().contains(machine) {
+            return;
+        }
+        let peers = || (0..=self.protocol.peers()).chain([u32::MAX]);
+        for message in self.protocol.garbled(machine) {
+            for from in peers().map(PeerOf::<C>::numbered) {
+                let (mut after, mut driver, mut acts) = (machine.clone(), driver.clone(), false);
+                let mut act = |_| acts = true;
+                let step = &mut Step::new(C::calls(&mut driver), &mut act);
+                if after.receive(from, message.clone(), step).is_err() {
+                    let is_same = after == *machine && !acts;
+                    assert!(
+                        is_same,
+                        "{message:?} of {from} was refused, and changed {machine:?}"
+                    );
+                }
+            }
+        }
+        self.probed.borrow_mut().insert(machine.clone());
+    }
+}
+
+impl<C: Checked> Actors for Parts<C> {
+    type Site = PartOf<C>;
+    type Message = MessageOf<C>;
+    type Act = C::Act;
+    type Ghost = Past<C::Ghost>;
+
+    fn places(&self) -> u32 {
+        self.protocol.peers()
+    }
+
+    fn start(&self, here: PlaceId, out: &mut Out<Self>) -> PartOf<C> {
+        out.ghost.ghost = self.protocol.remember();
+        self.protocol.start(PeerOf::<C>::numbered(here.0))
+    }
+
+    fn acts(&self, here: PlaceId, part: &PartOf<C>, past: &Past<C::Ghost>) -> Vec<C::Act> {
+        let here = PeerOf::<C>::numbered(here.0);
+        self.protocol.acts(here, part, &past.ghost)
+    }
+
+    fn act(&self, here: PlaceId, part: &mut PartOf<C>, act: C::Act, out: &mut Out<Self>) {
+        let here = PeerOf::<C>::numbered(here.0);
+        let Past { flaw, ghost } = &mut out.ghost;
+        let mut at = At {
+            here,
+            driver: &mut part.driver,
+            ghost,
+            flaw,
+        };
+        if let Some(event) = self.protocol.event(&mut at, act) {
+            self.step(here, part, out, |machine, step| {
+                machine.event(event, step);
+                Ok(())
+            });
+        }
+    }
+
+    fn deliver(
+        &self,
+        here: PlaceId,
+        part: &mut PartOf<C>,
+        from: PlaceId,
+        message: MessageOf<C>,
+        out: &mut Out<Self>,
+    ) {
+        let [here, from] = [here, from].map(|at| PeerOf::<C>::numbered(at.0));
+        let Past { flaw, ghost } = &mut out.ghost;
+        let mut at = At {
+            here,
+            driver: &mut part.driver,
+            ghost,
+            flaw,
+        };
+        if let Some((from, message)) = self.protocol.receive(&mut at, from, message) {
+            self.step(here, part, out, |machine, step| {
+                machine.receive(from, message, step)
+            });
+        }
+    }
+
+    fn judge(&self, view: &View<Self>) -> Option<Flaw> {
+        view.ghost.flaw.or_else(|| self.protocol.judge(view))
+    }
+
+    fn is_final(&self, view: &View<Self>) -> bool {
+        self.protocol.is_final(view)
+    }
+}
