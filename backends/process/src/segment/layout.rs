@@ -100,7 +100,7 @@ impl Layout {
         self.checked_bytes().expect("every layout can be mapped")
     }
 
-    /// Returns the bytes of the segment, unless a processor of 32 bits cannot map so many.
+    /// Returns the bytes of the segment, unless a processor of 32 bits cannot map them.
     fn checked_bytes(self) -> Option<usize> {
         let ranks = self.ranks as usize;
         let rings = (ranks * (ranks - 1)).checked_mul(self.ring_bytes())?;

@@ -198,12 +198,12 @@ fn memory_file() -> io::Result<File> {
 
 /// Refuses a file that is longer than the limit: giving it that length would end this process by a signal.
 fn check_length(bytes: u64) -> io::Result<()> {
-    let mut limit = libc::rlimit {
+    let mut limit = libc::rlimit64 {
         rlim_cur: 0,
         rlim_max: 0,
     };
     // SAFETY: the call writes to `limit`, while it runs.
-    let status = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
+    let status = unsafe { libc::getrlimit64(libc::RLIMIT_FSIZE, &raw mut limit) };
     match limit.rlim_cur {
         most if status == 0 && most < bytes => Err(io::Error::new(
             io::ErrorKind::FileTooLarge,
