@@ -56,12 +56,12 @@ use alloc::boxed::Box;
 use core::fmt;
 use core::hash::Hash;
 
-/// Those that take part in a protocol, each with a [`Machine`], counted from 0.
+/// A participant of a protocol, numbered from 0: a place or a rank.
 pub trait Peer: Copy + fmt::Debug + fmt::Display + Ord + Hash {
     /// Returns the peer with this number.
     fn numbered(number: u32) -> Self;
 
-    /// Returns its number.
+    /// Returns the number of this peer.
     fn number(self) -> u32;
 }
 
@@ -85,19 +85,19 @@ impl Peer for Rank {
     }
 }
 
-/// One part of a protocol, that of a place or a rank.
+/// A participant's state machine.
 pub trait Machine {
-    /// What has a part: a place, or a rank with all of its places.
+    /// The type of participant: a place, or a rank with all of its places.
     type Peer: Peer;
-    /// What the parts send each other.
+    /// Messages between participants.
     type Message;
-    /// What the driver reports: a call of the program, a finished chunk, a worker without work.
+    /// Reports of the driver: a call of the program, a finished chunk, an idle worker.
     type Event;
-    /// What the driver is to do after the step: execute a chunk, complete a request.
+    /// Requests to the driver, to be carried out after the step: execute a chunk, complete a request.
     type Effect;
-    /// What must be answered within a step, as a random number; `()` for most.
+    /// An interface queried within a step, such as a random source; `()` if unused.
     type Calls: ?Sized;
-    /// What is wrong with a message that no correct part sends.
+    /// The reason for refusing a message.
     type Refusal: fmt::Debug + fmt::Display;
 
     /// Processes an event.
@@ -106,7 +106,7 @@ pub trait Machine {
     /// Processes a message of another peer.
     ///
     /// # Errors
-    /// If no correct part sends it; nothing has changed then.
+    /// If no correct participant sends it. The state is unchanged then.
     fn receive(
         &mut self,
         from: Self::Peer,
@@ -114,22 +114,23 @@ pub trait Machine {
         step: &mut Step<'_, Self>,
     ) -> Result<(), Self::Refusal>;
 
-    /// Processes the loss of another peer, from which no message comes any more.
+    /// Processes the loss of another peer, which sends no further message. The driver calls it once for each, and ends the protocol
+    /// at this peer if the loss is fatal.
     fn lost(&mut self, _peer: Self::Peer, _step: &mut Step<'_, Self>) -> Tolerance {
         Tolerance::Fatal
     }
 }
 
-/// Whether a protocol can do without a peer.
+/// The outcome of the loss of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tolerance {
-    /// It continues.
+    /// The protocol continues.
     Tolerated,
-    /// It ends for all.
+    /// The protocol ends at all peers.
     Fatal,
 }
 
-/// Returns what answers within the steps of a machine that calls nothing.
+/// Returns the [`Calls`](Machine::Calls) of a machine that needs none.
 pub fn no_calls<'a>() -> &'a mut () {
     // Nothing is allocated for a value without a size, so nothing leaks.
     Box::leak(Box::new(()))
@@ -137,19 +138,20 @@ pub fn no_calls<'a>() -> &'a mut () {
 
 /// The choices of a machine, as its [`Calls`](Machine::Calls).
 pub trait Pick {
-    /// Returns a number below `n`: uniform in a run, arbitrary in an exploration.
+    /// Returns a number below `n`, which is not 0: random in a run, every value in an exploration.
     fn pick(&mut self, n: u32) -> u32;
 }
 
 /// What a machine does in a step.
 pub enum Action<M: Machine + ?Sized> {
-    /// It sends a message to another peer.
+    /// Sends a message to another peer.
     Send(M::Peer, M::Message),
-    /// It requires this of its driver.
+    /// Requires an effect of the driver.
     Effect(M::Effect),
 }
 
-/// The driver's side of a step.
+/// A step of a machine: collects its actions and answers its calls. Actions occur in the middle of the step, so collecting one must
+/// not call the machine again.
 pub struct Step<'a, M: Machine + ?Sized> {
     calls: &'a mut M::Calls,
     act: &'a mut dyn FnMut(Action<M>),
@@ -171,7 +173,7 @@ impl<'a, M: Machine + ?Sized> Step<'a, M> {
         (self.act)(Action::Effect(effect));
     }
 
-    /// Returns what answers within the step.
+    /// Returns the interface that is queried within the step.
     pub fn calls(&mut self) -> &mut M::Calls {
         self.calls
     }

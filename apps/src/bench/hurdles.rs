@@ -3,7 +3,7 @@
 
 use super::{Barrier, Episodes};
 
-/// The barrier of hurdles, which does not tell the number of its parties.
+/// The barrier of hurdles, which does not report its number of parties.
 pub struct Hurdles(::hurdles::Barrier, usize);
 
 impl Hurdles {

@@ -16,8 +16,7 @@ pub enum Message<U, D> {
     Down(D),
 }
 
-/// A message that does not belong to the operation: from a place that sends none of its kind, the second of its kind, or one
-/// of another size.
+/// A message that the operation does not accept: from a rank that sends none of its kind, a second one, or one of the wrong size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stray;
 
@@ -64,6 +63,23 @@ pub trait Operation {
 }
 
 /// One operation at one rank.
+///
+/// ```
+/// use tautline_core::Rank;
+/// use tautline_core::collective::{AllReduce, Branch, CombineForAll};
+/// use tautline_core::machine::{Action, Machine, Step};
+///
+/// // One rank of one: the sum is its own value, and no message is sent.
+/// let branch = Branch::new(Rank(0), 1, 2);
+/// let mut sum = AllReduce::new(branch, CombineForAll::by(|a: u64, b| a + b));
+/// let mut ended = None;
+/// let mut act = |action| match action {
+///     Action::Effect(total) => ended = Some(total),
+///     Action::Send(..) => unreachable!("there is no other rank"),
+/// };
+/// sum.event(7, &mut Step::new(&mut (), &mut act));
+/// assert_eq!(ended, Some(7));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Wave<O: Operation> {
     branch: Branch,

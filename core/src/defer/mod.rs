@@ -39,7 +39,7 @@ pub use stock::Stock;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// What happens at a rank beside messages. Of the iterations of a chunk, a machine takes `T`.
+/// Events at a rank. `T` is what a machine records of an executed chunk.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event<T> {
     /// The loop begins.
@@ -53,6 +53,6 @@ pub enum Event<T> {
 pub enum Effect {
     /// To execute these iterations, and report [`Event::Executed`].
     Execute(Vec<Range<u64>>),
-    /// The loop has ended at this rank: no iteration comes any more. Required once.
+    /// The loop has ended at this rank: no iteration arrives any more. Once.
     End,
 }

@@ -25,7 +25,7 @@ pub fn full_fence() {
 /// The heavy half is a full fence between two instructions of this thread. Instructions are in the compiler's order, so
 /// that order is all that is missing: no access may cross this call, loads before stores included.
 ///
-/// For POWER, LLVM makes a compiler fence an instruction: `sync`, or `lwsync` below SeqCst, which also would let the
+/// For 64-bit POWER, LLVM makes a compiler fence an instruction: `sync`, or `lwsync` below SeqCst, which also would let the
 /// compiler move a load before a store. So it is an assembly block without instructions there, which the compiler must
 /// assume to access all memory that other threads can. That requires Rust 1.95.
 #[inline(always)]
