@@ -70,17 +70,17 @@ enum What {
     /// Measure cells that are written once, from the put to the waiting task
     #[command(after_help = CELL)]
     Cell(Suite),
-    /// Measure round trips of messages between threads and between processes
+    /// Measure round trips of messages between threads, processes or ranks
     #[command(after_help = MESSAGE)]
     Message(Suite),
-    /// Measure barriers and sums of two ranks, threads and processes
+    /// Measure barriers and sums of two ranks, which are threads or processes
     #[command(after_help = COLLECTIVE)]
     Collective(Suite),
     /// Measure the smallest task that is worth its overhead
     #[command(after_help = GRAIN)]
     Grain(Suite),
     Show(show::Show),
-    /// Be two processes that a benchmark measures
+    /// Run as one of two measured processes
     #[command(hide = true)]
     Ranks(processes::Ranks),
 }
@@ -144,8 +144,8 @@ const CELL: &str = "\
 EXAMPLES:
   tautline bench cell --processors '{0},{1}'
 
-A value is put for a worker that waits, which puts one in return, each into a new cell. The time of a
-task is that of 1 000 in a scope, each of which waits for a cell that is then put, for each of them.";
+A worker puts a value into a cell for another worker, which puts one into a second cell in return. The
+figure for tasks is the time of a scope of 1 000 that each wait for a cell, divided by 1 000.";
 
 const MESSAGE: &str = "\
 EXAMPLES:
@@ -155,14 +155,16 @@ EXAMPLES:
                                                between ranks of this machine
 
 A parcel goes to the other rank, and one of the same length returns. Ranks that a launcher has started
-send messages of a communicator, each rank from a thread on the first of its processors.";
+send messages of a communicator, each from a thread on the first processor that it may use.";
 
 const COLLECTIVE: &str = "\
 EXAMPLES:
   tautline bench collective --json
   mpirun -n 2 tautline bench collective        between ranks of MPI (feature mpi)
+  tautline launch -n 2 -- tautline bench collective
+                                               between ranks of this machine
 
-A barrier, and the sum of a number of 8 bytes of each rank, which both get.";
+A barrier, and an all-reduce of one number of 8 bytes.";
 
 const GRAIN: &str = "\
 EXAMPLES:

@@ -91,7 +91,7 @@ impl Suite {
             }
             (2, false) => ranks::follow(&world),
             (ranks, _) => Err(Failure::Usage(format!(
-                "{ranks} ranks: expected 2, or a single process"
+                "{ranks} ranks: expected 2, or one process without a launcher"
             ))),
         }
     }
