@@ -143,9 +143,9 @@ mod tests {
     #[test]
     fn a_sample_that_one_rank_stops_ends_at_both() {
         for (_, exchange) in Exchange::of("message").chain(Exchange::of("collective")) {
-            // Days.
-            let plan = plan(u32::MAX);
             let samples = world::loopback(2, |world| {
+                // Days.
+                let plan = plan(u32::MAX);
                 if world.is_home() {
                     plan.stop.stop(Reason::Deadline);
                 }
