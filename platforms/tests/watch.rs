@@ -213,7 +213,9 @@ fn a_program_of_forks_and_phasers_is_traced() {
     assert!(total.of(State::Computing) > 0);
     assert_eq!(total.of(State::Probing) + total.of(State::Distributing), 0);
     let text = table.to_string();
-    assert_eq!(text.lines().count(), 2 + 3 + 1, "{text}");
+    // The system may have taken a processor away, which the last line states.
+    let lines = text.lines().filter(|line| !line.starts_with(" no run"));
+    assert_eq!(lines.count(), 2 + 3 + 1, "{text}");
     assert!(text.contains("computing") && text.contains("all"), "{text}");
 }
 
