@@ -31,7 +31,7 @@ impl Pick for Random {
 /// Runs a loop in whose chunks `executed` returns the event of their end, `None` where the program ends. Returns the number of
 /// events.
 ///
-/// What is still to happen is in order: so idle ranks that ask again and again hold up none that works.
+/// Events are processed in order, so idle ranks that repeat requests delay no rank that works.
 fn run<M, T>(
     ranks: &mut [M],
     calls: &mut M::Calls,

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 /// Where a crate stands, which decides what it may import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Layer {
-    /// What programs depend on.
+    /// The library for programs.
     Library,
     /// The command and its applications.
     Command,
@@ -26,7 +26,7 @@ pub(crate) enum Layer {
     Models,
     /// Comparisons with other libraries.
     Benches,
-    /// What stands alone.
+    /// A crate that imports no other of the repository.
     Tool,
 }
 

@@ -142,7 +142,7 @@ pub trait Pick {
     fn pick(&mut self, n: u32) -> u32;
 }
 
-/// What a machine does in a step.
+/// An action of a machine in a step.
 pub enum Action<M: Machine + ?Sized> {
     /// Sends a message to another peer.
     Send(M::Peer, M::Message),

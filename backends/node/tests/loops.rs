@@ -67,7 +67,7 @@ impl<M> Required<M> {
 
 /// The machine of a rank.
 trait Loop: Machine<Peer = Rank, Event = Event<Self::Times>, Effect = Effect> + Send {
-    /// What it takes of the iterations of a chunk.
+    /// The times that the machine records of an executed chunk.
     type Times;
     fn times(times: &[u64]) -> Self::Times;
     fn calls(random: &mut Random) -> &mut Self::Calls;

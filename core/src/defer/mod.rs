@@ -48,7 +48,7 @@ pub enum Event<T> {
     Executed(T),
 }
 
-/// What a machine requires of the driver of its rank.
+/// A request of a machine to the driver of its rank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// To execute these iterations, and report [`Event::Executed`].

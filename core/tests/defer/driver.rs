@@ -38,7 +38,7 @@ enum Happening<M> {
 pub(crate) trait Part:
     Machine<Peer = Rank, Event = Event<Self::Times>, Effect = Effect>
 {
-    /// What it takes of the iterations of a chunk.
+    /// The times that the machine records of an executed chunk.
     type Times;
     fn times(times: Summary) -> Self::Times;
     fn calls(random: &mut Random) -> &mut Self::Calls;

@@ -90,7 +90,7 @@ fn waiting(plan: &Plan) -> io::Result<Sample> {
     })
 }
 
-/// What a program without cells has: a channel in each direction between two threads.
+/// The alternative without cells: a channel in each direction between two threads.
 fn by_channels(plan: &Plan) -> io::Result<Sample> {
     let [(there, at), (back, here)] = [(); 2].map(|()| mpsc::channel::<u32>());
     let first = move || {

@@ -1,7 +1,7 @@
 //! Messages and collective operations between two ranks: over links in `links`, in a world in `ranks`.
 #![forbid(unsafe_code)]
 
-/// What two ranks do together, turn by turn.
+/// An exchange between two ranks, repeated turn by turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exchange {
     /// A parcel of this many bytes goes to the other rank, and one of the same length returns.

@@ -11,7 +11,7 @@ use tautline_core::comm::{
 };
 use tautline_core::wire::{pack, unpack};
 
-/// What has arrived at a process until rank 0 polls its link.
+/// Arrivals at a process, kept until rank 0 polls its link.
 #[derive(Default)]
 struct Kept(Mutex<Vec<(u32, News)>>);
 

@@ -24,7 +24,7 @@ impl Pick for Random {
 
 /// The machine of a rank.
 pub trait Part: Machine<Peer = Rank, Event = Event<Self::Times>, Effect = Effect> {
-    /// What it takes of the iterations of a chunk.
+    /// The times that the machine records of an executed chunk.
     type Times;
     /// Returns that for iterations which took `times`.
     fn times(times: &[u64]) -> Self::Times;
