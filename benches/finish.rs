@@ -4,39 +4,43 @@
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::time::Duration;
-use tautline_core::PlaceId;
-use tautline_core::finish::{Actions, Counter, FinishId, Finishes, Home, Ledger, Message, Outcome};
+use tautline_core::finish::{Counter, Event, Finishes, Home, Ledger, Message};
+use tautline_core::machine::{Action, Machine, Step};
+use tautline_core::{Layout, PlaceId};
 
 /// Places that a reporting place has sent loot to.
 const COMPONENTS: u32 = 10;
 
 /// Messages under way.
-struct Mail(Vec<(PlaceId, Message)>);
+type Mail = Vec<(PlaceId, Message)>;
 
-impl Actions for Mail {
-    fn send(&mut self, to: PlaceId, message: Message) {
-        self.0.push((to, message));
-    }
-    fn cancel(&mut self, _: FinishId, _: &Outcome) {}
-    fn done(&mut self, _: FinishId, _: Option<Outcome>) {}
+/// Lets a place take a step.
+fn step<R>(mail: &mut Mail, take: impl FnOnce(&mut Step<'_, Finishes>) -> R) -> R {
+    let mut act = |action| {
+        if let Action::Send(to, message) = action {
+            mail.push((to, message));
+        }
+    };
+    take(&mut Step::new(&mut (), &mut act))
 }
 
 /// A finish with one activity at another place, from beginning to end.
 fn away(home: &mut Finishes, other: &mut Finishes, mail: &mut Mail) {
     let (here, there) = (PlaceId(0), PlaceId(1));
-    let id = home.open(None, mail);
-    let _ = black_box(home.spawned(id, there, mail));
-    home.quiet(id, mail);
-    let _ = black_box(other.arrived(id, here, mail)).expect("it is expected");
-    other.quiet(id, mail);
-    other.flush(mail);
-    while let Some((to, message)) = mail.0.pop() {
-        let taken = if to == here {
-            home.on(there, message, mail)
-        } else {
-            other.on(here, message, mail)
-        };
-        taken.expect("it is expected");
+    step(mail, |step| {
+        let id = home.open(None, step);
+        let _ = black_box(home.spawned(id, there, step));
+        home.event(Event::Quiet(id), step);
+        let _ = black_box(other.arrived(id, here, step)).expect("it is expected");
+        other.event(Event::Quiet(id), step);
+        other.event(Event::Flush, step);
+    });
+    while let Some((to, message)) = mail.pop() {
+        let received = step(mail, |step| match to == here {
+            true => home.receive(there, message, step),
+            false => other.receive(here, message, step),
+        });
+        received.expect("it is expected");
     }
 }
 
@@ -68,8 +72,8 @@ fn finish(c: &mut Criterion) {
             BatchSize::SmallInput,
         );
     });
-    let mut places = [0, 1].map(|at| Finishes::new(PlaceId(at), 2));
-    let mut mail = Mail(Vec::new());
+    let mut places = [0, 1].map(|at| Finishes::new(PlaceId(at), Layout::new(2, 1)));
+    let mut mail = Mail::new();
     group.bench_function("finish_with_one_activity_away", |b| {
         let [home, other] = &mut places;
         b.iter(|| away(home, other, &mut mail));

@@ -144,7 +144,7 @@ mod id;
 pub mod lifeline;
 #[cfg(feature = "alloc")]
 pub mod loops;
-#[cfg(feature = "distributed")]
+#[cfg(feature = "alloc")]
 pub mod machine;
 #[cfg(feature = "alloc")]
 pub mod phaser;
@@ -157,4 +157,4 @@ pub mod watch;
 #[cfg(feature = "wire")]
 pub mod wire;
 
-pub use id::{PlaceId, Rank, WorkerId};
+pub use id::{Layout, PlaceId, Rank, WorkerId};

@@ -2,7 +2,7 @@
 //!
 //! `wire_fuzz/*.txt` are inputs that are replayed, each with its outcome. Longer runs change them at random.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::alloc::{self, GlobalAlloc, System};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -10,13 +10,13 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use tautline_core::collective::{Branch, Counts, InRound, Quiesce, Verdict};
-use tautline_core::finish::{self, FinishId, Finishes, Outcome, Spawn};
+use tautline_core::finish::{self, Finishes, Spawn};
 use tautline_core::glb::{self, Message, Protocol};
 use tautline_core::lifeline::Graph;
-use tautline_core::machine::{Action, Machine, Step};
+use tautline_core::machine::{Action, Machine, Step, no_calls};
 use tautline_core::port::{Bell, Link, Lost, Spin};
 use tautline_core::wire::{Channel, Exchange, Garbled, Limits, Portable, Receiver, seal, unpack};
-use tautline_core::{PlaceId, Rank};
+use tautline_core::{Layout, PlaceId, Rank};
 
 /// The system's allocator, with the bytes that a thread has reserved and the size of its largest allocation.
 struct Counted;
@@ -28,7 +28,7 @@ thread_local! {
 
 // SAFETY: all calls are forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counted {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+    unsafe fn alloc(&self, layout: alloc::Layout) -> *mut u8 {
         // A thread that ends has no cells any more.
         let _ = RESERVED.try_with(|all| all.set(all.get() + layout.size()));
         let _ = LARGEST.try_with(|largest| largest.set(largest.get().max(layout.size())));
@@ -36,7 +36,7 @@ unsafe impl GlobalAlloc for Counted {
         unsafe { System.alloc(layout) }
     }
 
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+    unsafe fn dealloc(&self, at: *mut u8, layout: alloc::Layout) {
         // SAFETY: the caller meets the same conditions here.
         unsafe { System.dealloc(at, layout) }
     }
@@ -119,12 +119,6 @@ impl<L> glb::Actions<L> for Nothing {
     fn done(&mut self) {}
 }
 
-impl finish::Actions for Nothing {
-    fn send(&mut self, _: PlaceId, _: finish::Message) {}
-    fn cancel(&mut self, _: FinishId, _: &Outcome) {}
-    fn done(&mut self, _: FinishId, _: Option<Outcome>) {}
-}
-
 /// A receiver that decodes messages for `machine`.
 fn into<M: Portable, S: Send + 'static>(
     machine: S,
@@ -155,11 +149,13 @@ fn balancers() -> Vec<Protocol> {
 
 /// Place 0, which waits for an activity at place 2.
 fn finishes() -> Finishes {
-    let mut finishes = Finishes::new(PlaceId::HOME, RANKS * PLACES);
-    let id = finishes.open(None, &mut Nothing);
-    let spawned = finishes.spawned(id, PlaceId(2), &mut Nothing);
+    let mut finishes = Finishes::new(PlaceId::HOME, Layout::new(RANKS, PLACES));
+    let mut act = |_| ();
+    let step = &mut Step::new(no_calls(), &mut act);
+    let id = finishes.open(None, step);
+    let spawned = finishes.spawned(id, PlaceId(2), step);
     assert_eq!(spawned, Spawn::Counted);
-    finishes.quiet(id, &mut Nothing);
+    finishes.event(finish::Event::Quiet(id), step);
     finishes
 }
 
@@ -199,8 +195,10 @@ impl Scene {
             let place = &mut places[to.index()];
             place.on(from, message, &mut Nothing).is_ok()
         };
-        let finish =
-            |all: &mut Finishes, from, _, message| all.on(from, message, &mut Nothing).is_ok();
+        let finish = |all: &mut Finishes, from, _, message| {
+            all.receive(from, message, &mut Step::new(&mut (), &mut |_| ()))
+                .is_ok()
+        };
         let round = |quiesce: &mut Quiesce, _, _, message: InRound| {
             let mut is_busy = false;
             let mut act = |action: Action<Quiesce>| {

@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use super::message::Combined;
-use crate::id::{PlaceId, Rank};
+use crate::id::PlaceId;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -79,8 +79,8 @@ impl Branch {
     }
 
     /// Repeats the count without the `lost` places: the next report has the totals.
-    pub(super) fn recount(&mut self, lost: &[(PlaceId, Rank)]) {
-        let is_lost = |at: &PlaceId| lost.iter().any(|(place, _)| place == at);
+    pub(super) fn recount(&mut self, lost: &[PlaceId]) {
+        let is_lost = |at: &PlaceId| lost.contains(at);
         self.epoch = lost.len() as u32;
         self.reports = 0;
         self.has_news = self.own.is_some();

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "distributed")]
 use super::message::Combined;
-use super::message::{PeerError, PeerErrorKind};
+use super::message::Refusal;
 use crate::id::PlaceId;
 #[cfg(feature = "distributed")]
 use alloc::collections::BTreeMap;
@@ -161,10 +161,9 @@ impl Home {
     ///
     /// # Errors
     /// If no correct place sends this report; nothing has changed then.
-    pub fn on(&mut self, from: PlaceId, report: Report) -> Result<bool, PeerError> {
+    pub fn on(&mut self, from: PlaceId, report: Report) -> Result<bool, Refusal> {
         let parts = [(from, report.number)];
         self.add_reports(&parts, &report.counts, Self::LIMIT)
-            .map_err(|kind| PeerError { from, kind })
     }
 
     /// Whether all activities have ended.
@@ -178,20 +177,20 @@ impl Home {
         parts: &[(PlaceId, u64)],
         counts: &[(PlaceId, i64)],
         limit: i64,
-    ) -> Result<bool, PeerErrorKind> {
+    ) -> Result<bool, Refusal> {
         for &(place, number) in parts {
             self.check_number(place, number)?;
         }
         for &(place, change) in counts {
             if place.0 >= self.places {
-                return Err(PeerErrorKind::Place(place));
+                return Err(Refusal::Place(place));
             }
             let reports = || parts.binary_search_by_key(&place, |part| part.0).is_ok();
             if change < 0 && !reports() {
-                return Err(PeerErrorKind::EndedElsewhere(place));
+                return Err(Refusal::EndedElsewhere(place));
             }
             if change == i64::MIN {
-                return Err(PeerErrorKind::Overflow(place));
+                return Err(Refusal::Overflow(place));
             }
         }
         for (done, &(place, change)) in counts.iter().enumerate() {
@@ -200,7 +199,7 @@ impl Home {
                     // Each value was reached before, so no sum overflows.
                     self.add(place, -change, i64::MAX);
                 }
-                return Err(PeerErrorKind::Overflow(place));
+                return Err(Refusal::Overflow(place));
             }
         }
         for &(place, number) in parts {
@@ -209,14 +208,14 @@ impl Home {
         Ok(self.is_done())
     }
 
-    fn check_number(&self, place: PlaceId, number: u64) -> Result<(), PeerErrorKind> {
+    fn check_number(&self, place: PlaceId, number: u64) -> Result<(), Refusal> {
         if place.0 >= self.places {
-            return Err(PeerErrorKind::Place(place));
+            return Err(Refusal::Place(place));
         }
         if number > self.known.get(place).highest || self.gap(place, number).is_some() {
             return Ok(());
         }
-        Err(PeerErrorKind::Doubled(place, number))
+        Err(Refusal::Doubled(place, number))
     }
 
     /// Returns the index in `missing` after the gaps that begin up to `number`.
@@ -297,12 +296,12 @@ impl Home {
     }
 
     /// Processes reports of other places that were added up on their way. The lists are ascending.
-    pub(super) fn on_combined(&mut self, combined: &Combined) -> Result<bool, PeerErrorKind> {
+    pub(super) fn on_combined(&mut self, combined: &Combined) -> Result<bool, Refusal> {
         self.add_reports(&combined.parts, &combined.counts, Self::LIMIT)
     }
 
     /// Processes a report of the home itself, which no count of another place makes overflow.
-    pub(super) fn on_own(&mut self, combined: &Combined) -> Result<bool, PeerErrorKind> {
+    pub(super) fn on_own(&mut self, combined: &Combined) -> Result<bool, Refusal> {
         self.add_reports(&combined.parts, &combined.counts, i64::MAX)
     }
 

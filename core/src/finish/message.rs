@@ -1,7 +1,7 @@
-//! What places send each other about finishes, and what is wrong with what they received.
+//! Messages about finishes, reports to and requests of their driver, and refusals.
 
 use super::Outcome;
-use crate::id::{PlaceId, Rank};
+use crate::id::PlaceId;
 use alloc::vec::Vec;
 use core::{fmt, mem};
 
@@ -32,7 +32,7 @@ pub enum Message {
     /// The activities of the finish are to be cancelled. Counted as an activity.
     Cancel(FinishId, Outcome),
     /// The home repeats the count without these lost places.
-    Recount(FinishId, Vec<(PlaceId, Rank)>),
+    Recount(FinishId, Vec<PlaceId>),
     /// The finish has ended.
     Over(FinishId),
 }
@@ -53,12 +53,12 @@ pub struct Combined {
 
 impl Combined {
     /// Adds the reports in `other`, or changes nothing if a report is in both or a sum overflows.
-    pub(super) fn merge(&mut self, other: &Self) -> Result<(), PeerErrorKind> {
+    pub(super) fn merge(&mut self, other: &Self) -> Result<(), Refusal> {
         let parts = merge(&self.parts, &other.parts, |(place, number), _| {
-            Err(PeerErrorKind::Doubled(place, number))
+            Err(Refusal::Doubled(place, number))
         })?;
         let mut counts = merge(&self.counts, &other.counts, |(place, n), (_, m)| {
-            let sum = n.checked_add(m).ok_or(PeerErrorKind::Overflow(place))?;
+            let sum = n.checked_add(m).ok_or(Refusal::Overflow(place))?;
             Ok((place, sum))
         })?;
         counts.retain(|(_, n)| *n != 0);
@@ -100,8 +100,8 @@ impl Key for (PlaceId, i64) {
 fn merge<T: Key + Copy>(
     a: &[T],
     b: &[T],
-    mut both: impl FnMut(T, T) -> Result<T, PeerErrorKind>,
-) -> Result<Vec<T>, PeerErrorKind> {
+    mut both: impl FnMut(T, T) -> Result<T, Refusal>,
+) -> Result<Vec<T>, Refusal> {
     let mut merged = Vec::with_capacity(a.len() + b.len());
     let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
     loop {
@@ -122,31 +122,38 @@ fn merge<T: Key + Copy>(
     }
 }
 
-/// The actions that a place's [`Finishes`](super::Finishes) require of their driver.
-pub trait Actions {
-    /// Sends `message` to another place.
-    fn send(&mut self, to: PlaceId, message: Message);
-    /// Cancels the activities of finish `id` that run or wait here; those that arrive later are
-    /// [skipped](super::Arrival::Skip). They must still end, which [`quiet`](super::Finishes::quiet) reports. Called
-    /// once for each finish and place.
-    fn cancel(&mut self, id: FinishId, outcome: &Outcome);
-    /// Reports that all activities of finish `id` have ended. Called at its home only, once.
-    fn done(&mut self, id: FinishId, outcome: Option<Outcome>);
-}
-
-/// A message that no correct peer sends. The state of the receiver is unchanged.
+/// Reports of a place's driver to its [`Finishes`](super::Finishes).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PeerError {
-    /// The place that the message came from.
-    pub from: PlaceId,
-    /// What is wrong.
-    pub kind: PeerErrorKind,
+pub enum Event {
+    /// All activities of the finish that ran here have ended.
+    ///
+    /// # Panics
+    /// The step panics if no activity of the finish runs here.
+    Quiet(FinishId),
+    /// An activity of the finish failed here, or requests to cancel them all. At the home it may occur until the finish has ended.
+    ///
+    /// # Panics
+    /// The step panics if no activity of the finish runs here and its home is elsewhere, or if it has ended.
+    Fail(FinishId, Outcome),
+    /// The driver is about to wait. Reports are sent towards their homes; those that wait for this event are sent as one.
+    Flush,
 }
 
-/// What is wrong with a message.
+/// Requests of a place's [`Finishes`](super::Finishes) to its driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Cancel the activities of the finish that run or wait here; those that arrive later are
+    /// [skipped](super::Arrival::Skip). They must still end, which [`Event::Quiet`] reports. Required once for each finish and
+    /// place.
+    Cancel(FinishId, Outcome),
+    /// All activities of the finish have ended. Reported at its home only, once.
+    Done(FinishId, Option<Outcome>),
+}
+
+/// What is wrong with a message about a finish that no correct place sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum PeerErrorKind {
+pub enum Refusal {
     /// The message names a place that does not exist, or that cannot be meant.
     Place(PlaceId),
     /// The finish has not begun, or has ended.
@@ -169,42 +176,31 @@ pub enum PeerErrorKind {
     Epoch(u32),
     /// The finish is said to be over while activities run here.
     Running(FinishId),
-    /// An answer of a place that was not asked.
-    Unasked,
-    /// A request along a lifeline along which one waits here.
-    Recorded,
 }
 
-impl fmt::Display for PeerError {
+impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "message from {} refused: ", self.from)?;
-        match self.kind {
-            PeerErrorKind::Place(place) => write!(f, "it names {place}, which does not take part"),
-            PeerErrorKind::Unknown(id) => write!(f, "{id} has not begun or has ended"),
-            PeerErrorKind::NotHome => write!(f, "a report at a place that is not the home"),
-            PeerErrorKind::NotFromHome(id) => write!(f, "only the home speaks for {id}"),
-            PeerErrorKind::Path(place) => {
-                write!(f, "the report of {place} does not come this way")
-            }
-            PeerErrorKind::Doubled(place, number) => {
+        match self {
+            Self::Place(place) => write!(f, "it names {place}, which does not take part"),
+            Self::Unknown(id) => write!(f, "{id} has not begun or has ended"),
+            Self::NotHome => write!(f, "a report at a place that is not the home"),
+            Self::NotFromHome(id) => write!(f, "only the home speaks for {id}"),
+            Self::Path(place) => write!(f, "the report of {place} does not come this way"),
+            Self::Doubled(place, number) => {
                 write!(f, "report {number} of {place} was received before")
             }
-            PeerErrorKind::Order => write!(f, "the lists of the report are not ascending"),
-            PeerErrorKind::EndedElsewhere(place) => {
+            Self::Order => write!(f, "the lists of the report are not ascending"),
+            Self::EndedElsewhere(place) => {
                 write!(f, "activities ended at {place}, which did not report")
             }
-            PeerErrorKind::Overflow(place) => write!(f, "the count of {place} overflows"),
-            PeerErrorKind::Epoch(lost) => {
-                write!(
-                    f,
-                    "the report excludes {lost} lost places, more than the home"
-                )
-            }
-            PeerErrorKind::Running(id) => write!(f, "{id} is said to be over, but runs here"),
-            PeerErrorKind::Unasked => write!(f, "an answer that was not requested"),
-            PeerErrorKind::Recorded => write!(f, "a second request along one lifeline"),
+            Self::Overflow(place) => write!(f, "the count of {place} overflows"),
+            Self::Epoch(lost) => write!(
+                f,
+                "the report excludes {lost} lost places, more than the home"
+            ),
+            Self::Running(id) => write!(f, "{id} is said to be over, but runs here"),
         }
     }
 }
 
-impl core::error::Error for PeerError {}
+impl core::error::Error for Refusal {}

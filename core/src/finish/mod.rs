@@ -63,7 +63,7 @@ pub use counter::{Counter, End};
 #[cfg(feature = "alloc")]
 pub use ledger::{Home, Ledger, Report};
 #[cfg(feature = "alloc")]
-pub use message::{Actions, Combined, FinishId, Message, PeerError, PeerErrorKind};
+pub use message::{Combined, Effect, Event, FinishId, Message, Refusal};
 #[cfg(feature = "alloc")]
 pub use outcome::Outcome;
 pub use outcome::Reason;

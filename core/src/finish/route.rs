@@ -1,20 +1,20 @@
 //! The paths of reports, and what messages must satisfy on them.
 
 use super::Outcome;
-use super::message::{Combined, FinishId, PeerErrorKind};
-use crate::id::PlaceId;
+use super::message::{Combined, FinishId, Refusal};
+use crate::id::{Layout, PlaceId};
 
 /// The tree along which reports travel: rotated so that the home is its root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Tree {
-    pub(super) places: u32,
+    pub(super) layout: Layout,
     pub(super) radix: u32,
 }
 
 impl Tree {
     /// Returns where `at` sends its reports; itself for the home.
     pub(super) fn parent(self, id: FinishId, at: PlaceId) -> PlaceId {
-        let places = u64::from(self.places);
+        let places = u64::from(self.layout.places());
         let (root, at) = (u64::from(id.root.0), u64::from(at.0));
         let rotated = (at + places - root) % places;
         let parent = rotated.saturating_sub(1) / u64::from(self.radix);
@@ -33,30 +33,26 @@ impl Tree {
     }
 
     /// Checks the names in a message that `here` received.
-    pub(super) fn check(
-        self,
-        here: PlaceId,
-        id: FinishId,
-        from: PlaceId,
-    ) -> Result<(), PeerErrorKind> {
-        let wrong = [from, id.root].into_iter().find(|at| at.0 >= self.places);
+    pub(super) fn check(self, here: PlaceId, id: FinishId, from: PlaceId) -> Result<(), Refusal> {
+        let wrong = [from, id.root]
+            .into_iter()
+            .find(|at| at.0 >= self.layout.places());
         match wrong {
-            Some(at) => Err(PeerErrorKind::Place(at)),
-            None if from == here => Err(PeerErrorKind::Place(from)),
+            Some(at) => Err(Refusal::Place(at)),
+            None if from == here => Err(Refusal::Place(from)),
             None => Ok(()),
         }
     }
 
-    /// Checks an outcome that `here` received: it cannot be lost itself.
-    pub(super) fn check_outcome(
-        self,
-        here: PlaceId,
-        outcome: &Outcome,
-    ) -> Result<(), PeerErrorKind> {
+    /// Checks an outcome that `here` received: it cannot be lost itself, and a loss names the place's rank.
+    pub(super) fn check_outcome(self, here: PlaceId, outcome: &Outcome) -> Result<(), Refusal> {
         let at = outcome.at();
-        let is_alive = at == here && matches!(outcome, Outcome::Lost { .. });
-        if at.0 >= self.places || is_alive {
-            return Err(PeerErrorKind::Place(at));
+        let is_false = match outcome {
+            Outcome::Lost { rank, .. } => at == here || *rank != self.layout.rank_of(at),
+            Outcome::Panicked { .. } | Outcome::Cancelled { .. } => false,
+        };
+        if at.0 >= self.layout.places() || is_false {
+            return Err(Refusal::Place(at));
         }
         Ok(())
     }
@@ -68,28 +64,28 @@ impl Tree {
         id: FinishId,
         from: PlaceId,
         combined: &Combined,
-    ) -> Result<(), PeerErrorKind> {
+    ) -> Result<(), Refusal> {
         if !combined.parts.is_sorted_by(|a, b| a < b)
             || !combined.counts.is_sorted_by(|a, b| a.0 < b.0)
         {
-            return Err(PeerErrorKind::Order);
+            return Err(Refusal::Order);
         }
         if combined.parts.is_empty() {
-            return Err(PeerErrorKind::Path(from));
+            return Err(Refusal::Path(from));
         }
         let direct = combined.epoch > 0;
         if !direct && self.parent(id, from) != here {
-            return Err(PeerErrorKind::Path(from));
+            return Err(Refusal::Path(from));
         }
         for &(at, number) in &combined.parts {
-            if at.0 >= self.places {
-                return Err(PeerErrorKind::Place(at));
+            if at.0 >= self.layout.places() {
+                return Err(Refusal::Place(at));
             }
             if number == 0 {
-                return Err(PeerErrorKind::Doubled(at, number));
+                return Err(Refusal::Doubled(at, number));
             }
             if at != from && (direct || !self.passes(id, at, from)) {
-                return Err(PeerErrorKind::Path(at));
+                return Err(Refusal::Path(at));
             }
         }
         combined

@@ -6,9 +6,10 @@
 //! merged, and its own activity ends immediately. Random steals and their answers are not counted:
 //! the thief's activity waits.
 
-use crate::finish::{Home, Ledger, PeerError, PeerErrorKind, Report};
+use crate::finish::{self, Home, Ledger, Report};
 use crate::id::PlaceId;
 use crate::lifeline::{self, Event, Graph, Phase, Place};
+use core::fmt;
 
 /// A message between places.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,6 +48,36 @@ pub trait Actions<L> {
     /// Reports that all work at all places has ended. Called at the home only, once.
     fn done(&mut self);
 }
+
+/// What is wrong with a message that no correct place sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// A false report.
+    Report(finish::Refusal),
+    /// An answer of a place that was not asked.
+    Unasked,
+    /// A request along a lifeline along which one waits here.
+    Recorded,
+}
+
+impl From<finish::Refusal> for Refusal {
+    fn from(refusal: finish::Refusal) -> Self {
+        Self::Report(refusal)
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Report(refusal) => write!(f, "{refusal}"),
+            Self::Unasked => write!(f, "an answer that was not requested"),
+            Self::Recorded => write!(f, "a second request along one lifeline"),
+        }
+    }
+}
+
+impl core::error::Error for Refusal {}
 
 /// The protocol state of one place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -116,14 +147,13 @@ impl Protocol {
         from: PlaceId,
         message: Message<L>,
         out: &mut impl Actions<L>,
-    ) -> Result<(), PeerError> {
-        let refused = |kind| Err(PeerError { from, kind });
+    ) -> Result<(), Refusal> {
         match message {
             Message::Request { lifeline: true } if self.place.thieves().any(|q| q == from) => {
-                return refused(PeerErrorKind::Recorded);
+                return Err(Refusal::Recorded);
             }
             Message::Answer(_) if self.place.waits_for() != Some(from) => {
-                return refused(PeerErrorKind::Unasked);
+                return Err(Refusal::Unasked);
             }
             Message::Request { lifeline } => self.on_event(Event::Request { from, lifeline }, out),
             Message::Answer(loot) => self.on_event(Event::Answer { from, loot }, out),
@@ -133,8 +163,7 @@ impl Protocol {
                 self.announce(bound, out);
             }
             Message::Report(report) => {
-                let kind = PeerErrorKind::NotHome;
-                let home = self.home.as_mut().ok_or(PeerError { from, kind })?;
+                let home = self.home.as_mut().ok_or(finish::Refusal::NotHome)?;
                 if home.on(from, report)? {
                     out.done();
                 }

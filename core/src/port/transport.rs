@@ -24,8 +24,8 @@ pub trait Transport<M> {
     ///
     /// # Panics
     /// If not overridden.
-    fn refuse(&self, _from: PlaceId, why: &dyn fmt::Display) {
-        panic!("the balancer's protocol is violated: {why}");
+    fn refuse(&self, from: PlaceId, why: &dyn fmt::Display) {
+        panic!("the balancer's protocol is violated by {from}: {why}");
     }
 }
 

@@ -2,29 +2,10 @@
 
 use std::collections::VecDeque;
 use tautline_core::finish::{
-    Actions, Arrival, Combined, FinishId, Finishes, Message, Outcome, PeerErrorKind, Reason, Spawn,
+    Arrival, Combined, Effect, Event, FinishId, Finishes, Message, Outcome, Reason, Refusal, Spawn,
 };
-use tautline_core::{PlaceId, Rank};
-
-/// What the place that runs at the moment has done.
-#[derive(Default)]
-struct Around {
-    sent: Vec<(PlaceId, Message)>,
-    cancelled: Vec<FinishId>,
-    done: Vec<(FinishId, Option<Outcome>)>,
-}
-
-impl Actions for Around {
-    fn send(&mut self, to: PlaceId, message: Message) {
-        self.sent.push((to, message));
-    }
-    fn cancel(&mut self, id: FinishId, _: &Outcome) {
-        self.cancelled.push(id);
-    }
-    fn done(&mut self, id: FinishId, outcome: Option<Outcome>) {
-        self.done.push((id, outcome));
-    }
-}
+use tautline_core::machine::{Action, Machine, Step, Tolerance};
+use tautline_core::{Layout, PlaceId, Rank};
 
 /// Places whose control messages are delivered in the order in which they were sent.
 struct World {
@@ -37,7 +18,8 @@ struct World {
 
 impl World {
     fn new(places: u32, radix: u32) -> Self {
-        let place = |at| Finishes::with_radix(PlaceId(at), places, radix);
+        let layout = Layout::new(places, 1);
+        let place = |at| Finishes::with_radix(PlaceId(at), layout, radix);
         Self {
             places: (0..places).map(place).collect(),
             mail: VecDeque::new(),
@@ -47,46 +29,48 @@ impl World {
         }
     }
 
-    fn at<R>(&mut self, here: u32, act: impl FnOnce(&mut Finishes, &mut Around) -> R) -> R {
-        let mut around = Around::default();
-        let result = act(&mut self.places[here as usize], &mut around);
-        let here = PlaceId(here);
-        self.mail.extend(
-            around
-                .sent
-                .into_iter()
-                .map(|(to, message)| (here, to, message)),
-        );
-        self.cancelled
-            .extend(around.cancelled.into_iter().map(|id| (here, id)));
-        self.done.extend(around.done);
-        result
+    fn at<R>(
+        &mut self,
+        here: u32,
+        take: impl FnOnce(&mut Finishes, &mut Step<'_, Finishes>) -> R,
+    ) -> R {
+        let (place, here) = (&mut self.places[here as usize], PlaceId(here));
+        let mut act = |action: Action<Finishes>| match action {
+            Action::Send(to, message) => self.mail.push_back((here, to, message)),
+            Action::Effect(Effect::Cancel(id, _)) => self.cancelled.push((here, id)),
+            Action::Effect(Effect::Done(id, outcome)) => self.done.push((id, outcome)),
+        };
+        take(place, &mut Step::new(&mut (), &mut act))
+    }
+
+    fn event(&mut self, here: u32, event: Event) {
+        self.at(here, |place, step| place.event(event, step));
     }
 
     /// Spawns at `to`, where the activity begins at once.
     fn spawn(&mut self, id: FinishId, from: u32, to: u32) {
-        let spawned = self.at(from, |place, out| place.spawned(id, PlaceId(to), out));
+        let spawned = self.at(from, |place, step| place.spawned(id, PlaceId(to), step));
         assert_eq!(spawned, Spawn::Counted);
-        let arrived = self.at(to, |place, out| place.arrived(id, PlaceId(from), out));
+        let arrived = self.at(to, |place, step| place.arrived(id, PlaceId(from), step));
         assert_eq!(arrived, Ok(Arrival::Run));
     }
 
     fn quiet(&mut self, id: FinishId, here: u32) {
-        self.at(here, |place, out| place.quiet(id, out));
+        self.event(here, Event::Quiet(id));
     }
 
     /// Delivers everything; each place forwards reports after all messages that were under way.
     fn settle(&mut self) {
         loop {
             for here in 0..self.places.len() as u32 {
-                self.at(here, |place, out| place.flush(out));
+                self.event(here, Event::Flush);
             }
             if self.mail.is_empty() {
                 return;
             }
             for (from, to, message) in std::mem::take(&mut self.mail) {
                 self.reports += usize::from(matches!(message, Message::Report(..)));
-                let taken = self.at(to.0, |place, out| place.on(from, message, out));
+                let taken = self.at(to.0, |place, step| place.receive(from, message, step));
                 assert_eq!(taken, Ok(()));
             }
         }
@@ -117,7 +101,7 @@ fn panicked(at: u32) -> Outcome {
 fn any_place_is_a_home() {
     for home in 0..5 {
         let mut world = World::new(5, 2);
-        let id = world.at(home, |place, out| place.open(None, out));
+        let id = world.at(home, |place, step| place.open(None, step));
         for to in (0..5).filter(|to| *to != home) {
             world.spawn(id, home, to);
         }
@@ -137,7 +121,7 @@ fn any_place_is_a_home() {
 #[test]
 fn reports_are_combined() {
     let mut world = World::new(41, 4);
-    let id = world.at(0, |place, out| place.open(None, out));
+    let id = world.at(0, |place, step| place.open(None, step));
     for to in 1..41 {
         world.spawn(id, 0, to);
     }
@@ -160,7 +144,7 @@ fn reports_are_combined() {
 #[test]
 fn a_place_may_begin_again() {
     let mut world = World::new(3, 3);
-    let id = world.at(1, |place, out| place.open(None, out));
+    let id = world.at(1, |place, step| place.open(None, step));
     for _ in 0..3 {
         world.spawn(id, 1, 2);
         world.spawn(id, 2, 0);
@@ -179,22 +163,22 @@ fn a_place_may_begin_again() {
 #[test]
 fn cancellation_reaches_all_that_took_part() {
     let mut world = World::new(4, 4);
-    let id = world.at(0, |place, out| place.open(None, out));
+    let id = world.at(0, |place, step| place.open(None, step));
     world.spawn(id, 0, 1);
     world.spawn(id, 1, 2);
-    world.at(2, |place, out| place.fail(id, cancelled(2), out));
+    world.event(2, Event::Fail(id, cancelled(2)));
     // Spawned before place 1 is informed, arrives after place 3 was.
     assert_eq!(
-        world.at(1, |place, out| place.spawned(id, PlaceId(3), out)),
+        world.at(1, |place, step| place.spawned(id, PlaceId(3), step)),
         Spawn::Counted
     );
     world.settle();
     let mut places: Vec<_> = world.cancelled.iter().map(|(at, _)| at.0).collect();
     places.sort_unstable();
     assert_eq!(places, [0, 1, 2, 3]);
-    let late = world.at(3, |place, out| place.arrived(id, PlaceId(1), out));
+    let late = world.at(3, |place, step| place.arrived(id, PlaceId(1), step));
     assert_eq!(late, Ok(Arrival::Skip));
-    let refused = world.at(1, |place, out| place.spawned(id, PlaceId(2), out));
+    let refused = world.at(1, |place, step| place.spawned(id, PlaceId(2), step));
     assert_eq!(refused, Spawn::Refused(cancelled(2)));
     for here in [0, 1, 2] {
         world.quiet(id, here);
@@ -209,7 +193,7 @@ fn cancellation_reaches_all_that_took_part() {
 fn the_outcome_does_not_depend_on_the_order() {
     for order in [[1, 2, 3], [3, 2, 1], [2, 3, 1]] {
         let mut world = World::new(4, 4);
-        let id = world.at(0, |place, out| place.open(None, out));
+        let id = world.at(0, |place, step| place.open(None, step));
         for to in 1..4 {
             world.spawn(id, 0, to);
         }
@@ -220,7 +204,7 @@ fn the_outcome_does_not_depend_on_the_order() {
             } else {
                 panicked(here)
             };
-            world.at(here, |place, out| place.fail(id, outcome, out));
+            world.event(here, Event::Fail(id, outcome));
             world.settle();
         }
         for here in order {
@@ -235,11 +219,11 @@ fn the_outcome_does_not_depend_on_the_order() {
 #[test]
 fn a_nested_finish_is_cancelled_with_the_outer_one() {
     let mut world = World::new(3, 3);
-    let outer = world.at(0, |place, out| place.open(None, out));
+    let outer = world.at(0, |place, step| place.open(None, step));
     world.spawn(outer, 0, 1);
-    let inner = world.at(1, |place, out| place.open(Some(outer), out));
+    let inner = world.at(1, |place, step| place.open(Some(outer), step));
     world.spawn(inner, 1, 2);
-    world.at(0, |place, out| place.fail(outer, cancelled(0), out));
+    world.event(0, Event::Fail(outer, cancelled(0)));
     world.settle();
     assert!(world.cancelled.contains(&(PlaceId(2), inner)));
     world.quiet(inner, 2);
@@ -256,27 +240,28 @@ fn a_nested_finish_is_cancelled_with_the_outer_one() {
 #[test]
 fn a_lost_place_ends_the_finish_with_its_loss() {
     let mut world = World::new(4, 1);
-    let id = world.at(0, |place, out| place.open(None, out));
-    let spared = world.at(0, |place, out| place.open(None, out));
+    let id = world.at(0, |place, step| place.open(None, step));
+    let spared = world.at(0, |place, step| place.open(None, step));
     world.spawn(id, 0, 2);
     world.spawn(id, 2, 3);
     world.spawn(spared, 0, 3);
     world.quiet(id, 3);
     world.quiet(spared, 3);
     // The reports of place 3 pass place 2, which is lost.
-    world.at(3, |place, out| place.flush(out));
+    world.event(3, Event::Flush);
     world.mail.clear();
     for here in [0, 1, 3] {
-        world.at(here, |place, out| place.lost(PlaceId(2), Rank(1), out));
+        let tolerance = world.at(here, |place, step| place.lost(PlaceId(2), step));
+        assert_eq!(tolerance, Tolerance::Tolerated);
     }
-    world.places[2] = Finishes::new(PlaceId(2), 4);
+    world.places[2] = Finishes::new(PlaceId(2), Layout::new(4, 1));
     world.quiet(id, 0);
     world.quiet(spared, 0);
     world.mail.retain(|(_, to, _)| *to != PlaceId(2));
     world.settle();
     let outcome = Outcome::Lost {
         at: PlaceId(2),
-        rank: Rank(1),
+        rank: Rank(2),
     };
     world.done.sort_by_key(|(id, _)| *id);
     assert_eq!(world.done, [(id, Some(outcome)), (spared, None)]);
@@ -284,10 +269,10 @@ fn a_lost_place_ends_the_finish_with_its_loss() {
 }
 
 #[test]
-fn false_messages_name_the_peer() {
+fn false_messages_are_refused() {
     let at = PlaceId;
     let mut world = World::new(7, 2);
-    let id = world.at(0, |place, out| place.open(None, out));
+    let id = world.at(0, |place, step| place.open(None, step));
     world.spawn(id, 0, 1);
     let never = FinishId {
         root: at(0),
@@ -306,114 +291,103 @@ fn false_messages_name_the_peer() {
         at: at(9),
         reason: Reason::Found,
     };
+    let false_rank = Outcome::Lost {
+        at: at(1),
+        rank: Rank(5),
+    };
     let before = world.places[0].clone();
     for (from, message, kind) in [
-        (7, Message::Over(id), PeerErrorKind::Place(at(7))),
+        (7, Message::Over(id), Refusal::Place(at(7))),
         (
             1,
             Message::Over(FinishId {
                 root: at(8),
                 number: 0,
             }),
-            PeerErrorKind::Place(at(8)),
+            Refusal::Place(at(8)),
         ),
-        (1, Message::Over(id), PeerErrorKind::NotFromHome(id)),
+        (1, Message::Over(id), Refusal::NotFromHome(id)),
         (
             1,
             Message::Cancel(never, cancelled(1)),
-            PeerErrorKind::Unknown(never),
+            Refusal::Unknown(never),
         ),
         (
             1,
             Message::Fail(never, cancelled(1)),
-            PeerErrorKind::Unknown(never),
+            Refusal::Unknown(never),
         ),
-        (1, Message::Fail(id, elsewhere), PeerErrorKind::Place(at(9))),
-        (
-            1,
-            Message::Recount(id, vec![]),
-            PeerErrorKind::NotFromHome(id),
-        ),
+        (1, Message::Fail(id, elsewhere), Refusal::Place(at(9))),
+        (1, Message::Fail(id, false_rank), Refusal::Place(at(1))),
+        (1, Message::Recount(id, vec![]), Refusal::NotFromHome(id)),
         (
             1,
             Message::Report(never, report(&[(1, 1)], &[])),
-            PeerErrorKind::Unknown(never),
+            Refusal::Unknown(never),
         ),
         (
             1,
             Message::Report(id, report(&[], &[])),
-            PeerErrorKind::Path(at(1)),
+            Refusal::Path(at(1)),
         ),
         (
             3,
             Message::Report(id, report(&[(3, 1)], &[])),
-            PeerErrorKind::Path(at(3)),
+            Refusal::Path(at(3)),
         ),
         (
             1,
             Message::Report(id, report(&[(5, 1)], &[])),
-            PeerErrorKind::Path(at(5)),
+            Refusal::Path(at(5)),
         ),
         (
             1,
             Message::Report(id, report(&[(1, 0)], &[])),
-            PeerErrorKind::Doubled(at(1), 0),
+            Refusal::Doubled(at(1), 0),
         ),
         (
             1,
             Message::Report(id, report(&[(9, 1)], &[])),
-            PeerErrorKind::Place(at(9)),
+            Refusal::Place(at(9)),
         ),
         (
             1,
             Message::Report(id, report(&[(1, 2), (1, 1)], &[])),
-            PeerErrorKind::Order,
+            Refusal::Order,
         ),
         (
             1,
             Message::Report(id, report(&[(1, 1)], &[(2, 1), (2, 1)])),
-            PeerErrorKind::Order,
+            Refusal::Order,
         ),
         (
             1,
             Message::Report(id, report(&[(1, 1)], &[(2, -1)])),
-            PeerErrorKind::EndedElsewhere(at(2)),
+            Refusal::EndedElsewhere(at(2)),
         ),
         (
             1,
             Message::Report(id, report(&[(1, 1)], &[(1, i64::MAX)])),
-            PeerErrorKind::Overflow(at(1)),
+            Refusal::Overflow(at(1)),
         ),
-        (1, Message::Report(id, later), PeerErrorKind::Epoch(1)),
+        (1, Message::Report(id, later), Refusal::Epoch(1)),
     ] {
         let shown = format!("{message:?}");
-        let error = world.at(0, |place, out| place.on(at(from), message, out));
+        let error = world.at(0, |place, step| place.receive(at(from), message, step));
         let error = error.expect_err(&shown);
-        assert_eq!((error.from, error.kind), (at(from), kind), "{shown}");
-        assert!(error.to_string().contains(&format!("place {from}")));
+        assert_eq!(error, kind, "{shown}");
         assert_eq!(world.places[0], before, "{shown}");
     }
     let to_member = [
-        (0, Message::Over(id), PeerErrorKind::Running(id)),
-        (0, Message::Over(never), PeerErrorKind::Unknown(never)),
-        (2, Message::Fail(id, cancelled(2)), PeerErrorKind::NotHome),
-        (
-            0,
-            Message::Recount(id, vec![(at(1), Rank(1))]),
-            PeerErrorKind::Place(at(1)),
-        ),
-        (
-            0,
-            Message::Recount(id, vec![(at(3), Rank(1)), (at(2), Rank(1))]),
-            PeerErrorKind::Order,
-        ),
+        (0, Message::Over(id), Refusal::Running(id)),
+        (0, Message::Over(never), Refusal::Unknown(never)),
+        (2, Message::Fail(id, cancelled(2)), Refusal::NotHome),
+        (0, Message::Recount(id, vec![at(1)]), Refusal::Place(at(1))),
+        (0, Message::Recount(id, vec![at(3), at(2)]), Refusal::Order),
     ];
     for (from, message, kind) in to_member {
-        let error = world.at(1, |place, out| place.on(at(from), message, out));
-        assert_eq!(
-            error.map_err(|error| (error.from, error.kind)),
-            Err((at(from), kind))
-        );
+        let error = world.at(1, |place, step| place.receive(at(from), message, step));
+        assert_eq!(error, Err(kind));
     }
 }
 
@@ -429,9 +403,9 @@ fn garbled_messages_do_no_harm() {
     };
     for _ in 0..2_000 {
         let mut world = World::new(5, 1 + random(3) as u32);
-        let first = world.at(0, |place, out| place.open(None, out));
+        let first = world.at(0, |place, step| place.open(None, step));
         world.spawn(first, 0, 1);
-        let nested = world.at(1, |place, out| place.open(Some(first), out));
+        let nested = world.at(1, |place, step| place.open(Some(first), step));
         world.spawn(nested, 1, 3);
         world.quiet(nested, 1);
         world.quiet(nested, 3);
@@ -446,7 +420,7 @@ fn garbled_messages_do_no_harm() {
             let outcome = match random(3) {
                 0 => Outcome::Lost {
                     at: place(&mut random),
-                    rank: Rank(1),
+                    rank: Rank(random(6) as u32),
                 },
                 1 => panicked(random(6) as u32),
                 _ => cancelled(random(6) as u32),
@@ -455,7 +429,7 @@ fn garbled_messages_do_no_harm() {
                 0 => Message::Fail(id, outcome),
                 1 => Message::Cancel(id, outcome),
                 2 => Message::Over(id),
-                3 => Message::Recount(id, vec![(place(&mut random), Rank(7))]),
+                3 => Message::Recount(id, vec![place(&mut random)]),
                 _ => Message::Report(
                     id,
                     Combined {
@@ -468,13 +442,13 @@ fn garbled_messages_do_no_harm() {
             };
             let (from, to) = (place(&mut random), random(5) as u32);
             // Refused or not, the place continues.
-            let _ = world.at(to, |place, out| place.on(from, message, out));
-            let _ = world.at(to, |place, out| place.arrived(id, from, out));
-            world.at(to, |place, out| place.flush(out));
+            let _ = world.at(to, |place, step| place.receive(from, message, step));
+            let _ = world.at(to, |place, step| place.arrived(id, from, step));
+            world.event(to, Event::Flush);
             if let Some((from, to, message)) = world.mail.pop_front()
                 && to.index() < world.places.len()
             {
-                let _ = world.at(to.0, |place, out| place.on(from, message, out));
+                let _ = world.at(to.0, |place, step| place.receive(from, message, step));
             }
         }
     }

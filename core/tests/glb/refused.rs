@@ -1,8 +1,8 @@
 //! Messages that no correct place sends.
 
 use tautline_core::PlaceId;
-use tautline_core::finish::{PeerErrorKind, Report};
-use tautline_core::glb::{Actions, Message, Protocol};
+use tautline_core::finish::{self, Report};
+use tautline_core::glb::{Actions, Message, Protocol, Refusal};
 use tautline_core::lifeline::Graph;
 
 /// Accepts no work, and gives none.
@@ -24,28 +24,27 @@ impl Actions<()> for Idle {
     fn done(&mut self) {}
 }
 
-/// A report that no correct place sends is an error with the peer's name, not a panic.
+/// A report that no correct place sends is an error, not a panic.
 #[test]
-fn false_reports_name_the_peer() {
+fn false_reports_are_refused() {
     let place = |here| Protocol::new(PlaceId(here), 3, Graph::Ring, 0);
     let report = |number| {
         let counts = Vec::new();
         Message::Report(Report { number, counts })
     };
     for (here, from, number, kind) in [
-        (1, 2, 1, PeerErrorKind::NotHome),
-        (0, 9, 1, PeerErrorKind::Place(PlaceId(9))),
-        (0, 2, 0, PeerErrorKind::Doubled(PlaceId(2), 0)),
+        (1, 2, 1, finish::Refusal::NotHome),
+        (0, 9, 1, finish::Refusal::Place(PlaceId(9))),
+        (0, 2, 0, finish::Refusal::Doubled(PlaceId(2), 0)),
     ] {
-        let error = place(here).on(PlaceId(from), report(number), &mut Idle);
-        let error = error.expect_err("it is refused");
-        assert_eq!((error.from, error.kind), (PlaceId(from), kind));
+        let received = place(here).on(PlaceId(from), report(number), &mut Idle);
+        assert_eq!(received, Err(Refusal::Report(kind)));
     }
 }
 
 /// So are an answer without a request, and a second request along one lifeline; the place continues as before.
 #[test]
-fn answers_and_requests_out_of_turn_name_the_peer() {
+fn answers_and_requests_out_of_turn_are_refused() {
     let mut place = Protocol::new(PlaceId(0), 3, Graph::Full, 0);
     let lifeline = true;
     let request = Message::Request { lifeline };
@@ -54,13 +53,12 @@ fn answers_and_requests_out_of_turn_name_the_peer() {
         .expect_err("it waits here from the start");
     let before = place.clone();
     for (from, message, kind) in [
-        (1, Message::Answer(None), PeerErrorKind::Unasked),
-        (1, Message::Answer(Some(())), PeerErrorKind::Unasked),
-        (2, request, PeerErrorKind::Recorded),
+        (1, Message::Answer(None), Refusal::Unasked),
+        (1, Message::Answer(Some(())), Refusal::Unasked),
+        (2, request, Refusal::Recorded),
     ] {
-        let error = place.on(PlaceId(from), message, &mut Idle);
-        let error = error.expect_err("it is refused");
-        assert_eq!((error.from, error.kind), (PlaceId(from), kind));
+        let received = place.on(PlaceId(from), message, &mut Idle);
+        assert_eq!(received, Err(kind));
         assert_eq!(place, before);
     }
     place.dry::<()>(&mut Idle);

@@ -3,61 +3,57 @@
 mod receive;
 
 use crate::finish::branch::Branch;
-use crate::finish::message::{Actions, Combined, FinishId, Message, PeerError, PeerErrorKind};
+use crate::finish::message::{Combined, Effect, Event, FinishId, Message, Refusal};
 use crate::finish::route::Tree;
 use crate::finish::{Home, Outcome};
-use crate::id::{PlaceId, Rank};
-use alloc::collections::BTreeMap;
+use crate::id::{Layout, PlaceId};
+use crate::machine::{Machine, Step, Tolerance};
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-/// The finishes of one place: a state machine without I/O.
+/// The finishes of one place.
 ///
-/// Activities inside the place are counted by the driver, with a [`Counter`](super::Counter) for each finish; it calls
-/// [`quiet`](Self::quiet) when the counter is zero. Only what crosses places is recorded here. An activity that waits for a
+/// Activities inside the place are counted by the driver, with a [`Counter`](super::Counter) for each finish;
+/// [`Event::Quiet`] reports that the counter is zero. Only what crosses places is recorded here. An activity that waits for a
 /// nested finish still runs.
 ///
 /// ```
-/// use tautline_core::PlaceId;
-/// use tautline_core::finish::{Actions, Arrival, FinishId, Finishes, Message, Outcome, Spawn};
-///
-/// /// Messages under way, and the outcomes of finishes that have ended.
-/// #[derive(Default)]
-/// struct Net(Vec<(PlaceId, Message)>, Vec<Option<Outcome>>);
-///
-/// impl Actions for Net {
-///     fn send(&mut self, to: PlaceId, message: Message) {
-///         self.0.push((to, message));
-///     }
-///     fn cancel(&mut self, _: FinishId, _: &Outcome) {}
-///     fn done(&mut self, _: FinishId, outcome: Option<Outcome>) {
-///         self.1.push(outcome);
-///     }
-/// }
+/// use tautline_core::finish::{Arrival, Effect, Event, Finishes, Message, Spawn};
+/// use tautline_core::machine::{Action, Machine, Step, no_calls};
+/// use tautline_core::{Layout, PlaceId};
 ///
 /// let (home, away) = (PlaceId(1), PlaceId(0));
-/// let mut net = Net::default();
-/// let mut at_home = Finishes::new(home, 2);
-/// let mut elsewhere = Finishes::new(away, 2);
+/// let layout = Layout::new(2, 1);
+/// let mut at_home = Finishes::new(home, layout);
+/// let mut elsewhere = Finishes::new(away, layout);
+///
+/// let mut actions = Vec::new();
+/// let mut act = |action: Action<Finishes>| actions.push(action);
+/// let step = &mut Step::new(no_calls(), &mut act);
 ///
 /// // The body spawns an activity at place 0, and ends.
-/// let id = at_home.open(None, &mut net);
-/// assert_eq!(at_home.spawned(id, away, &mut net), Spawn::Counted);
-/// at_home.quiet(id, &mut net);
+/// let id = at_home.open(None, step);
+/// assert_eq!(at_home.spawned(id, away, step), Spawn::Counted);
+/// at_home.event(Event::Quiet(id), step);
 ///
 /// // The activity arrives, runs and ends.
-/// assert_eq!(elsewhere.arrived(id, home, &mut net), Ok(Arrival::Run));
-/// elsewhere.quiet(id, &mut net);
-/// elsewhere.flush(&mut net);
+/// assert_eq!(elsewhere.arrived(id, home, step), Ok(Arrival::Run));
+/// elsewhere.event(Event::Quiet(id), step);
+/// elsewhere.event(Event::Flush, step);
 ///
-/// let (_, report) = net.0.pop().unwrap();
-/// at_home.on(away, report, &mut net)?;
-/// assert_eq!(net.1, [None]);
+/// let Some(Action::Send(_, report @ Message::Report(..))) = actions.pop() else {
+///     panic!("the counts of place 0 are sent to the home")
+/// };
+/// let mut act = |action: Action<Finishes>| actions.push(action);
+/// at_home.receive(away, report, &mut Step::new(&mut (), &mut act))?;
 ///
-/// // Place 0 forgets the finish.
-/// let (_, over) = net.0.pop().unwrap();
-/// elsewhere.on(home, over, &mut net)?;
+/// // The finish has ended, and place 0 forgets it.
+/// let [Action::Send(_, over), Action::Effect(Effect::Done(_, None))] = &actions[..] else {
+///     panic!("the home ends the finish")
+/// };
+/// elsewhere.receive(home, over.clone(), &mut Step::new(&mut (), &mut |_| ()))?;
 /// assert!(elsewhere.is_empty() && at_home.is_empty());
-/// # Ok::<(), tautline_core::finish::PeerError>(())
+/// # Ok::<(), tautline_core::finish::Refusal>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Finishes {
@@ -69,7 +65,7 @@ pub struct Finishes {
     branches: BTreeMap<FinishId, Branch>,
     /// Reports that wait to be forwarded.
     held: BTreeMap<FinishId, Combined>,
-    lost: BTreeMap<PlaceId, Rank>,
+    lost: BTreeSet<PlaceId>,
 }
 
 /// A finish whose home is here.
@@ -108,29 +104,30 @@ pub enum Arrival {
 impl Finishes {
     const RADIX: u32 = 8;
 
-    /// Creates the state of `here`, one of `places` places.
+    /// Creates the state of `here`, one of the places of `layout`.
     ///
     /// # Panics
     /// If `here` is not one of them.
-    pub fn new(here: PlaceId, places: u32) -> Self {
-        Self::with_radix(here, places, Self::RADIX)
+    pub fn new(here: PlaceId, layout: Layout) -> Self {
+        Self::with_radix(here, layout, Self::RADIX)
     }
 
     /// As [`new`](Self::new), with the number of places that report to the same place; the same at all places.
     ///
     /// # Panics
     /// If `here` is not one of the places, or `radix` is zero.
-    pub fn with_radix(here: PlaceId, places: u32, radix: u32) -> Self {
+    pub fn with_radix(here: PlaceId, layout: Layout, radix: u32) -> Self {
+        let places = layout.places();
         assert!(here.0 < places, "{here} of {places} places");
         assert!(radix > 0, "reports need a place to go to");
         Self {
             here,
-            tree: Tree { places, radix },
+            tree: Tree { layout, radix },
             next: 0,
             homes: BTreeMap::new(),
             branches: BTreeMap::new(),
             held: BTreeMap::new(),
-            lost: BTreeMap::new(),
+            lost: BTreeSet::new(),
         }
     }
 
@@ -146,14 +143,14 @@ impl Finishes {
 
     /// Begins a finish whose home is here; its body runs. Called when the first activity is to leave this place.
     /// `parent` is the finish of the activity that waits: its cancellation cancels this one.
-    pub fn open(&mut self, parent: Option<FinishId>, out: &mut impl Actions) -> FinishId {
+    pub fn open(&mut self, parent: Option<FinishId>, step: &mut Step<'_, Self>) -> FinishId {
         let id = FinishId {
             root: self.here,
             number: self.next,
         };
         self.next += 1;
         let root = Root {
-            home: Home::sparse(self.here, self.tree.places),
+            home: Home::sparse(self.here, self.tree.layout.places()),
             outcome: None,
             parent,
             epoch: 0,
@@ -164,10 +161,10 @@ impl Finishes {
         body.arrived(self.here);
         self.branches.insert(id, body);
         if !self.lost.is_empty() {
-            self.recount(id, out);
+            self.recount(id, step);
         }
         if let Some(outcome) = parent.and_then(|parent| self.cancelled(parent).cloned()) {
-            self.fail(id, outcome, out);
+            self.fail(id, outcome, step);
         }
         id
     }
@@ -176,13 +173,13 @@ impl Finishes {
     ///
     /// # Panics
     /// If no activity of `id` runs here, or `to` is not another place.
-    pub fn spawned(&mut self, id: FinishId, to: PlaceId, out: &mut impl Actions) -> Spawn {
+    pub fn spawned(&mut self, id: FinishId, to: PlaceId, step: &mut Step<'_, Self>) -> Spawn {
         assert!(
-            to != self.here && to.0 < self.tree.places,
+            to != self.here && to.0 < self.tree.layout.places(),
             "{to} is not another place"
         );
-        if let (Some(&rank), true) = (self.lost.get(&to), self.branches.contains_key(&id)) {
-            self.fail(id, Outcome::Lost { at: to, rank }, out);
+        if self.lost.contains(&to) && self.branches.contains_key(&id) {
+            self.fail(id, self.loss_of(to), step);
         }
         let branch = self.branches.get_mut(&id).filter(|branch| branch.is_active);
         let branch = branch.expect("a spawn without an activity");
@@ -203,10 +200,9 @@ impl Finishes {
         &mut self,
         id: FinishId,
         from: PlaceId,
-        out: &mut impl Actions,
-    ) -> Result<Arrival, PeerError> {
-        let error = |kind| PeerError { from, kind };
-        let Some(branch) = self.arrival(id, from).map_err(error)? else {
+        step: &mut Step<'_, Self>,
+    ) -> Result<Arrival, Refusal> {
+        let Some(branch) = self.arrival(id, from)? else {
             return Ok(Arrival::Stale);
         };
         branch.arrived(from);
@@ -214,45 +210,94 @@ impl Finishes {
             branch.is_active = true;
             return Ok(Arrival::Run);
         }
-        self.settle(id, out);
+        self.settle(id, step);
         Ok(Arrival::Skip)
     }
+}
 
-    /// Reports that all activities of `id` that ran here have ended.
-    ///
-    /// # Panics
-    /// If no activity of `id` runs here.
-    pub fn quiet(&mut self, id: FinishId, out: &mut impl Actions) {
-        let branch = self.branches.get_mut(&id).filter(|branch| branch.is_active);
-        branch.expect("quiet without an activity").is_active = false;
-        if self.lost.contains_key(&id.root) {
-            self.branches.remove(&id);
-        } else {
-            self.report(id, out);
+impl Machine for Finishes {
+    type Peer = PlaceId;
+    type Message = Message;
+    type Event = Event;
+    type Effect = Effect;
+    type Calls = ();
+    type Refusal = Refusal;
+
+    fn event(&mut self, event: Event, step: &mut Step<'_, Self>) {
+        match event {
+            Event::Quiet(id) => self.quiet(id, step),
+            Event::Fail(id, outcome) => self.fail(id, outcome, step),
+            Event::Flush => self.flush(step),
         }
     }
 
-    /// Records that an activity of `id` failed here, or requests to cancel them all. At the home it may be called
-    /// until the finish has ended.
-    ///
-    /// # Panics
-    /// If no activity of `id` runs here and its home is elsewhere, or it has ended.
-    pub fn fail(&mut self, id: FinishId, outcome: Outcome, out: &mut impl Actions) {
+    fn receive(
+        &mut self,
+        from: PlaceId,
+        message: Message,
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Refusal> {
+        match message {
+            Message::Report(id, combined) => self.on_report(from, id, combined, step),
+            Message::Fail(id, outcome) => self.on_fail(from, id, outcome, step),
+            Message::Cancel(id, outcome) => self.on_cancel(from, id, outcome, step),
+            Message::Recount(id, lost) => self.on_recount(from, id, &lost, step),
+            Message::Over(id) => self.on_over(from, id),
+        }
+    }
+
+    /// Processes the loss of a place: at every other place, for each place of a lost rank. What it had sent was processed before,
+    /// or never will be. Further calls for the same place have no effect.
+    fn lost(&mut self, place: PlaceId, step: &mut Step<'_, Self>) -> Tolerance {
+        let is_other = place != self.here && place.0 < self.tree.layout.places();
+        if !is_other || !self.lost.insert(place) {
+            return Tolerance::Tolerated;
+        }
+        let outcome = self.loss_of(place);
+        let ids: Vec<_> = self.branches.keys().copied().collect();
+        self.held.retain(|id, _| id.root != place);
+        for id in ids {
+            if id.root == place {
+                self.orphan(id, &outcome, step);
+            } else if id.root == self.here {
+                self.recount(id, step);
+            } else if let Some(branch) = self.branches.get_mut(&id)
+                && branch.knows(place)
+                && branch.raise(&outcome)
+            {
+                self.tell_home(id, &outcome, step);
+            }
+        }
+        Tolerance::Tolerated
+    }
+}
+
+/// Events.
+impl Finishes {
+    fn quiet(&mut self, id: FinishId, step: &mut Step<'_, Self>) {
+        let branch = self.branches.get_mut(&id).filter(|branch| branch.is_active);
+        branch.expect("quiet without an activity").is_active = false;
+        if self.lost.contains(&id.root) {
+            self.branches.remove(&id);
+        } else {
+            self.report(id, step);
+        }
+    }
+
+    fn fail(&mut self, id: FinishId, outcome: Outcome, step: &mut Step<'_, Self>) {
         let branch = self.branches.get_mut(&id);
         let branch = branch.filter(|branch| branch.is_active || id.root == self.here);
         if branch
             .expect("a failure without an activity")
             .raise(&outcome)
         {
-            self.tell_home(id, &outcome, out);
+            self.tell_home(id, &outcome, step);
         }
-        self.cancel(id, outcome, out);
-        self.settle(id, out);
+        self.cancel(id, outcome, step);
+        self.settle(id, step);
     }
 
-    /// Sends reports towards their homes. Called when the driver is about to wait, or more often: reports that
-    /// wait for the next call are sent as one.
-    pub fn flush(&mut self, out: &mut impl Actions) {
+    fn flush(&mut self, step: &mut Step<'_, Self>) {
         let Self {
             here,
             tree,
@@ -264,71 +309,29 @@ impl Finishes {
             let waits = branches.get(id).is_some_and(|branch| branch.is_active);
             if !waits {
                 let message = Message::Report(*id, combined.take());
-                out.send(tree.parent(*id, *here), message);
+                step.send(tree.parent(*id, *here), message);
             }
             waits
         });
-    }
-
-    /// Processes a message.
-    ///
-    /// # Errors
-    /// If no correct place sends it; nothing has changed then.
-    pub fn on(
-        &mut self,
-        from: PlaceId,
-        message: Message,
-        out: &mut impl Actions,
-    ) -> Result<(), PeerError> {
-        let done = match message {
-            Message::Report(id, combined) => self.on_report(from, id, combined, out),
-            Message::Fail(id, outcome) => self.on_fail(from, id, outcome, out),
-            Message::Cancel(id, outcome) => self.on_cancel(from, id, outcome, out),
-            Message::Recount(id, lost) => self.on_recount(from, id, lost, out),
-            Message::Over(id) => self.on_over(from, id),
-        };
-        done.map_err(|kind| PeerError { from, kind })
-    }
-
-    /// Reports that `place` is lost with its rank. What it had sent was processed before, or never will be. Called at
-    /// every place; further calls for the same place have no effect.
-    pub fn lost(&mut self, place: PlaceId, rank: Rank, out: &mut impl Actions) {
-        let is_other = place != self.here && place.0 < self.tree.places;
-        if !is_other || self.lost.insert(place, rank).is_some() {
-            return;
-        }
-        let outcome = Outcome::Lost { at: place, rank };
-        let ids: Vec<_> = self.branches.keys().copied().collect();
-        self.held.retain(|id, _| id.root != place);
-        for id in ids {
-            if id.root == place {
-                self.orphan(id, &outcome, out);
-            } else if id.root == self.here {
-                self.recount(id, out);
-            } else if let Some(branch) = self.branches.get_mut(&id)
-                && branch.knows(place)
-                && branch.raise(&outcome)
-            {
-                self.tell_home(id, &outcome, out);
-            }
-        }
     }
 }
 
 /// Parts of several events.
 impl Finishes {
+    /// Returns the outcome of activities at a lost place.
+    fn loss_of(&self, at: PlaceId) -> Outcome {
+        let rank = self.tree.layout.rank_of(at);
+        Outcome::Lost { at, rank }
+    }
+
     /// Returns the branch that an arrival of `id` is counted in; `None` if the arrival is stale.
-    fn arrival(
-        &mut self,
-        id: FinishId,
-        from: PlaceId,
-    ) -> Result<Option<&mut Branch>, PeerErrorKind> {
+    fn arrival(&mut self, id: FinishId, from: PlaceId) -> Result<Option<&mut Branch>, Refusal> {
         self.tree.check(self.here, id, from)?;
-        if self.lost.contains_key(&from) || self.lost.contains_key(&id.root) {
+        if self.lost.contains(&from) || self.lost.contains(&id.root) {
             return Ok(None);
         }
         if id.root == self.here && !self.homes.contains_key(&id.number) {
-            return Err(PeerErrorKind::Unknown(id));
+            return Err(Refusal::Unknown(id));
         }
         let here = self.here;
         Ok(Some(
@@ -337,17 +340,17 @@ impl Finishes {
     }
 
     /// Reports what has changed while no activity runs here.
-    fn settle(&mut self, id: FinishId, out: &mut impl Actions) {
+    fn settle(&mut self, id: FinishId, step: &mut Step<'_, Self>) {
         if self
             .branches
             .get(&id)
             .is_some_and(|branch| !branch.is_active)
         {
-            self.report(id, out);
+            self.report(id, step);
         }
     }
 
-    fn report(&mut self, id: FinishId, out: &mut impl Actions) {
+    fn report(&mut self, id: FinishId, step: &mut Step<'_, Self>) {
         let Some(branch) = self.branches.get_mut(&id) else {
             return;
         };
@@ -356,51 +359,51 @@ impl Finishes {
             if let Some(root) = self.homes.get_mut(&id.number) {
                 let added = root.home.on_own(&combined);
                 debug_assert!(added.is_ok(), "the counts of this place are its own");
-                self.try_end(id, out);
+                self.try_end(id, step);
             }
         } else if combined.epoch > 0 {
-            out.send(id.root, Message::Report(id, combined));
+            step.send(id.root, Message::Report(id, combined));
         } else {
             let held = self.held.entry(id).or_default();
             if held.merge(&combined).is_err() {
                 // A count from below is near its limit.
                 let full = core::mem::replace(held, combined);
-                out.send(self.tree.parent(id, self.here), Message::Report(id, full));
+                step.send(self.tree.parent(id, self.here), Message::Report(id, full));
             }
         }
     }
 
     /// Passes an outcome raised here to the home.
-    fn tell_home(&mut self, id: FinishId, outcome: &Outcome, out: &mut impl Actions) {
+    fn tell_home(&mut self, id: FinishId, outcome: &Outcome, step: &mut Step<'_, Self>) {
         if id.root != self.here {
-            out.send(id.root, Message::Fail(id, outcome.clone()));
+            step.send(id.root, Message::Fail(id, outcome.clone()));
         } else if let Some(root) = self.homes.get_mut(&id.number) {
             Outcome::merge(&mut root.outcome, outcome);
         }
     }
 
     /// At the home, which does not end yet: takes an outcome in and cancels.
-    fn learn(&mut self, id: FinishId, outcome: Outcome, out: &mut impl Actions) {
+    fn learn(&mut self, id: FinishId, outcome: Outcome, step: &mut Step<'_, Self>) {
         let Some(root) = self.homes.get_mut(&id.number) else {
             return;
         };
         Outcome::merge(&mut root.outcome, &outcome);
-        if let Outcome::Lost { at, rank } = outcome {
-            self.lost(at, rank, out);
+        if let Outcome::Lost { at, .. } = outcome {
+            self.lost(at, step);
         }
         let is_done = self
             .homes
             .get(&id.number)
             .is_none_or(|root| root.home.is_done());
         if !is_done {
-            self.cancel(id, outcome, out);
-            self.settle(id, out);
+            self.cancel(id, outcome, step);
+            self.settle(id, step);
         }
     }
 
     /// Cancels `id` here and at the places it was spawned at, and the finishes that its activities
     /// here wait for.
-    fn cancel(&mut self, id: FinishId, outcome: Outcome, out: &mut impl Actions) {
+    fn cancel(&mut self, id: FinishId, outcome: Outcome, step: &mut Step<'_, Self>) {
         let mut ids = Vec::from([id]);
         let mut next = 0;
         while let Some(&id) = ids.get(next) {
@@ -412,11 +415,11 @@ impl Finishes {
                 continue;
             }
             branch.cancelled = Some(outcome.clone());
-            out.cancel(id, &outcome);
+            step.effect(Effect::Cancel(id, outcome.clone()));
             for to in branch.targets() {
-                if !self.lost.contains_key(&to) {
+                if !self.lost.contains(&to) {
                     branch.spawned(to);
-                    out.send(to, Message::Cancel(id, outcome.clone()));
+                    step.send(to, Message::Cancel(id, outcome.clone()));
                 }
             }
             for (&number, root) in &mut self.homes {
@@ -430,13 +433,13 @@ impl Finishes {
             }
         }
         for nested in ids.drain(1..).rev() {
-            self.settle(nested, out);
+            self.settle(nested, step);
         }
     }
 
     /// At a place that waits for a lost home: cancels what runs.
-    fn orphan(&mut self, id: FinishId, outcome: &Outcome, out: &mut impl Actions) {
-        self.cancel(id, outcome.clone(), out);
+    fn orphan(&mut self, id: FinishId, outcome: &Outcome, step: &mut Step<'_, Self>) {
+        self.cancel(id, outcome.clone(), step);
         if self
             .branches
             .get(&id)
@@ -447,34 +450,35 @@ impl Finishes {
     }
 
     /// At the home: repeats the count without the lost places.
-    fn recount(&mut self, id: FinishId, out: &mut impl Actions) {
+    fn recount(&mut self, id: FinishId, step: &mut Step<'_, Self>) {
         let (Some(root), Some(branch)) =
             (self.homes.get_mut(&id.number), self.branches.get_mut(&id))
         else {
             return;
         };
-        let lost: Vec<_> = self.lost.iter().map(|(at, rank)| (*at, *rank)).collect();
+        let lost: Vec<_> = self.lost.iter().copied().collect();
         root.epoch = lost.len() as u32;
-        let is_lost = |at| self.lost.contains_key(&at);
-        root.home = Home::repeated(self.here, self.tree.places, is_lost);
+        let is_lost = |at| self.lost.contains(&at);
+        root.home = Home::repeated(self.here, self.tree.layout.places(), is_lost);
         branch.recount(&lost);
         let mut outcome = None;
-        for &(at, rank) in lost.iter().filter(|(at, _)| branch.knows(*at)) {
+        for &at in lost.iter().filter(|at| branch.knows(**at)) {
+            let rank = self.tree.layout.rank_of(at);
             Outcome::merge(&mut outcome, &Outcome::Lost { at, rank });
         }
-        for at in (0..self.tree.places).map(PlaceId) {
+        for at in (0..self.tree.layout.places()).map(PlaceId) {
             if at != self.here && !is_lost(at) {
-                out.send(at, Message::Recount(id, lost.clone()));
+                step.send(at, Message::Recount(id, lost.clone()));
             }
         }
         match outcome {
-            Some(outcome) => self.fail(id, outcome, out),
-            None => self.settle(id, out),
+            Some(outcome) => self.fail(id, outcome, step),
+            None => self.settle(id, step),
         }
     }
 
     /// At the home: ends the finish if all activities have ended.
-    fn try_end(&mut self, id: FinishId, out: &mut impl Actions) {
+    fn try_end(&mut self, id: FinishId, step: &mut Step<'_, Self>) {
         let is_done = |root: &Root| root.home.is_done();
         if !self.homes.get(&id.number).is_some_and(is_done) {
             return;
@@ -482,11 +486,11 @@ impl Finishes {
         if let Some(root) = self.homes.remove(&id.number) {
             self.branches.remove(&id);
             for at in root.home.members() {
-                if at != self.here && !self.lost.contains_key(&at) {
-                    out.send(at, Message::Over(id));
+                if at != self.here && !self.lost.contains(&at) {
+                    step.send(at, Message::Over(id));
                 }
             }
-            out.done(id, root.outcome);
+            step.effect(Effect::Done(id, root.outcome));
         }
     }
 }

@@ -3,9 +3,9 @@
 use super::Finishes;
 use crate::finish::Outcome;
 use crate::finish::branch::Branch;
-use crate::finish::message::{Actions, Combined, FinishId, PeerErrorKind};
-use crate::id::{PlaceId, Rank};
-use alloc::vec::Vec;
+use crate::finish::message::{Combined, FinishId, Refusal};
+use crate::id::PlaceId;
+use crate::machine::{Machine, Step};
 
 impl Finishes {
     pub(super) fn on_report(
@@ -13,16 +13,16 @@ impl Finishes {
         from: PlaceId,
         id: FinishId,
         combined: Combined,
-        out: &mut impl Actions,
-    ) -> Result<(), PeerErrorKind> {
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Refusal> {
         self.tree.check(self.here, id, from)?;
         self.tree.check_report(self.here, id, from, &combined)?;
-        if self.lost.contains_key(&id.root) || self.lost.contains_key(&from) {
+        if self.lost.contains(&id.root) || self.lost.contains(&from) {
             return Ok(());
         }
         if id.root != self.here {
             if combined.epoch != 0 {
-                return Err(PeerErrorKind::NotHome);
+                return Err(Refusal::NotHome);
             }
             if self
                 .branches
@@ -36,20 +36,20 @@ impl Finishes {
         let Some(root) = self.homes.get_mut(&id.number) else {
             // Without a loss no report is under way when the finish ends.
             return match self.lost.is_empty() {
-                true => Err(PeerErrorKind::Unknown(id)),
+                true => Err(Refusal::Unknown(id)),
                 false => Ok(()),
             };
         };
         if combined.epoch > root.epoch {
-            return Err(PeerErrorKind::Epoch(combined.epoch));
+            return Err(Refusal::Epoch(combined.epoch));
         }
         if combined.epoch == root.epoch {
             root.home.on_combined(&combined)?;
         }
         if let Some(outcome) = combined.outcome {
-            self.learn(id, outcome, out);
+            self.learn(id, outcome, step);
         }
-        self.try_end(id, out);
+        self.try_end(id, step);
         Ok(())
     }
 
@@ -58,19 +58,19 @@ impl Finishes {
         from: PlaceId,
         id: FinishId,
         outcome: Outcome,
-        out: &mut impl Actions,
-    ) -> Result<(), PeerErrorKind> {
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Refusal> {
         self.tree.check(self.here, id, from)?;
         self.tree.check_outcome(self.here, &outcome)?;
         if id.root != self.here {
-            return Err(PeerErrorKind::NotHome);
+            return Err(Refusal::NotHome);
         }
         if id.number >= self.next {
-            return Err(PeerErrorKind::Unknown(id));
+            return Err(Refusal::Unknown(id));
         }
         // Otherwise the report was faster.
         if self.homes.contains_key(&id.number) {
-            self.learn(id, outcome, out);
+            self.learn(id, outcome, step);
         }
         Ok(())
     }
@@ -80,13 +80,13 @@ impl Finishes {
         from: PlaceId,
         id: FinishId,
         outcome: Outcome,
-        out: &mut impl Actions,
-    ) -> Result<(), PeerErrorKind> {
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Refusal> {
         self.tree.check_outcome(self.here, &outcome)?;
         if let Some(branch) = self.arrival(id, from)? {
             branch.arrived(from);
-            self.cancel(id, outcome, out);
-            self.settle(id, out);
+            self.cancel(id, outcome, step);
+            self.settle(id, step);
         }
         Ok(())
     }
@@ -95,39 +95,40 @@ impl Finishes {
         &mut self,
         from: PlaceId,
         id: FinishId,
-        lost: Vec<(PlaceId, Rank)>,
-        out: &mut impl Actions,
-    ) -> Result<(), PeerErrorKind> {
+        lost: &[PlaceId],
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Refusal> {
         self.check_home(from, id)?;
-        if !lost.is_sorted_by(|a, b| a.0 < b.0) {
-            return Err(PeerErrorKind::Order);
+        if !lost.is_sorted_by(|a, b| a < b) {
+            return Err(Refusal::Order);
         }
-        let wrong = |at: &PlaceId| at.0 >= self.tree.places || *at == self.here || *at == id.root;
-        if let Some((at, _)) = lost.iter().find(|(at, _)| wrong(at)) {
-            return Err(PeerErrorKind::Place(*at));
+        let wrong =
+            |at: &PlaceId| at.0 >= self.tree.layout.places() || *at == self.here || *at == id.root;
+        if let Some(at) = lost.iter().find(|at| wrong(at)) {
+            return Err(Refusal::Place(*at));
         }
-        if self.lost.contains_key(&from) {
+        if self.lost.contains(&from) {
             return Ok(());
         }
-        for &(place, rank) in &lost {
-            self.lost(place, rank, out);
+        for &place in lost {
+            self.lost(place, step);
         }
         let here = self.here;
         let branch = self.branches.entry(id).or_insert_with(|| Branch::new(here));
         if lost.len() as u32 > branch.epoch {
-            branch.recount(&lost);
+            branch.recount(lost);
             self.held.remove(&id);
-            self.settle(id, out);
+            self.settle(id, step);
         }
         Ok(())
     }
 
-    pub(super) fn on_over(&mut self, from: PlaceId, id: FinishId) -> Result<(), PeerErrorKind> {
+    pub(super) fn on_over(&mut self, from: PlaceId, id: FinishId) -> Result<(), Refusal> {
         self.check_home(from, id)?;
         match self.branches.get(&id) {
-            None if self.lost.contains_key(&from) => Ok(()),
-            None => Err(PeerErrorKind::Unknown(id)),
-            Some(branch) if branch.is_active => Err(PeerErrorKind::Running(id)),
+            None if self.lost.contains(&from) => Ok(()),
+            None => Err(Refusal::Unknown(id)),
+            Some(branch) if branch.is_active => Err(Refusal::Running(id)),
             Some(_) => {
                 self.branches.remove(&id);
                 Ok(())
@@ -136,11 +137,11 @@ impl Finishes {
     }
 
     /// Checks that a message about a finish comes from its home.
-    fn check_home(&self, from: PlaceId, id: FinishId) -> Result<(), PeerErrorKind> {
+    fn check_home(&self, from: PlaceId, id: FinishId) -> Result<(), Refusal> {
         self.tree.check(self.here, id, from)?;
         match from == id.root {
             true => Ok(()),
-            false => Err(PeerErrorKind::NotFromHome(id)),
+            false => Err(Refusal::NotFromHome(id)),
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Serving the requests of other processes on a thread that is no worker.
 
 use super::{Envelope, Lender, ProtocolState};
-use crate::finish::PeerError;
-use crate::glb::{Actions, Bag, Message, Tally};
+use crate::glb::{Actions, Bag, Message, Refusal, Tally};
 use crate::id::PlaceId;
 use crate::lifeline::Reserve;
 use crate::port::Relax;
@@ -39,7 +38,7 @@ impl<B: Bag> Lender<B> {
         lifeline: bool,
         relax: &impl Relax,
         send: impl FnMut(PlaceId, Message<B>),
-    ) -> Result<(), PeerError> {
+    ) -> Result<(), Refusal> {
         self.count_request();
         let mut state = self.protocol.lock(relax);
         let ProtocolState {

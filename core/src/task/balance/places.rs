@@ -298,7 +298,7 @@ impl<B: Bag, P: Host, X: Elsewhere<B>> Transport<Message<B>> for Here<'_, '_, B,
         let places = self.places;
         assert!(
             places.teams.get(places.index(from)).is_none(),
-            "the balancer's protocol is violated: {why}"
+            "the balancer's protocol is violated by {from}: {why}"
         );
         places.elsewhere.refused(from, why);
         places.close();

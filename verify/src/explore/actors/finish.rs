@@ -3,9 +3,10 @@
 use crate::explore::{Actors, Flaw, Out, View};
 use std::collections::{BTreeMap, BTreeSet};
 use tautline_core::finish::{
-    Actions, Arrival, FinishId, Finishes, Message, Outcome, Reason, Spawn,
+    Arrival, Effect, Event, FinishId, Finishes, Message, Outcome, Reason, Refusal, Spawn,
 };
-use tautline_core::{PlaceId, Rank};
+use tautline_core::machine::{Action, Machine, Step, Tolerance};
+use tautline_core::{Layout, PlaceId};
 
 /// A deliberate error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +146,7 @@ impl Ghost {
     }
 }
 
-/// What the state machine does to its surroundings.
+/// The actions of a step.
 #[derive(Default)]
 struct Around {
     sent: Vec<(PlaceId, Message)>,
@@ -153,17 +154,32 @@ struct Around {
     done: Vec<(FinishId, Option<Outcome>)>,
 }
 
-impl Actions for Around {
-    fn send(&mut self, to: PlaceId, message: Message) {
-        self.sent.push((to, message));
+impl Around {
+    /// Lets a place take a step.
+    fn step<R>(
+        &mut self,
+        table: &mut Finishes,
+        take: impl FnOnce(&mut Finishes, &mut Step<'_, Finishes>) -> R,
+    ) -> R {
+        let mut act = |action| match action {
+            Action::Send(to, message) => self.sent.push((to, message)),
+            Action::Effect(Effect::Cancel(id, outcome)) => self.cancelled.push((id, outcome)),
+            Action::Effect(Effect::Done(id, outcome)) => self.done.push((id, outcome)),
+        };
+        take(table, &mut Step::new(&mut (), &mut act))
     }
 
-    fn cancel(&mut self, id: FinishId, outcome: &Outcome) {
-        self.cancelled.push((id, outcome.clone()));
+    fn event(&mut self, table: &mut Finishes, event: Event) {
+        self.step(table, |table, step| table.event(event, step));
     }
 
-    fn done(&mut self, id: FinishId, outcome: Option<Outcome>) {
-        self.done.push((id, outcome));
+    fn arrived(
+        &mut self,
+        table: &mut Finishes,
+        id: FinishId,
+        from: PlaceId,
+    ) -> Result<Arrival, Refusal> {
+        self.step(table, |table, step| table.arrived(id, from, step))
     }
 }
 
@@ -176,7 +192,7 @@ impl Activities {
         out: &mut Out<Self>,
     ) {
         let parent = outer.filter(|_| self.broken != Some(Break::OpenAlone));
-        let id = site.table.open(parent, around);
+        let id = around.step(&mut site.table, |table, step| table.open(parent, step));
         out.ghost.opened.insert(id);
         site.running.insert(id, 1);
         site.ran.insert(id);
@@ -188,7 +204,7 @@ impl Activities {
     /// Applies what the state machine did.
     fn apply(&self, here: PlaceId, site: &mut Site, mut around: Around, out: &mut Out<Self>) {
         if !self.combine {
-            site.table.flush(&mut around);
+            around.event(&mut site.table, Event::Flush);
         }
         for (id, outcome) in around.cancelled {
             site.cancelled.insert(id);
@@ -234,7 +250,7 @@ impl Activities {
     ) {
         out.ghost.failures += 1;
         out.ghost.raise(id, &outcome);
-        site.table.fail(id, outcome, around);
+        around.event(&mut site.table, Event::Fail(id, outcome));
     }
 
     fn spawn(
@@ -246,7 +262,7 @@ impl Activities {
         out: &mut Out<Self>,
     ) {
         out.ghost.spawned += 1;
-        match site.table.spawned(id, to, around) {
+        match around.step(&mut site.table, |table, step| table.spawned(id, to, step)) {
             Spawn::Counted => out.sent.push((to, Sent::Activity(id))),
             Spawn::Refused(_) if self.broken == Some(Break::SpawnWhenCancelled) => {
                 out.sent.push((to, Sent::Activity(id)));
@@ -275,16 +291,19 @@ impl Activities {
             (Some(Break::NoRecount), Message::Recount(..)) => return,
             (Some(Break::KeepCancellation), Message::Cancel(id, _)) => {
                 // An activity that does nothing.
-                if site.table.arrived(*id, from, around) == Ok(Arrival::Run)
+                if around.arrived(&mut site.table, *id, from) == Ok(Arrival::Run)
                     && site.running.get(id).is_none_or(|running| *running == 0)
                 {
-                    site.table.quiet(*id, around);
+                    around.event(&mut site.table, Event::Quiet(*id));
                 }
                 return;
             }
             _ => {}
         }
-        if site.table.on(from, message, around).is_err() && !self.tolerant {
+        let received = around.step(&mut site.table, |table, step| {
+            table.receive(from, message, step)
+        });
+        if received.is_err() && !self.tolerant {
             out.ghost.flaw = Some(Flaw::Refused);
         }
     }
@@ -302,7 +321,7 @@ impl Actors for Activities {
 
     fn start(&self, here: PlaceId, out: &mut Out<Self>) -> Site {
         let mut site = Site {
-            table: Finishes::with_radix(here, self.places, self.radix),
+            table: Finishes::with_radix(here, Layout::new(self.places, 1), self.radix),
             running: BTreeMap::new(),
             waiting: BTreeMap::new(),
             cancelled: BTreeSet::new(),
@@ -342,7 +361,7 @@ impl Actors for Activities {
         }
         if self.combine {
             let mut around = Around::default();
-            site.table.clone().flush(&mut around);
+            around.event(&mut site.table.clone(), Event::Flush);
             acts.extend((!around.sent.is_empty()).then_some(Act::Flush));
         }
         acts
@@ -357,7 +376,7 @@ impl Actors for Activities {
                 *running -= 1;
                 if *running == 0 {
                     site.running.remove(&id);
-                    site.table.quiet(id, &mut around);
+                    around.event(&mut site.table, Event::Quiet(id));
                 }
             }
             Act::Panic(id) => {
@@ -384,7 +403,7 @@ impl Actors for Activities {
                     out.ghost.raise(inner, &outcome);
                 }
             }
-            Act::Flush => site.table.flush(&mut around),
+            Act::Flush => around.event(&mut site.table, Event::Flush),
         }
         self.apply(here, site, around, out);
     }
@@ -400,7 +419,7 @@ impl Actors for Activities {
         let mut around = Around::default();
         match message {
             Sent::Control(message) => self.control(here, site, from, message, &mut around, out),
-            Sent::Activity(id) => match site.table.arrived(id, from, &mut around) {
+            Sent::Activity(id) => match around.arrived(&mut site.table, id, from) {
                 Ok(Arrival::Run) => {
                     *site.running.entry(id).or_default() += 1;
                     site.ran.insert(id);
@@ -417,7 +436,8 @@ impl Actors for Activities {
 
     fn lost(&self, here: PlaceId, site: &mut Site, place: PlaceId, out: &mut Out<Self>) {
         let mut around = Around::default();
-        site.table.lost(place, Rank(place.0), &mut around);
+        let tolerance = around.step(&mut site.table, |table, step| table.lost(place, step));
+        assert_eq!(tolerance, Tolerance::Tolerated, "finishes outlive places");
         self.apply(here, site, around, out);
     }
 

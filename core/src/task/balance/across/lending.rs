@@ -10,8 +10,7 @@
 
 use super::message::RankMessage;
 use super::ranks::Ranks;
-use crate::finish::PeerError;
-use crate::glb::{Bag, Lender, Message};
+use crate::glb::{Bag, Lender, Message, Refusal};
 use crate::id::PlaceId;
 use crate::port::Spin;
 use crate::wire::{Portable, Sender};
@@ -63,7 +62,7 @@ impl<B: Bag + Portable + 'static> Lending<B> {
         to: PlaceId,
         lifeline: bool,
         count: impl Fn(),
-    ) -> Result<(), PeerError> {
+    ) -> Result<(), Refusal> {
         let lender = &self.lenders[(to.0 - self.ranks.first(self.ranks.here).0) as usize];
         lender.serve(from, lifeline, &Spin, |thief, answer| {
             count();

@@ -23,7 +23,7 @@ use super::run::{deadline, run_workers};
 use super::settings::Balance;
 use crate::collective::{Branch, radix};
 use crate::glb::{Bag, Config, Message, Observer, Run, gather};
-use crate::id::{PlaceId, Rank, WorkerId};
+use crate::id::{Layout, PlaceId, Rank, WorkerId};
 use crate::machine::{Action, Machine, Step};
 use crate::port::{Host, Link};
 use crate::task::{Cancelled, Cx};
@@ -117,11 +117,8 @@ impl<'x, L: Link> Across<'x, L> {
         let mailbox = Arc::new(Mailbox::default());
         let slot = Slot(Arc::clone(&mailbox));
         let channel = exchange.open_at(self.site, "balanced computation", places, slot);
-        let ranks = Ranks {
-            here,
-            ranks,
-            places,
-        };
+        let layout = Layout::new(ranks, places);
+        let ranks = Ranks { here, layout };
         Peers::new(exchange, ranks, branch, channel, mailbox)
     }
 }
@@ -158,9 +155,10 @@ impl<P: Host> Cx<'_, '_, P> {
         let peers = across.open(config.places);
         let (ranks, branch) = (peers.ranks, peers.branch.clone());
         let first = ranks.first(ranks.here).0;
+        let all = ranks.layout.ranks();
         let port = self.inside().pool().port();
-        let config_of = |p: PlaceId| among(ranks.ranks, config, PlaceId(p.0 - first));
-        let places = Places::among(config_of, first..first + ranks.places, shared, port, peers);
+        let config_of = |p: PlaceId| among(all, config, PlaceId(p.0 - first));
+        let places = Places::among(config_of, first..first + config.places, shared, port, peers);
         let began = port.now();
         let due = balance.deadline.map(|after| deadline(began, after, port));
         if ranks.here == Rank(0) {

@@ -344,7 +344,8 @@ impl<B: Bag + Portable + 'static, L: Link + Send> Elsewhere<B> for Peers<'_, B, 
     }
 
     fn refused(&self, from: PlaceId, why: &dyn fmt::Display) {
-        self.note(Trouble::Refused(self.ranks.of(from), why.to_string()));
+        let why = format!("a message of {from}: {why}");
+        self.note(Trouble::Refused(self.ranks.of(from), why));
     }
 }
 
