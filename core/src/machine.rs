@@ -173,6 +173,17 @@ impl<'a, M: Machine + ?Sized> Step<'a, M> {
         (self.act)(Action::Effect(effect));
     }
 
+    /// Lets a machine that is a part of this one take a step, with the same calls. Its actions go to `act`, with what collects the
+    /// actions of this machine.
+    pub fn within<N: Machine<Calls = M::Calls> + ?Sized, R>(
+        &mut self,
+        mut act: impl FnMut(Action<N>, &mut dyn FnMut(Action<M>)),
+        take: impl FnOnce(&mut Step<'_, N>) -> R,
+    ) -> R {
+        let outer = &mut *self.act;
+        take(&mut Step::new(self.calls, &mut |action| act(action, outer)))
+    }
+
     /// Returns the interface that is queried within the step.
     pub fn calls(&mut self) -> &mut M::Calls {
         self.calls
@@ -183,4 +194,30 @@ impl<M: Machine + ?Sized> fmt::Debug for Step<'_, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Step")
     }
+}
+
+/// Lets a machine take a step. `act` carries out the actions, in order, and may answer one by an event, which the machine processes
+/// at once after the step; its actions may be answered likewise.
+///
+/// # Panics
+/// If two actions of a step are answered.
+pub fn drive<M: Machine, R>(
+    machine: &mut M,
+    calls: &mut M::Calls,
+    mut act: impl FnMut(Action<M>) -> Option<M::Event>,
+    take: impl FnOnce(&mut M, &mut Step<'_, M>) -> R,
+) -> R {
+    let mut answer = None;
+    let mut carry_out = |action, answer: &mut Option<M::Event>| {
+        if let Some(event) = act(action) {
+            assert!(answer.replace(event).is_none(), "two answers in a step");
+        }
+    };
+    let mut collect = |action| carry_out(action, &mut answer);
+    let taken = take(machine, &mut Step::new(calls, &mut collect));
+    while let Some(event) = answer.take() {
+        let mut collect = |action| carry_out(action, &mut answer);
+        machine.event(event, &mut Step::new(calls, &mut collect));
+    }
+    taken
 }

@@ -11,9 +11,9 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use tautline_core::collective::{Branch, Counts, InRound, Quiesce, Verdict};
 use tautline_core::finish::{self, Finishes, Spawn};
-use tautline_core::glb::{self, Message, Protocol};
+use tautline_core::glb::{self, Protocol};
 use tautline_core::lifeline::Graph;
-use tautline_core::machine::{Action, Machine, Step, no_calls};
+use tautline_core::machine::{Action, Machine, Pick, Step, drive, no_calls};
 use tautline_core::port::{Bell, Link, Lost, Spin};
 use tautline_core::wire::{Channel, Exchange, Garbled, Limits, Portable, Receiver, seal, unpack};
 use tautline_core::{Layout, PlaceId, Rank};
@@ -100,23 +100,13 @@ impl Link for Fed {
     }
 }
 
-/// Takes what the places of rank 0 send, and does nothing.
-struct Nothing;
+/// Picks the last.
+struct Last;
 
-impl<L> glb::Actions<L> for Nothing {
-    fn send(&mut self, _: PlaceId, _: Message<L>) {}
-    fn work(&mut self, _: L) {}
-    fn steal(&mut self) -> Option<L> {
-        None
-    }
-    fn ration(&mut self, _: usize) -> Option<L> {
-        None
-    }
-    fn pick(&mut self, n: usize) -> usize {
+impl Pick for Last {
+    fn pick(&mut self, n: u32) -> u32 {
         n - 1
     }
-    fn improve(&mut self, _: u128) {}
-    fn done(&mut self) {}
 }
 
 /// A receiver that decodes messages for `machine`.
@@ -140,10 +130,15 @@ fn into<M: Portable, S: Send + 'static>(
 }
 
 /// The places of rank 0, of which the first one searches for work.
-fn balancers() -> Vec<Protocol> {
+fn balancers() -> Vec<Protocol<Item>> {
     let place = |here| Protocol::new(PlaceId(here), RANKS * PLACES, Graph::Full, 1);
     let mut places: Vec<_> = (0..PLACES).map(place).collect();
-    places[0].dry::<Item>(&mut Nothing);
+    drive(
+        &mut places[0],
+        &mut Last,
+        |_| None,
+        |place, step| place.event(glb::Event::Dry, step),
+    );
     places
 }
 
@@ -191,9 +186,16 @@ impl Scene {
             *sum += numbers.len();
             true
         });
-        let balancer = |places: &mut Vec<Protocol>, from, to: PlaceId, message: Message<Item>| {
+        let idle = |action| match action {
+            Action::Effect(glb::Effect::Take(demand)) => Some(glb::Event::Taken(demand, None)),
+            _ => None,
+        };
+        let balancer = move |places: &mut Vec<Protocol<Item>>, from, to: PlaceId, message| {
             let place = &mut places[to.index()];
-            place.on(from, message, &mut Nothing).is_ok()
+            drive(place, &mut Last, idle, |place, step| {
+                place.receive(from, message, step)
+            })
+            .is_ok()
         };
         let finish = |all: &mut Finishes, from, _, message| {
             all.receive(from, message, &mut Step::new(&mut (), &mut |_| ()))
@@ -212,7 +214,7 @@ impl Scene {
         };
         let open = [
             Box::new(open::<Item>(&exchange, items)) as Box<dyn std::any::Any>,
-            Box::new(open::<Message<Item>>(
+            Box::new(open::<glb::Message<Item>>(
                 &exchange,
                 into(balancers(), balancer),
             )),

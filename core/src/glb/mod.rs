@@ -26,7 +26,7 @@ pub use crate::finish::Reason;
 pub use crate::watch::{Meter, Observer, State, Times};
 pub use bag::{Bag, IntoBag, Share, Task, Tasks};
 pub use config::{Config, Control, Fairness, Grain, Steal};
-pub use protocol::{Actions, Message, Protocol, Refusal};
+pub use protocol::{Effect, Event, Message, Protocol, Refusal};
 pub use run::{Collected, Gathered, PlaceRun, Run, WorkerRun, collect, gather};
 pub use stats::{Loot, Steals, Tally};
 #[cfg(feature = "wire")]

@@ -1,14 +1,14 @@
 //! The protocol between the places of a balanced computation: lifelines under one finish.
 //!
-//! A state machine without I/O: threads, the simulator and the explorer drive the same code. The
-//! finish counts activities: one at the home before the start, one for each loot given along a
+//! Threads, the simulator and the explorer drive the same [`Machine`]. The finish counts activities: one at the home before the start, one for each loot given along a
 //! lifeline. A place's activity ends when the place becomes quiet; loot that finds one running is
 //! merged, and its own activity ends immediately. Random steals and their answers are not counted:
 //! the thief's activity waits.
 
 use crate::finish::{self, Home, Ledger, Report};
 use crate::id::PlaceId;
-use crate::lifeline::{self, Event, Graph, Phase, Place};
+use crate::lifeline::{self, Demand, Graph, Phase, Place};
+use crate::machine::{Action, Machine, Pick, Step};
 use core::fmt;
 
 /// A message between places.
@@ -31,34 +31,57 @@ pub enum Message<L> {
     Bound(u128),
 }
 
-/// The actions that a place requires of its driver.
-pub trait Actions<L> {
-    /// Sends `message` to another place. Messages may overtake each other, none may be lost.
-    fn send(&mut self, to: PlaceId, message: Message<L>);
-    /// Passes loot to the workers of this place, starting one if none runs.
-    fn work(&mut self, loot: L);
-    /// Takes loot for a thief that sent a request; `None` if there is nothing to spare.
-    fn steal(&mut self) -> Option<L>;
-    /// Takes one of the equal shares of `thieves` recorded thieves and the owner.
-    fn ration(&mut self, thieves: usize) -> Option<L>;
-    /// Returns a number below `n`.
-    fn pick(&mut self, n: usize) -> usize;
-    /// Applies the bound with this key, which another place knows.
-    fn improve(&mut self, bound: u128);
-    /// Reports that all work at all places has ended. Called at the home only, once.
-    fn done(&mut self);
+impl<L> From<lifeline::Message<L>> for Message<L> {
+    fn from(message: lifeline::Message<L>) -> Self {
+        match message {
+            lifeline::Message::Request { lifeline } => Self::Request { lifeline },
+            lifeline::Message::Answer(loot) => Self::Answer(loot),
+            lifeline::Message::Loot(loot) => Self::Loot(loot),
+        }
+    }
+}
+
+/// An event at a place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Event<L> {
+    /// All workers of this place are dry and nothing is set aside. Ignored unless the place is active.
+    Dry,
+    /// There is work to spare for the thieves recorded here.
+    Surplus,
+    /// The key of a bound known at this place: sent along the lifelines if it is better than the last one sent (Finnerty 2022,
+    /// TSP).
+    Bound(u128),
+    /// The outcome of [`Effect::Take`]: loot, if there was something to spare.
+    Taken(Demand, Option<L>),
+}
+
+/// An effect of a step.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Effect<L> {
+    /// Pass loot to the workers of this place, starting one if none runs.
+    Work(L),
+    /// Take loot, if there is something to spare. [`Event::Taken`] reports the outcome before any other event or message.
+    Take(Demand),
+    /// Apply the bound with this key, which another place knows.
+    Improve(u128),
+    /// All work at all places has ended. At the home only, once.
+    Done,
 }
 
 /// What is wrong with a message that no correct place sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
+    /// A request or an answer out of turn.
+    Lifeline(lifeline::Refusal),
     /// A false report.
     Report(finish::Refusal),
-    /// An answer of a place that was not asked.
-    Unasked,
-    /// A request along a lifeline along which one waits here.
-    Recorded,
+}
+
+impl From<lifeline::Refusal> for Refusal {
+    fn from(refusal: lifeline::Refusal) -> Self {
+        Self::Lifeline(refusal)
+    }
 }
 
 impl From<finish::Refusal> for Refusal {
@@ -70,27 +93,26 @@ impl From<finish::Refusal> for Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Lifeline(refusal) => write!(f, "{refusal}"),
             Self::Report(refusal) => write!(f, "{refusal}"),
-            Self::Unasked => write!(f, "an answer that was not requested"),
-            Self::Recorded => write!(f, "a second request along one lifeline"),
         }
     }
 }
 
 impl core::error::Error for Refusal {}
 
-/// The protocol state of one place.
+/// The protocol state of one place, whose loot is of type `L`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Protocol {
+pub struct Protocol<L> {
     here: PlaceId,
-    place: Place,
+    place: Place<L>,
     ledger: Ledger,
     home: Option<Home>,
     /// The key of the best bound sent to other places.
     announced: u128,
 }
 
-impl Protocol {
+impl<L> Protocol<L> {
     /// Creates place `here` of `places` before the start; all work is at [`PlaceId::HOME`].
     pub fn new(here: PlaceId, places: u32, graph: Graph, random_steals: usize) -> Self {
         Self {
@@ -108,29 +130,8 @@ impl Protocol {
     }
 
     /// Returns the lifeline state.
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &Place<L> {
         &self.place
-    }
-
-    /// Reports that all workers of this place are dry and nothing is set aside.
-    pub fn dry<L>(&mut self, out: &mut impl Actions<L>) {
-        self.on_event(Event::Dry, out);
-    }
-
-    /// Reports that there is work to spare for the thieves recorded here.
-    pub fn surplus<L>(&mut self, out: &mut impl Actions<L>) {
-        self.on_event(Event::Surplus, out);
-    }
-
-    /// Sends the key of a bound known at this place along the lifelines, if it is better than the last one
-    /// sent (Finnerty 2022, TSP).
-    pub fn announce<L>(&mut self, bound: u128, out: &mut impl Actions<L>) {
-        if bound < self.announced {
-            self.announced = bound;
-            for &(to, _) in self.place.lifelines() {
-                out.send(to, Message::Bound(bound));
-            }
-        }
     }
 
     /// Returns the key of the best bound that this place has sent.
@@ -138,102 +139,104 @@ impl Protocol {
         self.announced
     }
 
-    /// Processes a message.
-    ///
-    /// # Errors
-    /// If no correct place sends the message; nothing has changed then.
-    pub fn on<L>(
+    fn announce(&mut self, bound: u128, step: &mut Step<'_, Self>) {
+        if bound < self.announced {
+            self.announced = bound;
+            for &(to, _) in self.place.lifelines() {
+                step.send(to, Message::Bound(bound));
+            }
+        }
+    }
+
+    /// Lets the place take a step, counted by the finish.
+    fn counted<R>(
+        &mut self,
+        step: &mut Step<'_, Self>,
+        take: impl FnOnce(&mut Place<L>, &mut Step<'_, Place<L>>) -> R,
+    ) -> R {
+        let was_quiet = self.place.phase() == Phase::Quiet;
+        let Self { place, ledger, .. } = self;
+        let taken = step.within(
+            |action, act| match action {
+                Action::Send(to, message) => {
+                    if let lifeline::Message::Loot(_) = message {
+                        ledger.spawned(to);
+                    }
+                    act(Action::Send(to, message.into()));
+                }
+                Action::Effect(lifeline::Effect::Ended) => ledger.ended(),
+                Action::Effect(lifeline::Effect::Work(loot)) => {
+                    act(Action::Effect(Effect::Work(loot)))
+                }
+                Action::Effect(lifeline::Effect::Take(demand)) => {
+                    act(Action::Effect(Effect::Take(demand)))
+                }
+            },
+            |step| take(place, step),
+        );
+        if !was_quiet && self.place.phase() == Phase::Quiet {
+            self.report(step);
+        }
+        taken
+    }
+
+    /// Reports the counts of this place, at which no activity runs.
+    fn report(&mut self, step: &mut Step<'_, Self>) {
+        let report = self.ledger.report();
+        match &mut self.home {
+            None => step.send(PlaceId::HOME, Message::Report(report)),
+            Some(home) => {
+                // Fails only where a peer's report was false and near the limit of counts.
+                if home.on(self.here, report) == Ok(true) {
+                    step.effect(Effect::Done);
+                }
+            }
+        }
+    }
+}
+
+impl<L> Machine for Protocol<L> {
+    type Peer = PlaceId;
+    type Message = Message<L>;
+    type Event = Event<L>;
+    type Effect = Effect<L>;
+    type Calls = dyn Pick;
+    type Refusal = Refusal;
+
+    fn event(&mut self, event: Event<L>, step: &mut Step<'_, Self>) {
+        let event = match event {
+            Event::Dry => lifeline::Event::Dry,
+            Event::Surplus => lifeline::Event::Surplus,
+            Event::Taken(demand, loot) => lifeline::Event::Taken(demand, loot),
+            Event::Bound(bound) => return self.announce(bound, step),
+        };
+        self.counted(step, |place, step| place.event(event, step));
+    }
+
+    fn receive(
         &mut self,
         from: PlaceId,
         message: Message<L>,
-        out: &mut impl Actions<L>,
+        step: &mut Step<'_, Self>,
     ) -> Result<(), Refusal> {
-        match message {
-            Message::Request { lifeline: true } if self.place.thieves().any(|q| q == from) => {
-                return Err(Refusal::Recorded);
-            }
-            Message::Answer(_) if self.place.waits_for() != Some(from) => {
-                return Err(Refusal::Unasked);
-            }
-            Message::Request { lifeline } => self.on_event(Event::Request { from, lifeline }, out),
-            Message::Answer(loot) => self.on_event(Event::Answer { from, loot }, out),
-            Message::Loot(loot) => self.on_event(Event::Loot { from, loot }, out),
+        let message = match message {
+            Message::Request { lifeline } => lifeline::Message::Request { lifeline },
+            Message::Answer(loot) => lifeline::Message::Answer(loot),
+            Message::Loot(loot) => lifeline::Message::Loot(loot),
             Message::Bound(bound) => {
-                out.improve(bound);
-                self.announce(bound, out);
+                step.effect(Effect::Improve(bound));
+                self.announce(bound, step);
+                return Ok(());
             }
             Message::Report(report) => {
                 let home = self.home.as_mut().ok_or(finish::Refusal::NotHome)?;
                 if home.on(from, report)? {
-                    out.done();
+                    step.effect(Effect::Done);
                 }
+                return Ok(());
             }
-        }
+        };
+        self.counted(step, |place, step| place.receive(from, message, step))?;
         Ok(())
-    }
-
-    fn on_event<L>(&mut self, event: Event<L>, out: &mut impl Actions<L>) {
-        let was_quiet = self.place.phase() == Phase::Quiet;
-        self.place.on(
-            event,
-            &mut Counted {
-                ledger: &mut self.ledger,
-                out,
-            },
-        );
-        if was_quiet || self.place.phase() != Phase::Quiet {
-            return;
-        }
-        let report = self.ledger.report();
-        match &mut self.home {
-            None => out.send(PlaceId::HOME, Message::Report(report)),
-            Some(home) => {
-                // Fails only where a peer's report was false and near the limit of counts.
-                if home.on(self.here, report) == Ok(true) {
-                    out.done();
-                }
-            }
-        }
-    }
-}
-
-/// The lifeline place's actions, counted by the finish.
-struct Counted<'a, A> {
-    ledger: &'a mut Ledger,
-    out: &'a mut A,
-}
-
-impl<L, A: Actions<L>> lifeline::Actions<L> for Counted<'_, A> {
-    fn request(&mut self, to: PlaceId, lifeline: bool) {
-        self.out.send(to, Message::Request { lifeline });
-    }
-
-    fn answer(&mut self, to: PlaceId, loot: Option<L>) {
-        self.out.send(to, Message::Answer(loot));
-    }
-
-    fn give(&mut self, to: PlaceId, loot: L) {
-        self.ledger.spawned(to);
-        self.out.send(to, Message::Loot(loot));
-    }
-
-    fn work(&mut self, loot: L) {
-        self.out.work(loot);
-    }
-
-    fn ended(&mut self) {
-        self.ledger.ended();
-    }
-
-    fn steal(&mut self) -> Option<L> {
-        self.out.steal()
-    }
-
-    fn ration(&mut self, thieves: usize) -> Option<L> {
-        self.out.ration(thieves)
-    }
-
-    fn pick(&mut self, n: usize) -> usize {
-        self.out.pick(n)
     }
 }

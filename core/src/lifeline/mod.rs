@@ -43,5 +43,5 @@ pub use graph::{Graph, Neighbours};
 #[cfg(feature = "alloc")]
 pub use mailbox::Mailbox;
 #[cfg(feature = "alloc")]
-pub use place::{Actions, Event, Phase, Place};
+pub use place::{Demand, Effect, Event, Message, Phase, Place, Refusal};
 pub use reserve::{Reserve, Traffic};

@@ -1,4 +1,4 @@
-//! One place of the lifeline protocol, as a state machine without I/O.
+//! One place of the lifeline protocol.
 //!
 //! # Algorithm
 //! A place whose workers are all dry sends requests to up to w random places, one at a time; then
@@ -17,28 +17,23 @@
 
 use crate::id::PlaceId;
 use crate::lifeline::Graph;
+use crate::machine::{Machine, Pick, Step};
 use alloc::{collections::VecDeque, vec::Vec};
+use core::fmt;
+use core::marker::PhantomData;
 
-/// The actions that a place requires of its driver.
-pub trait Actions<L> {
-    /// Sends a request to `to`, whose answer arrives as [`Event::Answer`].
-    fn request(&mut self, to: PlaceId, lifeline: bool);
-    /// Answers the request of `to`.
-    fn answer(&mut self, to: PlaceId, loot: Option<L>);
-    /// Sends loot to a thief recorded earlier: an activity spawned at `to`.
-    fn give(&mut self, to: PlaceId, loot: L);
-    /// Passes loot to the workers of this place, starting one if none runs.
-    fn work(&mut self, loot: L);
-    /// Records that an activity ended here: the place becomes quiet, or loot arrived while another
-    /// activity runs.
-    fn ended(&mut self);
-    /// Takes loot for a thief that sent a request; `None` if there is nothing to spare.
-    fn steal(&mut self) -> Option<L>;
-    /// Takes one of the equal shares of `thieves` recorded thieves and the owner; `None` if there
-    /// is nothing to spare.
-    fn ration(&mut self, thieves: usize) -> Option<L>;
-    /// Returns a number below `n`: uniform in a run, arbitrary in an exploration.
-    fn pick(&mut self, n: usize) -> usize;
+/// A message between places.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Message<L> {
+    /// The sender requests work.
+    Request {
+        /// Whether to record the sender if there is nothing to spare.
+        lifeline: bool,
+    },
+    /// The answer to a request.
+    Answer(Option<L>),
+    /// Loot for a thief recorded earlier: an activity spawned at the receiver.
+    Loot(L),
 }
 
 /// An event at a place.
@@ -48,28 +43,58 @@ pub enum Event<L> {
     Dry,
     /// Work to spare for the recorded thieves.
     Surplus,
-    /// `from` requests work.
+    /// The outcome of [`Effect::Take`]: loot, if there was something to spare.
+    Taken(Demand, Option<L>),
+}
+
+/// The purpose of loot that is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Demand {
+    /// A thief that sent a request.
     Request {
         /// The thief.
         from: PlaceId,
         /// Whether to record the thief if there is nothing to spare.
         lifeline: bool,
     },
-    /// `from` answers the request made to it.
-    Answer {
-        /// The place that received the request.
-        from: PlaceId,
-        /// The loot, if there was any.
-        loot: Option<L>,
-    },
-    /// Loot along the lifeline to `from`, requested earlier.
-    Loot {
-        /// The place that received the request.
-        from: PlaceId,
-        /// The loot.
-        loot: L,
+    /// The first of the recorded thieves: one of the equal shares of them and the owner.
+    Ration {
+        /// The number of recorded thieves.
+        thieves: usize,
     },
 }
+
+/// An effect of a step.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Effect<L> {
+    /// Pass loot to the workers of this place, starting one if none runs.
+    Work(L),
+    /// An activity ended here: the place becomes quiet, or loot arrived while another activity runs.
+    Ended,
+    /// Take loot, if there is something to spare. [`Event::Taken`] reports the outcome before any other event or message.
+    Take(Demand),
+}
+
+/// What is wrong with a message that no correct place sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// An answer without a request.
+    Unasked,
+    /// A request along a lifeline along which one waits here.
+    Recorded,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unasked => "an answer that was not requested",
+            Self::Recorded => "a second request along one lifeline",
+        })
+    }
+}
+
+impl core::error::Error for Refusal {}
 
 /// The phase of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,9 +112,9 @@ pub enum Phase {
     Quiet,
 }
 
-/// The state of one place.
+/// The state of one place, whose loot is of type `L`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct Place<L> {
     here: PlaceId,
     places: u32,
     random_steals: usize,
@@ -101,9 +126,10 @@ pub struct Place {
     lifelines: Vec<(PlaceId, bool)>,
     /// The outstanding requests along lifelines to this place.
     thieves: VecDeque<PlaceId>,
+    loot: PhantomData<fn() -> L>,
 }
 
-impl Place {
+impl<L> Place<L> {
     /// Creates place `here` of `places`, before the start: the home is active, all others are quiet
     /// with requests along all their lifelines. `random_steals` is w.
     pub fn new(here: PlaceId, places: u32, graph: Graph, random_steals: usize) -> Self {
@@ -119,6 +145,7 @@ impl Place {
                 .incoming(here, places)
                 .filter(|thief| *thief != PlaceId::HOME)
                 .collect(),
+            loot: PhantomData,
         }
     }
 
@@ -141,9 +168,17 @@ impl Place {
     pub fn thieves(&self) -> impl ExactSizeIterator<Item = PlaceId> + '_ {
         self.thieves.iter().copied()
     }
+}
 
-    /// Processes one event; the resulting actions go to `out`.
-    pub fn on<L>(&mut self, event: Event<L>, out: &mut impl Actions<L>) {
+impl<L> Machine for Place<L> {
+    type Peer = PlaceId;
+    type Message = Message<L>;
+    type Event = Event<L>;
+    type Effect = Effect<L>;
+    type Calls = dyn Pick;
+    type Refusal = Refusal;
+
+    fn event(&mut self, event: Event<L>, step: &mut Step<'_, Self>) {
         match event {
             Event::Dry => {
                 if self.phase == Phase::Active {
@@ -151,13 +186,40 @@ impl Place {
                         tries: 0,
                         lifelines: 0,
                     };
-                    self.search(out);
+                    self.search(step);
                 }
             }
-            Event::Surplus => self.distribute(out),
-            Event::Request { from, lifeline } => self.serve(from, lifeline, out),
-            Event::Answer { from, loot } => {
-                debug_assert_eq!(self.waits_for(), Some(from), "an answer without a request");
+            Event::Surplus => self.ration(step),
+            Event::Taken(Demand::Request { from, lifeline }, loot) => {
+                self.answer(from, lifeline, loot, step);
+            }
+            Event::Taken(Demand::Ration { .. }, loot) => {
+                if let Some(loot) = loot {
+                    let thief = self.thieves.pop_front();
+                    step.send(thief.expect("a ration is for a thief"), Message::Loot(loot));
+                    self.ration(step);
+                }
+            }
+        }
+    }
+
+    fn receive(
+        &mut self,
+        from: PlaceId,
+        message: Message<L>,
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Refusal> {
+        match message {
+            Message::Request { lifeline: true } if self.thieves.contains(&from) => {
+                return Err(Refusal::Recorded);
+            }
+            Message::Answer(_) if self.waits_for() != Some(from) => return Err(Refusal::Unasked),
+            // Only an activity may spawn one: a place that is not active gives nothing.
+            Message::Request { lifeline } if self.phase == Phase::Active => {
+                step.effect(Effect::Take(Demand::Request { from, lifeline }));
+            }
+            Message::Request { lifeline } => self.answer(from, lifeline, None, step),
+            Message::Answer(loot) => {
                 let asked = self.asked.take();
                 match loot {
                     Some(loot) => {
@@ -167,24 +229,28 @@ impl Place {
                             self.relax_lifeline(from);
                         }
                         self.phase = Phase::Active;
-                        out.work(loot);
+                        step.effect(Effect::Work(loot));
                     }
-                    None => self.search(out),
+                    None => self.search(step),
                 }
             }
-            Event::Loot { from, loot } => {
+            Message::Loot(loot) => {
                 self.relax_lifeline(from);
                 if self.phase != Phase::Quiet {
-                    out.ended();
+                    step.effect(Effect::Ended);
                 }
                 self.phase = Phase::Active;
-                out.work(loot);
+                step.effect(Effect::Work(loot));
             }
         }
+        Ok(())
     }
+}
 
+/// Parts of several events.
+impl<L> Place<L> {
     /// Sends the next request of this search, or ends it.
-    fn search<L>(&mut self, out: &mut impl Actions<L>) {
+    fn search(&mut self, step: &mut Step<'_, Self>) {
         let Phase::Stealing { tries, lifelines } = &mut self.phase else {
             return;
         };
@@ -193,47 +259,42 @@ impl Place {
         }
         if self.places > 1 && *tries < self.random_steals {
             *tries += 1;
-            let others = out.pick(self.places as usize - 1) as u32;
+            let others = step.calls().pick(self.places - 1);
             let victim = PlaceId((self.here.0 + 1 + others) % self.places);
             self.asked = Some((victim, false));
-            return out.request(victim, false);
+            return step.send(victim, Message::Request { lifeline: false });
         }
         while let Some((buddy, requested)) = self.lifelines.get_mut(*lifelines) {
             *lifelines += 1;
             if !*requested {
                 *requested = true;
                 self.asked = Some((*buddy, true));
-                return out.request(*buddy, true);
+                return step.send(*buddy, Message::Request { lifeline: true });
             }
         }
         self.phase = Phase::Quiet;
-        out.ended();
+        step.effect(Effect::Ended);
     }
 
-    fn serve<L>(&mut self, thief: PlaceId, lifeline: bool, out: &mut impl Actions<L>) {
-        let loot = if self.phase == Phase::Active {
-            out.steal()
-        } else {
-            None
-        };
+    fn answer(
+        &mut self,
+        thief: PlaceId,
+        lifeline: bool,
+        loot: Option<L>,
+        step: &mut Step<'_, Self>,
+    ) {
         if loot.is_none() && lifeline {
-            debug_assert!(
-                !self.thieves.contains(&thief),
-                "{thief} asked twice along one lifeline"
-            );
             self.thieves.push_back(thief);
         }
-        out.answer(thief, loot);
+        step.send(thief, Message::Answer(loot));
     }
 
-    fn distribute<L>(&mut self, out: &mut impl Actions<L>) {
+    /// Requires loot for the first of the recorded thieves.
+    fn ration(&mut self, step: &mut Step<'_, Self>) {
         // Only an activity may spawn one: a place that is not active gives nothing.
-        while self.phase == Phase::Active && !self.thieves.is_empty() {
-            let Some(loot) = out.ration(self.thieves.len()) else {
-                return;
-            };
-            let thief = self.thieves.pop_front().expect("not empty, above");
-            out.give(thief, loot);
+        if self.phase == Phase::Active && !self.thieves.is_empty() {
+            let thieves = self.thieves.len();
+            step.effect(Effect::Take(Demand::Ration { thieves }));
         }
     }
 

@@ -2,32 +2,36 @@
 
 use tautline_core::PlaceId;
 use tautline_core::finish::{self, Report};
-use tautline_core::glb::{Actions, Message, Protocol, Refusal};
-use tautline_core::lifeline::Graph;
+use tautline_core::glb::{Effect, Event, Message, Protocol, Refusal};
+use tautline_core::lifeline::{self, Graph};
+use tautline_core::machine::{Action, Machine, Pick, Step, drive};
 
-/// Accepts no work, and gives none.
-struct Idle;
+type Place = Protocol<()>;
 
-impl Actions<()> for Idle {
-    fn send(&mut self, _: PlaceId, _: Message<()>) {}
-    fn work(&mut self, (): ()) {}
-    fn steal(&mut self) -> Option<()> {
-        None
-    }
-    fn ration(&mut self, _: usize) -> Option<()> {
-        None
-    }
-    fn pick(&mut self, _: usize) -> usize {
+/// Picks the first.
+struct First;
+
+impl Pick for First {
+    fn pick(&mut self, _: u32) -> u32 {
         0
     }
-    fn improve(&mut self, _: u128) {}
-    fn done(&mut self) {}
+}
+
+/// Delivers a message to a place that has no work to give.
+fn receive(place: &mut Place, from: u32, message: Message<()>) -> Result<(), Refusal> {
+    let idle = |action| match action {
+        Action::Effect(Effect::Take(demand)) => Some(Event::Taken(demand, None)),
+        _ => None,
+    };
+    drive(place, &mut First, idle, |place, step| {
+        place.receive(PlaceId(from), message, step)
+    })
 }
 
 /// A report that no correct place sends is an error, not a panic.
 #[test]
 fn false_reports_are_refused() {
-    let place = |here| Protocol::new(PlaceId(here), 3, Graph::Ring, 0);
+    let place = |here| Place::new(PlaceId(here), 3, Graph::Ring, 0);
     let report = |number| {
         let counts = Vec::new();
         Message::Report(Report { number, counts })
@@ -37,7 +41,7 @@ fn false_reports_are_refused() {
         (0, 9, 1, finish::Refusal::Place(PlaceId(9))),
         (0, 2, 0, finish::Refusal::Doubled(PlaceId(2), 0)),
     ] {
-        let received = place(here).on(PlaceId(from), report(number), &mut Idle);
+        let received = receive(&mut place(here), from, report(number));
         assert_eq!(received, Err(Refusal::Report(kind)));
     }
 }
@@ -45,23 +49,22 @@ fn false_reports_are_refused() {
 /// So are an answer without a request, and a second request along one lifeline; the place continues as before.
 #[test]
 fn answers_and_requests_out_of_turn_are_refused() {
-    let mut place = Protocol::new(PlaceId(0), 3, Graph::Full, 0);
+    let mut place = Place::new(PlaceId(0), 3, Graph::Full, 0);
     let lifeline = true;
     let request = Message::Request { lifeline };
-    place
-        .on(PlaceId(2), request.clone(), &mut Idle)
-        .expect_err("it waits here from the start");
+    receive(&mut place, 2, request.clone()).expect_err("it waits here from the start");
     let before = place.clone();
     for (from, message, kind) in [
-        (1, Message::Answer(None), Refusal::Unasked),
-        (1, Message::Answer(Some(())), Refusal::Unasked),
-        (2, request, Refusal::Recorded),
+        (1, Message::Answer(None), lifeline::Refusal::Unasked),
+        (1, Message::Answer(Some(())), lifeline::Refusal::Unasked),
+        (2, request, lifeline::Refusal::Recorded),
     ] {
-        let received = place.on(PlaceId(from), message, &mut Idle);
-        assert_eq!(received, Err(kind));
+        let received = receive(&mut place, from, message);
+        assert_eq!(received, Err(Refusal::Lifeline(kind)));
         assert_eq!(place, before);
     }
-    place.dry::<()>(&mut Idle);
+    let step = |place: &mut Place, step: &mut Step<'_, Place>| place.event(Event::Dry, step);
+    drive(&mut place, &mut First, |_| None, step);
     let asked = place.place().waits_for().expect("the first lifeline");
-    assert_eq!(place.on(asked, Message::Answer(None), &mut Idle), Ok(()));
+    assert_eq!(receive(&mut place, asked.0, Message::Answer(None)), Ok(()));
 }

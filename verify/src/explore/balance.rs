@@ -5,8 +5,9 @@ use super::{Flaw, Interner, System, Tree, replace_mail};
 use std::collections::HashMap;
 use std::rc::Rc;
 use tautline_core::PlaceId;
-use tautline_core::glb::{Message, Protocol, Share, Steal};
+use tautline_core::glb::{self, Message, Protocol, Share, Steal};
 use tautline_core::lifeline::{Graph, Phase};
+use tautline_core::machine::Machine;
 
 const PLACES_MAX: usize = u32::BITS as usize;
 
@@ -59,7 +60,7 @@ pub struct Balance {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Site {
     here: PlaceId,
-    protocol: Protocol,
+    protocol: Protocol<Tasks>,
     bag: Tasks,
     /// By place, reports received: only kept where their own numbers are ignored.
     received: Vec<u64>,
@@ -210,7 +211,7 @@ impl Balance {
             let mut world = World::new(&before.bag, self.steal, drawn);
             let mut after = (*before).clone();
             let processed = self.happen(&mut after, event, &mut world);
-            drawn = std::mem::take(&mut world.drawn);
+            drawn = std::mem::take(&mut world.draws.numbers);
             effects.push(self.effect(after, world, processed));
             // The next series: the last number that can still grow, grown by one.
             while drawn.last().is_some_and(|(number, n)| number + 1 == *n) {
@@ -234,8 +235,12 @@ impl Balance {
                 world.bag.extend_from_slice(self.tree.children(kind));
                 return 1;
             }
-            Event::Surplus => site.protocol.surplus(world),
-            Event::Dry => site.protocol.dry(world),
+            Event::Surplus => world.step(&mut site.protocol, |protocol, step| {
+                protocol.event(glb::Event::Surplus, step);
+            }),
+            Event::Dry => world.step(&mut site.protocol, |protocol, step| {
+                protocol.event(glb::Event::Dry, step);
+            }),
             Event::Deliver(mail) | Event::DeliverForgotten(mail) => {
                 let mail = self.mails.value(mail);
                 let mut message = mail.message.clone();
@@ -250,7 +255,9 @@ impl Balance {
                     site.received[mail.from.index()] += 1;
                     report.number = site.received[mail.from.index()];
                 }
-                let taken = site.protocol.on(mail.from, message, world);
+                let taken = world.step(&mut site.protocol, |protocol, step| {
+                    protocol.receive(mail.from, message, step)
+                });
                 taken.expect("the places follow the protocol");
             }
         }

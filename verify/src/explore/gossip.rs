@@ -6,8 +6,9 @@
 
 use super::{Flaw, Interner, System, replace_mail};
 use tautline_core::PlaceId;
-use tautline_core::glb::{Actions, Message, Protocol};
+use tautline_core::glb::{Effect, Event, Message, Protocol};
 use tautline_core::lifeline::{Graph, Phase};
+use tautline_core::machine::{self, Action, Machine, Pick, drive};
 
 /// A deliberate error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ pub struct Gossip {
 /// The bounds that one place knows, and those that it has sent: bit v is value v.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Site {
-    protocol: Protocol,
+    protocol: Protocol<()>,
     known: u128,
     has_sent: u32,
     /// The worker that found the bound has not checked yet whether to send it. Other working workers may
@@ -83,35 +84,40 @@ struct Around {
     done: u32,
 }
 
-impl Actions<()> for Around {
-    fn send(&mut self, to: PlaceId, message: Message<()>) {
-        self.sent.push((to, message));
+/// No place steals at random.
+struct Never;
+
+impl Pick for Never {
+    fn pick(&mut self, _: u32) -> u32 {
+        unreachable!("no place steals at random")
+    }
+}
+
+impl Around {
+    /// Lets a place take a step.
+    fn step<R>(
+        &mut self,
+        protocol: &mut Protocol<()>,
+        take: impl FnOnce(&mut Protocol<()>, &mut machine::Step<'_, Protocol<()>>) -> R,
+    ) -> R {
+        let act = |action| {
+            match action {
+                Action::Send(to, message) => self.sent.push((to, message)),
+                Action::Effect(Effect::Improve(bound)) if self.takes_in => {
+                    self.known = self.known.min(bound);
+                }
+                Action::Effect(Effect::Improve(_)) => {}
+                Action::Effect(Effect::Done) => self.done += 1,
+                Action::Effect(Effect::Take(demand)) => return Some(Event::Taken(demand, None)),
+                Action::Effect(Effect::Work(())) => unreachable!("there is no loot"),
+            }
+            None
+        };
+        drive(protocol, &mut Never, act, take)
     }
 
-    fn work(&mut self, (): ()) {
-        unreachable!("there is no loot");
-    }
-
-    fn steal(&mut self) -> Option<()> {
-        None
-    }
-
-    fn ration(&mut self, _: usize) -> Option<()> {
-        None
-    }
-
-    fn pick(&mut self, _: usize) -> usize {
-        unreachable!("no place steals at random");
-    }
-
-    fn improve(&mut self, bound: u128) {
-        if self.takes_in {
-            self.known = self.known.min(bound);
-        }
-    }
-
-    fn done(&mut self) {
-        self.done += 1;
+    fn event(&mut self, protocol: &mut Protocol<()>, event: Event<()>) {
+        self.step(protocol, |protocol, step| protocol.event(event, step));
     }
 }
 
@@ -172,7 +178,7 @@ impl Gossip {
         state: &[u32],
         here: PlaceId,
         without: Option<usize>,
-        act: impl FnOnce(&mut Protocol, &mut Around),
+        act: impl FnOnce(&mut Protocol<()>, &mut Around),
         next: &mut Vec<u32>,
     ) {
         let mut site = self.site(state, here);
@@ -215,12 +221,14 @@ impl Gossip {
         let Mail { from, to, message } = (*self.mails.value(state[at])).clone();
         let slip = self.slip;
         let lifelines: Vec<_> = self.graph.outgoing(to, self.places).collect();
-        let act = |protocol: &mut Protocol, around: &mut Around| {
+        let act = |protocol: &mut Protocol<()>, around: &mut Around| {
             let is_bound = matches!(message, Message::Bound(_));
             if is_bound && slip == Slip::Lose {
                 return;
             }
-            let taken = protocol.on(from, message.clone(), around);
+            let taken = around.step(protocol, |protocol, step| {
+                protocol.receive(from, message.clone(), step)
+            });
             taken.expect("the places follow the protocol");
             match slip {
                 Slip::SendNothing if is_bound => around.sent.clear(),
@@ -281,14 +289,16 @@ impl System for Gossip {
                 protocol, known, ..
             } = self.site(state, here);
             if known < protocol.announced() {
-                let act = |protocol: &mut Protocol, around: &mut Around| {
-                    protocol.announce(known, around);
+                let act = |protocol: &mut Protocol<()>, around: &mut Around| {
+                    around.event(protocol, Event::Bound(known));
                 };
                 self.event(state, here, None, act, &mut next);
                 each(Step::Look(here), &next);
             }
             if protocol.place().phase() == Phase::Active {
-                let act = |protocol: &mut Protocol, around: &mut Around| protocol.dry(around);
+                let act = |protocol: &mut Protocol<()>, around: &mut Around| {
+                    around.event(protocol, Event::Dry)
+                };
                 self.event(state, here, None, act, &mut next);
                 each(Step::Dry, &next);
             }

@@ -1,7 +1,9 @@
 //! What the protocol of one place sees of everything else.
 
 use tautline_core::PlaceId;
-use tautline_core::glb::{Actions, Message, Share};
+use tautline_core::glb::{Effect, Event, Message, Protocol, Share};
+use tautline_core::lifeline::Demand;
+use tautline_core::machine::{Action, Pick, Step, drive};
 
 /// Tasks by kind: the owner works at the back, thieves take from the front.
 pub(super) type Tasks = Vec<u8>;
@@ -12,58 +14,74 @@ pub(super) struct World {
     steal: Share,
     pub(super) sent: Vec<(PlaceId, Message<Tasks>)>,
     pub(super) done: u32,
-    /// The numbers to draw, each with its bound; what is drawn beyond them is 0 and noted.
-    pub(super) drawn: Vec<(usize, usize)>,
-    draws: usize,
+    pub(super) draws: Draws,
+}
+
+/// The numbers to draw, each with its bound; what is drawn beyond them is 0 and noted.
+pub(super) struct Draws {
+    pub(super) numbers: Vec<(u32, u32)>,
+    drawn: usize,
+}
+
+impl Pick for Draws {
+    fn pick(&mut self, n: u32) -> u32 {
+        if self.drawn == self.numbers.len() {
+            self.numbers.push((0, n));
+        }
+        self.drawn += 1;
+        self.numbers[self.drawn - 1].0
+    }
 }
 
 impl World {
-    pub(super) fn new(bag: &[u8], steal: Share, drawn: Vec<(usize, usize)>) -> Self {
+    pub(super) fn new(bag: &[u8], steal: Share, numbers: Vec<(u32, u32)>) -> Self {
         Self {
             bag: bag.to_vec(),
             steal,
             sent: Vec::new(),
             done: 0,
-            drawn,
-            draws: 0,
+            draws: Draws { numbers, drawn: 0 },
         }
     }
 
-    fn split(&mut self, share: Share) -> Option<Tasks> {
-        let tasks = share.of(self.bag.len());
-        (tasks > 0).then(|| self.bag.drain(..tasks).collect())
-    }
-}
-
-impl Actions<Tasks> for World {
-    /// These trees have no bound.
-    fn improve(&mut self, _: u128) {}
-
-    fn send(&mut self, to: PlaceId, message: Message<Tasks>) {
-        self.sent.push((to, message));
-    }
-
-    fn work(&mut self, loot: Tasks) {
-        self.bag.extend(loot);
-    }
-
-    fn steal(&mut self) -> Option<Tasks> {
-        self.split(self.steal)
-    }
-
-    fn ration(&mut self, thieves: usize) -> Option<Tasks> {
-        self.split(Share::Ration(thieves))
-    }
-
-    fn pick(&mut self, n: usize) -> usize {
-        if self.draws == self.drawn.len() {
-            self.drawn.push((0, n));
-        }
-        self.draws += 1;
-        self.drawn[self.draws - 1].0
-    }
-
-    fn done(&mut self) {
-        self.done += 1;
+    /// Lets the protocol take a step.
+    pub(super) fn step<R>(
+        &mut self,
+        protocol: &mut Protocol<Tasks>,
+        take: impl FnOnce(&mut Protocol<Tasks>, &mut Step<'_, Protocol<Tasks>>) -> R,
+    ) -> R {
+        let Self {
+            bag,
+            steal,
+            sent,
+            done,
+            draws,
+        } = self;
+        let act = |action| match action {
+            Action::Send(to, message) => {
+                sent.push((to, message));
+                None
+            }
+            Action::Effect(Effect::Work(loot)) => {
+                bag.extend(loot);
+                None
+            }
+            Action::Effect(Effect::Take(demand)) => {
+                let share = match demand {
+                    Demand::Request { .. } => *steal,
+                    Demand::Ration { thieves } => Share::Ration(thieves),
+                };
+                let tasks = share.of(bag.len());
+                let loot = (tasks > 0).then(|| bag.drain(..tasks).collect());
+                Some(Event::Taken(demand, loot))
+            }
+            // These trees have no bound.
+            Action::Effect(Effect::Improve(_)) => None,
+            Action::Effect(Effect::Done) => {
+                *done += 1;
+                None
+            }
+        };
+        drive(protocol, draws, act, take)
     }
 }

@@ -7,7 +7,7 @@
 //! `inbox` and `inter` have their own. `thieves`, `stealing` and `announced` are hints, written under the protocol's lock and read
 //! without it. `requests` is a statistic.
 
-use super::{Envelope, ProtocolState};
+use super::{Envelope, ProtocolState, Victims};
 use crate::deque::Inbox;
 use crate::glb::{Bag, Protocol, Tally};
 use crate::lifeline::{Phase, Reserve};
@@ -17,7 +17,7 @@ use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Lock, Ordering};
 pub(crate) struct Lender<B: Bag> {
     pub(in crate::glb) inter: Reserve<B>,
     pub(in crate::glb) inbox: Inbox<Envelope<B>>,
-    pub(super) protocol: CachePadded<Lock<ProtocolState>>,
+    pub(super) protocol: CachePadded<Lock<ProtocolState<B>>>,
     pub(super) thieves: AtomicBool,
     pub(super) stealing: AtomicBool,
     pub(super) announced: AtomicUsize,
@@ -26,7 +26,7 @@ pub(crate) struct Lender<B: Bag> {
 }
 
 impl<B: Bag> Lender<B> {
-    pub(super) fn new(protocol: Protocol, random: u64) -> Self {
+    pub(super) fn new(protocol: Protocol<B>, victims: Victims) -> Self {
         let thieves = protocol.place().thieves().len() > 0;
         Self {
             inter: Reserve::new(),
@@ -34,7 +34,7 @@ impl<B: Bag> Lender<B> {
             protocol: CachePadded::new(Lock::new(ProtocolState {
                 protocol,
                 tally: Tally::default(),
-                random,
+                victims,
             })),
             thieves: AtomicBool::new(thieves),
             stealing: AtomicBool::new(false),
@@ -55,7 +55,7 @@ impl<B: Bag> Lender<B> {
     }
 
     /// Writes the hints that are read without the protocol's lock, which the caller holds.
-    pub(super) fn publish(&self, protocol: &Protocol) {
+    pub(super) fn publish(&self, protocol: &Protocol<B>) {
         let place = protocol.place();
         let is_stealing = matches!(place.phase(), Phase::Stealing { .. });
         set(&self.thieves, place.thieves().len() > 0);

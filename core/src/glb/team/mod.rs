@@ -24,18 +24,20 @@
 //! # Lock order
 //! The protocol's, the tuner's, a reserve's (model `tuned_loot`).
 
-mod actions;
+mod drive;
 mod lender;
 #[cfg(feature = "wire")]
 mod serve;
 
-use crate::glb::{Bag, Config, Fairness, Grain, Message, Meter, Observer, Protocol, Tally};
+use crate::glb::{Bag, Config, Event, Fairness, Grain, Message, Meter, Observer, Protocol, Tally};
 use crate::grain::{Gauge, Log, Sample, Tuner};
 use crate::id::{PlaceId, WorkerId};
 use crate::lifeline::{Crew, Gate, Key, Phase, Reserve};
+use crate::machine::{Machine, Pick};
 use crate::port::{Port, Spin};
 use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Lock, Ordering};
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
+use drive::Turn;
 pub(crate) use lender::Lender;
 
 /// A message and its sender.
@@ -85,11 +87,25 @@ impl<B> Slot<B> {
 }
 
 /// The protocol and its statistics, under a lock.
-#[derive(Debug)]
-struct ProtocolState {
-    protocol: Protocol,
+struct ProtocolState<B> {
+    protocol: Protocol<B>,
     tally: Tally,
-    random: u64,
+    victims: Victims,
+}
+
+/// The choice of victims, which only has to be uniform, seeded and cheap: xorshift (Marsaglia 2003).
+#[derive(Debug)]
+struct Victims(u64);
+
+impl Pick for Victims {
+    fn pick(&mut self, n: u32) -> u32 {
+        let mut x = self.0;
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.0 = x;
+        (mix(x) % u64::from(n)) as u32
+    }
 }
 
 impl<B: Bag> Team<B> {
@@ -107,13 +123,13 @@ impl<B: Bag> Team<B> {
             })
         };
         let protocol = Protocol::new(here, config.places, config.lifelines, config.random_steals);
-        let random = mix(config.seed.wrapping_add(u64::from(here.0))) | 1;
+        let victims = Victims(mix(config.seed.wrapping_add(u64::from(here.0))) | 1);
         Self {
             config: *config,
             shared,
             crew: Crew::new(crew),
             intra: Reserve::new(),
-            lender: Arc::new(Lender::new(protocol, random)),
+            lender: Arc::new(Lender::new(protocol, victims)),
             gate: Gate::new(),
             slots: (0..crew).map(slot).collect(),
             grain: AtomicUsize::new(config.grain.initial()),
@@ -241,8 +257,8 @@ impl<B: Bag> Team<B> {
         meter: &mut Meter<impl Observer>,
         port: &impl Port<Message<B>>,
     ) {
-        self.with_protocol(None, me, meter, port, |protocol, out| {
-            protocol.announce(bound.into(), out);
+        self.with_protocol(None, me, meter, port, |turn| {
+            turn.event(Event::Bound(bound.into()));
         });
     }
 
@@ -283,10 +299,10 @@ impl<B: Bag> Team<B> {
         if let Message::Request { .. } = message {
             self.lender.count_request();
         }
-        let served = self.with_protocol(own, me, meter, port, |protocol, out| {
-            out.tally.on_receive(&message);
-            out.observe(&message, from, false);
-            protocol.on(from, message, out)
+        let served = self.with_protocol(own, me, meter, port, |turn| {
+            turn.driver.tally.on_receive(&message);
+            turn.driver.observe(&message, from, false);
+            turn.step(|protocol, step| protocol.receive(from, message, step))
         });
         if let Err(error) = served {
             port.refuse(from, &error);
@@ -301,8 +317,8 @@ impl<B: Bag> Team<B> {
         meter: &mut Meter<impl Observer>,
         port: &impl Port<Message<B>>,
     ) {
-        self.with_protocol(Some(own), me, meter, port, |protocol, out| {
-            protocol.surplus(out);
+        self.with_protocol(Some(own), me, meter, port, |turn| {
+            turn.event(Event::Surplus);
         });
     }
 
@@ -314,7 +330,7 @@ impl<B: Bag> Team<B> {
         meter: &mut Meter<impl Observer>,
         port: &impl Port<Message<B>>,
     ) -> bool {
-        self.with_protocol(None, me, meter, port, |protocol, out| {
+        self.with_protocol(None, me, meter, port, |turn| {
             if !self.crew.is_dry() {
                 return false;
             }
@@ -331,7 +347,7 @@ impl<B: Bag> Team<B> {
             if let Some(tuned) = &self.tuned {
                 tuned.lock(port).rested = true;
             }
-            protocol.dry(out);
+            turn.event(Event::Dry);
             false
         })
     }
@@ -342,29 +358,31 @@ impl<B: Bag> Team<B> {
         me: WorkerId,
         meter: &mut Meter<O>,
         port: &P,
-        act: impl FnOnce(&mut Protocol, &mut EventActions<'_, B, P, O>) -> R,
+        act: impl FnOnce(&mut Turn<'_, B, P, O>) -> R,
     ) -> R {
         let mut state = self.lender.protocol.lock(port);
         let ProtocolState {
             protocol,
             tally,
-            random,
+            victims,
         } = &mut *state;
         let begun = tally.begun();
         let (here, was_quiet) = (protocol.here(), protocol.place().phase() == Phase::Quiet);
-        let result = act(
+        let driver = Driver {
+            team: self,
+            here,
+            port,
+            me,
+            meter,
+            own,
+            tally,
+        };
+        let mut turn = Turn {
             protocol,
-            &mut EventActions {
-                team: self,
-                here,
-                port,
-                me,
-                meter,
-                own,
-                tally,
-                random,
-            },
-        );
+            victims,
+            driver,
+        };
+        let result = act(&mut turn);
         if was_quiet && protocol.place().phase() == Phase::Quiet {
             tally.unasked += tally.begun() - begun;
         }
@@ -410,8 +428,8 @@ pub(super) fn put<B: Bag>(pile: &mut Option<B>, work: B) {
     }
 }
 
-/// The actions of the protocol during one event.
-struct EventActions<'a, B: Bag, P, O> {
+/// A worker as the driver of the protocol.
+struct Driver<'a, B: Bag, P, O> {
     team: &'a Team<B>,
     here: PlaceId,
     port: &'a P,
@@ -419,7 +437,6 @@ struct EventActions<'a, B: Bag, P, O> {
     meter: &'a mut Meter<O>,
     own: Option<&'a mut B>,
     tally: &'a mut Tally,
-    random: &'a mut u64,
 }
 
 /// Spreads the bits of `x` (the finaliser of SplitMix64, Steele, Lea, Flood 2014).

@@ -1,9 +1,9 @@
 //! Serving the requests of other processes on a thread that is no worker.
 
 use super::{Envelope, Lender, ProtocolState};
-use crate::glb::{Actions, Bag, Message, Refusal, Tally};
+use crate::glb::{Bag, Effect, Event, Message, Refusal};
 use crate::id::PlaceId;
-use crate::lifeline::Reserve;
+use crate::machine::{Action, Machine, drive};
 use crate::port::Relax;
 
 impl<B: Bag> Lender<B> {
@@ -37,60 +37,33 @@ impl<B: Bag> Lender<B> {
         from: PlaceId,
         lifeline: bool,
         relax: &impl Relax,
-        send: impl FnMut(PlaceId, Message<B>),
+        mut send: impl FnMut(PlaceId, Message<B>),
     ) -> Result<(), Refusal> {
         self.count_request();
         let mut state = self.protocol.lock(relax);
         let ProtocolState {
-            protocol, tally, ..
-        } = &mut *state;
-        let mut out = Lending {
-            inter: &self.inter,
+            protocol,
             tally,
-            relax,
-            send,
+            victims,
+        } = &mut *state;
+        let act = |action| match action {
+            Action::Send(to, message) => {
+                tally.on_send(&message);
+                send(to, message);
+                None
+            }
+            Action::Effect(Effect::Take(demand)) => {
+                Some(Event::Taken(demand, self.inter.take(|_| None, relax)))
+            }
+            Action::Effect(Effect::Work(_) | Effect::Improve(_) | Effect::Done) => {
+                unreachable!("a request has no other effect")
+            }
         };
-        let served = protocol.on(from, Message::Request { lifeline }, &mut out);
+        let request = Message::Request { lifeline };
+        let served = drive(protocol, victims, act, |protocol, step| {
+            protocol.receive(from, request, step)
+        });
         self.publish(protocol);
         served
-    }
-}
-
-/// The actions of the protocol while it serves a request without a worker.
-struct Lending<'a, B, R, S> {
-    inter: &'a Reserve<B>,
-    tally: &'a mut Tally,
-    relax: &'a R,
-    send: S,
-}
-
-impl<B: Bag, R: Relax, S: FnMut(PlaceId, Message<B>)> Actions<B> for Lending<'_, B, R, S> {
-    fn send(&mut self, to: PlaceId, message: Message<B>) {
-        self.tally.on_send(&message);
-        (self.send)(to, message);
-    }
-
-    fn steal(&mut self) -> Option<B> {
-        self.inter.take(|_| None, self.relax)
-    }
-
-    fn work(&mut self, _: B) {
-        unreachable!("a request brings no loot")
-    }
-
-    fn ration(&mut self, _: usize) -> Option<B> {
-        unreachable!("a request is no surplus")
-    }
-
-    fn pick(&mut self, _: usize) -> usize {
-        unreachable!("a request starts no search")
-    }
-
-    fn improve(&mut self, _: u128) {
-        unreachable!("a request has no bound")
-    }
-
-    fn done(&mut self) {
-        unreachable!("a request ends nothing")
     }
 }
