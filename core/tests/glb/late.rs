@@ -95,7 +95,7 @@ impl Adversary {
     }
 
     /// Delivers the late messages, one whenever nothing else can happen, until the end. Returns how many were late.
-    fn act(world: &World<Self>, done: &AtomicUsize, mut random: usize) -> Result<usize, String> {
+    fn act(world: &World<Self>, done: &AtomicUsize, mut random: u64) -> Result<usize, String> {
         for delivered in 0.. {
             let has_ended = || world.closes.load(SeqCst) > 0;
             wait_until("rest, or the end", || {
@@ -114,7 +114,7 @@ impl Adversary {
                 return Err(format!("no end after {} tasks", done.load(SeqCst)));
             }
             random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-            let next = (random >> 32) % late.len();
+            let next = (random >> 32) as usize % late.len();
             let (from, to, message) = late.swap_remove(next);
             drop(late);
             world.hand(from, to, message);
@@ -124,7 +124,7 @@ impl Adversary {
 }
 
 /// Runs a tree while an adversary holds messages back; returns how many were late.
-fn held(held: Held, config: &Config, seed: usize) -> Result<usize, String> {
+fn held(held: Held, config: &Config, seed: u64) -> Result<usize, String> {
     let done = Arc::new(AtomicUsize::new(0));
     let adversary = Adversary {
         held,

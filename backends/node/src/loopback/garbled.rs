@@ -87,7 +87,7 @@ fn a_garbled_header_loses_its_rank() {
 
 #[test]
 fn a_garbled_release_loses_its_rank() {
-    for taken in [UNITS + 1, 1 << 60, usize::MAX] {
+    for taken in [UNITS + 1, usize::MAX / 16, usize::MAX] {
         let mut scene = Scene::new();
         scene.zero.send(Rank(1), &[7; 100_000]);
         assert_eq!(scene.zero.poll(&mut |_, _| ()), Ok(false));

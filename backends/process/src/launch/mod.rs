@@ -131,8 +131,9 @@ impl Launch {
         self
     }
 
-    /// Sets the bytes of a ring, of which each pair of ranks has two: a power of two from 64 to 2^26. Default: 131072, and less
-    /// with more than 90 ranks. Memory is taken when it is first used. What does not fit into a ring waits at its sender.
+    /// Sets the bytes of a ring, of which each pair of ranks has two: a power of two from 64 (with words of 32 bits, 32) to 2^26.
+    /// Default: 131072, and less with more than 90 ranks. Memory is taken when it is first used. What does not fit into a ring
+    /// waits at its sender.
     pub fn ring_bytes(mut self, bytes: usize) -> Self {
         self.ring_bytes = Some(bytes);
         self
