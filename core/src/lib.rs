@@ -149,6 +149,8 @@ pub mod machine;
 #[cfg(feature = "alloc")]
 pub mod phaser;
 pub mod port;
+#[cfg(feature = "distributed")]
+pub mod service;
 pub mod sync;
 pub mod taper;
 #[cfg(feature = "alloc")]

@@ -57,7 +57,7 @@ use core::fmt;
 use core::hash::Hash;
 
 /// A participant of a protocol, numbered from 0: a place or a rank.
-pub trait Peer: Copy + fmt::Debug + fmt::Display + Ord + Hash {
+pub trait Peer: Copy + fmt::Debug + fmt::Display + Ord + Hash + Send + Sync + 'static {
     /// Returns the peer with this number.
     fn numbered(number: u32) -> Self;
 

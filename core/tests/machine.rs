@@ -8,7 +8,7 @@ struct Pile;
 
 #[derive(Debug, PartialEq)]
 enum Effect {
-    /// Cut so many off.
+    /// Cut this number off.
     Cut(PlaceId, u32),
     /// Nothing is left.
     Empty,

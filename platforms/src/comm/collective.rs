@@ -9,14 +9,15 @@ use crate::world::home::{AtHome, FromHome, FromHomeToAll};
 use crate::world::{Pending, inside};
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
+use tautline_core::Rank;
 use tautline_core::collective::{
-    AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, CombineForAll, Meet, Message,
-    Operation, Wave, radix,
+    self, AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, CombineForAll, Meet,
+    Message, Wave, radix,
 };
 use tautline_core::comm::Status;
-use tautline_core::machine::{Action, Machine, Step};
-use tautline_core::wire::{self, Channel, Garbled, Portable, Receiver, unpack};
-use tautline_core::{PlaceId, Rank};
+use tautline_core::machine::Machine;
+use tautline_core::service::{Handler, Ranks, Service, WireHandler, WireMachine};
+use tautline_core::wire::{self, Portable};
 
 /// Every rank starts the same operation, in the same order as others, with values of the same type; it ends when all have. Values
 /// are combined in the order of ranks, so results have the same bits in every run. Each has a [`World`](crate::world::World)'s
@@ -185,7 +186,7 @@ impl Comm {
         own: O::Own,
     ) -> Request<O::Output>
     where
-        O: Operation + Send + 'static,
+        O: collective::Operation + Send + 'static,
         O::Own: Send,
         O::Up: Send,
         O::Output: Send + Sync,
@@ -206,32 +207,22 @@ impl Comm {
         own: M::Event,
     ) -> Request<M::Effect>
     where
-        M: Machine<Peer = Rank, Calls = ()> + Send + 'static,
-        M::Message: Portable,
-        M::Event: Send,
-        M::Effect: Send + Sync,
+        M: WireMachine<Peer = Rank, Calls = (), Effect: Sync>,
     {
         let Self { shared, endpoint } = self;
         if let Some(refused) = Request::refused(shared, endpoint) {
             return refused;
         }
         let cell = Arc::default();
-        let state = State {
-            machine: Some(machine),
-            own: Some(own),
-            channel: None,
-            early: Vec::new(),
-            completion: Some(Completion::new(Arc::clone(&cell), hold)),
-            pending: Some(Pending::new(&shared.pending)),
+        let completion = Completion::new(Arc::clone(&cell), hold);
+        let pending = Pending::new(&shared.pending);
+        let end = End(Mutex::new(Some((completion, pending))));
+        let service = Arc::new(Service::new(machine, Box::new(()), end));
+        let start = || {
+            service.event(own);
+            service.open(&shared.exchange, site, kind);
         };
-        let running = Arc::new(Running {
-            here: self.rank(),
-            state: Mutex::new(state),
-        });
-        let channel = shared
-            .exchange
-            .open_at(site, kind, 1, Inbox(Arc::clone(&running)));
-        if inside(|| running.start(channel)).is_none() {
+        if inside(start).is_none() {
             shared.give_up();
         }
         if !shared.is_dedicated() {
@@ -243,179 +234,48 @@ impl Comm {
     }
 }
 
-/// An operation that has not ended.
-struct Running<M: Machine>
-where
-    M::Message: Portable + 'static,
-{
-    here: Rank,
-    state: Mutex<State<M>>,
-}
+/// The end of an operation; empty afterwards.
+struct End<T>(Mutex<Option<(Completion<T>, Pending)>>);
 
-struct State<M: Machine>
-where
-    M::Message: Portable + 'static,
-{
-    /// `None` after the end.
-    machine: Option<M>,
-    /// What it begins with; `None` after the start.
-    own: Option<M::Event>,
-    /// `None` before the start, and after the end.
-    channel: Option<Channel<M::Message>>,
-    /// What has arrived before the start.
-    early: Vec<(Rank, M::Message)>,
-    /// `None` after the end.
-    completion: Option<Completion<M::Effect>>,
-    /// As `completion`.
-    pending: Option<Pending>,
-}
+type Operation<M> = Service<M, Ranks<<M as Machine>::Message>, End<<M as Machine>::Effect>>;
 
-impl<M> Running<M>
-where
-    M: Machine<Peer = Rank, Calls = ()>,
-    M::Message: Portable + 'static,
-{
-    fn start(&self, channel: Channel<M::Message>) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.completion.is_none() {
-            // The channels have ended.
+impl<T: Send + Sync> End<T> {
+    /// Ends the operation with this result, for the first call.
+    fn put<M>(&self, ended: Ended<T>, operation: &Operation<M>)
+    where
+        M: WireMachine<Peer = Rank, Effect = T>,
+    {
+        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some((completion, pending)) = taken else {
             return;
-        }
-        state.channel = Some(channel);
-        let early = std::mem::take(&mut state.early);
-        let mut ended = state.begin(self.here);
-        for (from, message) in early {
-            ended = ended.or_else(|| state.receive(self.here, from, message));
-        }
-        drop(state);
-        finish(ended);
-    }
-
-    fn arrive(&self, from: Rank, message: M::Message) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.channel.is_none() {
-            if state.completion.is_some() {
-                state.early.push((from, message));
-            }
-            return;
-        }
-        let ended = state.receive(self.here, from, message);
-        drop(state);
-        finish(ended);
-    }
-
-    fn fail(&self, error: Error) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let early = std::mem::take(&mut state.early);
-        let ended = state.end(Err(error));
-        drop(state);
-        contain(|| drop(early));
-        finish(ended);
-    }
-}
-
-/// An operation that has ended.
-struct End<M: Machine>
-where
-    M::Message: Portable + 'static,
-{
-    completion: Completion<M::Effect>,
-    channel: Option<Channel<M::Message>>,
-    machine: (Option<M>, Option<M::Event>),
-    ended: Ended<M::Effect>,
-}
-
-/// Puts the result, outside of the lock: what waits for it may start operations.
-fn finish<M: Machine>(ended: Option<End<M>>)
-where
-    M::Message: Portable + 'static,
-{
-    if let Some(end) = ended {
-        drop(end.channel);
+        };
+        drop(pending);
         // It has the operator, and values.
-        contain(|| drop(end.machine));
-        end.completion.put(end.ended);
+        contain(|| drop(operation.stop()));
+        completion.put(ended);
     }
 }
 
-impl<M> State<M>
+impl<M> Handler<M, Ranks<M::Message>> for End<M::Effect>
 where
-    M: Machine<Peer = Rank, Calls = ()>,
-    M::Message: Portable + 'static,
+    M: WireMachine<Peer = Rank, Effect: Sync>,
 {
-    fn begin(&mut self, here: Rank) -> Option<End<M>> {
-        let own = self.own.take()?;
-        self.step(here, |machine, step| {
-            machine.event(own, step);
-            Ok(())
-        })
+    fn effect(&self, value: M::Effect, operation: &Operation<M>) {
+        let status = Status::default();
+        self.put(Ok(Received { value, status }), operation);
     }
 
-    fn receive(&mut self, here: Rank, from: Rank, message: M::Message) -> Option<End<M>> {
-        self.step(here, |machine, step| {
-            let received = machine.receive(from, message, step);
-            received.map_err(|refusal| Error::Refused {
-                from,
-                why: refusal.to_string(),
-            })
-        })
-    }
-
-    fn step(
-        &mut self,
-        here: Rank,
-        take: impl FnOnce(&mut M, &mut Step<'_, M>) -> Result<(), Error>,
-    ) -> Option<End<M>> {
-        let channel = self.channel.as_ref()?;
-        let place = |rank: Rank| PlaceId(rank.0);
-        let mut output = None;
-        let mut act = |action: Action<M>| match action {
-            Action::Send(to, message) => channel.send(place(here), place(to), message),
-            Action::Effect(ended) => output = Some(ended),
-        };
-        let taken = take(self.machine.as_mut()?, &mut Step::new(&mut (), &mut act));
-        let ended = match (taken, output) {
-            (Ok(()), None) => return None,
-            (Ok(()), Some(value)) => Ok(Received {
-                value,
-                status: Status::default(),
-            }),
-            (Err(error), _) => Err(error),
-        };
-        self.end(ended)
-    }
-
-    /// Takes what has ended, with this result.
-    fn end(&mut self, ended: Ended<M::Effect>) -> Option<End<M>> {
-        self.pending = None;
-        Some(End {
-            completion: self.completion.take()?,
-            channel: self.channel.take(),
-            machine: (self.machine.take(), self.own.take()),
-            ended,
-        })
+    fn refused(&self, from: Rank, refusal: M::Refusal, operation: &Operation<M>) {
+        let why = refusal.to_string();
+        self.put(Err(Error::Refused { from, why }), operation);
     }
 }
 
-/// The operation, as the exchange uses it.
-struct Inbox<M: Machine>(Arc<Running<M>>)
+impl<M> WireHandler<M, Ranks<M::Message>> for End<M::Effect>
 where
-    M::Message: Portable + 'static;
-
-impl<M> Receiver for Inbox<M>
-where
-    M: Machine<Peer = Rank, Calls = ()> + Send,
-    M::Message: Portable + 'static,
-    M::Event: Send,
-    M::Effect: Send + Sync,
+    M: WireMachine<Peer = Rank, Effect: Sync>,
 {
-    fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Garbled> {
-        let message = unpack(body)?;
-        self.0.arrive(Rank(from.0), message);
-        Ok(())
-    }
-
-    fn fail(&self, error: &wire::Error) {
-        self.0.fail(Error::Wire(error.clone()));
+    fn failed(&self, error: &wire::Error, operation: &Operation<M>) {
+        self.put(Err(Error::Wire(error.clone())), operation);
     }
 }

@@ -36,7 +36,7 @@ const FLOORS: &[(Floor, &[&str])] = &[
             "wire",
         ],
     ),
-    (Floor::Drivers, &["glb"]),
+    (Floor::Drivers, &["glb", "service"]),
     (Floor::Models, &["task"]),
     (Floor::Loops, &["loops"]),
 ];

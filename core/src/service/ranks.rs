@@ -1,0 +1,85 @@
+//! Services of all ranks, over a channel.
+
+use super::{Carrier, Handler, Service};
+use crate::id::PlaceId;
+use crate::machine::{Machine, Peer, Tolerance};
+use crate::port::Link;
+use crate::wire::{Channel, Error, Exchange, Garbled, Portable, Receiver, unpack};
+use alloc::sync::Arc;
+use core::panic::Location;
+
+/// Carries messages over a channel on which each rank is a peer.
+#[derive(Debug)]
+pub struct Ranks<M: Portable + 'static> {
+    here: PlaceId,
+    channel: Channel<M>,
+}
+
+/// A machine whose messages cross ranks, and which any thread may step. Implemented for all of them.
+pub trait WireMachine:
+    Machine<Message: Portable + 'static, Event: Send, Effect: Send, Calls: Send, Refusal: Send>
+    + Send
+    + 'static
+{
+}
+
+impl<M> WireMachine for M where
+    M: Machine<Message: Portable + 'static, Event: Send, Effect: Send, Calls: Send, Refusal: Send>
+        + Send
+        + 'static
+{
+}
+
+impl<M: WireMachine> Carrier<M> for Ranks<M::Message> {
+    fn send(&mut self, to: M::Peer, message: M::Message) {
+        self.channel.send(self.here, PlaceId(to.number()), message);
+    }
+}
+
+/// A handler that learns of the end of the channel.
+pub trait WireHandler<M: Machine, C>: Handler<M, C> {
+    /// Processes that the channels of this rank have ended with `error`; it may be called several times.
+    fn failed(&self, error: &Error, service: &Service<M, C, Self>);
+}
+
+impl<M, H> Service<M, Ranks<M::Message>, H>
+where
+    M: WireMachine,
+    H: WireHandler<M, Ranks<M::Message>> + 'static,
+{
+    /// [Connects](Self::connect) this rank's part in a protocol with those of the other ranks, by the next channel of `exchange`: every
+    /// rank makes this call, at `site`. The service lives until it is [stopped](Self::stop).
+    pub fn open<L: Link>(
+        self: &Arc<Self>,
+        exchange: &Exchange<L>,
+        site: &Location<'_>,
+        kind: &'static str,
+    ) {
+        let channel = exchange.open_at(site, kind, 1, Inlet(Arc::clone(self)));
+        let here = PlaceId(exchange.here().0);
+        self.connect(Ranks { here, channel });
+    }
+}
+
+/// A service, as the exchange uses it.
+struct Inlet<S>(Arc<S>);
+
+impl<M, H> Receiver for Inlet<Service<M, Ranks<M::Message>, H>>
+where
+    M: WireMachine,
+    H: WireHandler<M, Ranks<M::Message>>,
+{
+    fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Garbled> {
+        self.0.receive(M::Peer::numbered(from.0), unpack(body)?);
+        Ok(())
+    }
+
+    fn fail(&self, error: &Error) {
+        self.0.handler().failed(error, &self.0);
+    }
+
+    fn lost(&self, error: &Error) -> bool {
+        let lost = M::Peer::numbered(error.peer.0);
+        self.0.lost(lost) == Tolerance::Tolerated
+    }
+}
