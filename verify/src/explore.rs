@@ -27,7 +27,7 @@ mod world;
 pub use actors::{
     Activities, Break, ClosingSlip, Closings, Collective, Compared, ComparedSlip, DeferSlip,
     Deferring, Effects, EpochSlip, Forecast, Kind, Leaving, LeavingSlip, Ledgers, Mistake, Opening,
-    OpeningSlip, Program, SelfScheduled, Tokens,
+    OpeningSlip, Program, Search, SelfScheduled, Tokens,
 };
 pub use balance::{Balance, Checks, Fault};
 pub use checked::{At, Checked, Part, PartOf, Parts, Past};

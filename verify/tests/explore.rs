@@ -34,7 +34,8 @@ use std::time::Instant;
 use tautline_core::glb::Steal;
 use tautline_core::lifeline::Graph;
 use tautline_verify::explore::{
-    Balance, Checks, Counts, Fault, Flaw, Gossip, Slip, System, Tree, explore,
+    Balance, Checks, Counts, Delivery, Fault, Flaw, Gossip, Network, Search, Slip, System, Tree,
+    explore,
 };
 
 const CUBE: Graph = Graph::Hypercube { radix: 2 };
@@ -120,6 +121,25 @@ fn p4() {
     ] {
         for (w, floor) in floors.into_iter().enumerate() {
             balance(&format!("p4-{name}-w{w}"), 4, graph, w, &SMALL, floor);
+        }
+    }
+}
+
+/// The driver of all machines visits as many states as that of the balancer.
+#[test]
+fn searches() {
+    for (places, graph) in [(2, Graph::Ring), (3, Graph::Ring), (3, CUBE)] {
+        for (tree, steal) in SMALL.into_iter().zip(STEALS.into_iter().cycle()) {
+            let name = format!("search-p{places} {graph:?} {tree} {steal:?}");
+            let mut balance = Balance::new(places, graph, 0, steal, Tree::new(tree));
+            let search = Search {
+                places,
+                graph,
+                steal,
+                tree: Tree::new(tree),
+            };
+            let states = flawless(&name, &mut Network::of(search, Delivery::Multiset));
+            assert_eq!(states, flawless(&name, &mut balance), "{name}");
         }
     }
 }

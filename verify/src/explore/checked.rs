@@ -54,8 +54,14 @@ pub trait Checked: Sized {
     /// Returns what answers within a step.
     fn calls(driver: &mut Self::Driver) -> &mut CallsOf<Self>;
 
-    /// Carries out an effect of `machine`.
-    fn effect(&self, at: &mut At<'_, Self>, machine: &Self::Machine, effect: EffectOf<Self>);
+    /// Carries out an effect of `machine`. Returns the event that answers it, if any, which the machine processes at once, as in
+    /// [`drive`](tautline_core::machine::drive).
+    fn effect(
+        &self,
+        at: &mut At<'_, Self>,
+        machine: &Self::Machine,
+        effect: EffectOf<Self>,
+    ) -> Option<EventOf<Self>>;
 
     /// Takes note of a message to `to`. Returns what is sent: something else where a mistake is made on purpose.
     fn send(
@@ -168,7 +174,7 @@ impl<C: Checked> Network<Parts<C>> {
 }
 
 impl<C: Checked> Parts<C> {
-    /// Lets a machine take a step, then carries out its actions.
+    /// Lets a machine take a step, then carries out its actions and lets it process the answers.
     fn step(
         &self,
         here: PeerOf<C>,
@@ -189,21 +195,40 @@ impl<C: Checked> Parts<C> {
             ghost,
             flaw,
         };
-        for action in actions {
-            match action {
-                Action::Effect(effect) => self.protocol.effect(&mut at, machine, effect),
-                Action::Send(to, message) => {
-                    let sent = self.protocol.send(&mut at, to, message);
-                    out.sent
-                        .extend(sent.map(|message| (PlaceId(to.number()), message)));
-                }
-            }
+        while let Some(event) = self.carry_out(&mut at, machine, &mut actions, &mut out.sent) {
+            let mut act = |action| actions.push(action);
+            machine.event(event, &mut Step::new(C::calls(at.driver), &mut act));
         }
         if taken.is_err() {
             at.find(Flaw::Refused);
         }
         self.protocol.stepped(&mut at, &before, machine);
         self.probe(machine, at.driver);
+    }
+
+    /// Carries out the actions of a step. Returns the answer to one of them, if any.
+    fn carry_out(
+        &self,
+        at: &mut At<'_, C>,
+        machine: &C::Machine,
+        actions: &mut Vec<Action<C::Machine>>,
+        sent: &mut Vec<(PlaceId, MessageOf<C>)>,
+    ) -> Option<EventOf<C>> {
+        let mut answer = None;
+        for action in actions.drain(..) {
+            match action {
+                Action::Effect(effect) => {
+                    if let Some(event) = self.protocol.effect(at, machine, effect) {
+                        assert!(answer.replace(event).is_none(), "two answers in a step");
+                    }
+                }
+                Action::Send(to, message) => {
+                    let message = self.protocol.send(at, to, message);
+                    sent.extend(message.map(|message| (PlaceId(to.number()), message)));
+                }
+            }
+        }
+        answer
     }
 
     /// Gives garbled messages to a machine: none panics, and those that are refused change nothing.

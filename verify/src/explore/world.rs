@@ -8,6 +8,16 @@ use tautline_core::machine::{Action, Pick, Step, drive};
 /// Tasks by kind: the owner works at the back, thieves take from the front.
 pub(super) type Tasks = Vec<u8>;
 
+/// Takes the loot for a demand out of a bag, if there is something to spare.
+pub(super) fn loot(bag: &mut Tasks, steal: Share, demand: Demand) -> Option<Tasks> {
+    let share = match demand {
+        Demand::Request { .. } => steal,
+        Demand::Ration { thieves } => Share::Ration(thieves),
+    };
+    let tasks = share.of(bag.len());
+    (tasks > 0).then(|| bag.drain(..tasks).collect())
+}
+
 /// The world around one place during one event.
 pub(super) struct World {
     pub(super) bag: Tasks,
@@ -67,13 +77,7 @@ impl World {
                 None
             }
             Action::Effect(Effect::Take(demand)) => {
-                let share = match demand {
-                    Demand::Request { .. } => *steal,
-                    Demand::Ration { thieves } => Share::Ration(thieves),
-                };
-                let tasks = share.of(bag.len());
-                let loot = (tasks > 0).then(|| bag.drain(..tasks).collect());
-                Some(Event::Taken(demand, loot))
+                Some(Event::Taken(demand, loot(bag, *steal, demand)))
             }
             // These trees have no bound.
             Action::Effect(Effect::Improve(_)) => None,

@@ -271,11 +271,12 @@ impl Checked for Collective {
         no_calls()
     }
 
-    fn effect(&self, at: &mut At<'_, Self>, _: &One, output: Text) {
+    fn effect(&self, at: &mut At<'_, Self>, _: &One, output: Text) -> Option<(Rank, u32)> {
         let ended = at.driver.output.replace(output);
         if ended.is_some() && self.mistake.is_none() {
             at.find(Flaw::Repeated);
         }
+        None
     }
 
     fn send(&self, _: &mut At<'_, Self>, _: Rank, mut message: Sent) -> Option<Sent> {

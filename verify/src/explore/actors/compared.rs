@@ -151,7 +151,12 @@ impl Checked for Compared {
         driver
     }
 
-    fn effect(&self, at: &mut At<'_, Self>, _: &Baseline<Forecast>, effect: Effect) {
+    fn effect(
+        &self,
+        at: &mut At<'_, Self>,
+        _: &Baseline<Forecast>,
+        effect: Effect,
+    ) -> Option<Event<()>> {
         let found = match effect {
             Effect::Execute(chunk) => {
                 at.driver.is_busy = true;
@@ -160,6 +165,7 @@ impl Checked for Compared {
             Effect::End => at.ghost.end(at.here),
         };
         found.into_iter().for_each(|flaw| at.find(flaw));
+        None
     }
 
     fn send(&self, at: &mut At<'_, Self>, _: Rank, call: Call) -> Option<Call> {

@@ -98,7 +98,12 @@ impl Checked for SelfScheduled {
         no_calls()
     }
 
-    fn effect(&self, at: &mut At<'_, Self>, _: &Epochs<Forecast>, effect: Effect) {
+    fn effect(
+        &self,
+        at: &mut At<'_, Self>,
+        _: &Epochs<Forecast>,
+        effect: Effect,
+    ) -> Option<Event<Summary>> {
         let found = match effect {
             Effect::Execute(chunk) => {
                 at.driver.is_busy = true;
@@ -107,6 +112,7 @@ impl Checked for SelfScheduled {
             Effect::End => at.ghost.end(at.here),
         };
         found.into_iter().for_each(|flaw| at.find(flaw));
+        None
     }
 
     fn send(&self, at: &mut At<'_, Self>, _: Rank, message: Message) -> Option<Message> {

@@ -11,6 +11,7 @@ mod leaving;
 mod ledger;
 mod opening;
 mod quiesce;
+mod search;
 
 pub use begun::Forecast;
 pub use closing::{ClosingSlip, Closings};
@@ -23,3 +24,4 @@ pub use leaving::{Leaving, LeavingSlip, Program};
 pub use ledger::Ledgers;
 pub use opening::{Opening, OpeningSlip};
 pub use quiesce::Tokens;
+pub use search::Search;

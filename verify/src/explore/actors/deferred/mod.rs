@@ -266,7 +266,12 @@ impl Checked for Deferring {
         no_calls()
     }
 
-    fn effect(&self, at: &mut At<'_, Self>, machine: &Deferred, effect: Effect) {
+    fn effect(
+        &self,
+        at: &mut At<'_, Self>,
+        machine: &Deferred,
+        effect: Effect,
+    ) -> Option<Event<Vec<u64>>> {
         at.driver.news.push(match effect {
             Effect::Execute(chunk) => {
                 let chunk = bits(&chunk);
@@ -276,6 +281,7 @@ impl Checked for Deferring {
             }
             Effect::End => News::End,
         });
+        None
     }
 
     fn send(&self, at: &mut At<'_, Self>, to: Rank, mut notice: Notice) -> Option<Notice> {
