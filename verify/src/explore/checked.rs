@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::fmt::Debug;
 use std::hash::Hash;
 use tautline_core::PlaceId;
-use tautline_core::machine::{Action, Machine, Peer, Step};
+use tautline_core::machine::{Action, Machine, Peer, Step, Tolerance};
 
 /// The machine of one peer, which the explorer can keep.
 pub trait Explorable:
@@ -21,6 +21,7 @@ type PeerOf<C> = <<C as Checked>::Machine as Machine>::Peer;
 type MessageOf<C> = <<C as Checked>::Machine as Machine>::Message;
 type EventOf<C> = <<C as Checked>::Machine as Machine>::Event;
 type EffectOf<C> = <<C as Checked>::Machine as Machine>::Effect;
+type RefusalOf<C> = <<C as Checked>::Machine as Machine>::Refusal;
 type CallsOf<C> = <<C as Checked>::Machine as Machine>::Calls;
 
 /// A protocol to be explored: its machines, what drives them, and what must hold.
@@ -39,6 +40,11 @@ pub trait Checked: Sized {
 
     /// Returns a peer before anything has happened.
     fn start(&self, here: PeerOf<Self>) -> PartOf<Self>;
+
+    /// Returns the events at a peer before all others.
+    fn first(&self, _here: PeerOf<Self>) -> Vec<EventOf<Self>> {
+        Vec::new()
+    }
 
     /// Returns what the checks remember before anything has happened.
     fn remember(&self) -> Self::Ghost {
@@ -81,6 +87,25 @@ pub trait Checked: Sized {
         message: MessageOf<Self>,
     ) -> Option<(PeerOf<Self>, MessageOf<Self>)> {
         Some((from, message))
+    }
+
+    /// Whether a peer may refuse this message, which changes nothing then.
+    fn tolerates(&self, _message: &MessageOf<Self>) -> bool {
+        false
+    }
+
+    /// Whether the network's faults may affect this message.
+    fn is_exposed(&self, _message: &MessageOf<Self>) -> bool {
+        true
+    }
+
+    /// Records in the ghost that a peer was lost, or `message` with a lost peer.
+    fn note_loss(
+        &self,
+        _part: Option<&PartOf<Self>>,
+        _message: Option<&MessageOf<Self>>,
+        _ghost: &mut Self::Ghost,
+    ) {
     }
 
     /// Compares a machine with what it was before the step, whose actions were all taken note of.
@@ -174,20 +199,34 @@ impl<C: Checked> Network<Parts<C>> {
 }
 
 impl<C: Checked> Parts<C> {
+    /// Lets a machine process an event.
+    fn event(&self, here: PeerOf<C>, part: &mut PartOf<C>, out: &mut Out<Self>, event: EventOf<C>) {
+        let processed = self.step(here, part, out, |machine, step| {
+            machine.event(event, step);
+            Ok(())
+        });
+        debug_assert!(processed.is_ok(), "events are not refused");
+    }
+
     /// Lets a machine take a step, then carries out its actions and lets it process the answers.
-    fn step(
+    fn step<T>(
         &self,
         here: PeerOf<C>,
         Part { machine, driver }: &mut PartOf<C>,
         out: &mut Out<Self>,
-        take: impl FnOnce(
-            &mut C::Machine,
-            &mut Step<'_, C::Machine>,
-        ) -> Result<(), <C::Machine as Machine>::Refusal>,
-    ) {
+        take: impl FnOnce(&mut C::Machine, &mut Step<'_, C::Machine>) -> Result<T, RefusalOf<C>>,
+    ) -> Result<T, RefusalOf<C>> {
         let (before, mut actions) = (machine.clone(), Vec::new());
         let mut act = |action| actions.push(action);
         let taken = take(machine, &mut Step::new(C::calls(driver), &mut act));
+        if taken.is_err() {
+            let is_same = *machine == before && actions.is_empty();
+            assert!(
+                is_same,
+                "a refused message changed {before:?} to {machine:?}"
+            );
+            return taken;
+        }
         let Past { flaw, ghost } = &mut out.ghost;
         let mut at = At {
             here,
@@ -199,11 +238,9 @@ impl<C: Checked> Parts<C> {
             let mut act = |action| actions.push(action);
             machine.event(event, &mut Step::new(C::calls(at.driver), &mut act));
         }
-        if taken.is_err() {
-            at.find(Flaw::Refused);
-        }
         self.protocol.stepped(&mut at, &before, machine);
         self.probe(machine, at.driver);
+        taken
     }
 
     /// Carries out the actions of a step. Returns the answer to one of them, if any.
@@ -236,8 +273,12 @@ impl<C: Checked> Parts<C> {
         if self.probed.borrow().contains(machine) {
             return;
         }
+        let garbled = self.protocol.garbled(machine);
+        if garbled.is_empty() {
+            return;
+        }
         let peers = || (0..=self.protocol.peers()).chain([u32::MAX]);
-        for message in self.protocol.garbled(machine) {
+        for message in garbled {
             for from in peers().map(PeerOf::<C>::numbered) {
                 let (mut after, mut driver, mut acts) = (machine.clone(), driver.clone(), false);
                 let mut act = |_| acts = true;
@@ -266,8 +307,15 @@ impl<C: Checked> Actors for Parts<C> {
     }
 
     fn start(&self, here: PlaceId, out: &mut Out<Self>) -> PartOf<C> {
-        out.ghost.ghost = self.protocol.remember();
-        self.protocol.start(PeerOf::<C>::numbered(here.0))
+        if here == PlaceId(0) {
+            out.ghost.ghost = self.protocol.remember();
+        }
+        let here = PeerOf::<C>::numbered(here.0);
+        let mut part = self.protocol.start(here);
+        for event in self.protocol.first(here) {
+            self.event(here, &mut part, out, event);
+        }
+        part
     }
 
     fn acts(&self, here: PlaceId, part: &PartOf<C>, past: &Past<C::Ghost>) -> Vec<C::Act> {
@@ -285,10 +333,7 @@ impl<C: Checked> Actors for Parts<C> {
             flaw,
         };
         if let Some(event) = self.protocol.event(&mut at, act) {
-            self.step(here, part, out, |machine, step| {
-                machine.event(event, step);
-                Ok(())
-            });
+            self.event(here, part, out, event);
         }
     }
 
@@ -308,11 +353,41 @@ impl<C: Checked> Actors for Parts<C> {
             ghost,
             flaw,
         };
-        if let Some((from, message)) = self.protocol.receive(&mut at, from, message) {
-            self.step(here, part, out, |machine, step| {
-                machine.receive(from, message, step)
-            });
+        let Some((from, message)) = self.protocol.receive(&mut at, from, message) else {
+            return;
+        };
+        let is_tolerated = self.protocol.tolerates(&message);
+        let received = self.step(here, part, out, |machine, step| {
+            machine.receive(from, message, step)
+        });
+        if received.is_err() && !is_tolerated {
+            out.ghost.flaw.get_or_insert(Flaw::Refused);
         }
+    }
+
+    fn lost(&self, here: PlaceId, part: &mut PartOf<C>, lost: PlaceId, out: &mut Out<Self>) {
+        let [here, lost] = [here, lost].map(|at| PeerOf::<C>::numbered(at.0));
+        let tolerance = self.step(
+            here,
+            part,
+            out,
+            |machine, step| Ok(machine.lost(lost, step)),
+        );
+        let is_tolerated = matches!(tolerance, Ok(Tolerance::Tolerated));
+        assert!(is_tolerated, "the loss of {lost} is fatal at {here}");
+    }
+
+    fn note_loss(
+        &self,
+        part: Option<&PartOf<C>>,
+        message: Option<&MessageOf<C>>,
+        past: &mut Past<C::Ghost>,
+    ) {
+        self.protocol.note_loss(part, message, &mut past.ghost);
+    }
+
+    fn is_exposed(&self, message: &MessageOf<C>) -> bool {
+        self.protocol.is_exposed(message)
     }
 
     fn judge(&self, view: &View<Self>) -> Option<Flaw> {

@@ -68,7 +68,7 @@ fn quiesce() {
             rounds,
             one_round: false,
         };
-        let states = flawless(&name, &mut Network::new(tokens, Multiset));
+        let states = flawless(&name, &mut Network::of(tokens, Multiset));
         report(&name, states, floor, began);
     }
 }
@@ -108,7 +108,7 @@ fn mistakes_are_found() {
         rounds: 3,
         one_round: true,
     };
-    let explored = explore(&mut Network::new(tokens, Multiset), LIMIT);
+    let explored = explore(&mut Network::of(tokens, Multiset), LIMIT);
     assert_eq!(
         found(explored, "quiesce after one round"),
         Some(Flaw::Early)

@@ -1,9 +1,9 @@
 //! Quiescence: tokens that ranks pass on at will, while rounds of counting run.
 
-use crate::explore::{Actors, Flaw, Out, View};
+use crate::explore::{At, Checked, Flaw, Part, PartOf, Parts, View};
+use tautline_core::Rank;
 use tautline_core::collective::{Branch, Counts, InRound, Message, Quiesce, Stray, Verdict};
-use tautline_core::machine::{Action, Machine, Step};
-use tautline_core::{PlaceId, Rank};
+use tautline_core::machine::{Action, Machine, Step, no_calls};
 
 /// Ranks that pass tokens.
 #[derive(Clone, Copy, Debug)]
@@ -20,17 +20,13 @@ pub struct Tokens {
     pub one_round: bool,
 }
 
-/// One rank.
+/// The machine of a rank with the tokens that it counts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Site {
-    machine: Quiesce,
+pub struct Passer {
+    quiesce: Quiesce,
     counts: Counts,
     /// Tokens that have arrived and were not processed.
     tokens: u32,
-    /// Whether it has begun the round.
-    is_open: bool,
-    is_quiet: bool,
-    rounds: u32,
 }
 
 /// What ranks send each other.
@@ -45,158 +41,198 @@ pub enum Sent {
 /// What a rank does.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
+    /// Sends the first token.
+    Start(Rank),
     /// Processes a token, which ends there.
     End,
     /// Processes a token, and sends one.
-    Pass(PlaceId),
+    Pass(Rank),
     /// Processes a token, and sends two.
-    Fork(PlaceId),
+    Fork(Rank),
     /// Begins a round.
     Begin,
 }
 
-/// What the checks remember.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Ghost {
-    passes: u32,
-    is_refused: bool,
+impl Act {
+    /// Returns the number of tokens that it sends after the first.
+    fn passes(self) -> u32 {
+        match self {
+            Self::Pass(_) => 1,
+            Self::Fork(_) => 2,
+            Self::Start(_) | Self::End | Self::Begin => 0,
+        }
+    }
 }
 
-impl Tokens {
-    fn process<const N: usize>(site: &mut Site, sent: [PlaceId; N], out: &mut Out<Self>) {
-        site.tokens -= 1;
-        site.counts.processed += 1;
-        site.counts.sent += N as u64;
-        out.ghost.passes += N as u32;
-        out.sent.extend(sent.map(|to| (to, Sent::Token)));
+impl Passer {
+    /// Processes a token, and sends others.
+    fn process<const N: usize>(&mut self, sent: [Rank; N], step: &mut Step<'_, Self>) {
+        self.tokens -= 1;
+        self.counts.processed += 1;
+        self.send(sent, step);
     }
 
-    fn on_round(
-        &self,
-        site: &mut Site,
-        out: &mut Out<Self>,
-        take: impl FnOnce(&mut Quiesce, &mut Step<'_, Quiesce>) -> Result<(), Stray>,
-    ) {
-        let mut verdict = None;
-        let mut act = |action: Action<Quiesce>| match action {
-            Action::Send(to, message) => out.sent.push((PlaceId(to.0), Sent::Round(message))),
-            Action::Effect(found) => verdict = Some(found),
-        };
-        let taken = take(&mut site.machine, &mut Step::new(&mut (), &mut act));
-        out.ghost.is_refused |= taken.is_err();
-        match verdict {
-            None => {}
-            Some(Verdict::Busy) => {
-                site.is_open = false;
-                site.rounds += 1;
+    fn send<const N: usize>(&mut self, sent: [Rank; N], step: &mut Step<'_, Self>) {
+        self.counts.sent += N as u64;
+        for to in sent {
+            step.send(to, Sent::Token);
+        }
+    }
+
+    /// Lets the machine of the rounds take a step.
+    fn round<T>(
+        &mut self,
+        step: &mut Step<'_, Self>,
+        take: impl FnOnce(&mut Quiesce, &mut Step<'_, Quiesce>) -> T,
+    ) -> T {
+        let quiesce = &mut self.quiesce;
+        step.within(
+            |action, act| {
+                act(match action {
+                    Action::Send(to, message) => Action::Send(to, Sent::Round(message)),
+                    Action::Effect(verdict) => Action::Effect(verdict),
+                });
+            },
+            |step| take(quiesce, step),
+        )
+    }
+}
+
+impl Machine for Passer {
+    type Peer = Rank;
+    type Message = Sent;
+    type Event = Act;
+    type Effect = Verdict;
+    type Calls = ();
+    type Refusal = Stray;
+
+    fn event(&mut self, act: Act, step: &mut Step<'_, Self>) {
+        match act {
+            Act::Start(to) => self.send([to], step),
+            Act::End => self.process([], step),
+            Act::Pass(to) => self.process([to], step),
+            Act::Fork(to) => self.process([to, to], step),
+            Act::Begin => {
+                let counts = self.counts;
+                self.round(step, |quiesce, step| quiesce.event(counts, step));
             }
-            Some(Verdict::Quiet) => {
-                site.is_open = false;
-                site.is_quiet = true;
+        }
+    }
+
+    fn receive(
+        &mut self,
+        from: Rank,
+        message: Sent,
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Stray> {
+        match message {
+            Sent::Token => {
+                self.tokens += 1;
+                Ok(())
+            }
+            Sent::Round(message) => {
+                self.round(step, |quiesce, step| quiesce.receive(from, message, step))
             }
         }
     }
 }
 
-impl Actors for Tokens {
-    type Site = Site;
-    type Message = Sent;
-    type Act = Act;
-    type Ghost = Ghost;
+/// What the driver of a rank keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Rounds {
+    /// Whether it has begun the round.
+    is_open: bool,
+    is_quiet: bool,
+    rounds: u32,
+}
 
-    fn places(&self) -> u32 {
+impl Checked for Tokens {
+    type Machine = Passer;
+    type Driver = Rounds;
+    type Act = Act;
+    /// Tokens sent after the first.
+    type Ghost = u32;
+
+    fn peers(&self) -> u32 {
         self.ranks
     }
 
-    /// Rank 0 sends a token to the last rank, and has one itself.
-    fn start(&self, here: PlaceId, out: &mut Out<Self>) -> Site {
-        let last = PlaceId(self.ranks - 1);
-        let mut counts = Counts::default();
-        if here == PlaceId::HOME {
-            counts.sent = 1;
-            out.sent.push((last, Sent::Token));
-        }
-        let branch = Branch::new(Rank(here.0), self.ranks, self.radix);
-        Site {
-            machine: Quiesce::new(branch),
-            counts,
-            tokens: 0,
-            is_open: false,
-            is_quiet: false,
-            rounds: 0,
+    fn start(&self, here: Rank) -> PartOf<Self> {
+        let branch = Branch::new(here, self.ranks, self.radix);
+        Part {
+            machine: Passer {
+                quiesce: Quiesce::new(branch),
+                counts: Counts::default(),
+                tokens: 0,
+            },
+            driver: Rounds::default(),
         }
     }
 
-    fn acts(&self, here: PlaceId, site: &Site, ghost: &Ghost) -> Vec<Act> {
+    /// Rank 0 sends a token to the last rank, or to itself.
+    fn first(&self, here: Rank) -> Vec<Act> {
+        let start = (here == Rank(0)).then_some(Act::Start(Rank(self.ranks - 1)));
+        start.into_iter().collect()
+    }
+
+    fn acts(&self, here: Rank, Part { machine, driver }: &PartOf<Self>, passes: &u32) -> Vec<Act> {
         let mut acts = Vec::new();
-        if site.tokens > 0 {
+        if machine.tokens > 0 {
             acts.push(Act::End);
-            let others = (0..self.ranks).map(PlaceId).filter(|to| *to != here);
-            for to in others {
-                acts.extend((ghost.passes < self.passes).then_some(Act::Pass(to)));
-                acts.extend((ghost.passes + 1 < self.passes).then_some(Act::Fork(to)));
-            }
+            let others = (0..self.ranks).map(Rank).filter(|to| *to != here);
+            let all = others.flat_map(|to| [Act::Pass(to), Act::Fork(to)]);
+            acts.extend(all.filter(|act| passes + act.passes() <= self.passes));
         }
-        if !site.is_open && !site.is_quiet && site.rounds < self.rounds {
+        if !driver.is_open && !driver.is_quiet && driver.rounds < self.rounds {
             acts.push(Act::Begin);
         }
         acts
     }
 
-    fn act(&self, _: PlaceId, site: &mut Site, act: Act, out: &mut Out<Self>) {
-        match act {
-            Act::End => Self::process(site, [], out),
-            Act::Pass(to) => Self::process(site, [to], out),
-            Act::Fork(to) => Self::process(site, [to, to], out),
-            Act::Begin => {
-                let counts = site.counts;
-                site.is_open = true;
-                self.on_round(site, out, |machine, step| {
-                    machine.event(counts, step);
-                    Ok(())
-                });
-            }
-        }
+    fn event(&self, at: &mut At<'_, Self>, act: Act) -> Option<Act> {
+        *at.ghost += act.passes();
+        at.driver.is_open |= matches!(act, Act::Begin);
+        Some(act)
     }
 
-    fn deliver(
-        &self,
-        _: PlaceId,
-        site: &mut Site,
-        from: PlaceId,
-        message: Sent,
-        out: &mut Out<Self>,
-    ) {
-        let Sent::Round(message) = message else {
-            site.tokens += 1;
-            return;
-        };
-        let equal = matches!(message.message, Message::Down(sums) if sums.sent == sums.processed);
-        let was_quiet = site.is_quiet;
-        self.on_round(site, out, |machine, step| {
-            machine.receive(Rank(from.0), message, step)
-        });
-        site.is_quiet = was_quiet || site.is_quiet || self.one_round && equal;
+    fn calls(_: &mut Rounds) -> &mut () {
+        no_calls()
     }
 
-    fn judge(&self, view: &View<Self>) -> Option<Flaw> {
-        if view.ghost.is_refused {
-            return Some(Flaw::Refused);
+    fn effect(&self, at: &mut At<'_, Self>, _: &Passer, verdict: Verdict) -> Option<Act> {
+        at.driver.is_open = false;
+        match verdict {
+            Verdict::Busy => at.driver.rounds += 1,
+            Verdict::Quiet => at.driver.is_quiet = true,
         }
+        None
+    }
+
+    fn receive(&self, at: &mut At<'_, Self>, from: Rank, message: Sent) -> Option<(Rank, Sent)> {
+        if let Sent::Round(InRound {
+            message: Message::Down(sums),
+            ..
+        }) = message
+        {
+            at.driver.is_quiet |= self.one_round && sums.sent == sums.processed;
+        }
+        Some((from, message))
+    }
+
+    fn judge(&self, view: &View<Parts<Self>>) -> Option<Flaw> {
         let under_way = view
             .parcels
             .iter()
             .any(|parcel| parcel.message == Some(Sent::Token));
-        let waits = view.sites.iter().any(|site| site.tokens > 0);
-        let ended = view.sites.iter().any(|site| site.is_quiet);
+        let waits = view.sites.iter().any(|part| part.machine.tokens > 0);
+        let ended = view.sites.iter().any(|part| part.driver.is_quiet);
         (ended && (under_way || waits)).then_some(Flaw::Early)
     }
 
     /// A rank that has begun its last round need not find out; one that ended by error lets the others wait.
-    fn is_final(&self, view: &View<Self>) -> bool {
-        let spent = |site: &Site| site.rounds == self.rounds;
-        self.one_round
-            || view.sites.iter().all(|site| site.is_quiet)
-            || view.sites.iter().any(|site| spent(site))
+    fn is_final(&self, view: &View<Parts<Self>>) -> bool {
+        let mut rounds = view.sites.iter().map(|part| &part.driver);
+        let is_spent = |rounds: &Rounds| rounds.rounds == self.rounds;
+        self.one_round || rounds.clone().all(|rounds| rounds.is_quiet) || rounds.any(is_spent)
     }
 }
