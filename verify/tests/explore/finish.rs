@@ -11,7 +11,7 @@ use Delivery::{Channels, Multiset};
 /// Explores `actors`, which must have no flaw.
 fn check(name: &str, actors: Activities, delivery: Delivery, faults: Faults, floor: usize) {
     let began = Instant::now();
-    let mut system = Network::new(actors, delivery).with_faults(faults);
+    let mut system = Network::of(actors, delivery).with_faults(faults);
     report(name, flawless(name, &mut system), floor, began);
 }
 
@@ -21,7 +21,7 @@ fn breaks(actors: Activities, delivery: Delivery, faults: Faults, broken: Break,
         broken: Some(broken),
         ..actors
     };
-    let mut system = Network::new(actors, delivery).with_faults(faults);
+    let mut system = Network::of(actors, delivery).with_faults(faults);
     let explored = explore(&mut system, 1_000_000);
     let (found, story) = explored.found.expect("the error must show");
     println!("{broken:?}: {found:?}\n{story}");
@@ -212,7 +212,7 @@ fn errors_are_found() {
 #[test]
 fn faults_of_the_network_are_found() {
     let found = |actors: Activities, delivery, faults| {
-        let mut system = Network::new(actors, delivery).with_faults(faults);
+        let mut system = Network::of(actors, delivery).with_faults(faults);
         explore(&mut system, LIMIT).flaw()
     };
     let lose = Faults { lose: 1, ..NONE };

@@ -1,11 +1,12 @@
 //! Finishes over places, driven by every program of a few activities.
 
-use crate::explore::{Actors, Flaw, Out, View};
+mod place;
+
+use crate::explore::{At, Checked, Flaw, Part, PartOf, Parts, View};
+use place::{Effect, Event, Place, Sent};
 use std::collections::{BTreeMap, BTreeSet};
-use tautline_core::finish::{
-    Arrival, Effect, Event, FinishId, Finishes, Message, Outcome, Reason, Refusal, Spawn,
-};
-use tautline_core::machine::{Action, Machine, Step, Tolerance};
+use tautline_core::finish::{FinishId, Finishes, Message, Outcome, Reason};
+use tautline_core::machine::no_calls;
 use tautline_core::{Layout, PlaceId};
 
 /// A deliberate error.
@@ -15,7 +16,7 @@ pub enum Break {
     Renumber,
     /// A place that was cancelled spawns all the same.
     SpawnWhenCancelled,
-    /// A place ignores cancellations: it does not pass them on, but counts them.
+    /// A place takes cancellations for activities: it does not pass them on, but counts them.
     KeepCancellation,
     /// Surviving places do not repeat the count.
     NoRecount,
@@ -71,37 +72,13 @@ impl Activities {
     }
 }
 
-/// One place.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Site {
-    table: Finishes,
-    running: BTreeMap<FinishId, u32>,
-    /// Finishes that an activity here waits for, with the activity's finish.
-    waiting: BTreeMap<FinishId, FinishId>,
-    cancelled: BTreeSet<FinishId>,
-    /// Finishes that an activity here belonged to.
-    ran: BTreeSet<FinishId>,
+/// What the driver of a place keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Kept {
     /// Activities that should not run; they never end.
     stale: BTreeMap<FinishId, u32>,
     /// Reports received, by sender: only kept where their own numbers are ignored.
     received: BTreeMap<PlaceId, u64>,
-}
-
-impl Site {
-    /// The number of activities that may do something.
-    fn free(&self, id: FinishId) -> u32 {
-        let waiting = self.waiting.values().filter(|outer| **outer == id).count();
-        self.running.get(&id).copied().unwrap_or(0) - waiting as u32
-    }
-}
-
-/// What places send each other.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Sent {
-    /// An activity.
-    Activity(FinishId),
-    /// A message of the protocol.
-    Control(Message),
 }
 
 /// What an activity does.
@@ -134,7 +111,6 @@ pub struct Ghost {
     raised: BTreeMap<FinishId, Outcome>,
     /// Finishes that lost an activity.
     lost: BTreeSet<FinishId>,
-    flaw: Option<Flaw>,
 }
 
 impl Ghost {
@@ -146,209 +122,42 @@ impl Ghost {
     }
 }
 
-/// The actions of a step.
-#[derive(Default)]
-struct Around {
-    sent: Vec<(PlaceId, Message)>,
-    cancelled: Vec<(FinishId, Outcome)>,
-    done: Vec<(FinishId, Option<Outcome>)>,
-}
-
-impl Around {
-    /// Lets a place take a step.
-    fn step<R>(
-        &mut self,
-        table: &mut Finishes,
-        take: impl FnOnce(&mut Finishes, &mut Step<'_, Finishes>) -> R,
-    ) -> R {
-        let mut act = |action| match action {
-            Action::Send(to, message) => self.sent.push((to, message)),
-            Action::Effect(Effect::Cancel(id, outcome)) => self.cancelled.push((id, outcome)),
-            Action::Effect(Effect::Done(id, outcome)) => self.done.push((id, outcome)),
-        };
-        take(table, &mut Step::new(&mut (), &mut act))
-    }
-
-    fn event(&mut self, table: &mut Finishes, event: Event) {
-        self.step(table, |table, step| table.event(event, step));
-    }
-
-    fn arrived(
-        &mut self,
-        table: &mut Finishes,
-        id: FinishId,
-        from: PlaceId,
-    ) -> Result<Arrival, Refusal> {
-        self.step(table, |table, step| table.arrived(id, from, step))
-    }
-}
-
-impl Activities {
-    fn open(
-        &self,
-        site: &mut Site,
-        outer: Option<FinishId>,
-        around: &mut Around,
-        out: &mut Out<Self>,
-    ) {
-        let parent = outer.filter(|_| self.broken != Some(Break::OpenAlone));
-        let id = around.step(&mut site.table, |table, step| table.open(parent, step));
-        out.ghost.opened.insert(id);
-        site.running.insert(id, 1);
-        site.ran.insert(id);
-        if let Some(outer) = outer {
-            site.waiting.insert(id, outer);
-        }
-    }
-
-    /// Applies what the state machine did.
-    fn apply(&self, here: PlaceId, site: &mut Site, mut around: Around, out: &mut Out<Self>) {
-        if !self.combine {
-            around.event(&mut site.table, Event::Flush);
-        }
-        for (id, outcome) in around.cancelled {
-            site.cancelled.insert(id);
-            for inner in site.waiting.iter().filter(|(_, outer)| **outer == id) {
-                out.ghost.raise(*inner.0, &outcome);
-            }
-        }
-        for (id, outcome) in around.done {
-            site.waiting.remove(&id);
-            if out.ghost.done.insert(id, outcome).is_some() {
-                out.ghost.flaw = Some(Flaw::Repeated);
-            }
-        }
-        let mut nested = site.waiting.iter();
-        if nested
-            .any(|(inner, outer)| site.cancelled.contains(outer) && !site.cancelled.contains(inner))
-        {
-            out.ghost.flaw = Some(Flaw::Untold);
-        }
-        for (to, mut message) in around.sent {
-            match (self.broken, &mut message) {
-                (Some(Break::DropNumbers), Message::Report(_, combined)) => {
-                    combined.parts.retain(|(at, _)| *at == here);
-                }
-                (Some(Break::HideFailure), Message::Report(_, combined)) => combined.outcome = None,
-                (Some(Break::HideFailure), Message::Fail(..)) => continue,
-                (Some(Break::SwapFinishes), Message::Report(id, _)) if id.root == to => {
-                    id.number ^= 1;
-                }
-                _ => {}
-            }
-            out.sent.push((to, Sent::Control(message)));
-        }
-    }
-
-    fn fail(
-        &self,
-        site: &mut Site,
-        id: FinishId,
-        outcome: Outcome,
-        around: &mut Around,
-        out: &mut Out<Self>,
-    ) {
-        out.ghost.failures += 1;
-        out.ghost.raise(id, &outcome);
-        around.event(&mut site.table, Event::Fail(id, outcome));
-    }
-
-    fn spawn(
-        &self,
-        site: &mut Site,
-        id: FinishId,
-        to: PlaceId,
-        around: &mut Around,
-        out: &mut Out<Self>,
-    ) {
-        out.ghost.spawned += 1;
-        match around.step(&mut site.table, |table, step| table.spawned(id, to, step)) {
-            Spawn::Counted => out.sent.push((to, Sent::Activity(id))),
-            Spawn::Refused(_) if self.broken == Some(Break::SpawnWhenCancelled) => {
-                out.sent.push((to, Sent::Activity(id)));
-            }
-            Spawn::Refused(outcome) => out.ghost.raise(id, &outcome),
-        }
-    }
-
-    fn control(
-        &self,
-        here: PlaceId,
-        site: &mut Site,
-        from: PlaceId,
-        mut message: Message,
-        around: &mut Around,
-        out: &mut Out<Self>,
-    ) {
-        match (self.broken, &mut message) {
-            (Some(Break::Renumber), Message::Report(id, combined)) if id.root == here => {
-                for (at, number) in &mut combined.parts {
-                    let received = site.received.entry(*at).or_default();
-                    *received += 1;
-                    *number = *received;
-                }
-            }
-            (Some(Break::NoRecount), Message::Recount(..)) => return,
-            (Some(Break::KeepCancellation), Message::Cancel(id, _)) => {
-                // An activity that does nothing.
-                if around.arrived(&mut site.table, *id, from) == Ok(Arrival::Run)
-                    && site.running.get(id).is_none_or(|running| *running == 0)
-                {
-                    around.event(&mut site.table, Event::Quiet(*id));
-                }
-                return;
-            }
-            _ => {}
-        }
-        let received = around.step(&mut site.table, |table, step| {
-            table.receive(from, message, step)
-        });
-        if received.is_err() && !self.tolerant {
-            out.ghost.flaw = Some(Flaw::Refused);
-        }
-    }
-}
-
-impl Actors for Activities {
-    type Site = Site;
-    type Message = Sent;
+impl Checked for Activities {
+    type Machine = Place;
+    type Driver = Kept;
     type Act = Act;
     type Ghost = Ghost;
 
-    fn places(&self) -> u32 {
+    fn peers(&self) -> u32 {
         self.places
     }
 
-    fn start(&self, here: PlaceId, out: &mut Out<Self>) -> Site {
-        let mut site = Site {
-            table: Finishes::with_radix(here, Layout::new(self.places, 1), self.radix),
-            running: BTreeMap::new(),
-            waiting: BTreeMap::new(),
-            cancelled: BTreeSet::new(),
-            ran: BTreeSet::new(),
-            stale: BTreeMap::new(),
-            received: BTreeMap::new(),
-        };
-        let mut around = Around::default();
-        let second = self.two && here == PlaceId(1);
-        if here == PlaceId::HOME || second {
-            self.open(&mut site, None, &mut around, out);
+    fn start(&self, here: PlaceId) -> PartOf<Self> {
+        let layout = Layout::new(self.places, 1);
+        let finishes = Finishes::with_radix(here, layout, self.radix);
+        Part {
+            machine: Place::new(finishes, self.combine),
+            driver: Kept::default(),
         }
-        if self.broken == Some(Break::SwapFinishes) && here == PlaceId::HOME {
-            self.open(&mut site, None, &mut around, out);
-        }
-        self.apply(here, &mut site, around, out);
-        site
     }
 
-    fn acts(&self, here: PlaceId, site: &Site, ghost: &Ghost) -> Vec<Act> {
+    fn first(&self, here: PlaceId) -> Vec<Event> {
+        let homes = match here {
+            PlaceId::HOME if self.broken == Some(Break::SwapFinishes) => 2,
+            PlaceId::HOME => 1,
+            _ => usize::from(self.two && here == PlaceId(1)),
+        };
+        let (outer, parent) = (None, None);
+        vec![Event::Open { outer, parent }; homes]
+    }
+
+    fn acts(&self, here: PlaceId, Part { machine, .. }: &PartOf<Self>, ghost: &Ghost) -> Vec<Act> {
         let mut acts = Vec::new();
-        for &id in site.running.keys().filter(|id| site.free(**id) > 0) {
+        for id in machine.free() {
             acts.push(Act::End(id));
-            let cancelled = site.cancelled.contains(&id);
-            if ghost.spawned < self.spawns
-                && (!cancelled || self.broken == Some(Break::SpawnWhenCancelled))
-            {
+            let spawns =
+                !machine.is_cancelled(id) || self.broken == Some(Break::SpawnWhenCancelled);
+            if ghost.spawned < self.spawns && spawns {
                 let others = (0..self.places).map(PlaceId).filter(|to| *to != here);
                 acts.extend(others.map(|to| Act::Spawn(id, to)));
             }
@@ -359,110 +168,139 @@ impl Actors for Activities {
                 acts.push(Act::Open(id));
             }
         }
-        if self.combine {
-            let mut around = Around::default();
-            around.event(&mut site.table.clone(), Event::Flush);
-            acts.extend((!around.sent.is_empty()).then_some(Act::Flush));
-        }
+        acts.extend((self.combine && machine.holds()).then_some(Act::Flush));
         acts
     }
 
-    fn act(&self, here: PlaceId, site: &mut Site, act: Act, out: &mut Out<Self>) {
-        let mut around = Around::default();
-        match act {
-            Act::Spawn(id, to) => self.spawn(site, id, to, &mut around, out),
-            Act::End(id) => {
-                let running = site.running.get_mut(&id).expect("only what runs ends");
-                *running -= 1;
-                if *running == 0 {
-                    site.running.remove(&id);
-                    around.event(&mut site.table, Event::Quiet(id));
-                }
+    fn event(&self, at: &mut At<'_, Self>, act: Act) -> Option<Event> {
+        let here = at.here;
+        let mut fail = |id, outcome| {
+            at.ghost.failures += 1;
+            at.ghost.raise(id, &outcome);
+            Event::Fail(id, outcome)
+        };
+        Some(match act {
+            Act::Spawn(id, to) => {
+                at.ghost.spawned += 1;
+                Event::Spawn(id, to)
             }
+            Act::End(id) => Event::End(id),
             Act::Panic(id) => {
-                let outcome = Outcome::Panicked {
-                    at: here,
-                    message: "panic".into(),
-                };
-                self.fail(site, id, outcome, &mut around, out);
+                let message = "panic".into();
+                fail(id, Outcome::Panicked { at: here, message })
             }
             Act::Cancel(id) => {
-                let outcome = Outcome::Cancelled {
-                    at: here,
-                    reason: Reason::Found,
-                };
-                self.fail(site, id, outcome, &mut around, out);
+                let reason = Reason::Found;
+                fail(id, Outcome::Cancelled { at: here, reason })
             }
             Act::Open(id) => {
-                out.ghost.nested += 1;
-                self.open(site, Some(id), &mut around, out);
-                if let (Some(outcome), Some(inner)) = (
-                    site.table.cancelled(id).cloned(),
-                    site.waiting.last_key_value().map(|(inner, _)| *inner),
-                ) {
-                    out.ghost.raise(inner, &outcome);
+                at.ghost.nested += 1;
+                Event::Open {
+                    outer: Some(id),
+                    parent: (self.broken != Some(Break::OpenAlone)).then_some(id),
                 }
             }
-            Act::Flush => around.event(&mut site.table, Event::Flush),
-        }
-        self.apply(here, site, around, out);
+            Act::Flush => Event::Flush,
+        })
     }
 
-    fn deliver(
+    fn calls(_: &mut Kept) -> &mut () {
+        no_calls()
+    }
+
+    fn effect(&self, at: &mut At<'_, Self>, _: &Place, effect: Effect) -> Option<Event> {
+        match effect {
+            Effect::Opened(id) => {
+                at.ghost.opened.insert(id);
+            }
+            Effect::Raised(id, outcome) => at.ghost.raise(id, &outcome),
+            Effect::Refused(id, to, _) if self.broken == Some(Break::SpawnWhenCancelled) => {
+                return Some(Event::SpawnUncounted(id, to));
+            }
+            Effect::Refused(id, _, outcome) => at.ghost.raise(id, &outcome),
+            Effect::Stale(id) if self.broken == Some(Break::RunStale) => {
+                *at.driver.stale.entry(id).or_default() += 1;
+            }
+            Effect::Stale(_) => {}
+            Effect::Done(id, outcome) => {
+                if at.ghost.done.insert(id, outcome).is_some() {
+                    at.find(Flaw::Repeated);
+                }
+            }
+        }
+        None
+    }
+
+    fn send(&self, at: &mut At<'_, Self>, to: PlaceId, mut message: Sent) -> Option<Sent> {
+        let Sent::Control(control) = &mut message else {
+            return Some(message);
+        };
+        match (self.broken, control) {
+            (Some(Break::DropNumbers), Message::Report(_, combined)) => {
+                combined.parts.retain(|(from, _)| *from == at.here);
+            }
+            (Some(Break::HideFailure), Message::Report(_, combined)) => combined.outcome = None,
+            (Some(Break::HideFailure), Message::Fail(..)) => return None,
+            (Some(Break::SwapFinishes), Message::Report(id, _)) if id.root == to => id.number ^= 1,
+            _ => {}
+        }
+        Some(message)
+    }
+
+    fn receive(
         &self,
-        here: PlaceId,
-        site: &mut Site,
+        at: &mut At<'_, Self>,
         from: PlaceId,
-        message: Sent,
-        out: &mut Out<Self>,
-    ) {
-        let mut around = Around::default();
-        match message {
-            Sent::Control(message) => self.control(here, site, from, message, &mut around, out),
-            Sent::Activity(id) => match around.arrived(&mut site.table, id, from) {
-                Ok(Arrival::Run) => {
-                    *site.running.entry(id).or_default() += 1;
-                    site.ran.insert(id);
+        mut message: Sent,
+    ) -> Option<(PlaceId, Sent)> {
+        match (self.broken, &mut message) {
+            (Some(Break::Renumber), Sent::Control(Message::Report(id, combined)))
+                if id.root == at.here =>
+            {
+                for (place, number) in &mut combined.parts {
+                    let received = at.driver.received.entry(*place).or_default();
+                    *received += 1;
+                    *number = *received;
                 }
-                Ok(Arrival::Stale) if self.broken == Some(Break::RunStale) => {
-                    *site.stale.entry(id).or_default() += 1;
-                }
-                Ok(Arrival::Skip | Arrival::Stale) => {}
-                Err(_) => out.ghost.flaw = Some(Flaw::Refused),
-            },
+            }
+            (Some(Break::NoRecount), Sent::Control(Message::Recount(..))) => return None,
+            (Some(Break::KeepCancellation), Sent::Control(Message::Cancel(id, _))) => {
+                message = Sent::Activity(*id);
+            }
+            _ => {}
         }
-        self.apply(here, site, around, out);
+        Some((from, message))
     }
 
-    fn lost(&self, here: PlaceId, site: &mut Site, place: PlaceId, out: &mut Out<Self>) {
-        let mut around = Around::default();
-        let tolerance = around.step(&mut site.table, |table, step| table.lost(place, step));
-        assert_eq!(tolerance, Tolerance::Tolerated, "finishes outlive places");
-        self.apply(here, site, around, out);
-    }
-
-    fn note_loss(&self, site: Option<&Site>, message: Option<&Sent>, ghost: &mut Ghost) {
-        if let Some(site) = site {
-            ghost.lost.extend(site.running.keys());
-        }
-        if let Some(Sent::Activity(id)) = message {
-            ghost.lost.insert(*id);
-        }
+    fn tolerates(&self, message: &Sent) -> bool {
+        self.tolerant && matches!(message, Sent::Control(_))
     }
 
     fn is_exposed(&self, message: &Sent) -> bool {
         !self.tolerant || matches!(message, Sent::Control(Message::Report(..)))
     }
 
-    fn judge(&self, view: &View<Self>) -> Option<Flaw> {
-        let ghost = &view.ghost;
-        if ghost.flaw.is_some() {
-            return ghost.flaw;
+    fn note_loss(&self, part: Option<&PartOf<Self>>, message: Option<&Sent>, ghost: &mut Ghost) {
+        if let Some(part) = part {
+            ghost.lost.extend(part.machine.running());
         }
+        if let Some(Sent::Activity(id)) = message {
+            ghost.lost.insert(*id);
+        }
+    }
+
+    fn stepped(&self, at: &mut At<'_, Self>, _: &Place, after: &Place) {
+        if after.leaves_nested() {
+            at.find(Flaw::Untold);
+        }
+    }
+
+    fn judge(&self, view: &View<Parts<Self>>) -> Option<Flaw> {
+        let ghost = &view.ghost.ghost;
         ghost.done.iter().find_map(|(id, outcome)| {
-            let runs = view
-                .living()
-                .any(|(_, site)| site.running.contains_key(id) || site.stale.contains_key(id));
+            let runs =
+                |part: &PartOf<Self>| part.machine.runs(*id) || part.driver.stale.contains_key(id);
+            let runs = view.living().any(|(_, part)| runs(part));
             let comes = view.parcels.iter().any(|parcel| {
                 parcel.message == Some(Sent::Activity(*id)) && !view.is_lost(parcel.from)
             });
@@ -482,19 +320,18 @@ impl Actors for Activities {
             if !is_right {
                 return Some(Flaw::Outcome);
             }
-            let told = |at: PlaceId| view.sites[at.index()].cancelled.contains(id);
+            let told = |at: PlaceId| view.sites[at.index()].machine.is_cancelled(*id);
             let untold = view
                 .living()
-                .any(|(at, site)| site.ran.contains(id) && !told(at));
+                .any(|(at, part)| part.machine.has_run(*id) && !told(at));
             (view.lost == 0 && told(id.root) && untold).then_some(Flaw::Untold)
         })
     }
 
-    fn is_final(&self, view: &View<Self>) -> bool {
-        let mut opened = view.ghost.opened.iter().filter(|id| !view.is_lost(id.root));
-        opened.all(|id| view.ghost.done.contains_key(id))
-            && view
-                .living()
-                .all(|(_, site)| site.table.is_empty() && site.running.is_empty())
+    fn is_final(&self, view: &View<Parts<Self>>) -> bool {
+        let Ghost { opened, done, .. } = &view.ghost.ghost;
+        let mut opened = opened.iter().filter(|id| !view.is_lost(id.root));
+        opened.all(|id| done.contains_key(id))
+            && view.living().all(|(_, part)| part.machine.is_empty())
     }
 }
