@@ -20,6 +20,7 @@ mod checked;
 mod counts;
 mod gossip;
 mod network;
+mod scenario;
 mod tree;
 mod visited;
 mod world;
@@ -34,6 +35,7 @@ pub use checked::{At, Checked, Part, PartOf, Parts, Past};
 pub use counts::Counts;
 pub use gossip::{Gossip, Slip};
 pub use network::{Actors, Delivery, Faults, Network, Out, Parcel, Step, View};
+pub use scenario::{Played, check, play};
 pub use tree::Tree;
 
 use std::collections::HashMap;

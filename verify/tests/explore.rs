@@ -29,6 +29,8 @@ mod finish;
 mod leaving;
 #[path = "explore/opening.rs"]
 mod opening;
+#[path = "explore/scenario.rs"]
+mod scenario;
 
 use std::time::Instant;
 use tautline_core::glb::Steal;

@@ -6,16 +6,20 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt::Debug;
 use std::hash::Hash;
+use std::rc::Rc;
 use tautline_core::PlaceId;
 use tautline_core::machine::{Action, Machine, Peer, Step, Tolerance};
 
 /// The machine of one peer, which the explorer can keep.
 pub trait Explorable:
-    Machine<Message: Clone + Eq + Hash + Debug> + Clone + Eq + Hash + Debug
+    Machine<Message: Clone + Eq + Hash + Debug, Effect: Debug> + Clone + Eq + Hash + Debug
 {
 }
 
-impl<M: Machine<Message: Clone + Eq + Hash + Debug> + Clone + Eq + Hash + Debug> Explorable for M {}
+impl<M> Explorable for M where
+    M: Machine<Message: Clone + Eq + Hash + Debug, Effect: Debug> + Clone + Eq + Hash + Debug
+{
+}
 
 type PeerOf<C> = <<C as Checked>::Machine as Machine>::Peer;
 type MessageOf<C> = <<C as Checked>::Machine as Machine>::Message;
@@ -178,18 +182,41 @@ pub struct Parts<C: Checked> {
     protocol: C,
     /// Machines that have refused every garbled message.
     probed: RefCell<HashSet<C::Machine>>,
+    /// Where the actions of the machines are written, if anywhere.
+    record: Option<Record>,
+}
+
+/// The actions of machines, one a line.
+pub(super) type Record = Rc<RefCell<Vec<String>>>;
+
+/// Returns how a value prints, a peer as its number.
+pub(super) fn brief(value: &impl Debug) -> String {
+    let mut text = format!("{value:?}");
+    for wrapper in ["PlaceId(", "Rank("] {
+        while let Some(at) = text.find(wrapper) {
+            let number = at + wrapper.len();
+            let digits = text[number..].find(')').expect("a number in parentheses");
+            text.remove(number + digits);
+            text.drain(at..number);
+        }
+    }
+    text
 }
 
 impl<C: Checked> Network<Parts<C>> {
     /// Connects the machines of `protocol` by a network without faults.
     pub fn of(protocol: C, delivery: Delivery) -> Self {
-        Self::new(
-            Parts {
-                protocol,
-                probed: RefCell::default(),
-            },
-            delivery,
-        )
+        Self::recorded(protocol, delivery, None)
+    }
+
+    /// As [`of`](Self::of), and writes down the actions of the machines.
+    pub(super) fn recorded(protocol: C, delivery: Delivery, record: Option<Record>) -> Self {
+        let parts = Parts {
+            protocol,
+            probed: RefCell::default(),
+            record,
+        };
+        Self::new(parts, delivery)
     }
 
     /// Returns the protocol, with what it has recorded.
@@ -253,6 +280,10 @@ impl<C: Checked> Parts<C> {
     ) -> Option<EventOf<C>> {
         let mut answer = None;
         for action in actions.drain(..) {
+            self.write(|| match &action {
+                Action::Send(to, message) => format!("send {}: {}", to.number(), brief(message)),
+                Action::Effect(effect) => format!("effect {}", brief(effect)),
+            });
             match action {
                 Action::Effect(effect) => {
                     if let Some(event) = self.protocol.effect(at, machine, effect) {
@@ -266,6 +297,12 @@ impl<C: Checked> Parts<C> {
             }
         }
         answer
+    }
+
+    fn write(&self, line: impl FnOnce() -> String) {
+        if let Some(record) = &self.record {
+            record.borrow_mut().push(line());
+        }
     }
 
     /// Gives garbled messages to a machine: none panics, and those that are refused change nothing.
@@ -360,8 +397,11 @@ impl<C: Checked> Actors for Parts<C> {
         let received = self.step(here, part, out, |machine, step| {
             machine.receive(from, message, step)
         });
-        if received.is_err() && !is_tolerated {
-            out.ghost.flaw.get_or_insert(Flaw::Refused);
+        if let Err(refusal) = received {
+            self.write(|| format!("refused: {refusal}"));
+            if !is_tolerated {
+                out.ghost.flaw.get_or_insert(Flaw::Refused);
+            }
         }
     }
 

@@ -199,6 +199,11 @@ impl<A: Actors> Network<A> {
         &self.actors
     }
 
+    /// Returns the message under way with this number.
+    pub(super) fn parcel(&self, number: u32) -> Rc<Parcel<A::Message>> {
+        self.parcels.value(number)
+    }
+
     fn mail_at(&self) -> usize {
         SITES + self.actors.places() as usize
     }

@@ -186,6 +186,13 @@ fn no_text((): ()) -> Text {
     Text::new()
 }
 
+/// What a rank does.
+#[derive(Clone, Copy, Debug)]
+pub enum Act {
+    /// Begins.
+    Begin,
+}
+
 /// What the driver of a rank keeps.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ends {
@@ -226,7 +233,7 @@ impl Collective {
 impl Checked for Collective {
     type Machine = One;
     type Driver = Ends;
-    type Act = ();
+    type Act = Act;
     /// The number of ranks that have begun.
     type Ghost = u32;
 
@@ -254,11 +261,11 @@ impl Checked for Collective {
         Part { machine, driver }
     }
 
-    fn acts(&self, _: Rank, Part { driver, .. }: &PartOf<Self>, _: &u32) -> Vec<()> {
-        vec![(); usize::from(!driver.has_begun)]
+    fn acts(&self, _: Rank, Part { driver, .. }: &PartOf<Self>, _: &u32) -> Vec<Act> {
+        vec![Act::Begin; usize::from(!driver.has_begun)]
     }
 
-    fn event(&self, at: &mut At<'_, Self>, (): ()) -> Option<(Rank, u32)> {
+    fn event(&self, at: &mut At<'_, Self>, Act::Begin: Act) -> Option<(Rank, u32)> {
         at.driver.has_begun = true;
         *at.ghost += 1;
         if self.mistake == Some(Mistake::EndWhenSent) {

@@ -221,7 +221,7 @@ impl Checked for Activities {
             Effect::Stale(id) if self.broken == Some(Break::RunStale) => {
                 *at.driver.stale.entry(id).or_default() += 1;
             }
-            Effect::Stale(_) => {}
+            Effect::Stale(_) | Effect::Cancelled(_) => {}
             Effect::Done(id, outcome) => {
                 if at.ghost.done.insert(id, outcome).is_some() {
                     at.find(Flaw::Repeated);

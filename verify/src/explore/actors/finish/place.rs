@@ -57,6 +57,8 @@ pub enum Effect {
     Opened(FinishId),
     /// A finish is to end with this outcome, or one that takes precedence.
     Raised(FinishId, Outcome),
+    /// The activities of a finish here are cancelled.
+    Cancelled(FinishId),
     /// An activity was not spawned.
     Refused(FinishId, PlaceId, Outcome),
     /// An activity that arrived from a lost place, or for one, does not run.
@@ -159,6 +161,7 @@ impl Place {
                 finish::Effect::Done(id, outcome) => done.push((id, outcome)),
                 finish::Effect::Cancel(id, outcome) => {
                     self.cancelled.insert(id);
+                    step.effect(Effect::Cancelled(id));
                     for (inner, _) in self.waiting.iter().filter(|(_, outer)| **outer == id) {
                         step.effect(Effect::Raised(*inner, outcome.clone()));
                     }
