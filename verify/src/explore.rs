@@ -17,7 +17,6 @@
 mod actors;
 mod balance;
 mod checked;
-mod counts;
 mod gossip;
 mod network;
 mod scenario;
@@ -32,7 +31,6 @@ pub use actors::{
 };
 pub use balance::{Balance, Checks, Fault};
 pub use checked::{At, Checked, Part, PartOf, Parts, Past};
-pub use counts::Counts;
 pub use gossip::{Gossip, Slip};
 pub use network::{Actors, Delivery, Faults, Network, Out, Parcel, Step, View};
 pub use scenario::{Played, check, play};

@@ -36,7 +36,7 @@ use std::time::Instant;
 use tautline_core::glb::Steal;
 use tautline_core::lifeline::Graph;
 use tautline_verify::explore::{
-    Balance, Checks, Counts, Delivery, Fault, Flaw, Gossip, Network, Search, Slip, System, Tree,
+    Balance, Checks, Delivery, Fault, Flaw, Gossip, Ledgers, Network, Search, Slip, System, Tree,
     explore,
 };
 
@@ -167,7 +167,8 @@ fn counts() {
     for (places, activities, floor) in [(2, 5, 8_400), (3, 5, 71_000), (4, 4, 13_000)] {
         let name = format!("counts-p{places}-a{activities}");
         let began = Instant::now();
-        let states = flawless(&name, &mut Counts::new(places, activities));
+        let ledgers = Ledgers::new(places, activities);
+        let states = flawless(&name, &mut Network::of(ledgers, Delivery::Multiset));
         report(&name, states, floor, began);
     }
 }
@@ -175,7 +176,11 @@ fn counts() {
 #[test]
 fn counts_large() {
     let began = Instant::now();
-    let states = flawless("counts-p3-a6", &mut Counts::new(3, 6));
+    let ledgers = Ledgers::new(3, 6);
+    let states = flawless(
+        "counts-p3-a6",
+        &mut Network::of(ledgers, Delivery::Multiset),
+    );
     report("counts-p3-a6", states, 1_048_000, began);
 }
 
@@ -261,9 +266,12 @@ fn reports_without_numbers_end_too_early() {
     );
     for (places, spawn_here, activities) in [(2, true, 3), (2, false, 4)] {
         let make = |n| {
-            Counts::new(places, n)
-                .spawn_here(spawn_here)
-                .ignore_numbers()
+            let ledgers = Ledgers {
+                spawn_here,
+                ignore_numbers: true,
+                ..Ledgers::new(places, n)
+            };
+            Network::of(ledgers, Delivery::Multiset)
         };
         let fewer = explore(&mut make(activities - 1), LIMIT);
         assert_eq!(fewer.flaw(), None, "{activities} activities are the fewest");

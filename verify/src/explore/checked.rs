@@ -103,6 +103,11 @@ pub trait Checked: Sized {
         true
     }
 
+    /// Whether the sender of this message does not matter, so that states do not differ by it.
+    fn is_anonymous(&self, _message: &MessageOf<Self>) -> bool {
+        false
+    }
+
     /// Records in the ghost that a peer was lost, or `message` with a lost peer.
     fn note_loss(
         &self,
@@ -428,6 +433,10 @@ impl<C: Checked> Actors for Parts<C> {
 
     fn is_exposed(&self, message: &MessageOf<C>) -> bool {
         self.protocol.is_exposed(message)
+    }
+
+    fn is_anonymous(&self, message: &MessageOf<C>) -> bool {
+        self.protocol.is_anonymous(message)
     }
 
     fn judge(&self, view: &View<Self>) -> Option<Flaw> {

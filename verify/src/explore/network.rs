@@ -56,6 +56,11 @@ pub trait Actors {
         true
     }
 
+    /// Whether the sender of this message does not matter: the receiver is taken for it.
+    fn is_anonymous(&self, _message: &Self::Message) -> bool {
+        false
+    }
+
     /// Returns what is wrong with a state.
     fn judge(&self, view: &View<Self>) -> Option<Flaw>;
 
@@ -266,8 +271,9 @@ impl<A: Actors> Network<A> {
         next[at] = self.sites.number(site).0;
         next[GHOST] = self.ghosts.number(out.ghost).0;
         for (to, message) in out.sent {
+            let is_anonymous = self.actors.is_anonymous(&message);
             let parcel = Parcel {
-                from: here,
+                from: if is_anonymous { to } else { here },
                 to,
                 message: Some(message),
             };

@@ -3,7 +3,7 @@
 use super::{LIMIT, flawless, report};
 use std::time::Instant;
 use tautline_verify::explore::{
-    Activities, Break, Counts, Delivery, Faults, Flaw, Ledgers, Network, explore,
+    Activities, Break, Delivery, Faults, Flaw, Ledgers, Network, explore,
 };
 
 use Delivery::{Channels, Multiset};
@@ -230,21 +230,21 @@ fn faults_of_the_network_are_found() {
     assert_eq!(found(Activities::new(2, 3), Channels, overtake), None);
 }
 
-/// The finish of `counts` over a network: more states, since the network knows the senders; fewer over channels. A doubled
+/// The finish of `counts` with the senders of activities: more states; fewer over channels. A doubled
 /// report is refused and changes nothing.
 #[test]
 fn ledgers() {
     for (places, activities, floor) in [(2, 5, 9_360), (3, 4, 5_080)] {
+        let counts = Ledgers::new(places, activities);
         let ledgers = Ledgers {
-            places,
-            activities,
-            tolerant: false,
+            senders: true,
+            ..counts
         };
         let name = format!("ledgers-p{places}-a{activities}");
         let began = Instant::now();
-        let states = flawless(&name, &mut Network::new(ledgers, Multiset));
-        let fewer = flawless(&name, &mut Network::new(ledgers, Channels));
-        let counts = flawless(&name, &mut Counts::new(places, activities));
+        let states = flawless(&name, &mut Network::of(ledgers, Multiset));
+        let fewer = flawless(&name, &mut Network::of(ledgers, Channels));
+        let counts = flawless(&name, &mut Network::of(counts, Multiset));
         assert!(fewer < counts && counts < states);
         report(&name, states, floor, began);
         let doubled = Ledgers {
@@ -252,7 +252,7 @@ fn ledgers() {
             ..ledgers
         };
         let faults = Faults { double: 1, ..NONE };
-        let mut doubled = Network::new(doubled, Multiset).with_faults(faults);
+        let mut doubled = Network::of(doubled, Multiset).with_faults(faults);
         flawless(&name, &mut doubled);
     }
 }

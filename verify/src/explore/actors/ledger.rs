@@ -1,23 +1,46 @@
-//! The ledgers and the home of the balancer's finish, as in [`Counts`](crate::explore::Counts).
+//! The ledgers and the home of the balancer's finish, driven by every program of a few activities.
 
-use super::super::{Actors, Flaw, Out, View};
+use crate::explore::{At, Checked, Flaw, Part, PartOf, Parts, View};
+use std::collections::BTreeMap;
 use tautline_core::PlaceId;
-use tautline_core::finish::{Home, Ledger, Report};
+use tautline_core::finish::{Home, Ledger, Refusal, Report};
+use tautline_core::machine::{Machine, Step, no_calls};
 
-/// Activities that spawn each other anywhere.
+/// Activities that spawn each other anywhere, under one finish.
 #[derive(Clone, Copy, Debug)]
 pub struct Ledgers {
     /// The number of places.
     pub places: u32,
     /// Activities, at most, the first included.
     pub activities: u32,
+    /// Whether activities spawn at their own place, too.
+    pub spawn_here: bool,
+    /// Whether states differ by the senders of activities that are under way, which do not matter.
+    pub senders: bool,
     /// Whether only reports are exposed to faults of the network, and refused reports are ignored.
     pub tolerant: bool,
+    /// An error: the home takes reports as if they were numbered in the order of their arrival.
+    pub ignore_numbers: bool,
 }
 
-/// One place.
+impl Ledgers {
+    /// Creates every program of up to `activities` activities over `places` places.
+    pub const fn new(places: u32, activities: u32) -> Self {
+        Self {
+            places,
+            activities,
+            spawn_here: true,
+            senders: false,
+            tolerant: false,
+            ignore_numbers: false,
+        }
+    }
+}
+
+/// The ledger of one place, with the number of activities that it counts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Site {
+pub struct Books {
+    here: PlaceId,
     ledger: Ledger,
     home: Option<Home>,
     running: u32,
@@ -41,99 +64,165 @@ pub enum Act {
     End,
 }
 
+/// All activities have ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Done;
+
+impl Books {
+    /// At the home: adds a report.
+    fn add(
+        &mut self,
+        from: PlaceId,
+        report: Report,
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Refusal> {
+        let home = self.home.as_mut().ok_or(Refusal::NotHome)?;
+        if home.on(from, report)? {
+            step.effect(Done);
+        }
+        Ok(())
+    }
+}
+
+impl Machine for Books {
+    type Peer = PlaceId;
+    type Message = Sent;
+    type Event = Act;
+    type Effect = Done;
+    type Calls = ();
+    type Refusal = Refusal;
+
+    fn event(&mut self, act: Act, step: &mut Step<'_, Self>) {
+        if let Act::Spawn(at) = act {
+            self.ledger.spawned(at);
+            step.send(at, Sent::Activity);
+            return;
+        }
+        self.running -= 1;
+        self.ledger.ended();
+        if self.running == 0 {
+            let report = self.ledger.report();
+            match self.here {
+                PlaceId::HOME => self.add(self.here, report, step).expect("its own report"),
+                _ => step.send(PlaceId::HOME, Sent::Report(report)),
+            }
+        }
+    }
+
+    fn receive(
+        &mut self,
+        from: PlaceId,
+        message: Sent,
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Refusal> {
+        match message {
+            Sent::Activity => self.running += 1,
+            Sent::Report(report) => self.add(from, report, step)?,
+        }
+        Ok(())
+    }
+}
+
+/// By place, reports received: only kept where their own numbers are ignored.
+type Received = BTreeMap<PlaceId, u64>;
+
 /// What the checks remember.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ghost {
     spawned: u32,
     done: u32,
-    is_refused: bool,
 }
 
-impl Ledgers {
-    fn report(&self, site: &mut Site, from: PlaceId, report: Report, out: &mut Out<Self>) {
-        match site.home.as_mut().map(|home| home.on(from, report)) {
-            Some(Ok(done)) => out.ghost.done += u32::from(done),
-            _ => out.ghost.is_refused |= !self.tolerant,
-        }
-    }
-}
-
-impl Actors for Ledgers {
-    type Site = Site;
-    type Message = Sent;
+impl Checked for Ledgers {
+    type Machine = Books;
+    type Driver = Received;
     type Act = Act;
     type Ghost = Ghost;
 
-    fn places(&self) -> u32 {
+    fn peers(&self) -> u32 {
         self.places
     }
 
-    fn start(&self, here: PlaceId, out: &mut Out<Self>) -> Site {
+    fn start(&self, here: PlaceId) -> PartOf<Self> {
         let is_home = here == PlaceId::HOME;
-        out.ghost.spawned = 1;
-        Site {
-            ledger: Ledger::new(here),
-            home: is_home.then(|| Home::new(here, self.places)),
-            running: u32::from(is_home),
+        Part {
+            machine: Books {
+                here,
+                ledger: Ledger::new(here),
+                home: is_home.then(|| Home::new(here, self.places)),
+                running: u32::from(is_home),
+            },
+            driver: Received::new(),
         }
     }
 
-    fn acts(&self, _: PlaceId, site: &Site, ghost: &Ghost) -> Vec<Act> {
+    fn remember(&self) -> Ghost {
+        let (spawned, done) = (1, 0);
+        Ghost { spawned, done }
+    }
+
+    fn acts(&self, here: PlaceId, Part { machine, .. }: &PartOf<Self>, ghost: &Ghost) -> Vec<Act> {
         let mut acts = Vec::new();
-        if site.running > 0 {
+        if machine.running > 0 {
             acts.push(Act::End);
             if ghost.spawned < self.activities {
-                acts.extend((0..self.places).map(|at| Act::Spawn(PlaceId(at))));
+                let all = (0..self.places).map(PlaceId);
+                let places = all.filter(|at| self.spawn_here || *at != here);
+                acts.extend(places.map(Act::Spawn));
             }
         }
         acts
     }
 
-    fn act(&self, here: PlaceId, site: &mut Site, act: Act, out: &mut Out<Self>) {
-        if let Act::Spawn(at) = act {
-            site.ledger.spawned(at);
-            out.ghost.spawned += 1;
-            out.sent.push((at, Sent::Activity));
-            return;
-        }
-        site.running -= 1;
-        site.ledger.ended();
-        if site.running == 0 {
-            let report = site.ledger.report();
-            match here {
-                PlaceId::HOME => self.report(site, here, report, out),
-                _ => out.sent.push((PlaceId::HOME, Sent::Report(report))),
-            }
-        }
+    fn event(&self, at: &mut At<'_, Self>, act: Act) -> Option<Act> {
+        at.ghost.spawned += u32::from(matches!(act, Act::Spawn(_)));
+        Some(act)
     }
 
-    fn deliver(
+    fn calls(_: &mut Received) -> &mut () {
+        no_calls()
+    }
+
+    fn effect(&self, at: &mut At<'_, Self>, _: &Books, Done: Done) -> Option<Act> {
+        at.ghost.done += 1;
+        None
+    }
+
+    fn receive(
         &self,
-        _: PlaceId,
-        site: &mut Site,
+        at: &mut At<'_, Self>,
         from: PlaceId,
-        message: Sent,
-        out: &mut Out<Self>,
-    ) {
-        match message {
-            Sent::Activity => site.running += 1,
-            Sent::Report(report) => self.report(site, from, report, out),
+        mut message: Sent,
+    ) -> Option<(PlaceId, Sent)> {
+        if let (true, Sent::Report(report)) = (self.ignore_numbers, &mut message) {
+            let received = at.driver.entry(from).or_default();
+            *received += 1;
+            report.number = *received;
         }
+        Some((from, message))
+    }
+
+    fn tolerates(&self, _: &Sent) -> bool {
+        self.tolerant
     }
 
     fn is_exposed(&self, message: &Sent) -> bool {
         !self.tolerant || matches!(message, Sent::Report(_))
     }
 
-    fn judge(&self, view: &View<Self>) -> Option<Flaw> {
-        let Ghost {
-            done, is_refused, ..
-        } = *view.ghost;
-        let runs = view.sites.iter().any(|site| site.running > 0);
-        let comes = |parcel: &Option<Sent>| *parcel == Some(Sent::Activity);
-        let comes = view.parcels.iter().any(|parcel| comes(&parcel.message));
-        match done {
-            _ if is_refused => Some(Flaw::Refused),
+    fn is_anonymous(&self, message: &Sent) -> bool {
+        !self.senders && *message == Sent::Activity
+    }
+
+    fn judge(&self, view: &View<Parts<Self>>) -> Option<Flaw> {
+        let runs = view.sites.iter().any(|part| part.machine.running > 0);
+        // A report that is delivered twice may still be under way.
+        let counts = |message: &Sent| !self.tolerant || *message == Sent::Activity;
+        let comes = view
+            .parcels
+            .iter()
+            .any(|parcel| parcel.message.as_ref().is_some_and(counts));
+        match view.ghost.ghost.done {
             0 => None,
             _ if runs || comes => Some(Flaw::Early),
             1 => None,
@@ -141,7 +230,7 @@ impl Actors for Ledgers {
         }
     }
 
-    fn is_final(&self, view: &View<Self>) -> bool {
-        view.ghost.done == 1
+    fn is_final(&self, view: &View<Parts<Self>>) -> bool {
+        view.ghost.ghost.done == 1
     }
 }
