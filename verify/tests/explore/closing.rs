@@ -3,7 +3,7 @@
 use super::{LIMIT, flawless, report};
 use std::time::Instant;
 use tautline_verify::explore::{
-    ClosingSlip, Closings, Delivery::Channels, Faults, Flaw, Network, explore,
+    ClosingSlip, Closings, Delivery::Channels, Faults, Flaw, Network, Parts, explore,
 };
 
 const LOSS: Faults = Faults {
@@ -21,7 +21,7 @@ fn network(
     (ranks, radix, passes, rounds): (u32, u32, u32, u32),
     faults: Faults,
     slip: Option<ClosingSlip>,
-) -> Network<Closings> {
+) -> Network<Parts<Closings>> {
     let closings = Closings {
         ranks,
         radix,
@@ -30,7 +30,7 @@ fn network(
         salvages: faults.spared > 0,
         slip,
     };
-    Network::new(closings, Channels).with_faults(faults)
+    Network::of(closings, Channels).with_faults(faults)
 }
 
 /// Every rank ends with all items, or with an error if a rank is lost, wherever the workers end while loot is under way. Ranks that

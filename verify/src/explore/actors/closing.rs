@@ -1,17 +1,18 @@
 //! The end of a computation over ranks: workers end at any time, while loot is under way.
 
-use crate::explore::{Actors, Flaw, Out, View};
+use crate::explore::{At, Checked, Flaw, PartOf, Parts, View};
 use serde::{Deserialize, Serialize};
 use std::hash::{Hash, Hasher};
-use tautline_core::collective::{self, Branch, Counts};
+use std::mem::take;
+use tautline_core::Rank;
+use tautline_core::collective::{Branch, Counts, Stray};
 use tautline_core::glb::{Bag, Share};
-use tautline_core::machine::{Action, Machine, Step};
+use tautline_core::machine::{Action, Machine, Step, Tolerance, no_calls};
 use tautline_core::task::{Closing, Next, Part};
 use tautline_core::wire::{pack, unpack};
-use tautline_core::{PlaceId, Rank};
 
 /// Ranks that end together. Each begins with one item, and items are passed on as loot.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Closings {
     /// The number of ranks.
     pub ranks: u32,
@@ -28,7 +29,7 @@ pub struct Closings {
 }
 
 /// A deliberate error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClosingSlip {
     /// What arrives after the end of the workers is dropped.
     DropLoot,
@@ -42,7 +43,7 @@ pub enum ClosingSlip {
 
 /// Items, all processed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(super) struct Items(Vec<u8>);
+struct Items(Vec<u8>);
 
 impl Bag for Items {
     type Shared = ();
@@ -72,7 +73,7 @@ impl Bag for Items {
 
 /// The machine of one rank, compared by all of its fields.
 #[derive(Clone, Debug)]
-pub(super) struct Shown(Closing<Items>, String);
+struct Shown(Closing<Items>, String);
 
 impl Shown {
     fn new(closing: Closing<Items>) -> Self {
@@ -109,12 +110,13 @@ pub enum InEnd {
 /// One rank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Closer {
+    rules: Closings,
+    here: Rank,
     counts: Counts,
-    rounds: u32,
     stage: Stage,
 }
 
-/// What a rank does.
+/// The state of a rank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
     /// Its workers run.
@@ -139,163 +141,157 @@ enum Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Move {
     /// Its workers send an item to another rank.
-    Pass(PlaceId),
+    Pass(Rank),
     /// Its workers end.
     Close,
     /// It begins a round.
     Count,
 }
 
-/// What the checks remember.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Past {
-    passes: u32,
-    is_refused: bool,
+/// What becomes of a rank.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// It ends with these items.
+    End(Vec<u8>),
+    /// It ends without a result.
+    Fail,
+    /// It refuses a message that it has kept.
+    Refuse,
 }
 
-impl Closings {
-    /// Lets the machine of a rank take a step.
-    fn take_step(
-        &self,
-        here: PlaceId,
-        site: &mut Closer,
-        out: &mut Out<Self>,
-        take: impl FnOnce(
-            &mut Closing<Items>,
-            &mut Step<'_, Closing<Items>>,
-        ) -> Result<(), collective::Stray>,
-    ) {
-        let Stage::Closes { machine, is_due } = &mut site.stage else {
-            out.ghost.is_refused = true;
-            return;
+impl Closer {
+    fn has(&self, slip: ClosingSlip) -> bool {
+        self.rules.slip == Some(slip)
+    }
+
+    /// Lets the machine of the end take a step.
+    fn step(
+        &mut self,
+        step: &mut Step<'_, Self>,
+        take: impl FnOnce(&mut Closing<Items>, &mut Step<'_, Closing<Items>>) -> Result<(), Stray>,
+    ) -> Result<(), Stray> {
+        let Stage::Closes { machine, is_due } = &mut self.stage else {
+            return Err(Stray);
         };
         let (mut closing, mut next) = (machine.0.clone(), None);
-        let mut act = |action: Action<Closing<Items>>| match action {
-            Action::Send(to, message) => {
-                let mut bytes = Vec::new();
-                pack(&message, &mut bytes).expect("numbers and vectors");
-                out.sent.push((PlaceId(to.0), InEnd::Closing(bytes)));
-            }
-            Action::Effect(effect) => next = Some(effect),
-        };
-        let taken = take(&mut closing, &mut Step::new(&mut (), &mut act));
+        let taken = step.within(
+            |action, act| match action {
+                Action::Send(to, message) => {
+                    let mut bytes = Vec::new();
+                    pack(&message, &mut bytes).expect("numbers and vectors");
+                    act(Action::Send(to, InEnd::Closing(bytes)));
+                }
+                Action::Effect(effect) => next = Some(effect),
+            },
+            |step| take(&mut closing, step),
+        );
+        taken?;
         **machine = Shown::new(closing);
-        out.ghost.is_refused |= taken.is_err();
         match next {
             None => {}
             Some(Next::Count) => *is_due = true,
             Some(Next::Late) => {
-                site.stage = Stage::Failed;
-                if self.slip != Some(ClosingSlip::LeaveSilently) {
-                    let all = (0..self.ranks).map(PlaceId);
-                    let others = all.filter(|to| *to != here);
-                    out.sent.extend(others.map(|to| (to, InEnd::Abandoned)));
+                self.fail(step);
+                if !self.has(ClosingSlip::LeaveSilently) {
+                    let all = (0..self.rules.ranks).map(Rank);
+                    let others = all.filter(|to| *to != self.here);
+                    others.for_each(|to| step.send(to, InEnd::Abandoned));
                 }
             }
             Some(Next::End(result)) => {
                 let whole: Part<Items> = unpack(&result.0).expect("encoded by rank 0");
                 let mut items = Vec::new();
                 whole.bag.unwrap_or_default().submit(&mut items);
+                step.effect(Effect::End(items.clone()));
                 let is_complete = whole.complete;
-                site.stage = Stage::Ended { items, is_complete };
+                self.stage = Stage::Ended { items, is_complete };
             }
         }
+        Ok(())
+    }
+
+    fn fail(&mut self, step: &mut Step<'_, Self>) {
+        self.stage = Stage::Failed;
+        step.effect(Effect::Fail);
     }
 
     /// Processes a message of the end at a rank whose workers have ended.
-    fn on(&self, here: PlaceId, site: &mut Closer, from: Rank, bytes: &[u8], out: &mut Out<Self>) {
+    fn on(&mut self, from: Rank, bytes: &[u8], step: &mut Step<'_, Self>) -> Result<(), Stray> {
         let message = unpack(bytes).expect("encoded by a rank");
-        self.take_step(here, site, out, |closing, step| {
-            closing.receive(from, message, step)
-        });
+        self.step(step, |closing, step| closing.receive(from, message, step))
     }
 
-    /// Ends the workers of a rank.
-    fn close(&self, here: PlaceId, site: &mut Closer, out: &mut Out<Self>) {
-        let Stage::Runs { items, later } = &mut site.stage else {
+    /// Ends the workers.
+    fn close(&mut self, step: &mut Step<'_, Self>) {
+        let Stage::Runs { items, later } = &mut self.stage else {
             return;
         };
-        let (items, later) = (core::mem::take(items), core::mem::take(later));
-        let branch = Branch::new(Rank(here.0), self.ranks, self.radix);
+        let (items, later) = (take(items), take(later));
+        let branch = Branch::new(self.here, self.rules.ranks, self.rules.radix);
         let closing = Closing::new(&branch, Part::of(vec![items], Vec::new()));
-        site.stage = Stage::Closes {
+        self.stage = Stage::Closes {
             machine: Box::new(Shown::new(closing)),
             is_due: true,
         };
         for (from, bytes) in later {
-            if matches!(site.stage, Stage::Closes { .. }) {
-                self.on(here, site, from, &bytes, out);
+            let closes = matches!(self.stage, Stage::Closes { .. });
+            if closes && self.on(from, &bytes, step).is_err() {
+                step.effect(Effect::Refuse);
             }
+        }
+    }
+
+    fn on_loot(&mut self, item: u8) {
+        self.counts.processed += u64::from(!self.has(ClosingSlip::CountNothing));
+        let drops = self.has(ClosingSlip::DropLoot);
+        match &mut self.stage {
+            Stage::Runs { items, .. } => items.merge(Items(vec![item])),
+            Stage::Closes { machine, .. } if !drops => {
+                let mut closing = machine.0.clone();
+                closing.add(Items(vec![item]));
+                **machine = Shown::new(closing);
+            }
+            _ => {}
         }
     }
 }
 
-impl Actors for Closings {
-    type Site = Closer;
+impl Machine for Closer {
+    type Peer = Rank;
     type Message = InEnd;
-    type Act = Move;
-    type Ghost = Past;
+    type Event = Move;
+    type Effect = Effect;
+    type Calls = ();
+    type Refusal = Stray;
 
-    fn places(&self) -> u32 {
-        self.ranks
-    }
-
-    fn start(&self, here: PlaceId, _: &mut Out<Self>) -> Closer {
-        Closer {
-            counts: Counts::default(),
-            rounds: 0,
-            stage: Stage::Runs {
-                items: Items(vec![here.0 as u8]),
-                later: Vec::new(),
-            },
-        }
-    }
-
-    fn acts(&self, here: PlaceId, site: &Closer, ghost: &Past) -> Vec<Move> {
-        match &site.stage {
-            Stage::Runs { items, .. } => {
-                let passes = !items.0.is_empty() && ghost.passes < self.passes;
-                let others = (0..self.ranks).filter(|to| passes && *to != here.0);
-                let others = others.map(|to| Move::Pass(PlaceId(to)));
-                others.chain([Move::Close]).collect()
-            }
-            Stage::Closes { is_due: true, .. } if site.rounds < self.rounds => vec![Move::Count],
-            _ => Vec::new(),
-        }
-    }
-
-    fn act(&self, here: PlaceId, site: &mut Closer, act: Move, out: &mut Out<Self>) {
-        match (act, &mut site.stage) {
+    fn event(&mut self, act: Move, step: &mut Step<'_, Self>) {
+        let counts = self.counts;
+        match (act, &mut self.stage) {
             (Move::Pass(to), Stage::Runs { items, .. }) => {
                 let item = items.0.pop().expect("a rank that has one");
-                out.ghost.passes += 1;
-                out.sent.push((to, InEnd::Loot(item)));
-                site.counts.sent += u64::from(self.slip != Some(ClosingSlip::CountNothing));
+                step.send(to, InEnd::Loot(item));
+                self.counts.sent += u64::from(!self.has(ClosingSlip::CountNothing));
             }
-            (Move::Close, Stage::Runs { .. }) => self.close(here, site, out),
+            (Move::Close, Stage::Runs { .. }) => self.close(step),
             (Move::Count, Stage::Closes { is_due, .. }) => {
                 *is_due = false;
-                site.rounds += 1;
-                let counts = site.counts;
-                self.take_step(here, site, out, |closing, step| {
+                let begun = self.step(step, |closing, step| {
                     closing.event(counts, step);
                     Ok(())
                 });
+                begun.expect("a rank that closes");
             }
             _ => unreachable!("{act:?} is not offered then"),
         }
     }
 
-    fn deliver(
-        &self,
-        here: PlaceId,
-        site: &mut Closer,
-        from: PlaceId,
+    fn receive(
+        &mut self,
+        from: Rank,
         message: InEnd,
-        out: &mut Out<Self>,
-    ) {
-        let from = Rank(from.0);
-        match (message, &mut site.stage) {
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Stray> {
+        match (message, &mut self.stage) {
             (_, Stage::Failed) | (InEnd::Abandoned, Stage::Ended { .. }) => {}
             // Of the wave that was given up: the channel is closed.
             (
@@ -304,54 +300,102 @@ impl Actors for Closings {
                     is_complete: false, ..
                 },
             ) => {}
-            (InEnd::Abandoned, stage) => *stage = Stage::Failed,
+            (InEnd::Abandoned, _) => self.fail(step),
             (InEnd::Closing(bytes), Stage::Runs { later, .. }) => later.push((from, bytes)),
-            (InEnd::Closing(bytes), _) => self.on(here, site, from, &bytes, out),
-            (InEnd::Loot(item), stage) => {
-                site.counts.processed += u64::from(self.slip != Some(ClosingSlip::CountNothing));
-                match stage {
-                    Stage::Runs { items, .. } => items.merge(Items(vec![item])),
-                    Stage::Closes { machine, .. } if self.slip != Some(ClosingSlip::DropLoot) => {
-                        let mut closing = machine.0.clone();
-                        closing.add(Items(vec![item]));
-                        **machine = Shown::new(closing);
-                    }
-                    _ => {}
-                }
-            }
+            (InEnd::Closing(bytes), _) => return self.on(from, &bytes, step),
+            (InEnd::Loot(item), _) => self.on_loot(item),
+        }
+        Ok(())
+    }
+
+    fn lost(&mut self, lost: Rank, step: &mut Step<'_, Self>) -> Tolerance {
+        let is_over = matches!(self.stage, Stage::Ended { .. } | Stage::Failed);
+        if self.has(ClosingSlip::HideLoss) || is_over {
+            return Tolerance::Tolerated;
+        }
+        if !self.rules.salvages {
+            self.fail(step);
+            return Tolerance::Tolerated;
+        }
+        self.close(step);
+        if let Stage::Closes { is_due, .. } = &mut self.stage {
+            *is_due = false;
+            let noticed = self.step(step, |closing, step| {
+                closing.lost(lost, step);
+                Ok(())
+            });
+            noticed.expect("a rank that closes");
+        }
+        Tolerance::Tolerated
+    }
+}
+
+impl Checked for Closings {
+    type Machine = Closer;
+    /// Rounds begun.
+    type Driver = u32;
+    type Act = Move;
+    /// Items passed on.
+    type Ghost = u32;
+
+    fn peers(&self) -> u32 {
+        self.ranks
+    }
+
+    fn start(&self, here: Rank) -> PartOf<Self> {
+        PartOf::<Self> {
+            machine: Closer {
+                rules: *self,
+                here,
+                counts: Counts::default(),
+                stage: Stage::Runs {
+                    items: Items(vec![here.0 as u8]),
+                    later: Vec::new(),
+                },
+            },
+            driver: 0,
         }
     }
 
-    fn lost(&self, here: PlaceId, site: &mut Closer, lost: PlaceId, out: &mut Out<Self>) {
-        let is_over = matches!(site.stage, Stage::Ended { .. } | Stage::Failed);
-        if self.slip == Some(ClosingSlip::HideLoss) || is_over {
-            return;
+    fn acts(&self, here: Rank, part: &PartOf<Self>, passed: &u32) -> Vec<Move> {
+        match &part.machine.stage {
+            Stage::Runs { items, .. } => {
+                let passes = !items.0.is_empty() && *passed < self.passes;
+                let others = (0..self.ranks).map(Rank).filter(|to| passes && *to != here);
+                others.map(Move::Pass).chain([Move::Close]).collect()
+            }
+            Stage::Closes { is_due: true, .. } if part.driver < self.rounds => vec![Move::Count],
+            _ => Vec::new(),
         }
-        if !self.salvages {
-            site.stage = Stage::Failed;
-            return;
+    }
+
+    fn event(&self, at: &mut At<'_, Self>, act: Move) -> Option<Move> {
+        *at.ghost += u32::from(matches!(act, Move::Pass(_)));
+        *at.driver += u32::from(act == Move::Count);
+        Some(act)
+    }
+
+    fn calls(_: &mut u32) -> &mut () {
+        no_calls()
+    }
+
+    fn effect(&self, at: &mut At<'_, Self>, _: &Closer, effect: Effect) -> Option<Move> {
+        if matches!(effect, Effect::Refuse) {
+            at.find(Flaw::Refused);
         }
-        self.close(here, site, out);
-        if let Stage::Closes { is_due, .. } = &mut site.stage {
-            *is_due = false;
-            self.take_step(here, site, out, |closing, step| {
-                closing.lost(Rank(lost.0), step);
-                Ok(())
-            });
-        }
+        None
     }
 
     /// A complete result has every item once, also if a rank was lost: it consists of the parts of all. A partial one has no
     /// item twice. All that end do so with the same result.
-    fn judge(&self, view: &View<Self>) -> Option<Flaw> {
-        if view.ghost.is_refused {
-            return Some(Flaw::Refused);
-        }
+    fn judge(&self, view: &View<Parts<Self>>) -> Option<Flaw> {
         let all: Vec<u8> = (0..self.ranks as u8).collect();
-        let results = view.living().filter_map(|(_, site)| match &site.stage {
-            Stage::Ended { items, is_complete } => Some((items, *is_complete)),
-            _ => None,
-        });
+        let results = view
+            .living()
+            .filter_map(|(_, part)| match &part.machine.stage {
+                Stage::Ended { items, is_complete } => Some((items, *is_complete)),
+                _ => None,
+            });
         let results: Vec<_> = results.collect();
         let is_right = |&(items, is_complete): &(&Vec<u8>, bool)| match is_complete {
             true => *items == all,
@@ -362,12 +406,15 @@ impl Actors for Closings {
     }
 
     /// A rank that has begun its last round need not find out.
-    fn is_final(&self, view: &View<Self>) -> bool {
-        let ends = |site: &Closer| matches!(site.stage, Stage::Ended { .. } | Stage::Failed);
-        let is_spent = |site: &Closer| {
-            let is_due = matches!(site.stage, Stage::Closes { is_due: true, .. });
-            is_due && site.rounds == self.rounds
+    fn is_final(&self, view: &View<Parts<Self>>) -> bool {
+        let ends = |part: &PartOf<Self>| {
+            let stage = &part.machine.stage;
+            matches!(stage, Stage::Ended { .. } | Stage::Failed)
         };
-        view.living().all(|(_, site)| ends(site)) || view.living().any(|(_, site)| is_spent(site))
+        let is_spent = |part: &PartOf<Self>| {
+            let is_due = matches!(part.machine.stage, Stage::Closes { is_due: true, .. });
+            is_due && part.driver == self.rounds
+        };
+        view.living().all(|(_, part)| ends(part)) || view.living().any(|(_, part)| is_spent(part))
     }
 }
