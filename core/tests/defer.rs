@@ -28,7 +28,7 @@ mod refused;
 #[path = "defer/values.rs"]
 mod values;
 
-use driver::{Costs, Random, run};
+use driver::{Costs, Random, run_by_epochs};
 use std::ops::Range;
 use tautline_core::Rank;
 use tautline_core::collective::Branch;
@@ -77,8 +77,9 @@ fn random_loops_end_with_each_iteration_done_once() {
         let iteration = times(n, &mut random);
         let (least, spread, load) = (random.below(20), 1 + random.below(100), random.below(5));
         let mut ranks = epochs(n, p as u32, policies()[policy]);
-        let outcome = run(
+        let outcome = run_by_epochs(
             &mut ranks,
+            Epochs::epoch,
             Costs {
                 iteration: &iteration,
                 chunk: random.below(10),
@@ -125,7 +126,7 @@ fn random_loops_with_predictions_end_with_each_iteration_done_once() {
             chunk: random.below(10),
             message: &mut |moved| least + random.below(spread) + load * moved,
         };
-        moved[usize::from(is_placed)] += run(&mut ranks, costs).moved;
+        moved[usize::from(is_placed)] += run_by_epochs(&mut ranks, Epochs::epoch, costs).moved;
         assert!(ranks.iter().all(Epochs::has_ended), "seed {seed}");
     }
     assert!(moved.iter().all(|moved| *moved > 5_000), "{moved:?}");
@@ -150,7 +151,7 @@ fn delayed(
         chunk: 1,
         message,
     };
-    let outcome = run(&mut ranks, costs);
+    let outcome = run_by_epochs(&mut ranks, Epochs::epoch, costs);
     (outcome, ranks[0].epoch())
 }
 

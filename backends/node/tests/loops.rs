@@ -10,12 +10,11 @@ use std::time::{Duration, Instant};
 use std::{mem, thread};
 use tautline_conform::links::Delayed;
 use tautline_core::defer::{
-    Baseline, Call, Conditions, Deferred, Effect, Epochs, Event, Geometry, Message, Notice, Rule,
-    Tuning,
+    Baseline, Conditions, Deferred, Effect, Epochs, Event, Geometry, Rule, Scheduler, Tuning,
 };
-use tautline_core::machine::{Action, Machine, Pick, Step, no_calls};
+use tautline_core::machine::{Action, Machine, Pick, Step};
 use tautline_core::port::Link;
-use tautline_core::taper::{Instance, Policy, Summary, Taper};
+use tautline_core::taper::{Instance, Policy, Taper};
 use tautline_core::wire::{Channel, Exchange, Portable, unpack};
 use tautline_core::{PlaceId, Rank};
 use tautline_node::{Loopback, SpinThenYield};
@@ -65,84 +64,6 @@ impl<M> Required<M> {
     }
 }
 
-/// The machine of a rank.
-trait Loop: Machine<Peer = Rank, Event = Event<Self::Times>, Effect = Effect> + Send {
-    /// The times that the machine records of an executed chunk.
-    type Times;
-    fn times(times: &[u64]) -> Self::Times;
-    fn calls(random: &mut Random) -> &mut Self::Calls;
-    fn instance(&self) -> u64 {
-        0
-    }
-    /// Returns the iterations that a message moves.
-    fn load(sent: &Self::Message) -> u64;
-}
-
-fn len(parts: &[Range<u64>]) -> u64 {
-    parts.iter().map(|part| part.end - part.start).sum()
-}
-
-impl Loop for Epochs {
-    type Times = Summary;
-
-    fn times(times: &[u64]) -> Summary {
-        let mut summary = Summary::NONE;
-        times.iter().for_each(|time| summary.record(*time));
-        summary
-    }
-
-    fn calls(_: &mut Random) -> &mut () {
-        no_calls()
-    }
-
-    fn load(sent: &Message) -> u64 {
-        match sent {
-            Message::Data(parts) => len(parts),
-            _ => 0,
-        }
-    }
-}
-
-impl Loop for Baseline {
-    type Times = ();
-
-    fn times(_: &[u64]) {}
-
-    fn calls(random: &mut Random) -> &mut (dyn Pick + 'static) {
-        random
-    }
-
-    fn load(sent: &Call) -> u64 {
-        match sent {
-            Call::Data(parts) | Call::Answer(parts) => len(parts),
-            _ => 0,
-        }
-    }
-}
-
-impl Loop for Deferred {
-    type Times = Vec<u64>;
-
-    fn times(times: &[u64]) -> Vec<u64> {
-        times.to_vec()
-    }
-
-    fn calls(_: &mut Random) -> &mut () {
-        no_calls()
-    }
-
-    fn instance(&self) -> u64 {
-        self.instance()
-    }
-
-    fn load(sent: &Notice) -> u64 {
-        match sent {
-            Notice::Data(_, part) => part.end - part.start,
-            _ => 0,
-        }
-    }
-}
-
 /// What is done in a loop.
 struct Counts {
     /// By instance, how often each iteration was executed.
@@ -173,7 +94,7 @@ impl Counts {
 }
 
 /// A rank of a loop.
-struct Part<'a, L: Link, M: Loop>
+struct Part<'a, L: Link, M: Scheduler>
 where
     M::Message: Portable + 'static,
 {
@@ -187,7 +108,7 @@ where
     counts: &'a Counts,
 }
 
-impl<L: Link, M: Loop> Part<'_, L, M>
+impl<L: Link, M: Scheduler> Part<'_, L, M>
 where
     M::Message: Portable + 'static,
 {
@@ -268,7 +189,9 @@ where
             match turns.checked_sub(1) {
                 Some(turns) => self.required.held.push((turns, to, message)),
                 None => {
-                    self.counts.moved.fetch_add(M::load(&message), SeqCst);
+                    let parts = M::moved(&message).iter();
+                    let load = parts.map(|part| part.end - part.start).sum();
+                    self.counts.moved.fetch_add(load, SeqCst);
                     self.messages
                         .send(PlaceId(self.here.0), PlaceId(to.0), message);
                 }
@@ -284,7 +207,7 @@ where
 }
 
 /// Executes a loop on threads, one for each rank. Returns how many iterations were sent.
-fn run<M: Loop>(
+fn run<M: Scheduler + Send>(
     what: &str,
     ranks: u32,
     (instances, n): (usize, u64),

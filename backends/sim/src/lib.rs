@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`engine`] | discrete events: any [`Actor`](engine::Actor)s on a [`Cluster`] |
 //! | [`Simulation`] | balanced computations: the workers that ship, as actors on a [`Machine`] |
-//! | [`loops`] | loops over ranks: the machines of `defer`, as actors |
+//! | [`protocol`] | any protocol: a [machine](tautline_core::machine) at each peer, as an actor, with the cost of its events |
+//! | [`loops`] | loops over ranks: the machines of `defer`, by that |
 //! | [`Program`] | loops with the shapes of applications |
 //! | [`memory`] | hardware threads that share memory, one level below |
 #![forbid(unsafe_code)]
@@ -15,6 +16,7 @@ pub mod loops;
 mod machine;
 pub mod memory;
 mod programs;
+pub mod protocol;
 
 pub use engine::{Cluster, Ranks, Shape};
 pub use glb::{Bound, Interim, Outcome, Phases, Simulation, Worked};

@@ -10,7 +10,7 @@
 //! | [`Stock`] | the iterations of a rank that have not begun |
 //! | [`Refusal`] | what is wrong with a message that no correct rank sends |
 //!
-//! The first three are a [`Machine`](crate::machine::Machine) at each rank.
+//! The first three are a [`Machine`](crate::machine::Machine) at each rank, and a [`Scheduler`] to a driver of any of them.
 //!
 //! Each iteration is executed at one rank, and only iterations that have not begun move. Messages may overtake each other.
 //! [`Deferred`] does not move the state that iterations leave for the next instance: a transfer is announced before its sender executes
@@ -25,6 +25,7 @@ mod error;
 mod instances;
 mod phase;
 mod predict;
+mod scheduler;
 mod stock;
 
 pub use baseline::{Baseline, Call, Rule, Tuning};
@@ -34,6 +35,7 @@ pub use epoch::{Epoch, Epochs, Message, Order, Progress};
 pub use error::Refusal;
 pub use instances::{Account, Deferred, Move, Notice};
 pub use predict::{Count, Predict, Table};
+pub use scheduler::Scheduler;
 pub use stock::Stock;
 
 use alloc::vec::Vec;

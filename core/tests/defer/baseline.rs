@@ -1,9 +1,9 @@
 //! The methods of comparison: each iteration once, and an end; and they do move iterations.
 
-use super::driver::{Costs, Outcome, Part, Random, run};
+use super::driver::{Costs, Outcome, Random, run};
 use super::{one, sent, times};
 use tautline_core::Rank;
-use tautline_core::defer::{Baseline, Call, Event, Refusal, Rule, Table, Tuning};
+use tautline_core::defer::{Baseline, Call, Event, Refusal, Rule, Scheduler, Table, Tuning};
 use tautline_core::machine::{Machine, Pick};
 use tautline_core::taper::{CostFunction, Samples};
 
@@ -96,7 +96,7 @@ const SECOND: u64 = 1_000_000_000;
 const FOUR_AND_FOUR: [u64; 8] = [1200, 1, 1, 60, 600, 540, 60, 1200];
 
 /// Returns when that loop ends in seconds, and how many tasks move.
-fn four_and_four<M: Part>(latency: u64, machine: impl Fn(Rank) -> M) -> (f64, u64) {
+fn four_and_four<M: Scheduler>(latency: u64, machine: impl Fn(Rank) -> M) -> (f64, u64) {
     let costs = Costs {
         iteration: &FOUR_AND_FOUR.map(|time| time * SECOND),
         chunk: 0,

@@ -4,9 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 use tautline_core::Rank;
-use tautline_core::defer::{Baseline, Call, Effect, Epochs, Event, Message, Predict};
-use tautline_core::machine::{Action, Machine, Pick, Step, no_calls};
-use tautline_core::taper::Summary;
+use tautline_core::defer::{Effect, Event, Scheduler};
+use tautline_core::machine::{Action, Pick, Step};
 
 /// Numbers that look random.
 #[derive(Clone, Debug)]
@@ -30,64 +29,8 @@ impl Pick for Random {
 #[derive(Debug)]
 enum Happening<M> {
     Begin,
-    Executed(Summary),
+    Executed(Vec<u64>),
     Mail(Rank, M),
-}
-
-/// The machine of a rank.
-pub(crate) trait Part:
-    Machine<Peer = Rank, Event = Event<Self::Times>, Effect = Effect>
-{
-    /// The times that the machine records of an executed chunk.
-    type Times;
-    fn times(times: Summary) -> Self::Times;
-    fn calls(random: &mut Random) -> &mut Self::Calls;
-    /// The iterations that a message moves.
-    fn parts(message: &Self::Message) -> &[Range<u64>];
-    /// What never decreases.
-    fn epoch(&self) -> u64 {
-        0
-    }
-}
-
-impl<W: Predict> Part for Epochs<W> {
-    type Times = Summary;
-
-    fn times(times: Summary) -> Summary {
-        times
-    }
-
-    fn calls(_: &mut Random) -> &mut () {
-        no_calls()
-    }
-
-    fn parts(message: &Message) -> &[Range<u64>] {
-        match message {
-            Message::Data(parts) => parts,
-            _ => &[],
-        }
-    }
-
-    fn epoch(&self) -> u64 {
-        self.epoch()
-    }
-}
-
-impl<W: Predict> Part for Baseline<W> {
-    type Times = ();
-
-    fn times(_: Summary) {}
-
-    fn calls(random: &mut Random) -> &mut (dyn Pick + 'static) {
-        random
-    }
-
-    fn parts(call: &Call) -> &[Range<u64>] {
-        match call {
-            Call::Data(parts) | Call::Answer(parts) => parts,
-            _ => &[],
-        }
-    }
 }
 
 /// What time things take.
@@ -112,7 +55,16 @@ pub(crate) struct Outcome {
 }
 
 /// Runs a loop to its end.
-pub(crate) fn run<M: Part>(ranks: &mut [M], costs: Costs<'_>) -> Outcome {
+pub(crate) fn run<M: Scheduler>(ranks: &mut [M], costs: Costs<'_>) -> Outcome {
+    run_by_epochs(ranks, |_| 0, costs)
+}
+
+/// Runs a loop to its end. The epoch of a rank never decreases.
+pub(crate) fn run_by_epochs<M: Scheduler>(
+    ranks: &mut [M],
+    epoch_of: impl Fn(&M) -> u64,
+    costs: Costs<'_>,
+) -> Outcome {
     let mut world: World<'_, M> = World::new(costs);
     for here in 0..ranks.len() {
         world.post(0, here, Happening::Begin);
@@ -121,7 +73,7 @@ pub(crate) fn run<M: Part>(ranks: &mut [M], costs: Costs<'_>) -> Outcome {
     let mut ended = vec![false; ranks.len()];
     while let Some((here, event)) = world.next() {
         let machine = &mut ranks[here];
-        let (epoch, mut chunk, mut sent) = (machine.epoch(), None, Vec::new());
+        let (epoch, mut chunk, mut sent) = (epoch_of(machine), None, Vec::new());
         let mut act = |action: Action<M>| match action {
             Action::Send(to, message) => sent.push((to, message)),
             Action::Effect(Effect::Execute(parts)) => {
@@ -135,14 +87,14 @@ pub(crate) fn run<M: Part>(ranks: &mut [M], costs: Costs<'_>) -> Outcome {
         let step = &mut Step::new(M::calls(&mut random), &mut act);
         match event {
             Happening::Begin => machine.event(Event::Begin, step),
-            Happening::Executed(times) => machine.event(Event::Executed(M::times(times)), step),
+            Happening::Executed(times) => machine.event(Event::Executed(M::times(&times)), step),
             Happening::Mail(from, message) => {
                 let received = machine.receive(from, message, step);
                 received.expect("it is expected");
             }
         }
         assert!(
-            machine.epoch() >= epoch,
+            epoch_of(machine) >= epoch,
             "the epoch of rank {here} decreases"
         );
         if let Some(chunk) = chunk {
@@ -163,7 +115,7 @@ pub(crate) fn run<M: Part>(ranks: &mut [M], costs: Costs<'_>) -> Outcome {
 /// What has yet to happen: time, order of events of one time, rank, number of the event.
 type Agenda = BinaryHeap<Reverse<(u64, usize, usize)>>;
 
-struct World<'a, M: Part> {
+struct World<'a, M: Scheduler> {
     costs: Costs<'a>,
     now: u64,
     agenda: Agenda,
@@ -172,7 +124,7 @@ struct World<'a, M: Part> {
     outcome: Outcome,
 }
 
-impl<'a, M: Part> World<'a, M> {
+impl<'a, M: Scheduler> World<'a, M> {
     fn new(costs: Costs<'a>) -> Self {
         Self {
             now: 0,
@@ -200,24 +152,21 @@ impl<'a, M: Part> World<'a, M> {
     }
 
     fn execute(&mut self, here: usize, chunk: Vec<Range<u64>>) {
-        let mut times = Summary::default();
-        let mut sum = 0;
+        let mut times = Vec::new();
         for iteration in chunk.into_iter().flatten() {
             let begun = &mut self.begun[iteration as usize];
             assert!(!*begun, "iteration {iteration} begins twice");
             *begun = true;
-            let time = self.costs.iteration[iteration as usize];
-            times.record(time);
-            sum += time;
+            times.push(self.costs.iteration[iteration as usize]);
         }
-        let time = self.costs.chunk + sum;
+        let time = self.costs.chunk + times.iter().sum::<u64>();
         self.outcome.makespan = self.outcome.makespan.max(self.now + time);
         self.post(time, here, Happening::Executed(times));
     }
 
     fn send(&mut self, from: Rank, to: Rank, message: M::Message) {
         let mut load = 0;
-        for iteration in M::parts(&message).iter().cloned().flatten() {
+        for iteration in M::moved(&message).iter().cloned().flatten() {
             let has_begun = self.begun[iteration as usize];
             assert!(!has_begun, "iteration {iteration} has begun, and moves");
             load += 1;

@@ -15,14 +15,14 @@
 mod actor;
 mod method;
 
-pub use actor::{Costs, Part, Random, run};
+pub use actor::{Costs, run};
 pub use method::Method;
 
 use std::cmp::Reverse;
 use std::ops::Range;
 use tautline_core::Rank;
 use tautline_core::defer::{
-    Baseline, Choice, Conditions, Deferred, Epochs, Geometry, Stock, Table, Tuning,
+    Baseline, Choice, Conditions, Deferred, Epochs, Geometry, Scheduler, Stock, Table, Tuning,
 };
 use tautline_core::taper::{Coherence, Instance, Policy, Taper, blocked};
 
@@ -125,7 +125,7 @@ impl Repeated<'_> {
     }
 
     /// Runs one instance.
-    fn once<M: Part>(&self, at: usize, machine: impl Fn(Rank) -> M) -> u64 {
+    fn once<M: Scheduler>(&self, at: usize, machine: impl Fn(Rank) -> M) -> u64 {
         let parts = (0..self.ranks).map(Rank).map(machine).collect();
         run(parts, &self.times[at..=at], self.costs).0[0]
     }

@@ -1,11 +1,11 @@
-//! The core's collective operations over the engine: a barrier, then the sum of a value of each rank.
+//! The core's collective operations in virtual time: a barrier, then the sum of a value of each rank.
 
-use std::collections::VecDeque;
-use tautline_core::collective::{AllReduce, Barrier, Branch, CombineForAll, Meet, Message};
+use tautline_core::Rank;
+use tautline_core::collective::{AllReduce, Barrier, Branch, CombineForAll, Meet, Message, Stray};
 use tautline_core::machine::{Action, Machine, Step};
-use tautline_core::{PlaceId, Rank};
 use tautline_sim::Cluster;
-use tautline_sim::engine::{Actor, End, Engine, Fault, Faults, Here, Turn, Weigh, World};
+use tautline_sim::engine::{Fault, Faults};
+use tautline_sim::protocol::{Driver, Part, Setup, Weight};
 
 type Add = fn(u64, u64) -> u64;
 
@@ -16,88 +16,120 @@ enum Parcel {
     Sum(Message<u64, u64>),
 }
 
-impl Weigh for Parcel {
-    const KINDS: usize = 2;
-
-    fn kind(&self) -> usize {
-        match self {
-            Self::Barrier(_) => 0,
-            Self::Sum(_) => 1,
-        }
-    }
-
-    fn bytes(&self) -> u64 {
-        [8, 16][self.kind()]
-    }
+/// The beginning of an operation.
+enum Begin {
+    Barrier,
+    Sum(u64),
 }
 
-/// A rank, whose only thread processes one message a step.
-struct Member {
-    here: Rank,
-    inbox: VecDeque<(Rank, Parcel)>,
+/// The end of an operation.
+enum Ended {
+    Barrier,
+    Sum(u64),
+}
+
+/// Both operations.
+struct Both {
     barrier: Barrier,
     sum: AllReduce<u64, Add>,
-    has_begun: bool,
-    output: Option<u64>,
-    lost: Option<PlaceId>,
 }
 
-impl Member {
-    fn new(here: Rank, ranks: u32) -> Self {
-        let branch = Branch::new(here, ranks, 8);
-        Self {
-            here,
-            inbox: VecDeque::new(),
-            barrier: Barrier::new(branch.clone(), Meet),
-            sum: AllReduce::new(branch, CombineForAll::by(u64::wrapping_add as Add)),
-            has_begun: false,
-            output: None,
-            lost: None,
+type Act<'a> = &'a mut dyn FnMut(Action<Both>);
+
+fn of_barrier(action: Action<Barrier>, act: Act<'_>) {
+    act(match action {
+        Action::Send(to, message) => Action::Send(to, Parcel::Barrier(message)),
+        Action::Effect(()) => Action::Effect(Ended::Barrier),
+    });
+}
+
+fn of_sum(action: Action<AllReduce<u64, Add>>, act: Act<'_>) {
+    act(match action {
+        Action::Send(to, message) => Action::Send(to, Parcel::Sum(message)),
+        Action::Effect(sum) => Action::Effect(Ended::Sum(sum)),
+    });
+}
+
+impl Machine for Both {
+    type Peer = Rank;
+    type Message = Parcel;
+    type Event = Begin;
+    type Effect = Ended;
+    type Calls = ();
+    type Refusal = Stray;
+
+    fn event(&mut self, event: Begin, step: &mut Step<'_, Self>) {
+        match event {
+            Begin::Barrier => step.within(of_barrier, |step| self.barrier.event((), step)),
+            Begin::Sum(own) => step.within(of_sum, |step| self.sum.event(own, step)),
         }
     }
 
-    /// Lets the barrier take a step, and begins the sum if it ends by that.
-    fn meet(
+    fn receive(
         &mut self,
-        here: &Here<'_, Parcel>,
-        take: impl FnOnce(&mut Barrier, &mut Step<'_, Barrier>),
-    ) {
-        let mut has_met = false;
-        let mut act = |action: Action<Barrier>| match action {
-            Action::Send(to, message) => here.send(PlaceId(to.0), Parcel::Barrier(message), 0),
-            Action::Effect(()) => has_met = true,
-        };
-        take(&mut self.barrier, &mut Step::new(&mut (), &mut act));
-        if has_met {
-            let own = value(self.here.0);
-            self.add(here, |sum, step| sum.event(own, step));
-        }
-    }
-
-    /// Lets the sum take a step.
-    fn add(
-        &mut self,
-        here: &Here<'_, Parcel>,
-        take: impl FnOnce(&mut AllReduce<u64, Add>, &mut Step<'_, AllReduce<u64, Add>>),
-    ) {
-        let mut act = |action: Action<AllReduce<u64, Add>>| match action {
-            Action::Send(to, message) => here.send(PlaceId(to.0), Parcel::Sum(message), 0),
-            Action::Effect(sum) => self.output = Some(sum),
-        };
-        take(&mut self.sum, &mut Step::new(&mut (), &mut act));
-    }
-
-    fn process(&mut self, from: Rank, parcel: Parcel, here: &Here<'_, Parcel>) {
+        from: Rank,
+        parcel: Parcel,
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Stray> {
         match parcel {
-            Parcel::Barrier(message) => self.meet(here, |barrier, step| {
-                let received = barrier.receive(from, message, step);
-                received.expect("a message of the barrier");
-            }),
-            Parcel::Sum(message) => self.add(here, |sum, step| {
-                let received = sum.receive(from, message, step);
-                received.expect("a message of the sum");
-            }),
+            Parcel::Barrier(message) => {
+                step.within(of_barrier, |step| self.barrier.receive(from, message, step))
+            }
+            Parcel::Sum(message) => {
+                step.within(of_sum, |step| self.sum.receive(from, message, step))
+            }
         }
+    }
+}
+
+/// A rank, which begins the sum when the barrier ends.
+struct Member {
+    here: Rank,
+    has_begun: bool,
+    output: Option<u64>,
+}
+
+impl Driver for Member {
+    type Machine = Both;
+    type Calls = ();
+
+    const KINDS: usize = 2;
+
+    fn calls(calls: &mut ()) -> &mut () {
+        calls
+    }
+
+    fn work(&mut self, _: &Both, _: u64) -> Option<(u64, Begin)> {
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        is_first.then_some((300, Begin::Barrier))
+    }
+
+    fn effect(&mut self, effect: Ended, _: u64) -> Option<Begin> {
+        match effect {
+            Ended::Barrier => return Some(Begin::Sum(value(self.here.0))),
+            Ended::Sum(sum) => self.output = Some(sum),
+        }
+        None
+    }
+
+    fn weigh(&self, parcel: &Parcel) -> Weight {
+        let (kind, bytes) = match parcel {
+            Parcel::Barrier(_) => (0, 8),
+            Parcel::Sum(_) => (1, 16),
+        };
+        Weight {
+            kind,
+            bytes,
+            delay_ns: 0,
+        }
+    }
+
+    fn serve_ns(&self, _: &Parcel) -> Option<u64> {
+        Some(300)
+    }
+
+    fn has_ended(&self, _: &Both) -> bool {
+        self.output.is_some()
     }
 }
 
@@ -105,69 +137,48 @@ fn value(rank: u32) -> u64 {
     u64::from(rank) * 3 + 1
 }
 
-impl Actor for Member {
-    type Message = Parcel;
-
-    fn step(&mut self, here: &Here<'_, Parcel>) -> Turn {
-        if !std::mem::replace(&mut self.has_begun, true) {
-            self.meet(here, |barrier, step| barrier.event((), step));
-        } else if let Some((from, parcel)) = self.inbox.pop_front() {
-            self.process(from, parcel, here);
-        } else {
-            return Turn::Parked;
-        }
-        Turn::Took {
-            ns: 300,
-            private: false,
-        }
-    }
-
-    fn on(&mut self, from: PlaceId, parcel: Parcel, here: &Here<'_, Parcel>) {
-        self.inbox.push_back((Rank(from.0), parcel));
-        here.wake(0, 100);
-    }
-
-    fn lost(&mut self, place: PlaceId, here: &Here<'_, Parcel>) {
-        if self.output.is_none() {
-            self.lost = Some(place);
-            here.world().close();
-        }
-    }
-}
-
-/// The sum that all ranks end with, or the place that one of them lost.
-type Answer = Result<u64, PlaceId>;
+/// The sum that all ranks end with, or the rank that one of them lost.
+type Answer = Result<u64, Rank>;
 
 /// Runs both operations over `ranks` ranks. Returns the answer and the time it took; fails if they do not end within
 /// a virtual second.
 fn run(cluster: Cluster, ranks: u32, faults: Option<Faults>) -> (Answer, u64) {
-    let mut world = World::new(cluster, ranks, 1, 1);
-    if let Some(faults) = faults {
-        world = world.with_faults(faults);
-    }
-    let members = (0..ranks).map(|rank| Member::new(Rank(rank), ranks));
-    let mut engine = Engine::new(&world, members.collect());
-    for place in 0..ranks {
-        world.at(PlaceId(place)).wake(0, 0);
-    }
-    let (End::Closed(at) | End::Idle(at)) = engine.run(1_000_000_000, || ()) else {
-        panic!("a hang: {faults:?}")
+    let part = |here| {
+        let branch = Branch::new(here, ranks, 8);
+        let machine = Both {
+            barrier: Barrier::new(branch.clone(), Meet),
+            sum: AllReduce::new(branch, CombineForAll::by(u64::wrapping_add as Add)),
+        };
+        let member = Member {
+            here,
+            has_begun: false,
+            output: None,
+        };
+        Part::new(machine, member)
     };
-    let members = engine.actors();
-    if let Some(lost) = members.iter().find_map(|member| member.lost) {
-        return (Err(lost), at);
+    let setup = Setup {
+        cluster,
+        faults,
+        deadline_ns: 1_000_000_000,
+        ..Setup::default()
+    };
+    let outcome = setup.run((0..ranks).map(Rank).map(part).collect());
+    assert!(!outcome.has_expired, "a hang: {faults:?}");
+    if let Some((_, lost)) = outcome.lost {
+        return (Err(lost), outcome.ns);
     }
-    let survivors = members.iter().filter(|member| {
+    let members = outcome.parts.iter().map(|part| &part.driver);
+    let survivors = members.filter(|member| {
         let crash = faults.and_then(|faults| faults.crash);
         crash.is_none_or(|crash| crash.place.0 != member.here.0)
     });
     let outputs: Vec<_> = survivors.map(|member| member.output).collect();
-    let sum = outputs[0].expect("an output, or a lost place");
+    let sum = outputs[0].expect("an output, or a lost rank");
     assert!(
         outputs.iter().all(|&output| output == Some(sum)),
         "{faults:?}"
     );
-    (Ok(sum), at)
+    (Ok(sum), outcome.ns)
 }
 
 fn all(ranks: u32) -> u64 {
@@ -193,7 +204,7 @@ fn the_same_run_takes_the_same_time() {
     assert_eq!(run(), run());
 }
 
-/// At 1000 ranks with any faults: the right answer, or a lost place that the faults explain.
+/// At 1000 ranks with any faults: the right answer, or a lost rank that the faults explain.
 #[test]
 fn faults_end_in_the_answer_or_in_a_lost_rank() {
     let cluster = Cluster::default();
@@ -205,12 +216,12 @@ fn faults_end_in_the_answer_or_in_a_lost_rank() {
                 assert_eq!(sum, all(1000), "{faults:?}");
                 right += 1;
             }
-            Err(place) => {
+            Err(rank) => {
                 assert!(
                     faults.crash.is_some() || faults.partition.is_some(),
                     "{faults:?}"
                 );
-                assert!(place.0 < 1000);
+                assert!(rank.0 < 1000);
                 lost += 1;
             }
         }

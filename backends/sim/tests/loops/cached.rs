@@ -1,9 +1,9 @@
 //! Scheduling by predicted work beside scheduling by number, on the loops of table M2 of the specification (5.4).
 
 use tautline_core::Rank;
-use tautline_core::defer::{Baseline, Epochs, Rule, Table};
+use tautline_core::defer::{Baseline, Epochs, Rule, Scheduler, Table};
 use tautline_core::taper::{Instance, Policy, Q16, Taper};
-use tautline_sim::loops::{Costs, Part, TUNINGS, run};
+use tautline_sim::loops::{Costs, TUNINGS, run};
 
 /// A number of 53 bits, as a fraction: splitmix64 (Steele, Lea and Flood 2014).
 fn unit(state: &mut u64) -> f64 {
@@ -27,7 +27,7 @@ fn times(kind: &str, n: u64, random: &mut u64) -> Vec<u64> {
 }
 
 /// Returns the efficiency of one instance from blocks.
-fn once<M: Part>(p: u32, machine: impl Fn(Rank) -> M, times: &[u64]) -> f64 {
+fn once<M: Scheduler>(p: u32, machine: impl Fn(Rank) -> M, times: &[u64]) -> f64 {
     let work = times.iter().sum::<u64>();
     let costs = Costs::of(work / times.len() as u64);
     let parts = (0..p).map(Rank).map(machine).collect();

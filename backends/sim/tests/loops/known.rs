@@ -4,16 +4,16 @@
 use super::{INSTANCES, P, STEADY};
 use std::cmp::Reverse;
 use tautline_core::Rank;
-use tautline_core::defer::{Epochs, Stock};
+use tautline_core::defer::{Epochs, Scheduler, Stock};
 use tautline_core::taper::{CostFunction, Instance, Policy, Samples, blocked};
 use tautline_sim::Program;
-use tautline_sim::loops::{Costs, Part, run};
+use tautline_sim::loops::{Costs, run};
 
 const SHARE: u64 = 48;
 
 /// Returns the efficiency of the steady instances if `machine` makes the ranks of each from `first` on, from its number, the
 /// rank, and the iterations that the rank executed before.
-fn efficiency<M: Part>(
+fn efficiency<M: Scheduler>(
     times: &[Vec<u64>],
     first: usize,
     mut machine: impl FnMut(usize, Rank, Vec<u64>) -> M,
