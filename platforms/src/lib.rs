@@ -157,6 +157,8 @@ pub mod phaser;
 pub mod pinning;
 pub mod plan;
 pub mod platform;
+#[cfg(feature = "serde")]
+pub mod protocol;
 pub mod rules;
 pub mod runtime;
 mod setup;

@@ -31,6 +31,8 @@ mod leaving;
 mod opening;
 #[path = "explore/scenario.rs"]
 mod scenario;
+#[path = "explore/turnstile.rs"]
+mod turnstile;
 
 use std::time::Instant;
 use tautline_core::glb::Steal;
