@@ -263,5 +263,12 @@ mod tests {
         assert!(backends.count() >= 5);
         let of = |layer| all.iter().filter(|it| it.layer == layer).count();
         assert_eq!((of(Layer::Core), of(Layer::Library)), (1, 1));
+        // A key that is forgotten would leave a crate out of a job.
+        for it in all.iter().filter(|it| it.is_published) {
+            for key in ["api", "systems"] {
+                let is_stated = it.metadata.contains_key(key);
+                assert!(is_stated, "{}: `{key} = true` or `false`", it.folder);
+            }
+        }
     }
 }

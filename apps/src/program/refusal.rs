@@ -95,8 +95,8 @@ pub fn missing_command(root: &Command) -> String {
 
 /// Returns the names of the commands of `command`.
 fn names_of(command: &Command) -> String {
-    let names = command.get_subcommands().map(Command::get_name);
-    names.collect::<Vec<_>>().join(", ")
+    let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
+    shown.map(Command::get_name).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the innermost command with commands of its own that the arguments of this process name, and the words that call it.

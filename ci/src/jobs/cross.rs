@@ -56,19 +56,25 @@ fn judge(tree: &Tree, all: &[Tests<'_>], runs: &[&Run<'_>], checks: &[&str]) -> 
     if let Some(why) = packages::install(&[packages::COMPILER], &[])? {
         return Ok(Verdict::CannotRun(why));
     }
-    for run in runs {
-        if let Some(why) = prepare(run)? {
-            return Ok(Verdict::CannotRun(why));
+    let mut cannot_run = Vec::new();
+    let mut ready = Vec::new();
+    for &run in runs {
+        match prepare(run)? {
+            Some(why) => cannot_run.push(format!("{}: {why}", run.target)),
+            None => ready.push(run),
         }
     }
     let on_one = |run| all.iter().map(move |tests| test(tree, run, tests));
-    let tests = runs.iter().flat_map(|run| on_one(run));
+    let tests = ready.iter().flat_map(|run| on_one(run));
     let compiled = checks.iter().map(|target| check(tree, target));
     // All run, since each fails for reasons of its own.
     let failed = tests.chain(compiled).filter_map(Result::err);
     let failed: Vec<String> = failed.map(|error| format!("{error:#}")).collect();
     ensure!(failed.is_empty(), "{}", failed.join("\n"));
-    let tested: Vec<&str> = runs.iter().map(|run| run.target).collect();
+    if !cannot_run.is_empty() {
+        return Ok(Verdict::CannotRun(cannot_run.join("; ")));
+    }
+    let tested: Vec<&str> = ready.iter().map(|run| run.target).collect();
     let said = [("tests on", &tested[..]), ("core compiles for", checks)];
     let said = said.iter().filter(|(_, targets)| !targets.is_empty());
     let said = said.map(|(what, targets)| format!("{what} {}", targets.join(", ")));
