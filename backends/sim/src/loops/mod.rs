@@ -12,10 +12,10 @@
 //! assert!(efficiency("fac-cached") > efficiency("fac"));
 //! ```
 
-mod actor;
+mod driver;
 mod method;
 
-pub use actor::{Costs, run};
+pub use driver::{Costs, run};
 pub use method::Method;
 
 use std::cmp::Reverse;

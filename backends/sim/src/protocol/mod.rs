@@ -128,7 +128,7 @@ pub trait Driver {
     }
 
     /// Returns how long the thread serves a message, after what it is doing. `None`: it is processed when it arrives, at no cost, as if by a
-    /// thread for that alone.
+    /// thread for that alone. Either way it wakes the thread, as the driver may have work then.
     fn serve_ns(&self, _message: &MessageOf<Self>) -> Option<u64> {
         None
     }
