@@ -108,7 +108,7 @@ impl Against {
         let reason = match (before.doubts.first(), now.doubts.first()) {
             (_, Some(doubt)) => Some(doubt.clone()),
             (Some(doubt), None) => Some(format!("in the earlier file, {doubt}")),
-            (None, None) => None,
+            (None, None) => moved(before.line_ns, now.line_ns),
         };
         let intervals = [before, now].map(|figure| interval(&figure.samples_ns));
         let (intervals_ns, None) = (intervals, &reason) else {
@@ -147,6 +147,18 @@ impl Against {
             }),
         }
     }
+}
+
+/// Returns why figures cannot be compared whose processors were at other distances. A host may run the processors of a virtual machine
+/// anywhere.
+fn moved(before: Option<f64>, now: Option<f64>) -> Option<String> {
+    let (before, now) = (before?, now?);
+    let is_elsewhere = (now - before).abs() > LEAST * before.min(now);
+    is_elsewhere.then(|| {
+        format!(
+            "the processors are elsewhere: a cache line takes {now:.0} ns, before {before:.0} ns"
+        )
+    })
 }
 
 /// Returns the interval of the median of `samples`, if there are enough.
@@ -278,6 +290,19 @@ mod tests {
                 "no verdict on barrier (1 figure): 20 and 7 samples are too few",
             ]
         );
+    }
+
+    /// On a virtual machine of two processors all figures changed by up to three times when its host moved them.
+    #[test]
+    fn processors_that_are_elsewhere_get_no_verdict() {
+        let (before, mut now) = (record(&[1.0; 20]), record(&[9.0; 20]));
+        now.figures[0].line_ns = Some(340.0);
+        now.figures[1].line_ns = None;
+        let found = Against::compare(&before, &now).unwrap();
+        assert_eq!((found.worse.len(), found.refused.len()), (1, 1));
+        let line = found.refused[0].to_string();
+        let expected = "the processors are elsewhere: a cache line takes 340 ns, before 80 ns";
+        assert!(line.ends_with(expected), "{line}");
     }
 
     #[test]

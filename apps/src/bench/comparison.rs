@@ -9,6 +9,9 @@ use std::time::Instant;
 use tautline::glb::Control;
 use tautline_node::Machine;
 
+/// The ratio of two round trips of a cache line that one pair of processors does not have.
+const MOVED: f64 = 1.5;
+
 /// The duration of a sample's loop, unless its number of turns is set.
 const SAMPLE_NS: f64 = 4e6;
 /// The number of turns of that loop.
@@ -233,6 +236,7 @@ impl Setting {
             }
         }
         let mut doubts = watch.doubts(tasks, self.processors);
+        doubts.extend(moved(&round_trips));
         let taken = rows.iter().map(|row| row.samples.len()).min();
         doubts.extend(cut(taken, self.samples));
         Ok(Comparison {
@@ -294,6 +298,16 @@ fn sample(kind: &Kind, plan: &Plan, iterations: u32) -> io::Result<Sample> {
     };
     let named = |error| io::Error::other(format!("{}: {error}", kind.name()));
     kind.sample(&plan).map_err(named)
+}
+
+/// Returns the doubt about samples between which the distance of the processors has changed.
+fn moved(round_trips: &[f64]) -> Option<Doubt> {
+    let mut sorted = round_trips.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let quarter = sorted.len() / 4;
+    let near = *sorted.get(quarter)?;
+    let far = *sorted.get(sorted.len() - 1 - quarter)?;
+    (far > MOVED * near).then_some(Doubt::Moved([near, far]))
 }
 
 /// Returns the doubt about rows of which one has fewer samples than requested.
@@ -415,6 +429,17 @@ mod tests {
         };
         assert_eq!(seen.verdict(), Some(expected));
         assert_eq!(seen.ratio(&seen.rows[1]), Some(2.0));
+    }
+
+    #[test]
+    fn processors_that_move_are_a_doubt() {
+        let near = [80.0, 84.0, 79.0, 90.0, 81.0, 300.0, 80.0, 82.0];
+        assert_eq!(moved(&near), None, "one sample may be disturbed");
+        let both = [80.0, 340.0, 79.0, 341.0, 338.0, 81.0, 80.0, 342.0];
+        let doubt = moved(&both).unwrap();
+        assert_eq!(doubt, Doubt::Moved([80.0, 340.0]));
+        assert!(doubt.to_string().contains("took 80 ns, then 340 ns"));
+        assert_eq!(moved(&[]), None);
     }
 
     #[test]

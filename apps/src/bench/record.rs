@@ -39,6 +39,10 @@ pub struct Figure {
     pub samples_ns: Vec<f64>,
     /// Why the samples support no verdict; empty if they do.
     pub doubts: Vec<String>,
+    /// Nanoseconds of a round trip of a cache line between the processors meanwhile. A host may run those of a virtual machine
+    /// anywhere, and elsewhere later.
+    #[serde(default)]
+    pub line_ns: Option<f64>,
 }
 
 /// A round trip of a cache line between two processors.
@@ -209,6 +213,7 @@ impl Record {
                 doubts: doubts(&round_trips.doubts, is_disturbed(disturbed, &samples_ns)),
                 bench: bench.to_owned(),
                 figure: format!("{prefix}{distance}"),
+                line_ns: median(&samples_ns),
                 samples_ns,
             });
         }
@@ -226,6 +231,7 @@ impl Record {
             figure: format!("{prefix}{}", row.name),
             samples_ns: row.samples.clone(),
             doubts: doubts(&comparison.doubts, row.is_disturbed()),
+            line_ns: median(&comparison.round_trips),
         });
         self.figures.extend(figures);
     }
@@ -257,6 +263,10 @@ impl Record {
     }
 }
 
+fn median(samples: &[f64]) -> Option<f64> {
+    Spread::of(samples).map(|spread| spread.median)
+}
+
 fn doubts(all: &[Doubt], is_disturbed: bool) -> Vec<String> {
     let disturbed = "threads of a quarter of the samples had to wait for their processors";
     let disturbed = is_disturbed.then(|| disturbed.to_owned());
@@ -277,6 +287,7 @@ pub(super) mod tests {
             figure: name.to_owned(),
             samples_ns: samples.to_vec(),
             doubts: Vec::new(),
+            line_ns: Some(80.0),
         };
         Record {
             figures: vec![figure("2 tasks: phaser"), figure("2 tasks: counter")],

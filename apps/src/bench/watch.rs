@@ -179,6 +179,9 @@ pub enum Doubt {
     Others(f64),
     /// This part of the processors' time went to other guests of the host.
     Stolen(f64),
+    /// Round trips of a cache line between the processors took the first time in a quarter of the samples, and the second one in
+    /// another: the host has moved the processors of a virtual machine.
+    Moved([f64; 2]),
     /// The system does not report what other programs use.
     Unknown,
     /// The measurements ended early.
@@ -281,6 +284,10 @@ impl fmt::Display for Doubt {
             Self::Stolen(share) => {
                 write!(f, "the host took {} of the processors away", percent(share))
             }
+            Self::Moved([near, far]) => write!(
+                f,
+                "the host moved the processors: a cache line took {near:.0} ns, then {far:.0} ns"
+            ),
             Self::Cut { taken, of } => {
                 write!(f, "the measurement ended after {taken} of {of} samples")
             }

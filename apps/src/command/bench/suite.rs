@@ -282,6 +282,7 @@ mod tests {
             figure: PARKED_WORKER.to_owned(),
             samples_ns: vec![39_000.0, 40_000.0, 41_000.0],
             doubts: Vec::new(),
+            line_ns: None,
         }];
         let text = described(&record).unwrap();
         let described = machines::parse("the file", &text).unwrap();
