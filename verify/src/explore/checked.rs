@@ -244,15 +244,17 @@ impl<C: Checked> Parts<C> {
     fn step<T>(
         &self,
         here: PeerOf<C>,
-        Part { machine, driver }: &mut PartOf<C>,
+        part: &mut PartOf<C>,
         out: &mut Out<Self>,
         take: impl FnOnce(&mut C::Machine, &mut Step<'_, C::Machine>) -> Result<T, RefusalOf<C>>,
     ) -> Result<T, RefusalOf<C>> {
-        let (before, mut actions) = (machine.clone(), Vec::new());
+        let before = out.before.take().unwrap_or_else(|| Rc::new(part.clone()));
+        let (before, mut actions) = (&before.machine, Vec::new());
+        let Part { machine, driver } = part;
         let mut act = |action| actions.push(action);
         let taken = take(machine, &mut Step::new(C::calls(driver), &mut act));
         if taken.is_err() {
-            let is_same = *machine == before && actions.is_empty();
+            let is_same = machine == before && actions.is_empty();
             assert!(
                 is_same,
                 "a refused message changed {before:?} to {machine:?}"
@@ -270,7 +272,7 @@ impl<C: Checked> Parts<C> {
             let mut act = |action| actions.push(action);
             machine.event(event, &mut Step::new(C::calls(at.driver), &mut act));
         }
-        self.protocol.stepped(&mut at, &before, machine);
+        self.protocol.stepped(&mut at, before, machine);
         self.probe(machine, at.driver);
         taken
     }

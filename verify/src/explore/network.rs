@@ -75,6 +75,8 @@ pub struct Out<A: Actors + ?Sized> {
     pub sent: Vec<(PlaceId, A::Message)>,
     /// What the checks remember.
     pub ghost: A::Ghost,
+    /// The site before, except at the start.
+    pub(super) before: Option<Rc<A::Site>>,
 }
 
 /// A message under way.
@@ -262,10 +264,12 @@ impl<A: Actors> Network<A> {
             next.remove(at);
         }
         let at = SITES + here.index();
-        let mut site = (*self.sites.value(state[at])).clone();
+        let before = self.sites.value(state[at]);
+        let mut site = (*before).clone();
         let mut out = Out {
             sent: Vec::new(),
             ghost: (*self.ghosts.value(state[GHOST])).clone(),
+            before: Some(before),
         };
         happen(&self.actors, &mut site, &mut out);
         next[at] = self.sites.number(site).0;
@@ -378,6 +382,7 @@ impl<A: Actors> System for Network<A> {
         let mut out = Out {
             sent: Vec::new(),
             ghost: A::Ghost::default(),
+            before: None,
         };
         let mut sent = Vec::new();
         for here in (0..self.actors.places()).map(PlaceId) {
