@@ -17,7 +17,6 @@
 mod actors;
 mod balance;
 mod checked;
-mod gossip;
 mod network;
 mod scenario;
 mod tree;
@@ -26,12 +25,11 @@ mod world;
 
 pub use actors::{
     Activities, Break, ClosingSlip, Closings, Collective, Compared, ComparedSlip, DeferSlip,
-    Deferring, Effects, EpochSlip, Forecast, Kind, Leaving, LeavingSlip, Ledgers, Mistake, Opening,
-    OpeningSlip, Program, Search, SelfScheduled, Tokens,
+    Deferring, Effects, EpochSlip, Forecast, Gossip, Kind, Leaving, LeavingSlip, Ledgers, Mistake,
+    Opening, OpeningSlip, Program, Search, SelfScheduled, Slip, Tokens,
 };
 pub use balance::{Balance, Checks, Fault};
 pub use checked::{At, Checked, Part, PartOf, Parts, Past};
-pub use gossip::{Gossip, Slip};
 pub use network::{Actors, Delivery, Faults, Network, Out, Parcel, Step, View};
 pub use scenario::{Played, check, play};
 pub use tree::Tree;

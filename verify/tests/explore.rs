@@ -222,7 +222,10 @@ fn gossip() {
         let mut states = 0;
         for finds in FINDS.iter().filter(|finds| values(finds) <= most) {
             let name = format!("gossip-{name} {finds:?}");
-            states += flawless(&name, &mut Gossip::new(places, graph, finds));
+            states += flawless(
+                &name,
+                &mut Network::of(Gossip::new(places, graph, finds), Delivery::Multiset),
+            );
         }
         report(&format!("gossip-{name}"), states, floor, began);
     }
@@ -238,8 +241,8 @@ fn a_slip_in_gossip_is_detected() {
         (Slip::Lose, Flaw::Untold),
         (Slip::WaitAtTheEnd, Flaw::Late),
     ] {
-        let gossip = Gossip::new(3, Graph::Ring, &[1, 2]);
-        let explored = explore(&mut gossip.with_slip(slip), LIMIT);
+        let gossip = Gossip::new(3, Graph::Ring, &[1, 2]).with_slip(slip);
+        let explored = explore(&mut Network::of(gossip, Delivery::Multiset), LIMIT);
         let (found, story) = explored.found.expect("the slip must show");
         println!("{slip:?}: {found:?}\n{story}");
         assert_eq!(found, flaw, "{slip:?}");

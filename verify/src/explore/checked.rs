@@ -172,9 +172,26 @@ pub struct At<'a, C: Checked> {
     /// What the checks remember.
     pub ghost: &'a mut C::Ghost,
     flaw: &'a mut Option<Flaw>,
+    sent: &'a mut Vec<(PlaceId, MessageOf<C>)>,
 }
 
-impl<C: Checked> At<'_, C> {
+impl<'a, C: Checked> At<'a, C> {
+    fn new(here: PeerOf<C>, driver: &'a mut C::Driver, out: &'a mut Out<Parts<C>>) -> Self {
+        let Past { flaw, ghost } = &mut out.ghost;
+        Self {
+            here,
+            driver,
+            ghost,
+            flaw,
+            sent: &mut out.sent,
+        }
+    }
+
+    /// Sends a message that the machine does not send, where a mistake is made on purpose.
+    pub fn send(&mut self, to: PeerOf<C>, message: MessageOf<C>) {
+        self.sent.push((PlaceId(to.number()), message));
+    }
+
     /// Records a flaw; the first one counts.
     pub fn find(&mut self, flaw: Flaw) {
         self.flaw.get_or_insert(flaw);
@@ -261,14 +278,8 @@ impl<C: Checked> Parts<C> {
             );
             return taken;
         }
-        let Past { flaw, ghost } = &mut out.ghost;
-        let mut at = At {
-            here,
-            driver,
-            ghost,
-            flaw,
-        };
-        while let Some(event) = self.carry_out(&mut at, machine, &mut actions, &mut out.sent) {
+        let mut at = At::new(here, driver, out);
+        while let Some(event) = self.carry_out(&mut at, machine, &mut actions) {
             let mut act = |action| actions.push(action);
             machine.event(event, &mut Step::new(C::calls(at.driver), &mut act));
         }
@@ -283,7 +294,6 @@ impl<C: Checked> Parts<C> {
         at: &mut At<'_, C>,
         machine: &C::Machine,
         actions: &mut Vec<Action<C::Machine>>,
-        sent: &mut Vec<(PlaceId, MessageOf<C>)>,
     ) -> Option<EventOf<C>> {
         let mut answer = None;
         for action in actions.drain(..) {
@@ -298,8 +308,9 @@ impl<C: Checked> Parts<C> {
                     }
                 }
                 Action::Send(to, message) => {
-                    let message = self.protocol.send(at, to, message);
-                    sent.extend(message.map(|message| (PlaceId(to.number()), message)));
+                    if let Some(message) = self.protocol.send(at, to, message) {
+                        at.send(to, message);
+                    }
                 }
             }
         }
@@ -369,13 +380,7 @@ impl<C: Checked> Actors for Parts<C> {
 
     fn act(&self, here: PlaceId, part: &mut PartOf<C>, act: C::Act, out: &mut Out<Self>) {
         let here = PeerOf::<C>::numbered(here.0);
-        let Past { flaw, ghost } = &mut out.ghost;
-        let mut at = At {
-            here,
-            driver: &mut part.driver,
-            ghost,
-            flaw,
-        };
+        let mut at = At::new(here, &mut part.driver, out);
         if let Some(event) = self.protocol.event(&mut at, act) {
             self.event(here, part, out, event);
         }
@@ -390,13 +395,7 @@ impl<C: Checked> Actors for Parts<C> {
         out: &mut Out<Self>,
     ) {
         let [here, from] = [here, from].map(|at| PeerOf::<C>::numbered(at.0));
-        let Past { flaw, ghost } = &mut out.ghost;
-        let mut at = At {
-            here,
-            driver: &mut part.driver,
-            ghost,
-            flaw,
-        };
+        let mut at = At::new(here, &mut part.driver, out);
         let Some((from, message)) = self.protocol.receive(&mut at, from, message) else {
             return;
         };
