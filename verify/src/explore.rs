@@ -36,9 +36,9 @@ pub use tree::Tree;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::Hash;
+use std::hash::{BuildHasherDefault, Hash};
 use std::rc::Rc;
-use visited::Visited;
+use visited::{Mixer, Visited};
 
 /// What can be wrong with a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -226,14 +226,14 @@ fn story<S: System>(system: &mut S, visited: &Visited, mut number: u32) -> Story
 /// Numbers for values: equal values, equal numbers.
 #[derive(Debug)]
 struct Interner<T> {
-    numbers: HashMap<Rc<T>, u32>,
+    numbers: HashMap<Rc<T>, u32, BuildHasherDefault<Mixer>>,
     values: Vec<Rc<T>>,
 }
 
 impl<T> Default for Interner<T> {
     fn default() -> Self {
         Self {
-            numbers: HashMap::new(),
+            numbers: HashMap::default(),
             values: Vec::new(),
         }
     }

@@ -2,10 +2,11 @@
 
 use super::Flaw;
 use super::network::{Actors, Delivery, Network, Out, View};
+use super::visited::Mixer;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt::Debug;
-use std::hash::Hash;
+use std::hash::{BuildHasherDefault, Hash};
 use std::rc::Rc;
 use tautline_core::PlaceId;
 use tautline_core::machine::{Action, Machine, Peer, Step, Tolerance};
@@ -203,7 +204,7 @@ impl<'a, C: Checked> At<'a, C> {
 pub struct Parts<C: Checked> {
     protocol: C,
     /// Machines that have refused every garbled message.
-    probed: RefCell<HashSet<C::Machine>>,
+    probed: RefCell<HashSet<C::Machine, BuildHasherDefault<Mixer>>>,
     /// Where the actions of the machines are written, if anywhere.
     record: Option<Record>,
 }

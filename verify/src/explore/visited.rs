@@ -1,5 +1,7 @@
 //! The states seen so far, each with the one it was first reached from.
 
+use std::hash::Hasher;
+
 /// A set of word strings, numbered in the order of their arrival.
 #[derive(Debug, Default)]
 pub(super) struct Visited {
@@ -75,9 +77,48 @@ impl Visited {
 }
 
 fn hash(state: &[u32]) -> u64 {
-    let mixed = state.iter().fold(0u64, |hash, word| {
-        (hash.rotate_left(5) ^ u64::from(*word)).wrapping_mul(0x517c_c1b7_2722_0a95)
-    });
-    // The low bits of a product depend on the low bits alone.
-    mixed ^ mixed >> 32
+    let mut mixer = Mixer::default();
+    state.iter().for_each(|word| mixer.write_u32(*word));
+    mixer.finish()
+}
+
+/// A hash that is faster than that of std, which withstands chosen values: here no one chooses them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mixer(u64);
+
+impl Mixer {
+    fn mix(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+}
+
+impl Hasher for Mixer {
+    fn write(&mut self, bytes: &[u8]) {
+        for part in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            self.mix(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u8(&mut self, n: u8) {
+        self.mix(n.into());
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.mix(n.into());
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.mix(n);
+    }
+
+    fn write_usize(&mut self, n: usize) {
+        self.mix(n as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        // The low bits of a product depend on the low bits alone.
+        self.0 ^ self.0 >> 32
+    }
 }
