@@ -147,7 +147,7 @@ fn added(
 fn service_inputs() {
     Model::new("service_inputs")
         .bound(3)
-        .floor(40_000)
+        .floor(37_000)
         .check(|| {
             added(
                 None,
@@ -161,12 +161,33 @@ fn service_inputs() {
         });
 }
 
+/// The inputs of one thread are processed in its order, also those that another thread processes.
+#[test]
+fn service_order() {
+    Model::new("service_order")
+        .bound(3)
+        .floor(37_000)
+        .check(|| {
+            let kept = added(
+                None,
+                &[1, 10, 100],
+                |service, held| service.event((100, Arc::clone(held))),
+                |service, held| {
+                    service.event((1, Arc::clone(held)));
+                    service.event((10, Arc::clone(held)));
+                },
+            );
+            let at = |number| kept.iter().position(|kept| kept.0 == number);
+            assert!(at(1) < at(10), "an input overtakes another one: {kept:?}");
+        });
+}
+
 /// An effect submits an event, while another thread submits one.
 #[test]
 fn service_effects() {
     Model::new("service_effects")
         .bound(3)
-        .floor(51_000)
+        .floor(46_000)
         .check(|| {
             added(
                 Some((1, 100)),
@@ -180,7 +201,7 @@ fn service_effects() {
 /// A peer is lost after its message, while another thread steps the machine.
 #[test]
 fn service_loss() {
-    Model::new("service_loss").bound(3).floor(39_000).check(|| {
+    Model::new("service_loss").bound(3).floor(37_000).check(|| {
         let kept = added(
             None,
             &[1, 10, 100],
@@ -200,7 +221,7 @@ fn service_loss() {
 fn service_connect() {
     Model::new("service_connect")
         .bound(3)
-        .floor(7_900)
+        .floor(12_000)
         .check(|| {
             let held = Arc::new(());
             let connected = service(None, &held);
@@ -219,7 +240,7 @@ fn service_connect() {
 /// After the end nothing is kept, whether an input came before or after.
 #[test]
 fn service_stop() {
-    Model::new("service_stop").bound(3).floor(480).check(|| {
+    Model::new("service_stop").bound(3).floor(700).check(|| {
         let held = Arc::new(());
         let stopped = service(None, &held);
         stopped.connect(Sent(Vec::new()));

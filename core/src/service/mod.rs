@@ -7,8 +7,8 @@
 //! | [`Ranks`] | carrier | a channel of an exchange, on which every rank has a machine (feature `wire`) |
 //!
 //! # Algorithm
-//! An input waits in a queue. Whichever thread has the machine processes all that wait; a thread that finds it taken leaves its
-//! input to that one ([`Combiner`](crate::comm::Combiner)). Messages are sent within a step. Effects are the program's code: they
+//! A thread that gives an input takes the machine, and processes what waits before its own. A thread that finds the machine taken puts
+//! its input into a queue, and leaves it to the holder ([`Combiner`](crate::comm::Combiner)). Messages are sent within a step. Effects are the program's code: they
 //! wait in a second queue, and are carried out in order, one at a time, by a thread that has released the machine. So an effect may
 //! submit events, and stop the service, and no thread blocks.
 //!

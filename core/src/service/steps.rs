@@ -199,16 +199,37 @@ impl<M: Machine, C: Carrier<M>, H: Handler<M, C>> Service<M, C, H> {
     }
 
     fn give(&self, input: Input<M>) {
-        self.inputs.push(input, &Spin);
-        self.run();
+        let mut own = Some(input);
+        self.process(|state| {
+            if let Some(input) = own.take() {
+                self.take(state, input);
+            }
+        });
+        // Another thread has the machine: it processes what waits here.
+        if let Some(input) = own {
+            self.inputs.push(input, &Spin);
+            self.run();
+        }
+        self.carry_out();
     }
 
     /// Processes what waits, unless another thread does, which then processes what has come since, too.
     fn run(&self) {
+        self.process(|_| ());
+        self.carry_out();
+    }
+
+    /// Processes the inputs that wait and calls `then`, unless another thread has the machine.
+    fn process(&self, mut then: impl FnMut(&mut State<M, C>)) {
         self.steps.run(|state| {
             self.drain(state);
+            then(state);
             true
         });
+    }
+
+    /// Carries out the effects that wait, unless another thread does.
+    fn carry_out(&self) {
         // What other threads have put there, they carry out.
         if self.outputs.is_empty() {
             return;
@@ -226,17 +247,22 @@ impl<M: Machine, C: Carrier<M>, H: Handler<M, C>> Service<M, C, H> {
 
     fn drain(&self, state: &mut State<M, C>) {
         while let Some(input) = self.inputs.pop(&Spin) {
-            self.step(state, |machine, step| match input {
-                Input::Event(event) => {
-                    machine.event(event, step);
-                    None
-                }
-                Input::Message(from, message) => {
-                    let received = machine.receive(from, message, step);
-                    received.err().map(|refusal| (from, refusal))
-                }
-            });
+            self.take(state, input);
         }
+    }
+
+    /// Lets the machine process an input.
+    fn take(&self, state: &mut State<M, C>, input: Input<M>) {
+        self.step(state, |machine, step| match input {
+            Input::Event(event) => {
+                machine.event(event, step);
+                None
+            }
+            Input::Message(from, message) => {
+                let received = machine.receive(from, message, step);
+                received.err().map(|refusal| (from, refusal))
+            }
+        });
     }
 
     /// Lets the machine take a step, which may be refused. Its effects wait for the outlet.
