@@ -139,7 +139,7 @@ fn an_effect_may_stop_the_service() {
     service.event("stop");
     service.event("late");
     assert_eq!(service.lost(PlaceId(0)), Tolerance::Tolerated);
-    service.connect(|_, _| panic!("nothing is sent any more"));
+    service.connect(|_, _| panic!("all was sent before"));
     assert_eq!(service.handler().take(), ["stop"]);
     let (machine, carrier) = service.stop();
     assert!(machine.is_none() && carrier.is_none());

@@ -3,7 +3,7 @@
 
 use loom::cell::UnsafeCell;
 use loom::thread;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tautline_core::PlaceId;
 use tautline_core::machine::{Machine, Step, Tolerance};
 use tautline_core::service::{Carrier, Handler, Service};
@@ -252,5 +252,34 @@ fn service_stop() {
         assert_eq!(carrier.unwrap().0.len(), kept, "a step has all its effects");
         assert_eq!(machine.unwrap().0, kept as u32);
         assert_eq!(Arc::strong_count(&held), 1, "nothing is left");
+    });
+}
+
+/// Stops the service with the first effect.
+struct Once;
+
+impl<C: Carrier<Sum>> Handler<Sum, C> for Once {
+    fn effect(&self, _: (u32, u32, Arc<()>), service: &Service<Sum, C, Self>) {
+        drop(service.stop());
+    }
+
+    fn refused(&self, _: PlaceId, _: u32, _: &Service<Sum, C, Self>) {
+        unreachable!("all messages are expected");
+    }
+}
+
+/// A service that ends before it is connected sends what its last step has sent.
+#[test]
+fn service_end() {
+    Model::new("service_end").bound(3).floor(4_000).check(|| {
+        let sum = Sum(0, Arc::new(()));
+        let ended = Arc::new(Service::new(sum, Box::new(()), Once));
+        let other = Arc::clone(&ended);
+        let thread = thread::spawn(move || other.receive(PlaceId(0), 7));
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        let send = Arc::clone(&sent);
+        ended.connect(move |_, sum| send.lock().unwrap().push(sum));
+        thread.join().unwrap();
+        assert_eq!(*sent.lock().unwrap(), [7]);
     });
 }

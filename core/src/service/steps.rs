@@ -6,7 +6,7 @@ use crate::machine::{Action, Machine, Step, Tolerance};
 use crate::port::Spin;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::{fmt, mem};
+use core::fmt;
 
 /// Carries the messages of a machine to other peers.
 pub trait Carrier<M: Machine>: Send {
@@ -144,16 +144,17 @@ impl<M: Machine, C, H> Service<M, C, H> {
 }
 
 impl<M: Machine, C: Carrier<M>, H: Handler<M, C>> Service<M, C, H> {
-    /// Lets `carrier` send messages, those that wait first. Drops it if the service has ended.
+    /// Lets `carrier` send messages, those that wait first. If the service has ended, drops it then.
     pub fn connect(&self, mut carrier: C) {
         let dropped = self.steps.with(&Spin, |state| {
-            if state.has_stopped {
-                return Some(carrier);
-            }
+            // Also after the end, for which they may have been the last steps: other peers wait for them.
             for (to, message) in state.unsent.drain(..) {
                 carrier.send(to, message);
             }
-            state.carrier.replace(carrier)
+            match state.has_stopped {
+                true => Some(carrier),
+                false => state.carrier.replace(carrier),
+            }
         });
         // Outside of the lock.
         drop(dropped);
@@ -186,16 +187,15 @@ impl<M: Machine, C: Carrier<M>, H: Handler<M, C>> Service<M, C, H> {
         tolerance
     }
 
-    /// Ends the service: inputs that wait, and those that come, have no effect. Returns the machine and the carrier for the first call;
-    /// the caller drops them.
+    /// Ends the service: inputs that wait, and those that come, have no effect; messages still wait for the carrier. Returns the machine
+    /// and the carrier for the first call; the caller drops them.
     pub fn stop(&self) -> (Option<M>, Option<C>) {
         let taken = self.steps.with(&Spin, |state| {
             state.has_stopped = true;
-            let unsent = mem::take(&mut state.unsent);
-            (state.machine.take(), state.carrier.take(), unsent)
+            (state.machine.take(), state.carrier.take())
         });
         self.run();
-        (taken.0, taken.1)
+        taken
     }
 
     fn give(&self, input: Input<M>) {
