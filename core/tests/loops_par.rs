@@ -171,16 +171,18 @@ fn a_grid_without_whole_rows_has_no_tiles() {
 fn a_search_ends_a_loop_without_end() {
     for workers in WORKERS {
         on(workers, |cx| {
-            assert!(cx.par(0..u64::MAX).any(|i| i == 12_345));
+            assert!(cx.par(0..usize::MAX as u64).any(|i| i == 12_345));
             assert!(!cx.par(0..usize::MAX).all(|i| i != 12_345));
             assert_eq!(
-                cx.par(i64::MIN..0).find_any(|i| *i == i64::MIN + 3),
+                cx.par(i64::MIN..i64::MIN + isize::MAX as i64)
+                    .find_any(|i| *i == i64::MIN + 3),
                 Some(i64::MIN + 3)
             );
-            // Longer than 2^32, and beyond it.
+            // Beyond 2^32, and longer where words are.
             let far = (1u64 << 33) + 5;
             assert_eq!(
-                cx.par(1u64 << 33..1 << 40).find_any(|i| *i == far),
+                cx.par(1u64 << 33..(1 << 33) + (usize::MAX as u64 >> 24))
+                    .find_any(|i| *i == far),
                 Some(far)
             );
             assert_eq!(cx.par(-5..5i32).find_any(|_| false), None);

@@ -69,11 +69,12 @@ fn the_rest_is_left_out() {
     for workers in WORKERS {
         on(workers, |cx| {
             assert_eq!(
-                cx.par(0..u64::MAX).find_first(|i| *i > 12_345),
+                cx.par(0..usize::MAX as u64).find_first(|i| *i > 12_345),
                 Some(12_346)
             );
             assert_eq!(
-                cx.par(0..u64::MAX).find_map_first(|i| i.checked_sub(999)),
+                cx.par(0..usize::MAX as u64)
+                    .find_map_first(|i| i.checked_sub(999)),
                 Some(0)
             );
             assert_eq!(cx.par(0..usize::MAX).position_first(|i| i == 70), Some(70));
@@ -88,15 +89,18 @@ fn the_rest_is_left_out() {
                     .is_some()
             );
             let check = |i| if i < 4321 { Ok(()) } else { Err(i) };
-            assert_eq!(cx.par(0..u64::MAX).try_for_each(check), Err(4321));
+            assert_eq!(cx.par(0..usize::MAX as u64).try_for_each(check), Err(4321));
             let add = |sum: u8, n: u64| sum.checked_add((n % 2) as u8);
             assert_eq!(
-                cx.par(0..u64::MAX).try_fold(|| 0, add, u8::checked_add),
+                cx.par(0..usize::MAX as u64)
+                    .try_fold(|| 0, add, u8::checked_add),
                 None
             );
-            let ones = cx.par(0..u64::MAX).map(|i| (i < 9).then_some(1));
+            let ones = cx.par(0..usize::MAX as u64).map(|i| (i < 9).then_some(1));
             assert_eq!(ones.try_reduce(|| 0, i32::checked_add), None);
-            let some = cx.par(0..u64::MAX).map(|i| (i < 4321).then_some(i));
+            let some = cx
+                .par(0..usize::MAX as u64)
+                .map(|i| (i < 4321).then_some(i));
             assert_eq!(some.try_collect::<Option<Vec<_>>>(), None);
             let calls = AtomicUsize::new(0);
             let found: Option<Vec<u32>> = cx

@@ -104,7 +104,8 @@ fn ranges_of_all_integers() {
             while used.next().is_some() {}
             assert_eq!(cx.par(used).count(), 0, "a range that was iterated over");
             assert_eq!(
-                cx.par(i64::MIN..=i64::MAX - 1).find_first(|_| true),
+                cx.par(i64::MIN..=i64::MIN.wrapping_add_unsigned(usize::MAX as u64 - 1))
+                    .find_first(|_| true),
                 Some(i64::MIN)
             );
             let chunks: Vec<_> = cx.par('a'..'f').chunks(2).collect();

@@ -24,12 +24,12 @@ fn bound_address_space(room: u64) {
     let pages: u64 = statm.split(' ').next().unwrap().parse().unwrap();
     // SAFETY: only returns a number.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
-    let limit = libc::rlimit {
+    let limit = libc::rlimit64 {
         rlim_cur: pages * page + room,
-        rlim_max: libc::RLIM_INFINITY,
+        rlim_max: libc::RLIM64_INFINITY,
     };
     // SAFETY: `limit` is a limit.
-    let set = unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) };
+    let set = unsafe { libc::setrlimit64(libc::RLIMIT_AS, &limit) };
     assert_eq!(set, 0);
 }
 
