@@ -241,7 +241,6 @@ mod tests {
                 row("cut", &[], 0),
             ],
             doubts: Vec::new(),
-            line_ns: None,
         };
         let text = table(&comparison);
         let rows: Vec<&str> = text.lines().skip(2).collect();
