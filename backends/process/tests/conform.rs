@@ -35,8 +35,8 @@ fn sizes_out_of_bounds_are_refused() {
     for ranks in [0, 257] {
         assert_eq!(line(ranks, None), format!("ranks {ranks}: from 1 to 256"));
     }
-    // Eight words.
-    let least = 8 * size_of::<usize>();
+    let word = size_of::<usize>();
+    let least = 8 * word;
     for bytes in [least / 2, 96, 1 << 27] {
         let expected = format!("ring_bytes {bytes}: a power of two from {least} to 67108864");
         assert_eq!(line(2, Some(bytes)), expected);

@@ -60,7 +60,7 @@ impl Entrance {
 fn main() -> Result<(), String> {
     let (inside, passed) = (AtomicU32::new(0), AtomicU32::new(0));
     let ended = world::loopback(RANKS, |world| {
-        let entrance = Entrance::new(&world);
+        let entrance = Entrance::new(world);
         for _ in 0..TURNS {
             entrance.pass(|| {
                 assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0, "two at once");
