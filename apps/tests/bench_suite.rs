@@ -186,12 +186,12 @@ fn one_processor_gets_figures_but_no_verdict() {
         "steal --samples 8 --deadline 20 --json --processors {one}"
     )));
     let doubts = doubts(&found);
-    assert_eq!(doubts.len(), 4 + rivals("steal").len(), "{found}");
-    for doubt in doubts {
-        let crowded = "2 tasks take turns on 1 processor";
-        let is_cut = doubt.starts_with("the measurement ended");
-        assert!(doubt == crowded || is_cut, "{doubt}");
-    }
+    let crowded = "2 tasks take turns on 1 processor";
+    // On a busy machine each may be cut, too.
+    let (crowded, others): (Vec<_>, Vec<_>) = doubts.into_iter().partition(|it| it == crowded);
+    assert_eq!(crowded.len(), 4 + rivals("steal").len(), "{found}");
+    let is_cut = |doubt: &String| doubt.starts_with("the measurement ended");
+    assert!(others.iter().all(is_cut), "{others:?}");
 }
 
 #[test]

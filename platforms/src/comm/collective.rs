@@ -218,11 +218,10 @@ impl Comm {
         let pending = Pending::new(&shared.pending);
         let end = End(Mutex::new(Some((completion, pending))));
         let service = Arc::new(Service::new(machine, Box::new(()), end));
-        let start = || {
-            service.event(own);
-            service.open(&shared.exchange, site, kind);
-        };
-        if inside(start).is_none() {
+        let begun = inside(|| service.event(own));
+        // Also after a panic: the end of the channels then reaches the request.
+        let opened = inside(|| service.open(&shared.exchange, site, kind));
+        if begun.is_none() || opened.is_none() {
             shared.give_up();
         }
         if !shared.is_dedicated() {
