@@ -188,9 +188,9 @@ fn one_processor_gets_figures_but_no_verdict() {
     let doubts = doubts(&found);
     let crowded = "2 tasks take turns on 1 processor";
     // On a busy machine each may be cut, too.
-    let (crowded, others): (Vec<_>, Vec<_>) = doubts.into_iter().partition(|it| it == crowded);
+    let (crowded, others): (Vec<_>, Vec<_>) = doubts.into_iter().partition(|it| *it == crowded);
     assert_eq!(crowded.len(), 4 + rivals("steal").len(), "{found}");
-    let is_cut = |doubt: &String| doubt.starts_with("the measurement ended");
+    let is_cut = |doubt: &&str| doubt.starts_with("the measurement ended");
     assert!(others.iter().all(is_cut), "{others:?}");
 }
 
