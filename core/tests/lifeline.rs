@@ -268,7 +268,7 @@ impl Pick for First {
     }
 }
 
-/// What happens at a place.
+/// An input of a place.
 enum Input {
     Event(Event<usize>),
     Message(u32, Message<usize>),

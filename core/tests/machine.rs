@@ -17,7 +17,7 @@ enum Effect {
 impl Machine for Pile {
     type Peer = PlaceId;
     type Message = u32;
-    /// What was cut off for a place.
+    /// A place, and the part that was cut off for it.
     type Event = (PlaceId, u32);
     type Effect = Effect;
     type Calls = dyn Pick;

@@ -1,6 +1,5 @@
 //! Services of machines, on one thread: their order, their end, and panics.
 
-use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, mpsc};
 use tautline_core::PlaceId;
@@ -56,11 +55,7 @@ impl Log {
     }
 }
 
-type Send = fn(PlaceId, &'static str);
-
-thread_local! {
-    static SENT: RefCell<Option<mpsc::Sender<(PlaceId, &'static str)>>> = const { RefCell::new(None) };
-}
+type Send = Box<dyn FnMut(PlaceId, &'static str) + std::marker::Send>;
 
 impl Handler<Echo, Send> for Log {
     fn effect(&self, effect: String, service: &Service<Echo, Send, Self>) {
@@ -85,7 +80,7 @@ fn service() -> Service<Echo, Send, Log> {
 
 fn connected() -> Service<Echo, Send, Log> {
     let service = service();
-    service.connect(|_, _| ());
+    service.connect(Box::new(|_, _| ()));
     service
 }
 
@@ -98,10 +93,9 @@ fn messages_wait_for_their_carrier() {
     let expected = ["first", "second of place 2", "place 0 is lost"];
     assert_eq!(service.handler().take(), expected);
     let (sent, left) = mpsc::channel();
-    SENT.set(Some(sent));
-    service.connect(|to, message| {
-        SENT.with_borrow(|sent| sent.as_ref().unwrap().send((to, message)).unwrap())
-    });
+    service.connect(Box::new(move |to, message| {
+        sent.send((to, message)).unwrap()
+    }));
     service.event("third");
     let all: Vec<_> = left.try_iter().collect();
     assert_eq!(all, [(PlaceId(1), "first"), (PlaceId(1), "third")]);
@@ -139,7 +133,7 @@ fn an_effect_may_stop_the_service() {
     service.event("stop");
     service.event("late");
     assert_eq!(service.lost(PlaceId(0)), Tolerance::Tolerated);
-    service.connect(|_, _| panic!("all was sent before"));
+    service.connect(Box::new(|_, _| panic!("all was sent before")));
     assert_eq!(service.handler().take(), ["stop"]);
     let (machine, carrier) = service.stop();
     assert!(machine.is_none() && carrier.is_none());

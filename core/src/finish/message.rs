@@ -150,7 +150,7 @@ pub enum Effect {
     Done(FinishId, Option<Outcome>),
 }
 
-/// What is wrong with a message about a finish that no correct place sends.
+/// A reason to refuse a message about a finish: no correct place sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {

@@ -75,7 +75,7 @@ pub enum Effect<L> {
     Take(Demand),
 }
 
-/// What is wrong with a message that no correct place sends.
+/// A reason to refuse a message: no correct place sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {

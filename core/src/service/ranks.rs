@@ -38,7 +38,8 @@ impl<M: WireMachine> Carrier<M> for Ranks<M::Message> {
 
 /// A handler that learns of the end of the channel.
 pub trait WireHandler<M: Machine, C>: Handler<M, C> {
-    /// Processes that the channels of this rank have ended with `error`; it may be called several times.
+    /// Processes that the channels of this rank have ended with `error`, after which the service is [stopped](Service::stop). May be
+    /// called several times, and while another thread carries out an effect.
     fn failed(&self, error: &Error, service: &Service<M, C, Self>);
 }
 
@@ -76,6 +77,8 @@ where
 
     fn fail(&self, error: &Error) {
         self.0.handler().failed(error, &self.0);
+        // Else the service and its channel would own each other for ever.
+        drop(self.0.stop());
     }
 
     fn lost(&self, error: &Error) -> bool {

@@ -20,7 +20,7 @@ pub(crate) enum Message {
     Token,
 }
 
-/// What a rank does.
+/// A call of the program at a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// It requests to enter; not again before it has left.
@@ -33,7 +33,7 @@ pub(crate) enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entered;
 
-/// What is wrong with a message.
+/// A reason to refuse a message: no correct rank sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// The sender is no neighbour, or has a request here.

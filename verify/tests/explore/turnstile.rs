@@ -25,7 +25,7 @@ struct Ranks {
     mute: Option<Rank>,
 }
 
-/// What the driver of a rank keeps.
+/// The state of a rank's driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Visitor {
     entries: u32,

@@ -27,7 +27,8 @@ EXAMPLES:
 
 A figure is worse if the interval that contains its median with a probability of 99 %, by ranks of its
 samples, lies above the earlier one, and the median is more than 10 % above. Figures of a disturbed
-machine, of fewer processors than tasks, or of threads that could not be pinned get no verdict.
+machine, of fewer processors than tasks, or of threads that could not be pinned get no verdict; nor
+do figures of processors between which a cache line took more than 10 % longer in one of the runs.
 
 A build with the feature rivals also measures other libraries: steals of crossbeam-deque and st3, forks
 and tasks of rayon, barriers of hurdles.";

@@ -19,7 +19,7 @@ impl Pick for Random {
     }
 }
 
-/// What things cost beside iterations, in nanoseconds.
+/// Costs beside those of iterations, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
     /// A chunk.

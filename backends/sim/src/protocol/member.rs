@@ -21,7 +21,7 @@ impl<D: Driver> Weigh for Parcel<D> {
     }
 }
 
-/// What the machine is given when the thread is done with it.
+/// An input of the machine, processed when the thread has spent its time.
 enum Input<D: Driver> {
     Event(EventOf<D>),
     Message(PeerOf<D>, MessageOf<D>),
@@ -35,7 +35,7 @@ pub(super) struct Member<D: Driver> {
     part: Part<D>,
     /// The messages that the thread has yet to serve, each with the time that this takes.
     inbox: VecDeque<(u64, Input<D>)>,
-    /// What the thread is doing.
+    /// The input that the thread works on.
     begun: Option<Input<D>>,
     /// The peers whose loss was reported.
     lost: Vec<PeerOf<D>>,

@@ -139,7 +139,7 @@ pub trait Driver {
     }
 }
 
-/// What a message costs beside the latency of its way. The default is nothing.
+/// The costs of a message beside the latency of its way. The default is nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Weight {
     /// Its kind, below [`Driver::KINDS`].
@@ -155,7 +155,7 @@ pub struct Weight {
 pub struct Part<D: Driver> {
     /// Its machine.
     pub machine: D::Machine,
-    /// What answers the machine's calls.
+    /// The state by which the machine's calls are answered.
     pub calls: D::Calls,
     /// Its driver.
     pub driver: D,

@@ -148,7 +148,7 @@ pub enum Move {
     Count,
 }
 
-/// What becomes of a rank.
+/// The ends of a rank.
 #[derive(Clone, Debug)]
 pub enum Effect {
     /// It ends with these items.

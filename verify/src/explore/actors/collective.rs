@@ -186,7 +186,7 @@ fn no_text((): ()) -> Text {
     Text::new()
 }
 
-/// What a rank does.
+/// An act of a rank.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
     /// Begins.

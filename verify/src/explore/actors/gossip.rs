@@ -57,7 +57,7 @@ impl Pick for Workers {
     }
 }
 
-/// What the workers of a place do.
+/// An act of a place's workers.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
     /// A task finds the value with this index.
@@ -68,7 +68,7 @@ pub enum Act {
     Dry,
 }
 
-/// What the checks remember.
+/// The history, as far as checks need it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ghost {
     done: u32,

@@ -137,7 +137,7 @@ impl Machine for Passer {
     }
 }
 
-/// What the driver of a rank keeps.
+/// The state of a rank's driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Rounds {
     /// Whether it has begun the round.

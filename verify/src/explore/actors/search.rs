@@ -33,7 +33,7 @@ impl Pick for Worker {
     }
 }
 
-/// What the worker of a place does.
+/// An act of a place's worker.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
     /// Does a task.
@@ -44,7 +44,7 @@ pub enum Act {
     Dry,
 }
 
-/// What the checks remember.
+/// The history, as far as checks need it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ghost {
     processed: u32,

@@ -51,7 +51,7 @@ pub struct Activities {
     pub combine: bool,
     /// Whether only reports are exposed to faults of the network, and refused messages are ignored.
     pub tolerant: bool,
-    /// What is wrong.
+    /// The error that is made on purpose.
     pub broken: Option<Break>,
 }
 
@@ -72,7 +72,7 @@ impl Activities {
     }
 }
 
-/// What the driver of a place keeps.
+/// The state of a place's driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Kept {
     /// Activities that should not run; they never end.
@@ -81,7 +81,7 @@ pub struct Kept {
     received: BTreeMap<PlaceId, u64>,
 }
 
-/// What an activity does.
+/// An act of an activity.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
     /// Spawns an activity.
@@ -98,7 +98,7 @@ pub enum Act {
     Flush,
 }
 
-/// What the checks remember.
+/// The history, as far as checks need it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ghost {
     spawned: u32,

@@ -19,7 +19,7 @@ pub struct Place {
     combine: bool,
 }
 
-/// What places send each other.
+/// A message between places.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Sent {
     /// An activity.
@@ -28,14 +28,14 @@ pub enum Sent {
     Control(Message),
 }
 
-/// What an activity does.
+/// An act of an activity, as the place's machine processes it.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// Opens a finish inside the one that it belongs to, which is the parent unless that is left out by error.
     Open {
         /// The finish of the activity; without one, the finish is that of the program.
         outer: Option<FinishId>,
-        /// What the new finish is nested in.
+        /// The finish that the new one is nested in.
         parent: Option<FinishId>,
     },
     /// Spawns an activity.
@@ -50,7 +50,7 @@ pub enum Event {
     Flush,
 }
 
-/// What becomes of activities and finishes.
+/// The outcomes of activities and finishes.
 #[derive(Clone, Debug)]
 pub enum Effect {
     /// A finish has begun.
