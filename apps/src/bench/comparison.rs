@@ -513,8 +513,10 @@ mod tests {
         assert!(seen.rows.iter().all(|row| row.samples.len() == 3));
         let one = machine.cpus().len() == 1;
         assert_eq!(seen.round_trips.len(), if one { 0 } else { 3 });
-        // One task more than processors.
-        assert!(matches!(seen.doubts[..], [Doubt::Crowded { .. }]));
+        // One task more than processors; those may be moved apart meanwhile.
+        let is_moved = |doubt: &_| matches!(doubt, Doubt::Moved(_));
+        let doubts: Vec<_> = seen.doubts.iter().filter(|one| !is_moved(one)).collect();
+        assert!(matches!(doubts[..], [Doubt::Crowded { .. }]), "{seen:?}");
         let broken = [Kind::program("broken", ["false"])];
         let error = setting.compare(&broken, 2, None).unwrap_err().to_string();
         assert!(error.starts_with("broken: "), "{error}");
