@@ -139,6 +139,8 @@ pub mod flow;
 pub mod glb;
 pub mod grain;
 #[cfg(feature = "alloc")]
+pub mod group;
+#[cfg(feature = "alloc")]
 pub mod hierarchy;
 mod id;
 pub mod lifeline;

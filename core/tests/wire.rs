@@ -12,6 +12,8 @@ mod hostile;
 mod net;
 #[path = "wire/opening.rs"]
 mod opening;
+#[path = "wire/operations.rs"]
+mod operations;
 #[path = "wire/random.rs"]
 mod random;
 #[path = "wire/tasks.rs"]

@@ -558,6 +558,6 @@ fn a_signal_prints_for_which_rank_each_waits() {
     };
     stuck.kill().unwrap();
     stuck.wait().unwrap();
-    let expected = "tautline: rank 0: channel 0 (barrier): rank 1 has not opened it within ";
+    let expected = "tautline: rank 0: operation 0 (barrier): rank 1 has not begun it within ";
     assert!(found.starts_with(expected), "{found}");
 }

@@ -31,6 +31,8 @@ mod leaving;
 mod opening;
 #[path = "explore/scenario.rs"]
 mod scenario;
+#[path = "explore/sequence.rs"]
+mod sequence;
 #[path = "explore/turnstile.rs"]
 mod turnstile;
 

@@ -16,13 +16,14 @@
 //! | [`Quiesce`] | messages sent and received by all | whether any is under way |
 //!
 //! A [`Machine`](crate::machine::Machine) is one operation at one rank. Its messages are delivered to the same operation at the other ranks; how
-//! operations are distinguished is the caller's business. Messages may overtake each other.
+//! operations are distinguished is the caller's business: a [`sequence`] numbers them. Messages may overtake each other.
 #![forbid(unsafe_code)]
 
 mod all_to_all;
 mod branch;
 mod operation;
 mod quiesce;
+pub mod sequence;
 mod wave;
 
 pub use all_to_all::AllToAll;

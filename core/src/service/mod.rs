@@ -5,6 +5,8 @@
 //! | [`Service`] | driver | a [`Machine`](crate::machine::Machine), its inputs, and the effects that it requires |
 //! | [`Carrier`], [`Handler`] | trait | the way of its messages, and of its effects |
 //! | [`Ranks`] | carrier | a channel of an exchange, on which every rank has a machine (feature `wire`) |
+//! | [`Operations`] | driver | operations of groups of ranks, each a number on one channel (feature `wire`) |
+//! | [`Operation`] | carrier | one of them, in which every rank of a group has a machine (feature `wire`) |
 //!
 //! # Algorithm
 //! A thread that gives an input takes the machine, and processes what waits before its own. A thread that finds the machine taken puts
@@ -22,9 +24,13 @@
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "wire")]
+mod operations;
+#[cfg(feature = "wire")]
 mod ranks;
 mod steps;
 
+#[cfg(feature = "wire")]
+pub use operations::{Calls, Operation, Operations};
 #[cfg(feature = "wire")]
 pub use ranks::{Ranks, WireHandler, WireMachine};
 pub use steps::{Carrier, Handler, Service};

@@ -1,10 +1,10 @@
 //! Services of all ranks, over a channel.
 
-use super::{Carrier, Handler, Service};
-use crate::id::PlaceId;
+use super::{Calls, Carrier, Handler, Operation, Service};
+use crate::id::{PlaceId, Rank};
 use crate::machine::{Machine, Peer, Tolerance};
 use crate::port::Link;
-use crate::wire::{Channel, Error, Exchange, Garbled, Portable, Receiver, unpack};
+use crate::wire::{Channel, Error, Exchange, Fault, Portable, Receiver, unpack};
 use alloc::sync::Arc;
 use core::panic::Location;
 
@@ -62,15 +62,40 @@ where
     }
 }
 
+impl<M: WireMachine<Peer = Rank>> Carrier<M> for Operation<M::Message> {
+    fn send(&mut self, to: Rank, message: M::Message) {
+        Operation::send(self, to, &message);
+    }
+}
+
+impl<M, H> Service<M, Operation<M::Message>, H>
+where
+    M: WireMachine<Peer = Rank>,
+    H: WireHandler<M, Operation<M::Message>> + 'static,
+{
+    /// [Connects](Self::connect) this rank's part in a protocol with those of the other ranks of a group, as the next operation of
+    /// `calls`, which every rank of the group begins at `site`. The service lives until it is [stopped](Self::stop).
+    pub fn begin(
+        self: &Arc<Self>,
+        calls: &Calls,
+        site: &'static Location<'static>,
+        kind: &'static str,
+    ) {
+        let inlet = Arc::new(Inlet(Arc::clone(self)));
+        self.connect(calls.begin(site, kind, inlet));
+    }
+}
+
 /// A service, as the exchange uses it.
 struct Inlet<S>(Arc<S>);
 
-impl<M, H> Receiver for Inlet<Service<M, Ranks<M::Message>, H>>
+impl<M, C, H> Receiver for Inlet<Service<M, C, H>>
 where
     M: WireMachine,
-    H: WireHandler<M, Ranks<M::Message>>,
+    C: Carrier<M>,
+    H: WireHandler<M, C>,
 {
-    fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Garbled> {
+    fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Fault> {
         self.0.receive(M::Peer::numbered(from.0), unpack(body)?);
         Ok(())
     }

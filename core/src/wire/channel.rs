@@ -3,7 +3,7 @@
 use super::hub::Hub;
 use super::lane::Lane;
 use super::terms::Terms;
-use super::{Error, Garbled, Name, Portable, Unencodable, pack_within};
+use super::{Error, Fault, Name, Portable, Unencodable, pack_within};
 use crate::id::{PlaceId, Rank};
 use crate::sync::Lock;
 use alloc::boxed::Box;
@@ -23,10 +23,23 @@ pub trait Receiver: Send + Sync {
     /// # Errors
     /// If the bytes are not what this end expects. All channels of this rank end with an error that
     /// names the sender.
-    fn take(&self, from: PlaceId, to: PlaceId, body: &[u8]) -> Result<(), Garbled>;
+    fn take(&self, from: PlaceId, to: PlaceId, body: &[u8]) -> Result<(), Fault>;
 
     /// Called now and then while the channel is open. Provided: does nothing.
-    fn nudge(&self) {}
+    ///
+    /// # Errors
+    /// If this rank cannot go on. All channels end.
+    fn nudge(&self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// Called when a rank has left: it sends nothing any more. Provided: does nothing.
+    ///
+    /// # Errors
+    /// If this rank waits for that one. All channels end.
+    fn left(&self, _rank: Rank) -> Result<(), Fault> {
+        Ok(())
+    }
 
     /// Called when all channels of this rank have ended with `error`, possibly several times. Provided: does nothing.
     fn fail(&self, _error: &Error) {}
@@ -38,8 +51,8 @@ pub trait Receiver: Send + Sync {
     }
 }
 
-impl<F: Fn(PlaceId, PlaceId, &[u8]) -> Result<(), Garbled> + Send + Sync> Receiver for F {
-    fn take(&self, from: PlaceId, to: PlaceId, body: &[u8]) -> Result<(), Garbled> {
+impl<F: Fn(PlaceId, PlaceId, &[u8]) -> Result<(), Fault> + Send + Sync> Receiver for F {
+    fn take(&self, from: PlaceId, to: PlaceId, body: &[u8]) -> Result<(), Fault> {
         self(from, to, body)
     }
 }
@@ -88,7 +101,13 @@ impl<M: Portable + 'static> Channel<M> {
     /// # Panics
     /// If `from` is not a place of this rank, or `to` not a place of the program.
     pub fn send(&self, from: PlaceId, to: PlaceId, message: M) {
-        let sent = self.end.push(from, to, message, usize::MAX);
+        let sent = self.end.push(from, to, Ok(message), usize::MAX);
+        debug_assert!(sent.is_none(), "there is no limit");
+    }
+
+    /// Ends all channels with the error that a message for `to` cannot be encoded, once a turn comes to it.
+    pub(crate) fn send_unencodable(&self, from: PlaceId, to: PlaceId, why: Unencodable) {
+        let sent = self.end.push(from, to, Err(why), usize::MAX);
         debug_assert!(sent.is_none(), "there is no limit");
     }
 
@@ -103,7 +122,10 @@ impl<M: Portable + 'static> Channel<M> {
     /// As [`send`](Self::send).
     pub fn try_send(&self, from: PlaceId, to: PlaceId, message: M) -> Result<(), M> {
         let limit = self.end.hub.limits.waiting;
-        self.end.push(from, to, message, limit).map_or(Ok(()), Err)
+        match self.end.push(from, to, Ok(message), limit) {
+            Some(Ok(message)) => Err(message),
+            _ => Ok(()),
+        }
     }
 
     /// Returns another handle for messages of this end.
@@ -135,7 +157,7 @@ pub(crate) struct Sender<M>(Arc<End<M>>);
 impl<M: Portable + 'static> Sender<M> {
     /// As [`Channel::send`].
     pub(crate) fn send(&self, from: PlaceId, to: PlaceId, message: M) {
-        let sent = self.0.push(from, to, message, usize::MAX);
+        let sent = self.0.push(from, to, Ok(message), usize::MAX);
         debug_assert!(sent.is_none(), "there is no limit");
     }
 }
@@ -155,9 +177,12 @@ impl<M> core::fmt::Debug for End<M> {
     }
 }
 
+/// A message, from a place to a place; or why it cannot be encoded.
+type Sent<M> = (PlaceId, PlaceId, Result<M, Unencodable>);
+
 struct Queues<M> {
     /// The messages that wait, by rank.
-    outbox: Vec<VecDeque<(PlaceId, PlaceId, M)>>,
+    outbox: Vec<VecDeque<Sent<M>>>,
     /// How many they are.
     waiting: usize,
     traffic: Traffic,
@@ -191,7 +216,13 @@ impl<M: Portable + 'static> End<M> {
     }
 
     /// Appends a message; returns it if `limit` messages wait for its rank.
-    fn push(&self, from: PlaceId, to: PlaceId, message: M, limit: usize) -> Option<M> {
+    fn push(
+        &self,
+        from: PlaceId,
+        to: PlaceId,
+        message: Result<M, Unencodable>,
+        limit: usize,
+    ) -> Option<Result<M, Unencodable>> {
         let places = self.terms.places;
         let (here, ranks) = (self.hub.here, self.hub.ranks);
         assert_eq!(from.0 / places, here.0, "{from} sends from {here}");
@@ -250,7 +281,8 @@ impl<M: Portable + 'static> Lane for End<M> {
         queues.waiting -= 1;
         drop(queues);
         let start = into.len();
-        let packed = pack_within(&message, self.hub.limits.body, into);
+        let limit = self.hub.limits.body;
+        let packed = message.and_then(|message| pack_within(&message, limit, into));
         self.queues().traffic.sent_bytes += (into.len() - start) as u64;
         Some(packed.map(|()| (from, to)))
     }
@@ -263,7 +295,7 @@ impl<M: Portable + 'static> Lane for End<M> {
         drop(queues);
     }
 
-    fn take(&self, from: PlaceId, to: PlaceId, body: &[u8]) -> Result<(), Garbled> {
+    fn take(&self, from: PlaceId, to: PlaceId, body: &[u8]) -> Result<(), Fault> {
         if self.queues().is_closed {
             return Ok(());
         }
@@ -274,8 +306,12 @@ impl<M: Portable + 'static> Lane for End<M> {
         Ok(())
     }
 
-    fn nudge(&self) {
-        self.receiver.nudge();
+    fn nudge(&self) -> Result<(), Fault> {
+        self.receiver.nudge()
+    }
+
+    fn left(&self, rank: Rank) -> Result<(), Fault> {
+        self.receiver.left(rank)
     }
 
     fn fail(&self, error: &Error) {

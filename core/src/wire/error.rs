@@ -2,6 +2,7 @@
 
 use super::terms::{OneLine, Terms};
 use super::{Garbled, Unencodable};
+use crate::group::GroupId;
 use crate::id::{PlaceId, Rank};
 use alloc::boxed::Box;
 use alloc::format;
@@ -25,13 +26,39 @@ pub struct Error {
     pub cause: Cause,
 }
 
-/// The name of a channel in messages.
+/// The name of a channel in messages, or of an operation on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// Its position in the order of opening, from 0.
+    /// The position of the channel in the order of opening, from 0.
     pub ordinal: u32,
     /// What it is for, if it is open at this rank.
     pub kind: Option<&'static str>,
+    /// The operation: its group, and its number among those of the group.
+    pub operation: Option<(GroupId, u64)>,
+}
+
+/// Why a channel's receiver does not go on: all channels end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The rank with which it was communicating, if not the sender of the message.
+    pub peer: Option<Rank>,
+    /// The operation on the channel, if it is one.
+    pub name: Option<Name>,
+    /// What went wrong.
+    pub cause: Cause,
+}
+
+impl From<Cause> for Fault {
+    fn from(cause: Cause) -> Self {
+        let (peer, name) = (None, None);
+        Self { peer, name, cause }
+    }
+}
+
+impl From<Garbled> for Fault {
+    fn from(garbled: Garbled) -> Self {
+        Cause::Garbled(garbled).into()
+    }
 }
 
 /// What went wrong.
@@ -55,11 +82,11 @@ pub enum Cause {
     Garbled(Garbled),
     /// A message for the peer cannot be encoded, or is too long.
     Unencodable(Unencodable),
-    /// The peer has opened another channel at this position.
+    /// The peer has opened another channel at this position, or begun another operation.
     Mismatch {
-        /// What this rank has opened.
+        /// That of this rank.
         here: Box<Terms>,
-        /// What the peer has opened.
+        /// That of the peer.
         there: Box<Terms>,
     },
     /// The body of a message is longer than the channels permit.
@@ -85,7 +112,7 @@ pub enum Cause {
         /// The permitted bytes.
         limit: usize,
     },
-    /// The peer has not opened the channel.
+    /// The peer has not opened the channel, or begun the operation.
     Absent {
         /// The ranks that have not either, as far as this one knows.
         others: Vec<Rank>,
@@ -105,10 +132,23 @@ pub enum Cause {
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.kind {
-            Some(kind) => write!(f, "channel {} ({kind})", self.ordinal),
-            None => write!(f, "channel {} (not open here)", self.ordinal),
+        match self.operation {
+            Some((group, number)) => write!(f, "operation {number}{group}")?,
+            None => write!(f, "channel {}", self.ordinal)?,
         }
+        write!(f, " ({})", self.kind.unwrap_or("not open here"))
+    }
+}
+
+impl Error {
+    /// Returns what is said of a channel, or of an operation.
+    fn either(&self, channel: &'static str, operation: &'static str) -> &'static str {
+        let is_of_operation = self.channel.is_some_and(|name| name.operation.is_some());
+        if is_of_operation { operation } else { channel }
+    }
+
+    fn begun(&self) -> &'static str {
+        self.either("opened", "begun")
     }
 }
 
@@ -130,9 +170,10 @@ impl fmt::Display for Error {
             Cause::Garbled(garbled) => write!(f, "a message from {peer} has {garbled}"),
             Cause::Unencodable(why) => write!(f, "for {peer}, {why}"),
             Cause::Mismatch { here, there } => {
-                write!(f, "{peer} has opened {}, ", there.beside(here))?;
+                write!(f, "{peer} has {} {}, ", self.begun(), there.beside(here))?;
                 write!(f, "this rank {}; ", here.beside(there))?;
-                f.write_str("all ranks must open the same channels in the same order")
+                let rule = self.either("open the same channels", "begin the same operations");
+                write!(f, "all ranks must {rule} in the same order")
             }
             Cause::TooLong { bytes, limit } => {
                 write!(
@@ -149,16 +190,18 @@ impl fmt::Display for Error {
             }
             Cause::TooEarly { count, limit } => {
                 write!(f, "{peer} sent {count} bytes ahead of this rank; ")?;
+                let what = self.either("channels that are", "operations that have");
                 write!(
                     f,
-                    "at most {limit} are kept for channels that are not open here"
+                    "at most {limit} are kept for {what} not {} here",
+                    self.either("open", "begun")
                 )
             }
             Cause::Absent { others, within } => {
                 write!(f, "{peer}")?;
                 others.iter().try_for_each(|other| write!(f, ", {other}"))?;
                 let has = if others.is_empty() { "has" } else { "have" };
-                write!(f, " {has} not opened it")?;
+                write!(f, " {has} not {} it", self.begun())?;
                 within.map_or(Ok(()), |within| write!(f, " within {within:.1?}"))
             }
             Cause::Panicked => f.write_str("its program panicked"),

@@ -73,6 +73,11 @@ impl<L: Link> Exchange<L> {
         self.hub.ranks
     }
 
+    /// Returns the bounds of memory.
+    pub fn limits(&self) -> Limits {
+        self.hub.limits
+    }
+
     /// Opens the next channel, for messages of type `M` between the places of all ranks, of which
     /// each rank has `places`. Places are numbered rank by rank.
     ///
@@ -109,6 +114,7 @@ impl<L: Link> Exchange<L> {
             let name = Name {
                 ordinal,
                 kind: Some(kind),
+                operation: None,
             };
             Arc::new(End::new(self.hub.clone(), name, terms, Box::new(receiver)))
         };
@@ -193,10 +199,10 @@ impl<L: Link> Exchange<L> {
     /// Lets the receivers of all channels look whether something has happened at this rank that no message reports, or whether the
     /// tasks of this rank leave messages unserved; to be called now and then. Sends what the receivers have sent.
     pub fn nudge(&self) {
-        let Some(post) = self.post.try_lock() else {
+        let Some(mut post) = self.post.try_lock() else {
             return;
         };
-        post.nudge();
+        post.nudge(&self.hub);
         let is_sent = post.seen() == self.hub.news();
         drop(post);
         if !is_sent {

@@ -1,7 +1,7 @@
 //! What all threads share: the ends that were opened, and the number of announcements.
 
 use super::lane::Lane;
-use super::{Cause, Error, Limits, Name};
+use super::{Cause, Error, Fault, Limits, Name};
 use crate::id::Rank;
 use crate::port::{Bell, Relax};
 use crate::sync::{AtomicBool, AtomicUsize, Lock, Ordering, full_fence};
@@ -68,6 +68,12 @@ impl Hub {
             channel,
             cause,
         }
+    }
+
+    /// Returns the error of a channel's receiver.
+    pub(super) fn error_of(&self, from: Rank, channel: Name, fault: Fault) -> Error {
+        let Fault { peer, name, cause } = fault;
+        self.error(peer.unwrap_or(from), name.or(Some(channel)), cause)
     }
 
     /// Enters the end of the next channel, which `make` makes for its ordinal.

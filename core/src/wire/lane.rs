@@ -1,7 +1,7 @@
 //! The end of a channel, whatever its messages are.
 
 use super::terms::Terms;
-use super::{Error, Garbled, Name, Unencodable};
+use super::{Error, Fault, Name, Unencodable};
 use crate::id::{PlaceId, Rank};
 use alloc::vec::Vec;
 
@@ -19,9 +19,11 @@ pub(super) trait Lane: Send + Sync {
     ) -> Option<Result<(PlaceId, PlaceId), Unencodable>>;
     /// Drops what waits for `rank`, which has left.
     fn forget(&self, rank: Rank);
-    fn take(&self, from: PlaceId, to: PlaceId, body: &[u8]) -> Result<(), Garbled>;
+    fn take(&self, from: PlaceId, to: PlaceId, body: &[u8]) -> Result<(), Fault>;
     /// Calls the receiver's method of the same name.
-    fn nudge(&self);
+    fn nudge(&self) -> Result<(), Fault>;
+    /// Calls the receiver's method of the same name.
+    fn left(&self, rank: Rank) -> Result<(), Fault>;
     /// Notifies the receiver that all channels have ended.
     fn fail(&self, error: &Error);
     /// Notifies the receiver of a loss; returns whether the channel does without that rank.

@@ -1,6 +1,5 @@
 //! What ranks must agree on when they open a channel.
 
-use crate::id::Rank;
 use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt::{self, Write};
@@ -27,11 +26,29 @@ pub struct Terms {
 
 impl Terms {
     pub(super) fn of<M>(kind: &str, places: u32, site: &Location<'_>) -> Self {
+        Self::named(kind, places, site, core::any::type_name::<M>())
+    }
+
+    /// As `of`, for messages whose type has this name.
+    pub(crate) fn named(kind: &str, places: u32, site: &Location<'_>, message: &str) -> Self {
         Self {
             kind: kind.to_string(),
             site: format!("{site}"),
-            message: first_chars(core::any::type_name::<M>()).to_string(),
+            message: first_chars(message).to_string(),
             places,
+            machine: (size_of::<usize>() as u8, cfg!(target_endian = "little")),
+        }
+    }
+}
+
+impl Terms {
+    /// Returns what is shown of a call that its rank does not remember.
+    pub(crate) fn forgotten() -> Self {
+        Self {
+            kind: "another operation".to_string(),
+            site: "a call that it has forgotten".to_string(),
+            message: String::new(),
+            places: 1,
             machine: (size_of::<usize>() as u8, cfg!(target_endian = "little")),
         }
     }
@@ -95,22 +112,4 @@ impl fmt::Display for OneLine<'_> {
         };
         self.0.chars().try_for_each(|c| f.write_char(shown(c)))
     }
-}
-
-/// Up to this number of ranks, each announces its channels to all others.
-const ALL: u32 = 32;
-
-/// Returns the ranks to which `here` announces the channels that it opens: all others where they
-/// are few, else those next to it in a binary tree. If no two of these disagree, all ranks agree.
-pub(super) fn neighbours(here: Rank, ranks: u32) -> impl Iterator<Item = Rank> {
-    let all = if ranks <= ALL { 0..ranks } else { 0..0 };
-    let at = u64::from(here.0);
-    let tree = [
-        at.checked_sub(1).map(|a| a / 2),
-        Some(2 * at + 1),
-        Some(2 * at + 2),
-    ];
-    let tree = tree.into_iter().flatten().filter(move |_| ranks > ALL);
-    let tree = tree.filter_map(move |r| u32::try_from(r).ok().filter(|r| *r < ranks));
-    all.chain(tree).filter(move |r| *r != here.0).map(Rank)
 }

@@ -4,7 +4,7 @@ use crate::net::{Net, errors, open, settle};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use tautline_core::port::{Alone, Spin};
-use tautline_core::wire::{Cause, Channel, Error, Exchange, Garbled, Limits, Receiver};
+use tautline_core::wire::{Cause, Channel, Error, Exchange, Fault, Limits, Receiver};
 use tautline_core::{PlaceId, Rank};
 
 #[test]
@@ -135,7 +135,7 @@ struct Opening {
 }
 
 impl Receiver for Opening {
-    fn take(&self, _: PlaceId, _: PlaceId, _: &[u8]) -> Result<(), Garbled> {
+    fn take(&self, _: PlaceId, _: PlaceId, _: &[u8]) -> Result<(), Fault> {
         Ok(())
     }
 
@@ -149,7 +149,7 @@ impl Receiver for Opening {
 struct Hearing(Arc<AtomicBool>);
 
 impl Receiver for Hearing {
-    fn take(&self, _: PlaceId, _: PlaceId, _: &[u8]) -> Result<(), Garbled> {
+    fn take(&self, _: PlaceId, _: PlaceId, _: &[u8]) -> Result<(), Fault> {
         Ok(())
     }
 

@@ -7,7 +7,9 @@ use serde::ser::{SerializeTuple, Serializer};
 use serde::{Deserialize, Serialize};
 use std::panic::Location;
 use tautline_core::PlaceId;
-use tautline_core::wire::{Cause, Channel, Exchange, Garbled, Limits, Receiver, Why, unpack};
+use tautline_core::wire::{
+    Cause, Channel, Exchange, Fault, Garbled, Limits, Receiver, Why, unpack,
+};
 
 type Item = (u32, Vec<u16>, Option<String>);
 
@@ -184,7 +186,7 @@ fn forge(body: Vec<u8>, receiver: impl Receiver + 'static) -> Option<String> {
     Some(error.to_string())
 }
 
-fn takes_items(_: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Garbled> {
+fn takes_items(_: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Fault> {
     let (_, numbers, name) = unpack::<Item>(body)?;
     assert!(numbers.len() <= body.len() && name.is_none_or(|n| n.len() <= body.len()));
     Ok(())
@@ -200,7 +202,7 @@ fn a_body_that_is_not_a_message_is_seen() {
     let refuses = |_, _, body: &[u8]| {
         let refused = Garbled::refused("a count below 8", body.len(), "it is 9");
         assert_eq!(refused.why, Why::Refused("it is 9"));
-        Err(refused)
+        Err(refused.into())
     };
     let line = forge(vec![9], refuses).unwrap();
     assert!(

@@ -7,7 +7,7 @@ use tautline_core::comm::{
     Body, CommId, Error, Limits, Mail, Messenger, News, Operation, Outcome, Packet, Pattern, Tag,
     Worker,
 };
-use tautline_core::wire::{self, Channel, Exchange, Garbled, Receiver, unpack};
+use tautline_core::wire::{self, Channel, Exchange, Fault, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
 
 /// What has arrived, put by the turns of the exchange, and taken by the communication worker.
@@ -16,7 +16,7 @@ type Arrived = Arc<Mutex<VecDeque<News>>>;
 struct ToWorker(Arrived);
 
 impl Receiver for ToWorker {
-    fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Garbled> {
+    fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Fault> {
         let news = News::Packet(Rank(from.0), unpack(body)?);
         self.0.lock().unwrap().push_back(news);
         Ok(())

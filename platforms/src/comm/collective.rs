@@ -16,7 +16,7 @@ use tautline_core::collective::{
 };
 use tautline_core::comm::Status;
 use tautline_core::machine::Machine;
-use tautline_core::service::{Handler, Ranks, Service, WireHandler, WireMachine};
+use tautline_core::service::{Handler, Operation, Service, WireHandler, WireMachine};
 use tautline_core::wire::{self, Portable};
 
 /// Every rank starts the same operation, in the same order as others, with values of the same type; it ends when all have. Values
@@ -180,7 +180,7 @@ impl Comm {
     fn wave<O>(
         &self,
         kind: &'static str,
-        site: &Location<'_>,
+        site: &'static Location<'static>,
         hold: Option<Hold>,
         operation: O,
         own: O::Own,
@@ -197,11 +197,11 @@ impl Comm {
         self.begin(kind, site, hold, Wave::new(branch, operation), own)
     }
 
-    /// Opens a channel, and lets `machine` begin with `own`, and process each message that arrives, until it has ended.
+    /// Begins an operation, and lets `machine` begin with `own`, and process each message that arrives, until it has ended.
     fn begin<M>(
         &self,
         kind: &'static str,
-        site: &Location<'_>,
+        site: &'static Location<'static>,
         hold: Option<Hold>,
         machine: M,
         own: M::Event,
@@ -209,7 +209,9 @@ impl Comm {
     where
         M: WireMachine<Peer = Rank, Calls = (), Effect: Sync>,
     {
-        let Self { shared, endpoint } = self;
+        let Self {
+            shared, endpoint, ..
+        } = self;
         if let Some(refused) = Request::refused(shared, endpoint) {
             return refused;
         }
@@ -220,7 +222,7 @@ impl Comm {
         let service = Arc::new(Service::new(machine, Box::new(()), end));
         let begun = inside(|| service.event(own));
         // Also after a panic: the end of the channels then reaches the request.
-        let opened = inside(|| service.open(&shared.exchange, site, kind));
+        let opened = inside(|| service.begin(&self.calls, site, kind));
         if begun.is_none() || opened.is_none() {
             shared.give_up();
         }
@@ -236,11 +238,11 @@ impl Comm {
 /// The end of an operation; empty afterwards.
 struct End<T>(Mutex<Option<(Completion<T>, Pending)>>);
 
-type Operation<M> = Service<M, Ranks<<M as Machine>::Message>, End<<M as Machine>::Effect>>;
+type Running<M> = Service<M, Operation<<M as Machine>::Message>, End<<M as Machine>::Effect>>;
 
 impl<T: Send + Sync> End<T> {
     /// Ends the operation with this result, for the first call.
-    fn put<M>(&self, ended: Ended<T>, operation: &Operation<M>)
+    fn put<M>(&self, ended: Ended<T>, operation: &Running<M>)
     where
         M: WireMachine<Peer = Rank, Effect = T>,
     {
@@ -255,26 +257,26 @@ impl<T: Send + Sync> End<T> {
     }
 }
 
-impl<M> Handler<M, Ranks<M::Message>> for End<M::Effect>
+impl<M> Handler<M, Operation<M::Message>> for End<M::Effect>
 where
     M: WireMachine<Peer = Rank, Effect: Sync>,
 {
-    fn effect(&self, value: M::Effect, operation: &Operation<M>) {
+    fn effect(&self, value: M::Effect, operation: &Running<M>) {
         let status = Status::default();
         self.put(Ok(Received { value, status }), operation);
     }
 
-    fn refused(&self, from: Rank, refusal: M::Refusal, operation: &Operation<M>) {
+    fn refused(&self, from: Rank, refusal: M::Refusal, operation: &Running<M>) {
         let why = refusal.to_string();
         self.put(Err(Error::Refused { from, why }), operation);
     }
 }
 
-impl<M> WireHandler<M, Ranks<M::Message>> for End<M::Effect>
+impl<M> WireHandler<M, Operation<M::Message>> for End<M::Effect>
 where
     M: WireMachine<Peer = Rank, Effect: Sync>,
 {
-    fn failed(&self, error: &wire::Error, operation: &Operation<M>) {
+    fn failed(&self, error: &wire::Error, operation: &Running<M>) {
         self.put(Err(Error::Wire(error.clone())), operation);
     }
 }

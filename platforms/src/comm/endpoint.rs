@@ -11,7 +11,7 @@ use tautline_core::comm::{
     Worker,
 };
 use tautline_core::port::Link;
-use tautline_core::wire::{self, Cause, Channel, Exchange, Garbled, Receiver, unpack};
+use tautline_core::wire::{self, Cause, Channel, Exchange, Fault, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
 use tautline_node::SpinThenYield;
 
@@ -72,7 +72,7 @@ impl Inbox {
 struct Arrivals(Arc<Inbox>);
 
 impl Receiver for Arrivals {
-    fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Garbled> {
+    fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Fault> {
         let from = Rank(from.0);
         self.0.put(News::Packet(from, unpack(body)?));
         Ok(())

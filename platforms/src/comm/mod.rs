@@ -70,6 +70,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use tautline_core::Rank;
 use tautline_core::comm::{Body, CommId, Operation, Pattern};
+use tautline_core::service::Calls;
 use tautline_core::wire::{Plain, Portable, pack_within};
 
 /// The most bytes of a message beside the parcels of a link.
@@ -86,6 +87,8 @@ const COMM: CommId = CommId(0);
 pub struct Comm {
     shared: Arc<Shared>,
     endpoint: Arc<Endpoint>,
+    /// Its collective operations.
+    calls: Calls,
 }
 
 impl fmt::Debug for Comm {
@@ -142,6 +145,7 @@ impl Comm {
         Self {
             shared: Arc::clone(shared),
             endpoint,
+            calls: shared.operations.all(),
         }
     }
 

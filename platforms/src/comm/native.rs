@@ -215,7 +215,9 @@ impl Native {
         (own, into): (Body, Body),
         decode: Decode<T>,
     ) -> Request<T> {
-        let Comm { shared, endpoint } = &self.comm;
+        let Comm {
+            shared, endpoint, ..
+        } = &self.comm;
         if let Some(refused) = Request::refused(shared, endpoint) {
             return refused;
         }

@@ -6,14 +6,15 @@ use crate::Result;
 use crate::error::Error;
 use std::cell::Cell;
 use std::panic::Location;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use tautline_core::collective::{
     AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, CombineForAll, Meet, Message,
     Operation, Wave, radix,
 };
 use tautline_core::machine::{Action, Machine, Step};
+use tautline_core::service::Operation as Begun;
 use tautline_core::task::Ended;
-use tautline_core::wire::{self, Garbled, Portable, Receiver, unpack};
+use tautline_core::wire::{self, Fault, Portable, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
 
 /// What a message takes until it arrives, and how often a rank can send one, in about the same unit: only the ratio matters.
@@ -203,7 +204,7 @@ impl World {
     fn wave<O: Operation>(
         &self,
         kind: &'static str,
-        site: &Location<'_>,
+        site: &'static Location<'static>,
         operation: O,
         own: O::Own,
     ) -> Result<O::Output>
@@ -215,11 +216,11 @@ impl World {
         self.drive(kind, site, Wave::new(branch, operation), own)
     }
 
-    /// Opens a channel and lets `machine` begin with `own`, and process each message, until it has ended.
+    /// Begins an operation, lets `machine` begin with `own`, and process each message, until it has ended.
     fn drive<M>(
         &self,
         kind: &'static str,
-        site: &Location<'_>,
+        site: &'static Location<'static>,
         mut machine: M,
         own: M::Event,
     ) -> Result<M::Effect>
@@ -227,26 +228,20 @@ impl World {
         M: Machine<Peer = Rank, Calls = ()>,
         M::Message: Portable + 'static,
     {
-        let place = |rank: Rank| PlaceId(rank.0);
-        let here = place(self.rank());
         let (mail, arrived) = mpsc::channel();
-        let mail = Mail(mail);
-        let channel = self.exchange().open_at::<M::Message>(site, kind, 1, mail);
+        let mail = Arc::new(Mail(mail));
+        let operation: Begun<M::Message> = self.shared().calls.begin(site, kind, mail);
         let output = Cell::new(None);
         let mut act = |action: Action<M>| match action {
-            Action::Send(to, message) => channel.send(here, place(to), message),
+            Action::Send(to, message) => operation.send(to, &message),
             Action::Effect(ended) => output.set(Some(ended)),
         };
         machine.event(own, &mut Step::new(&mut (), &mut act));
         loop {
             if let Some(output) = output.take() {
-                if self.thread.is_none() {
-                    // No other thread removes the ends of channels.
-                    _ = self.exchange().turn();
-                }
                 return Ok(output);
             }
-            let next = arrived.recv().expect("the channel owns the sender");
+            let next = arrived.recv().expect("the operation owns the sender");
             let (from, message) = next.map_err(|error| Error::Ranks(Ended::Wire(error)))?;
             let received = machine.receive(from, message, &mut Step::new(&mut (), &mut act));
             received.map_err(|refusal| {
@@ -261,7 +256,7 @@ impl World {
 struct Mail<M>(mpsc::Sender<Result<(Rank, M), wire::Error>>);
 
 impl<M: Portable> Receiver for Mail<M> {
-    fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Garbled> {
+    fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Fault> {
         let message = unpack(body)?;
         // The thread that has its output takes no more.
         _ = self.0.send(Ok((Rank(from.0), message)));

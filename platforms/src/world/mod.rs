@@ -54,6 +54,7 @@ use std::time::Duration;
 use std::{fmt, io};
 use tautline_core::comm::{Notifier, PacketLink};
 use tautline_core::port::Alone;
+use tautline_core::service::{Calls, Operations};
 use tautline_core::wire::Exchange;
 use tautline_node::process::Owned;
 use tautline_node::{Loopback, SpinThenYield, pool};
@@ -101,6 +102,9 @@ type AnyLink = Box<dyn Link + Send>;
 /// What a world shares with its thread.
 pub(crate) struct Shared {
     pub(crate) exchange: RankOwned<Exchange<AnyLink>>,
+    pub(crate) operations: Arc<Operations>,
+    /// The operations of the world itself.
+    calls: Calls,
     /// The way of packets of communicators, if the link has one beside its parcels.
     pub(crate) packets: Option<Arc<dyn PacketLink>>,
     pub(crate) notifier: Arc<Notifier>,
@@ -137,9 +141,14 @@ impl Shared {
         packets: Option<Arc<dyn PacketLink>>,
         is_driven: bool,
     ) -> Arc<Self> {
+        let notifier = Arc::new(Notifier::new(link.bell()));
+        let exchange = Exchange::within(limits, link, SpinThenYield::default());
+        let operations = Operations::open(&exchange, SpinThenYield::default());
         Arc::new(Self {
             packets,
-            notifier: Arc::new(Notifier::new(link.bell())),
+            notifier,
+            calls: operations.all(),
+            operations,
             pending: Arc::default(),
             body: limits.body.saturating_sub(FRAME),
             is_driven,
@@ -150,7 +159,7 @@ impl Shared {
             is_polled: AtomicBool::new(false),
             carrier: OnceLock::new(),
             gives_up: AtomicBool::new(false),
-            exchange: RankOwned::new(Exchange::within(limits, link, SpinThenYield::default())),
+            exchange: RankOwned::new(exchange),
             ends: AtomicBool::new(false),
             panicked: AtomicBool::new(false),
             tolerates_losses: AtomicBool::new(false),

@@ -160,7 +160,7 @@ fn drive(shared: &Shared) {
             nudged = Instant::now();
             exchange.nudge();
         }
-        patience.look(exchange);
+        patience.look(shared);
     }
 }
 
@@ -178,6 +178,7 @@ fn leave(shared: &Shared) {
     for endpoint in shared.endpoints().iter() {
         endpoint.leave(exchange.here(), exchange.ranks());
     }
+    shared.operations.leave();
     if has_panicked {
         end_calls(exchange);
     }

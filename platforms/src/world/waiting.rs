@@ -1,10 +1,10 @@
 //! Waiting for ranks that do not make the same call.
 
-use super::{AnyLink, LOOK_NS, Rank};
+use super::{LOOK_NS, Rank, Shared};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tautline_core::wire::{Cause, Error, Exchange};
+use tautline_core::wire::{Cause, Error};
 
 /// That a rank waits for others to make the same call. Displayed as one line that names them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +66,12 @@ impl Patience {
     }
 
     /// Looks, now and then, which ranks have not come; ends the channels if they have not within the limit.
-    pub(super) fn look(&self, exchange: &Exchange<AnyLink>) {
+    pub(super) fn look(&self, shared: &Shared) {
+        let Shared {
+            exchange,
+            operations,
+            ..
+        } = shared;
         let now = Instant::now();
         let mut state = self.state();
         let is_recent = |looked| now - looked < Duration::from_nanos(LOOK_NS) / 2;
@@ -74,7 +79,7 @@ impl Patience {
             return;
         }
         state.looked = Some(now);
-        let absent = exchange.absent();
+        let absent = exchange.absent().or_else(|| operations.absent());
         let waited = state.waiting.take();
         state.waiting = absent.map(|error| Waiting {
             // The first ranks may have come meanwhile.

@@ -19,7 +19,10 @@ pub(crate) enum Floor {
 }
 
 const FLOORS: &[(Floor, &[&str])] = &[
-    (Floor::Ground, &["sync", "port", "id", "machine", "watch"]),
+    (
+        Floor::Ground,
+        &["sync", "port", "id", "group", "machine", "watch"],
+    ),
     (
         Floor::Words,
         &["channel", "deque", "phaser", "grain", "taper", "hierarchy"],

@@ -1,10 +1,11 @@
 //! What is known of the channels and the other ranks, and the way in.
 
 use super::header::{self, Bad, Header, Sort};
+use crate::group::neighbours;
 use crate::id::Rank;
 use crate::wire::hub::Hub;
 use crate::wire::lane::Lane;
-use crate::wire::terms::{Terms, neighbours};
+use crate::wire::terms::Terms;
 use crate::wire::{Cause, Error, Name, unpack};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -208,8 +209,11 @@ impl Book {
             Sort::Bye => {
                 self.peers[from.index()].has_left = true;
                 self.adopt(hub)?;
-                let mut lanes = self.lanes.keys();
-                lanes.try_for_each(|ordinal| self.check_present(hub, *ordinal, from))
+                self.lanes.iter().try_for_each(|(ordinal, side)| {
+                    let left = side.lane.left(from);
+                    left.map_err(|fault| hub.error_of(from, side.lane.name(), fault))?;
+                    self.check_present(hub, *ordinal, from)
+                })
             }
         }
     }
@@ -233,6 +237,7 @@ impl Book {
         let unknown = Name {
             ordinal,
             kind: None,
+            operation: None,
         };
         side.map_or(unknown, |s| s.lane.name())
     }
@@ -331,7 +336,7 @@ impl Book {
                 });
             }
             let taken = side.lane.take(source, target, body);
-            return taken.or_else(|e| fails(Cause::Garbled(e)));
+            return taken.map_err(|fault| hub.error_of(from, name, fault));
         }
         if header.channel < self.next {
             // The channel is closed here.

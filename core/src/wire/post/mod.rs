@@ -6,7 +6,7 @@ mod out;
 
 use super::error::{Cause, Error};
 use super::hub::Hub;
-use super::terms::neighbours;
+use crate::group::neighbours;
 use crate::id::Rank;
 use crate::port::Link;
 use alloc::string::ToString;
@@ -85,9 +85,16 @@ impl<L: Link> Post<L> {
         Ok(moved)
     }
 
-    /// Calls the receivers of all channels.
-    pub(super) fn nudge(&self) {
-        self.book.lanes.values().for_each(|side| side.lane.nudge());
+    /// Calls the receivers of all channels, and ends these if one cannot go on.
+    pub(super) fn nudge(&mut self, hub: &Hub) {
+        let mut lanes = self.book.lanes.values().map(|side| &side.lane);
+        let failed = lanes.find_map(|lane| {
+            let fault = lane.nudge().err()?;
+            Some(hub.error_of(hub.here, lane.name(), fault))
+        });
+        if let Some(error) = failed {
+            self.fail(hub, &error);
+        }
     }
 
     /// Whether this rank has said goodbye.

@@ -2,10 +2,10 @@
 
 use super::book::{Peer, Side};
 use super::header::{self, Header, Sort};
+use crate::group::neighbours;
 use crate::id::Rank;
 use crate::port::Link;
 use crate::wire::hub::Hub;
-use crate::wire::terms::neighbours;
 use crate::wire::{Cause, Error, pack};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -130,7 +130,7 @@ impl<L: Link> Out<L> {
             let body = &self.parcel[header::BYTES..];
             if is_here {
                 let taken = side.lane.take(from, place, body);
-                taken.map_err(|e| hub.error(to, Some(name), Cause::Garbled(e)))?;
+                taken.map_err(|fault| hub.error_of(to, name, fault))?;
                 self.parcel.clear();
                 self.parcel.shrink_to(KEPT);
                 local += 1;

@@ -8,7 +8,7 @@ use crate::id::{PlaceId, Rank};
 use crate::lifeline;
 use crate::port::Spin;
 use crate::sync::{AtomicUsize, Lock, Ordering};
-use crate::wire::{Error, Garbled, Portable, Receiver, unpack};
+use crate::wire::{Error, Fault, Portable, Receiver, unpack};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::task::Waker;
@@ -156,15 +156,16 @@ impl<B: Bag + Portable + 'static> Mailbox<B> {
 pub(super) struct Slot<B: Bag + Portable + 'static>(pub(super) Arc<Mailbox<B>>);
 
 impl<B: Bag + Portable + 'static> Receiver for Slot<B> {
-    fn take(&self, from: PlaceId, to: PlaceId, body: &[u8]) -> Result<(), Garbled> {
+    fn take(&self, from: PlaceId, to: PlaceId, body: &[u8]) -> Result<(), Fault> {
         let message = unpack(body)?;
         self.0.push((from, to, message));
         Ok(())
     }
 
-    fn nudge(&self) {
+    fn nudge(&self) -> Result<(), Fault> {
         self.0.serve_overdue();
         self.0.wake();
+        Ok(())
     }
 
     fn fail(&self, error: &Error) {

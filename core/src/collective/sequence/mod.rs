@@ -1,0 +1,466 @@
+//! Calls that all ranks of a group make in the same order, over one channel.
+
+mod message;
+
+pub use message::{Call, Effect, Event, Refusal, Sequenced, Weight};
+
+use crate::group::neighbours;
+use crate::id::Rank;
+use crate::machine::{Machine, Step, Tolerance};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec::Vec;
+
+/// Calls that are remembered, so that a message for one that has ended is compared, too.
+const RECENT: usize = 16;
+
+/// The calls of a group at one rank.
+///
+/// # Algorithm
+/// All ranks make the same calls in the same order, so the number of a call names it, and nothing is announced. Each message has
+/// the number and a check of its call. A message for a call to come is kept; its sender holds back what would be too much until it
+/// hears that the call was made. A rank that waits for some time asks its [neighbours](crate::group::neighbours) for the call, and
+/// shows its own, so that two ranks that wait for each other in different calls learn it. A rank that notices by the check that
+/// another one has made another call shows its own likewise: that rank has both then, and reports the error.
+///
+/// # Bounds
+/// Of each rank, `limit` bytes and one message are kept for calls to come, beside one question. Calls that have ended take no memory,
+/// but for the last 16.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Sequence<C: Call, B> {
+    here: Rank,
+    ranks: u32,
+    limit: usize,
+    begun: u64,
+    /// The calls that have not ended.
+    open: BTreeMap<u64, Open<C>>,
+    /// The last calls.
+    recent: VecDeque<Made<C>>,
+    /// By call to come.
+    early: BTreeMap<u64, Vec<Early<B>>>,
+    peers: BTreeMap<Rank, Peer<C::Terms, B>>,
+    /// The ranks with a question to be answered.
+    asking: BTreeSet<Rank>,
+    /// The ranks that make no further call.
+    left: BTreeSet<Rank>,
+    /// The ranks that are lost, without which this one continues.
+    lost: BTreeSet<Rank>,
+}
+
+/// A call of this rank.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Made<C> {
+    call: C,
+    check: u32,
+}
+
+/// A call that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Open<C> {
+    made: Made<C>,
+    /// Whether it was there when time had passed.
+    is_old: bool,
+}
+
+/// A message for a call to come.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Early<B> {
+    from: Rank,
+    check: u32,
+    body: B,
+}
+
+/// What is known of another rank.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Peer<T, B> {
+    /// The number of calls that it has made, at least.
+    begun: u64,
+    /// The first call of this rank that was not compared with its own.
+    compared: u64,
+    /// The calls that it is not known to have made, of messages that were sent to it, with their bytes.
+    ahead: VecDeque<(u64, usize)>,
+    ahead_bytes: usize,
+    /// Messages for it that are held back.
+    held: VecDeque<(u64, u32, B)>,
+    /// The call about which it was asked.
+    asked: Option<u64>,
+    /// Its question.
+    asks: Option<(u64, Option<T>)>,
+    /// Bytes of its messages for calls to come.
+    kept: usize,
+    /// The call that it has made differently.
+    differs: Option<u64>,
+}
+
+impl<T, B> Default for Peer<T, B> {
+    fn default() -> Self {
+        Self {
+            begun: 0,
+            compared: 0,
+            ahead: VecDeque::new(),
+            ahead_bytes: 0,
+            held: VecDeque::new(),
+            asked: None,
+            asks: None,
+            kept: 0,
+            differs: None,
+        }
+    }
+}
+
+impl<C: Call, B: Weight> Sequence<C, B> {
+    /// Creates the sequence of `here` in a group of `ranks`, which keeps `limit` bytes of each other one for calls to come.
+    ///
+    /// # Panics
+    /// If `here` is not one of the ranks.
+    pub fn new(here: Rank, ranks: u32, limit: usize) -> Self {
+        assert!(here.0 < ranks, "{here} of {ranks} ranks");
+        Self {
+            here,
+            ranks,
+            limit: limit.max(1),
+            begun: 0,
+            open: BTreeMap::new(),
+            recent: VecDeque::new(),
+            early: BTreeMap::new(),
+            peers: BTreeMap::new(),
+            asking: BTreeSet::new(),
+            left: BTreeSet::new(),
+            lost: BTreeSet::new(),
+        }
+    }
+
+    /// Returns the number of the next call.
+    pub fn next(&self) -> u64 {
+        self.begun
+    }
+
+    /// Whether a call has not ended.
+    pub fn is_busy(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Returns the bytes that are kept for calls to come.
+    pub fn kept(&self) -> usize {
+        self.peers.values().map(|peer| peer.kept).sum()
+    }
+
+    /// Returns the first call in which this rank has waited for some time, and the neighbours that are not known to have made it, if
+    /// there are any.
+    pub fn absent(&self) -> Option<(u64, Vec<Rank>)> {
+        self.open.keys().find_map(|&number| {
+            let is_asked = |rank: &Rank| {
+                let asked = self.peers.get(rank).and_then(|peer| peer.asked);
+                asked.is_some_and(|of| of <= number)
+            };
+            let absent: Vec<_> = self.missing(number).filter(is_asked).collect();
+            (!absent.is_empty()).then_some((number, absent))
+        })
+    }
+
+    /// Returns the call with this number, if it is remembered.
+    pub fn call(&self, number: u64) -> Option<&C> {
+        self.made(number).map(|made| &made.call)
+    }
+
+    fn made(&self, number: u64) -> Option<&Made<C>> {
+        if let Some(open) = self.open.get(&number) {
+            return Some(&open.made);
+        }
+        let first = self.begun - self.recent.len() as u64;
+        let at = number.checked_sub(first)?;
+        self.recent.get(usize::try_from(at).ok()?)
+    }
+
+    fn terms(&self, number: u64) -> Option<C::Terms> {
+        self.call(number).map(Call::terms)
+    }
+
+    /// Returns the neighbours that are not known to have made a call, and that may still make it.
+    fn missing(&self, number: u64) -> impl Iterator<Item = Rank> {
+        neighbours(self.here, self.ranks).filter(move |rank| {
+            let begun = self.peers.get(rank).map_or(0, |peer| peer.begun);
+            begun <= number && !self.lost.contains(rank)
+        })
+    }
+
+    fn peer(&mut self, rank: Rank) -> &mut Peer<C::Terms, B> {
+        self.peers.entry(rank).or_default()
+    }
+
+    /// Returns the neighbours whose call with this number was not compared, and that may still answer.
+    fn uncompared(&self, number: u64) -> impl Iterator<Item = Rank> {
+        neighbours(self.here, self.ranks).filter(move |rank| {
+            let compared = self.peers.get(rank).map_or(0, |peer| peer.compared);
+            compared <= number && !self.left.contains(rank) && !self.lost.contains(rank)
+        })
+    }
+
+    fn begin(&mut self, call: C, step: &mut Step<'_, Self>) {
+        let number = self.begun;
+        self.begun += 1;
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        let made = Made {
+            check: call.check(),
+            call,
+        };
+        self.recent.push_back(made.clone());
+        let is_old = false;
+        self.open.insert(number, Open { made, is_old });
+        for early in self.early.remove(&number).unwrap_or_default() {
+            self.peer(early.from).kept -= early.body.weight();
+            self.deliver(early.from, number, early.check, early.body, step);
+        }
+        for rank in core::mem::take(&mut self.asking) {
+            match self.peer(rank).asks.take() {
+                Some((of, terms)) if of < self.begun => self.answer(rank, of, terms, step),
+                later => {
+                    self.peer(rank).asks = later;
+                    self.asking.insert(rank);
+                }
+            }
+        }
+        if !self.left.is_empty() {
+            let gone = self.missing(number).find(|rank| self.left.contains(rank));
+            if let Some(rank) = gone {
+                step.effect(Effect::Absent { rank, number });
+            }
+        }
+    }
+
+    /// Answers a question about a call of this rank.
+    fn answer(
+        &mut self,
+        rank: Rank,
+        number: u64,
+        there: Option<C::Terms>,
+        step: &mut Step<'_, Self>,
+    ) {
+        let here = self.terms(number);
+        match (&here, &there) {
+            (Some(own), Some(other)) if own != other => step.effect(Effect::Differs {
+                rank,
+                number,
+                here,
+                there,
+            }),
+            _ => {
+                self.compared(rank, number);
+                step.send(rank, Sequenced::Begun { calls: self.begun });
+            }
+        }
+    }
+
+    /// Delivers a message for a call that this rank has made.
+    fn deliver(&mut self, from: Rank, number: u64, check: u32, body: B, step: &mut Step<'_, Self>) {
+        if self.made(number).is_some_and(|made| made.check != check) {
+            // That rank compares the terms.
+            let terms = self.terms(number);
+            self.peer(from).differs.get_or_insert(number);
+            return step.send(from, Sequenced::Ask { number, terms });
+        }
+        self.compared(from, number);
+        if self.open.contains_key(&number) {
+            step.effect(Effect::Deliver { number, from, body });
+        }
+    }
+
+    /// Takes note that a call is the same at another rank.
+    fn compared(&mut self, rank: Rank, number: u64) {
+        let compared = &mut self.peer(rank).compared;
+        *compared = (*compared).max(number + 1);
+    }
+
+    /// Takes note that a rank has made this number of calls, and sends what was held back for it.
+    fn heard(&mut self, from: Rank, calls: u64, step: &mut Step<'_, Self>) {
+        let peer = self.peer(from);
+        if let Some(number) = peer.asked.take_if(|number| *number < calls) {
+            self.compared(from, number);
+        }
+        let peer = self.peer(from);
+        if calls <= peer.begun {
+            return;
+        }
+        peer.begun = calls;
+        while let Some((number, bytes)) = peer.ahead.front().copied()
+            && number < calls
+        {
+            peer.ahead.pop_front();
+            peer.ahead_bytes -= bytes;
+        }
+        self.send_held(from, step);
+    }
+
+    /// Sends what was held back for a rank, as far as it may keep that.
+    fn send_held(&mut self, to: Rank, step: &mut Step<'_, Self>) {
+        let limit = self.limit;
+        let peer = self.peer(to);
+        while let Some((number, check, body)) = peer.held.pop_front() {
+            if number >= peer.begun {
+                if peer.ahead_bytes >= limit {
+                    peer.held.push_front((number, check, body));
+                    if peer.asked.is_none() {
+                        peer.asked = Some(number);
+                        let terms = self.terms(number);
+                        step.send(to, Sequenced::Ask { number, terms });
+                    }
+                    return;
+                }
+                let bytes = body.weight();
+                peer.ahead.push_back((number, bytes));
+                peer.ahead_bytes += bytes;
+            }
+            let message = Sequenced::Body {
+                number,
+                check,
+                body,
+            };
+            step.send(to, message);
+        }
+    }
+
+    fn send(&mut self, number: u64, to: Rank, body: B, step: &mut Step<'_, Self>) {
+        // A call that has ended sends nothing.
+        let Some(check) = self.open.get(&number).map(|open| open.made.check) else {
+            return;
+        };
+        self.peer(to).held.push_back((number, check, body));
+        self.send_held(to, step);
+    }
+
+    /// Asks the neighbours about the first call that was not compared with theirs, if it was there at the last look.
+    fn wait(&mut self, step: &mut Step<'_, Self>) {
+        let mut open = self.open.iter();
+        let first = open.find(|(number, _)| self.uncompared(**number).next().is_some());
+        let old = first.filter(|(_, call)| call.is_old);
+        let old = old.map(|(&number, _)| (number, self.uncompared(number).collect::<Vec<_>>()));
+        self.open.values_mut().for_each(|call| call.is_old = true);
+        let Some((number, ranks)) = old else {
+            return;
+        };
+        let terms = self.terms(number);
+        for rank in ranks {
+            let peer = self.peer(rank);
+            if peer.asked.is_none() {
+                peer.asked = Some(number);
+                let terms = terms.clone();
+                step.send(rank, Sequenced::Ask { number, terms });
+            }
+        }
+    }
+
+    fn left(&mut self, rank: Rank, step: &mut Step<'_, Self>) {
+        self.left.insert(rank);
+        let peer = self.peer(rank);
+        peer.held.clear();
+        if let Some(number) = peer.differs {
+            return self.differs(rank, number, step);
+        }
+        let is_missing = |number: &&u64| self.missing(**number).any(|missing| missing == rank);
+        if let Some(&number) = self.open.keys().find(is_missing) {
+            step.effect(Effect::Absent { rank, number });
+        }
+    }
+
+    /// A rank that has made another call does not know it any more.
+    fn differs(&self, rank: Rank, number: u64, step: &mut Step<'_, Self>) {
+        step.effect(Effect::Differs {
+            rank,
+            number,
+            here: self.terms(number),
+            there: None,
+        });
+    }
+}
+
+/// Delivered in the order in which they were sent, from one rank to another.
+impl<C: Call, B: Weight> Machine for Sequence<C, B> {
+    type Peer = Rank;
+    type Message = Sequenced<C::Terms, B>;
+    type Event = Event<C, B>;
+    type Effect = Effect<C::Terms, B>;
+    type Calls = ();
+    type Refusal = Refusal;
+
+    fn event(&mut self, event: Self::Event, step: &mut Step<'_, Self>) {
+        match event {
+            Event::Begin(call) => self.begin(call, step),
+            Event::Send { number, to, body } => self.send(number, to, body, step),
+            Event::End(number) => _ = self.open.remove(&number),
+            Event::Wait => self.wait(step),
+            Event::Left(rank) => self.left(rank, step),
+            Event::Leave => {
+                let calls = self.begun;
+                for rank in neighbours(self.here, self.ranks) {
+                    step.send(rank, Sequenced::Begun { calls });
+                }
+            }
+        }
+    }
+
+    fn receive(
+        &mut self,
+        from: Rank,
+        message: Self::Message,
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Refusal> {
+        if from == self.here || from.0 >= self.ranks {
+            return Err(Refusal::NoMember);
+        }
+        match message {
+            Sequenced::Body {
+                number,
+                check,
+                body,
+            } => {
+                if number < self.begun {
+                    self.heard(from, number + 1, step);
+                    self.deliver(from, number, check, body, step);
+                    return Ok(());
+                }
+                let limit = self.limit;
+                let kept = self.peers.get(&from).map_or(0, |peer| peer.kept);
+                let count = kept + body.weight();
+                if kept >= limit || number == u64::MAX {
+                    return Err(Refusal::TooEarly { count, limit });
+                }
+                self.peer(from).kept = count;
+                self.heard(from, number + 1, step);
+                let early = Early { from, check, body };
+                self.early.entry(number).or_default().push(early);
+            }
+            Sequenced::Ask { number, terms } if number < self.begun => {
+                self.heard(from, number + 1, step);
+                self.answer(from, number, terms, step);
+            }
+            Sequenced::Ask { number, terms } => {
+                let asks = &mut self.peer(from).asks;
+                if asks.is_some() {
+                    return Err(Refusal::Contradicts);
+                }
+                *asks = Some((number, terms));
+                self.asking.insert(from);
+                self.heard(from, number.saturating_add(1), step);
+            }
+            Sequenced::Begun { calls } => {
+                let peer = self.peer(from);
+                if calls < peer.begun {
+                    return Err(Refusal::Contradicts);
+                }
+                if let Some(number) = peer.differs {
+                    self.differs(from, number, step);
+                }
+                self.heard(from, calls, step);
+            }
+        }
+        Ok(())
+    }
+
+    /// The driver decides whether the calls that have not ended do without that rank.
+    fn lost(&mut self, rank: Rank, _: &mut Step<'_, Self>) -> Tolerance {
+        self.lost.insert(rank);
+        self.peer(rank).held.clear();
+        Tolerance::Tolerated
+    }
+}

@@ -1,0 +1,98 @@
+//! What travels between the operations of two ranks, and what is compared.
+
+use crate::collective::sequence::{Call, Sequenced, Weight};
+use crate::group::GroupId;
+use crate::wire::Terms;
+use alloc::vec::Vec;
+use core::fmt;
+use core::panic::Location;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// Bytes of a message beside those of the operation's, at most.
+pub(super) const ENVELOPE: usize = 48;
+
+/// A message on the channel.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Envelope {
+    pub(super) group: GroupId,
+    pub(super) message: Message,
+}
+
+pub(super) type Message = Sequenced<Terms, Body>;
+
+/// The encoding of a message of an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Body(pub(super) Vec<u8>);
+
+impl Weight for Body {
+    fn weight(&self) -> usize {
+        ENVELOPE + self.0.len()
+    }
+}
+
+impl Serialize for Body {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Body {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_byte_buf(Bytes)
+    }
+}
+
+struct Bytes;
+
+impl de::Visitor<'_> for Bytes {
+    type Value = Body;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the message of an operation")
+    }
+
+    fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Body, E> {
+        Ok(Body(bytes.to_vec()))
+    }
+}
+
+/// A call of the program that begins an operation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Made {
+    pub(super) kind: &'static str,
+    pub(super) site: &'static Location<'static>,
+    /// The type of its messages.
+    pub(super) message: &'static str,
+}
+
+impl Call for Made {
+    type Terms = Terms;
+
+    fn check(&self) -> u32 {
+        let Self {
+            kind,
+            site,
+            message,
+        } = self;
+        let place = u64::from(site.line()) << 32 | u64::from(site.column());
+        let texts = [kind.as_bytes(), site.file().as_bytes(), message.as_bytes()];
+        (texts.into_iter().fold(place, hashed) >> 32) as u32
+    }
+
+    fn terms(&self) -> Terms {
+        Terms::named(self.kind, 1, self.site, self.message)
+    }
+}
+
+/// Returns a hash of `hash` and the bytes, the same at all ranks: that of FxHash, by words of eight bytes, lowest first.
+fn hashed(hash: u64, bytes: &[u8]) -> u64 {
+    const FACTOR: u64 = 0x517c_c1b7_2722_0a95;
+    let add = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(FACTOR);
+    let word = |bytes: &[u8]| {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u64::from_le_bytes(word)
+    };
+    let hash = bytes.chunks(8).map(word).fold(hash, add);
+    add(hash, bytes.len() as u64)
+}

@@ -1,0 +1,330 @@
+//! The groups of a rank, and their operations that have not ended.
+
+use super::message::{Body, Envelope, Made, Message};
+use crate::collective::sequence::{Effect, Event, Refusal, Sequence};
+use crate::group::{Group, GroupId};
+use crate::id::{PlaceId, Rank};
+use crate::machine::{Action, Machine, Step};
+use crate::wire::{Cause, Channel, Error, Fault, Garbled, Name, Receiver, Terms};
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::any::type_name;
+
+/// The purpose of the channel.
+pub(super) const KIND: &str = "operations";
+
+/// Groups of all ranks that another rank may be ahead.
+const AHEAD: u32 = 1024;
+
+/// Messages for groups of some ranks that this one has not made.
+const UNMADE: usize = 1024;
+
+pub(super) struct State {
+    pub(super) here: Rank,
+    pub(super) ranks: u32,
+    /// Bytes kept of each other rank for operations to come, a group.
+    early: usize,
+    /// `None` before it is opened, and after the end of all channels.
+    pub(super) channel: Option<Channel<Envelope>>,
+    groups: BTreeMap<GroupId, Operating>,
+    /// Messages for groups of some ranks that this one has not made.
+    unmade: Vec<(Rank, GroupId, Message)>,
+    /// The number of groups of all ranks that were made.
+    made: u32,
+    /// The losses without which the operations do.
+    pub(super) losses: Vec<Error>,
+    pub(super) failed: Option<Error>,
+    /// What is to be reported.
+    pub(super) fault: Option<Fault>,
+}
+
+/// A group at this rank.
+struct Operating {
+    group: Group,
+    sequence: Sequence<Made, Body>,
+    receivers: BTreeMap<u64, Entry>,
+}
+
+enum Entry {
+    /// Early messages are being delivered; these have come meanwhile.
+    Beginning(Vec<(Rank, Body)>),
+    Open(Arc<dyn Receiver>),
+}
+
+/// A message for the receiver of an operation; ranks are those in the group.
+pub(super) struct Delivery {
+    pub(super) receiver: Arc<dyn Receiver>,
+    pub(super) from: Rank,
+    pub(super) to: Rank,
+    pub(super) body: Body,
+}
+
+impl Delivery {
+    pub(super) fn deliver(self) -> Result<(), Fault> {
+        let place = |rank: Rank| PlaceId(rank.0);
+        self.receiver
+            .take(place(self.from), place(self.to), &self.body.0)
+    }
+}
+
+impl State {
+    pub(super) fn new(here: Rank, ranks: u32, early: usize) -> Self {
+        Self {
+            here,
+            ranks,
+            early,
+            channel: None,
+            groups: BTreeMap::new(),
+            unmade: Vec::new(),
+            made: 0,
+            losses: Vec::new(),
+            failed: None,
+            fault: None,
+        }
+    }
+
+    /// Makes the next group of all ranks.
+    pub(super) fn make_all(&mut self) -> (GroupId, Group) {
+        let id = GroupId::All(self.made);
+        self.made += 1;
+        let group = Group::all(self.here, self.ranks);
+        // Another rank may have been ahead.
+        self.make(id, &group);
+        (id, group)
+    }
+
+    /// Makes a group, unless it is there; then takes the messages that have come for it.
+    pub(super) fn make(&mut self, id: GroupId, group: &Group) {
+        let (here, ranks, early) = (group.here(), group.ranks(), self.early);
+        self.groups.entry(id).or_insert_with(|| Operating {
+            group: group.clone(),
+            sequence: Sequence::new(here, ranks, early),
+            receivers: BTreeMap::new(),
+        });
+        let of_it = |(_, of, _): &mut (Rank, GroupId, Message)| *of == id;
+        let early: Vec<_> = self.unmade.extract_if(.., of_it).collect();
+        for (from, group, message) in early {
+            let received = self.receive(from, Envelope { group, message });
+            if let Err(fault) = received {
+                self.fault.get_or_insert(fault);
+            }
+        }
+    }
+
+    pub(super) fn forget(&mut self, id: GroupId) {
+        self.groups.remove(&id);
+    }
+
+    /// Begins an operation; its messages wait until it is [opened](Self::open).
+    pub(super) fn begin(&mut self, id: GroupId, made: Made) -> u64 {
+        let operating = self.groups.get_mut(&id).expect("its handle is here");
+        let number = operating.sequence.next();
+        let kept = Entry::Beginning(Vec::new());
+        operating.receivers.insert(number, kept);
+        self.event(id, Event::Begin(made));
+        number
+    }
+
+    /// Lets an operation receive, unless messages have come for it, which are returned.
+    pub(super) fn open(
+        &mut self,
+        id: GroupId,
+        number: u64,
+        receiver: &Arc<dyn Receiver>,
+    ) -> Vec<(Rank, Body)> {
+        let operating = self.groups.get_mut(&id);
+        let entry = operating.and_then(|operating| operating.receivers.get_mut(&number));
+        match entry {
+            Some(Entry::Beginning(kept)) if !kept.is_empty() => core::mem::take(kept),
+            Some(entry) => {
+                *entry = Entry::Open(Arc::clone(receiver));
+                Vec::new()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// Ends an operation. The caller drops the receiver, outside of the lock.
+    pub(super) fn end(&mut self, id: GroupId, number: u64) -> Option<Arc<dyn Receiver>> {
+        let operating = self.groups.get_mut(&id)?;
+        let entry = operating.receivers.remove(&number);
+        self.event(id, Event::End(number));
+        match entry {
+            Some(Entry::Open(receiver)) => Some(receiver),
+            _ => None,
+        }
+    }
+
+    /// Returns the receivers of all operations.
+    pub(super) fn receivers(&self) -> Vec<Arc<dyn Receiver>> {
+        let entries = self
+            .groups
+            .values()
+            .flat_map(|group| group.receivers.values());
+        let open = entries.filter_map(|entry| match entry {
+            Entry::Open(receiver) => Some(Arc::clone(receiver)),
+            Entry::Beginning(_) => None,
+        });
+        open.collect()
+    }
+
+    /// Lets the sequence of a group process an event, which delivers nothing but to an operation that begins.
+    pub(super) fn event(&mut self, id: GroupId, event: Event<Made, Body>) {
+        self.step(id, |sequence, step| sequence.event(event, step));
+    }
+
+    /// Lets the sequences of all groups process an event: that which `of` returns for a group.
+    pub(super) fn event_of_all(&mut self, of: impl Fn(&Group) -> Option<Event<Made, Body>>) {
+        let ids: Vec<_> = self.groups.keys().copied().collect();
+        for id in ids {
+            if let Some(event) = of(&self.groups[&id].group) {
+                self.event(id, event);
+            }
+        }
+    }
+
+    /// Lets the sequences of all groups learn that a rank is lost.
+    pub(super) fn lost(&mut self, rank: Rank) {
+        let ids: Vec<_> = self.groups.keys().copied().collect();
+        for id in ids {
+            if let Some(rank) = self.groups[&id].group.rank_of(rank) {
+                self.step(id, |sequence, step| sequence.lost(rank, step));
+            }
+        }
+    }
+
+    /// Returns whether an operation has not ended.
+    pub(super) fn is_busy(&self) -> bool {
+        self.groups.values().any(|group| group.sequence.is_busy())
+    }
+
+    /// Returns the error of the ranks that have not begun an operation for which this one waits.
+    pub(super) fn absent(&self) -> Option<Error> {
+        self.groups.iter().find_map(|(id, operating)| {
+            let (number, ranks) = operating.sequence.absent()?;
+            let mut ranks = ranks.into_iter().map(|rank| operating.group.member(rank));
+            let (peer, within) = (ranks.next()?, None);
+            let others = ranks.collect();
+            Some(Error {
+                here: self.here,
+                peer,
+                channel: Some(self.name(*id, number)),
+                cause: Cause::Absent { others, within },
+            })
+        })
+    }
+
+    /// Processes a message of another rank; returns what is to be delivered once the lock is free.
+    pub(super) fn receive(
+        &mut self,
+        from: Rank,
+        envelope: Envelope,
+    ) -> Result<Option<Delivery>, Fault> {
+        let Envelope { group: id, message } = envelope;
+        let refused = |because| Garbled::refused(type_name::<Message>(), 0, because);
+        if !self.groups.contains_key(&id) {
+            match id {
+                // It was dropped here.
+                GroupId::All(number) if number < self.made => return Ok(None),
+                GroupId::All(number) if number - self.made < AHEAD => {
+                    let group = Group::all(self.here, self.ranks);
+                    self.make(id, &group);
+                }
+                GroupId::Some(_) if self.unmade.len() < UNMADE => {
+                    self.unmade.push((from, id, message));
+                    return Ok(None);
+                }
+                _ => return Err(refused("its group is not made here").into()),
+            }
+        }
+        let Some(from) = self.groups[&id].group.rank_of(from) else {
+            return Err(refused("its sender is not in the group").into());
+        };
+        let number = message.number();
+        let (received, delivery) =
+            self.step(id, |sequence, step| sequence.receive(from, message, step));
+        match received {
+            Err(Refusal::TooEarly { count, limit }) => Err(Fault {
+                peer: None,
+                name: Some(self.name(id, number)),
+                cause: Cause::TooEarly { count, limit },
+            }),
+            Err(Refusal::NoMember) => Err(refused("its sender is not in the group").into()),
+            Err(Refusal::Contradicts) => Err(refused("it contradicts an earlier one").into()),
+            Ok(()) => self.fault.take().map_or(Ok(delivery), Err),
+        }
+    }
+
+    /// Lets the sequence of a group take a step: sends its messages, and returns what it delivers.
+    fn step<R>(
+        &mut self,
+        id: GroupId,
+        take: impl FnOnce(&mut Sequence<Made, Body>, &mut Step<'_, Sequence<Made, Body>>) -> R,
+    ) -> (R, Option<Delivery>) {
+        let operating = self.groups.get_mut(&id).expect("of a group that is here");
+        let Operating {
+            group,
+            sequence,
+            receivers,
+        } = operating;
+        let (channel, here) = (&self.channel, PlaceId(self.here.0));
+        let (mut delivery, mut found) = (None, None);
+        let mut act = |action| match action {
+            Action::Send(to, message) => {
+                if let Some(channel) = channel {
+                    let to = PlaceId(group.member(to).0);
+                    channel.send(here, to, Envelope { group: id, message });
+                }
+            }
+            Action::Effect(Effect::Deliver { number, from, body }) => {
+                match receivers.get_mut(&number) {
+                    Some(Entry::Beginning(kept)) => kept.push((from, body)),
+                    Some(Entry::Open(receiver)) => {
+                        delivery = Some(Delivery {
+                            receiver: Arc::clone(receiver),
+                            from,
+                            to: group.here(),
+                            body,
+                        });
+                    }
+                    None => {}
+                }
+            }
+            Action::Effect(Effect::Differs {
+                rank,
+                number,
+                here,
+                there,
+            }) => {
+                let shown = |terms: Option<Terms>| Box::new(terms.unwrap_or_else(Terms::forgotten));
+                let (here, there) = (shown(here), shown(there));
+                found.get_or_insert((rank, number, Cause::Mismatch { here, there }));
+            }
+            Action::Effect(Effect::Absent { rank, number }) => {
+                let (others, within) = (Vec::new(), None);
+                found.get_or_insert((rank, number, Cause::Absent { others, within }));
+            }
+        };
+        let taken = take(sequence, &mut Step::new(&mut (), &mut act));
+        if let Some((rank, number, cause)) = found {
+            let (peer, name) = (Some(group.member(rank)), Some(self.name(id, number)));
+            self.fault.get_or_insert(Fault { peer, name, cause });
+        }
+        (taken, delivery)
+    }
+
+    fn name(&self, id: GroupId, number: u64) -> Name {
+        let channel = self.channel.as_ref();
+        let call = self
+            .groups
+            .get(&id)
+            .and_then(|group| group.sequence.call(number));
+        Name {
+            ordinal: channel.map_or(0, Channel::ordinal),
+            kind: call.map(|made| made.kind).or(Some(KIND)),
+            operation: Some((id, number)),
+        }
+    }
+}

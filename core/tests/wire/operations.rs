@@ -1,0 +1,341 @@
+//! Operations of groups over one channel: each gets its own messages, and ranks that differ learn it.
+
+use crate::net::{Net, Wire, errors, settle};
+use std::panic::Location;
+use std::sync::{Arc, Mutex};
+use tautline_core::group::{Group, Name};
+use tautline_core::port::Spin;
+use tautline_core::service::{Calls, Operation, Operations};
+use tautline_core::wire::{Cause, Error, Exchange, Fault, Limits, Receiver, unpack};
+use tautline_core::{PlaceId, Rank};
+
+const TIGHT: Limits = Limits {
+    body: 200,
+    window: 1 << 20,
+    early: 300,
+    waiting: 1024,
+};
+
+/// What an operation has received, by sender, and how it has ended.
+#[derive(Default)]
+struct Log {
+    got: Mutex<Vec<(u32, u32)>>,
+    failed: Mutex<Option<Error>>,
+    /// Whether it does without lost ranks.
+    tolerates: bool,
+}
+
+impl Receiver for Log {
+    fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Fault> {
+        self.got.lock().unwrap().push((from.0, unpack(body)?));
+        Ok(())
+    }
+
+    fn fail(&self, error: &Error) {
+        *self.failed.lock().unwrap() = Some(error.clone());
+    }
+
+    fn lost(&self, _: &Error) -> bool {
+        self.tolerates
+    }
+}
+
+impl Log {
+    fn got(&self) -> Vec<(u32, u32)> {
+        self.got.lock().unwrap().clone()
+    }
+}
+
+type Begun = (Operation<u32>, Arc<Log>);
+
+#[track_caller]
+fn begin(calls: &Calls, kind: &'static str) -> Begun {
+    begin_at(Location::caller(), calls, kind)
+}
+
+fn begin_at(site: &'static Location<'static>, calls: &Calls, kind: &'static str) -> Begun {
+    let log = Arc::new(Log::default());
+    (calls.begin(site, kind, log.clone()), log)
+}
+
+/// The exchanges of some ranks, with their operations.
+fn ranks(ranks: usize, limits: Limits) -> (Net, Vec<Exchange<Wire>>, Vec<Arc<Operations>>) {
+    let (net, all) = Net::exchanges(ranks, limits);
+    let operations = all.iter().map(|exchange| Operations::open(exchange, Spin));
+    let operations = operations.collect();
+    (net, all, operations)
+}
+
+fn groups(operations: &[Arc<Operations>]) -> Vec<Calls> {
+    operations.iter().map(Operations::all).collect()
+}
+
+/// Lets time pass at all ranks until nothing moves.
+fn wait(all: &[Exchange<Wire>]) {
+    for _ in 0..5 {
+        all.iter().for_each(Exchange::nudge);
+        _ = settle(all);
+    }
+}
+
+/// Two operations at once, and a third that one rank begins late, at all ranks.
+#[test]
+fn each_operation_gets_its_own_messages() {
+    let (_, all, operations) = ranks(3, Limits::default());
+    let groups = groups(&operations);
+    let site = Location::caller();
+    let mut begun: Vec<Vec<Begun>> = Vec::new();
+    for number in 0..2 {
+        let of_all = groups.iter().map(|calls| begin_at(site, calls, "sum"));
+        begun.push(of_all.collect());
+        for (from, to) in [(0, 1), (1, 0), (2, 0)] {
+            begun[number][from].0.send(Rank(to), &(number as u32));
+        }
+    }
+    let mut late: Vec<Begun> = groups[..2]
+        .iter()
+        .map(|g| begin_at(site, g, "late"))
+        .collect();
+    late[0].0.send(Rank(2), &7);
+    late[1].0.send(Rank(2), &8);
+    settle(&all).unwrap();
+    for (number, of_all) in (0..).zip(&begun) {
+        assert_eq!(of_all[0].0.number(), u64::from(number));
+        let mut got = of_all[0].1.got();
+        got.sort_unstable();
+        assert_eq!(got, [(1, number), (2, number)]);
+        assert_eq!(of_all[1].1.got(), [(0, number)]);
+        assert_eq!(of_all[2].1.got(), []);
+    }
+    late.push(begin_at(site, &groups[2], "late"));
+    assert_eq!(late[2].1.got(), [(0, 7), (1, 8)], "as it begins");
+    assert!(operations.iter().all(|operations| operations.is_busy()));
+    drop((begun, late));
+    assert!(!operations.iter().any(|operations| operations.is_busy()));
+}
+
+/// Ranks 0 and 2 have a group; rank 1 is in none of its calls, and rank 2 makes it late.
+#[test]
+fn some_ranks_have_operations_of_their_own() {
+    let (_, all, operations) = ranks(3, Limits::default());
+    let home = Rank(2);
+    let name = Name { home, number: 5 };
+    let group = |here| Group::of(Rank(here), [Rank(0), Rank(2)]).expect("a member");
+    let site = Location::caller();
+    let first = operations[0].of(name, group(0));
+    let (at_0, log_0) = begin_at(site, &first, "pair");
+    at_0.send(Rank(1), &3);
+    settle(&all).unwrap();
+    let last = operations[2].of(name, group(2));
+    let (at_2, log_2) = begin_at(site, &last, "pair");
+    assert_eq!(log_2.got(), [(0, 3)]);
+    at_2.send(Rank(0), &4);
+    settle(&all).unwrap();
+    assert_eq!(log_0.got(), [(1, 4)]);
+    assert_eq!(Group::of(Rank(1), [Rank(0), Rank(2)]), None);
+}
+
+/// All ranks learn both calls: where a message shows it, where no rank sends, and where the messages differ.
+#[test]
+fn other_calls_are_an_error_that_names_both() {
+    for sends in [true, false] {
+        let (_, all, operations) = ranks(3, Limits::default());
+        let groups = groups(&operations);
+        let site = Location::caller();
+        let same: Vec<_> = groups.iter().map(|g| begin_at(site, g, "same")).collect();
+        let other = [
+            begin_at(site, &groups[0], "left"),
+            begin_at(site, &groups[1], "left"),
+            begin(&groups[2], "right"),
+        ];
+        if sends {
+            other[0].0.send(Rank(2), &1);
+        }
+        wait(&all);
+        let lines = errors(&all)
+            .into_iter()
+            .map(|error| error.expect("each fails").to_string());
+        for line in lines {
+            for part in [
+                "operation 1 (",
+                "`left` at core/tests/wire/operations.rs:",
+                "`right` at core/tests/wire/operations.rs:",
+                "all ranks must begin the same operations in the same order",
+            ] {
+                assert!(line.contains(part), "{line}\nlacks {part}");
+            }
+        }
+        assert!(other[2].1.got().is_empty(), "it is of another call");
+        assert!(same[0].1.failed.lock().unwrap().is_some());
+        // Those that begin later learn it, too.
+        let (_, log) = begin(&groups[1], "later");
+        assert!(log.failed.lock().unwrap().is_some());
+    }
+}
+
+#[test]
+fn other_types_are_an_error() {
+    let (_, all, operations) = ranks(2, Limits::default());
+    let groups = groups(&operations);
+    let site = Location::caller();
+    let words = groups[0].begin::<u32>(site, "same", Arc::new(Log::default()));
+    let _bytes = groups[1].begin::<u8>(site, "same", Arc::new(Log::default()));
+    words.send(Rank(1), &300);
+    wait(&all);
+    for error in errors(&all) {
+        let line = error.expect("both fail").to_string();
+        assert!(
+            line.contains("messages: u32") && line.contains("messages: u8"),
+            "{line}"
+        );
+    }
+}
+
+/// Of a rank that is ahead, little is kept; the rest waits there, and all arrives in order.
+#[test]
+fn a_rank_that_is_ahead_waits() {
+    let (net, all, operations) = ranks(2, TIGHT);
+    let groups = groups(&operations);
+    let site = Location::caller();
+    for i in 0..50 {
+        let (ahead, _) = begin_at(site, &groups[0], "spread");
+        ahead.send(Rank(1), &i);
+        settle(&all).unwrap();
+    }
+    assert!(
+        net.with(0, 1, |mail| mail.is_empty()),
+        "rank 1 keeps what has arrived"
+    );
+    for i in 0..50 {
+        let begun = begin_at(site, &groups[1], "spread");
+        settle(&all).unwrap();
+        assert_eq!(begun.1.got(), [(0, i)]);
+    }
+    // A rank that does not keep the bound.
+    let net = Net::new(2);
+    let faulty = Exchange::within(Limits::default(), net.link(0), Spin);
+    let strict = Exchange::within(TIGHT, net.link(1), Spin);
+    let ends = [&faulty, &strict].map(|exchange| Operations::open(exchange, Spin));
+    let calls = ends[0].all();
+    for i in 0..50 {
+        begin_at(site, &calls, "spread").0.send(Rank(1), &i);
+    }
+    faulty.turn().unwrap();
+    let line = strict.turn().unwrap_err().to_string();
+    let rest = "at most 300 are kept for operations that have not begun here";
+    assert!(
+        line.contains("rank 0 sent ") && line.ends_with(rest),
+        "{line}"
+    );
+}
+
+/// The ranks that have not begun an operation are named, after a while, and when they leave without it.
+#[test]
+fn absent_ranks_are_named() {
+    let (_, all, operations) = ranks(3, Limits::default());
+    let groups = groups(&operations);
+    let site = Location::caller();
+    let begun: Vec<_> = groups[..2]
+        .iter()
+        .map(|g| begin_at(site, g, "meet"))
+        .collect();
+    settle(&all).unwrap();
+    assert_eq!(operations[0].absent(), None, "no time has passed");
+    wait(&all);
+    for operations in &operations[..2] {
+        let line = operations
+            .absent()
+            .expect("rank 2 has not begun")
+            .to_string();
+        assert!(
+            line.ends_with("operation 0 (meet): rank 2 has not begun it"),
+            "{line}"
+        );
+    }
+    assert_eq!(operations[2].absent(), None);
+    operations[2].leave();
+    while all[2].leave() == Ok(false) {
+        _ = all[0].turn();
+        _ = all[1].turn();
+    }
+    _ = settle(&all[..2]);
+    let errors = errors(&all[..2]);
+    let absent = errors
+        .iter()
+        .flatten()
+        .filter(|e| matches!(e.cause, Cause::Absent { .. }));
+    assert!(absent.count() > 0, "{errors:?}");
+    assert!(
+        begun
+            .iter()
+            .all(|(_, log)| log.failed.lock().unwrap().is_some())
+    );
+}
+
+/// A rank that has made all calls may leave before the others have.
+#[test]
+fn a_rank_may_leave_first() {
+    let (_, all, operations) = ranks(3, Limits::default());
+    let groups = groups(&operations);
+    let site = Location::caller();
+    drop(begin_at(site, &groups[2], "spread"));
+    operations[2].leave();
+    while !all[2].leave().unwrap() {
+        settle(&all[..2]).unwrap();
+    }
+    let begun: Vec<_> = groups[..2]
+        .iter()
+        .map(|g| begin_at(site, g, "spread"))
+        .collect();
+    begun[0].0.send(Rank(1), &9);
+    wait(&all[..2]);
+    assert_eq!(begun[1].1.got(), [(0, 9)]);
+    assert_eq!(errors(&all[..2]), [None, None]);
+}
+
+/// An operation decides whether it does without a lost rank, also one that begins after the loss.
+#[test]
+fn losses_are_those_of_the_operations() {
+    for (tolerates, later) in [(true, true), (true, false), (false, true)] {
+        let (net, all, operations) = ranks(3, Limits::default());
+        let groups = groups(&operations);
+        all[..2].iter().for_each(Exchange::tolerate_losses);
+        let site = Location::caller();
+        let log = |tolerates| {
+            let (got, failed) = Default::default();
+            Arc::new(Log {
+                got,
+                failed,
+                tolerates,
+            })
+        };
+        let _first = groups[0].begin::<u32>(site, "first", log(tolerates));
+        settle(&all).unwrap();
+        // Without a goodbye.
+        drop(net.link(2));
+        let all = &all[..2];
+        _ = settle(all);
+        assert_eq!(errors(all)[0].is_none(), tolerates);
+        let _second = groups[0].begin::<u32>(site, "second", log(later));
+        wait(all);
+        assert_eq!(errors(all)[0].is_none(), tolerates && later);
+    }
+}
+
+/// A message that cannot be encoded is an error that names its type and the operation's rank.
+#[test]
+fn long_messages_are_an_error() {
+    let (_, all, operations) = ranks(2, TIGHT);
+    let groups = groups(&operations);
+    let site = Location::caller();
+    let begun = groups[0].begin::<Vec<u8>>(site, "long", Arc::new(Log::default()));
+    begun.send(Rank(1), &vec![1; 201]);
+    _ = settle(&all);
+    let error = errors(&all).remove(0).expect("it fails");
+    assert!(
+        error
+            .to_string()
+            .contains("alloc::vec::Vec<u8> cannot be encoded"),
+        "{error}"
+    );
+}
