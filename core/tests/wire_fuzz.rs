@@ -120,11 +120,10 @@ fn into<M: Portable, S: Send + 'static>(
         let mut machine = machine.lock().expect("no machine panics");
         match on(&mut machine, from, to, message) {
             true => Ok(()),
-            false => Err(Garbled::refused(
-                "a message of a correct peer",
-                body.len(),
-                "refused",
-            )),
+            false => {
+                let expected = "a message of a correct peer";
+                Err(Garbled::refused(expected, body.len(), "refused").into())
+            }
         }
     }
 }

@@ -12,6 +12,7 @@
 //! | [`Broadcast`], [`Scatter`] | | a value, or one for each rank of the subtree |
 //! | [`AllReduce`], [`AllGather`] | combined values | the result |
 //! | [`Scan`] | combined values | what the ranks before the subtree combine to |
+//! | [`Pairs`] | as [`AllReduce`], without a tree: combined values, between pairs of ranks | |
 //! | [`AllToAll`] | directly, from each rank to each other | |
 //! | [`Quiesce`] | messages sent and received by all | whether any is under way |
 //!
@@ -22,6 +23,7 @@
 mod all_to_all;
 mod branch;
 mod operation;
+mod pairs;
 mod quiesce;
 pub mod sequence;
 mod wave;
@@ -32,5 +34,6 @@ pub use operation::{
     AllGather, AllReduce, Barrier, Broadcast, Collect, CollectForAll, Combine, CombineBefore,
     CombineForAll, Copies, Deal, Gather, Meet, Reduce, Scan, Scatter,
 };
+pub use pairs::{Paired, Pairs};
 pub use quiesce::{Counts, InRound, Quiesce, Verdict};
 pub use wave::{Message, Operation, Stray, Wave};

@@ -150,6 +150,20 @@ impl Error {
     fn begun(&self) -> &'static str {
         self.either("opened", "begun")
     }
+
+    /// Writes which ranks have not made a call.
+    fn absent(
+        &self,
+        others: &[Rank],
+        within: Option<Duration>,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        write!(f, "{}", self.peer)?;
+        others.iter().try_for_each(|other| write!(f, ", {other}"))?;
+        let has = if others.is_empty() { "has" } else { "have" };
+        write!(f, " {has} not {} it", self.begun())?;
+        within.map_or(Ok(()), |within| write!(f, " within {within:.1?}"))
+    }
 }
 
 impl fmt::Display for Error {
@@ -197,13 +211,7 @@ impl fmt::Display for Error {
                     self.either("open", "begun")
                 )
             }
-            Cause::Absent { others, within } => {
-                write!(f, "{peer}")?;
-                others.iter().try_for_each(|other| write!(f, ", {other}"))?;
-                let has = if others.is_empty() { "has" } else { "have" };
-                write!(f, " {has} not {} it", self.begun())?;
-                within.map_or(Ok(()), |within| write!(f, " within {within:.1?}"))
-            }
+            Cause::Absent { others, within } => self.absent(others, *within, f),
             Cause::Panicked => f.write_str("its program panicked"),
             Cause::Failed { first, message } => {
                 if *first != peer {

@@ -4,7 +4,7 @@ use super::request::{Completion, Ended};
 use super::{Comm, Error, Received, Request};
 use crate::contain::contain;
 use crate::runtime::Hold;
-use crate::world::collective::{GAP, LATENCY};
+use crate::world::collective::{GAP, LATENCY, PAIRS};
 use crate::world::home::{AtHome, FromHome, FromHomeToAll};
 use crate::world::{Pending, inside};
 use std::panic::Location;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tautline_core::Rank;
 use tautline_core::collective::{
     self, AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, CombineForAll, Meet,
-    Message, Wave, radix,
+    Message, Pairs, Wave, radix,
 };
 use tautline_core::comm::Status;
 use tautline_core::machine::Machine;
@@ -33,7 +33,18 @@ impl Comm {
     /// ```
     #[track_caller]
     pub fn barrier(&self, hold: impl Into<Option<Hold>>) -> Request<()> {
-        self.wave("barrier", Location::caller(), hold.into(), Meet, ())
+        let (site, hold) = (Location::caller(), hold.into());
+        let (here, ranks) = (self.rank(), self.ranks());
+        match ranks <= PAIRS {
+            true => self.begin(
+                "barrier",
+                site,
+                hold,
+                Pairs::new(here, ranks, |(), ()| ()),
+                (),
+            ),
+            false => self.wave("barrier", site, hold, Meet, ()),
+        }
     }
 
     /// Starts an operation that brings rank 0's `value` to all ranks.
@@ -114,14 +125,13 @@ impl Comm {
     where
         T: Portable + Clone + Sync + 'static,
     {
-        let operation = CombineForAll::by(operator);
-        self.wave(
-            "all-reduce",
-            Location::caller(),
-            hold.into(),
-            operation,
-            value,
-        )
+        const KIND: &str = "all-reduce";
+        let (site, hold) = (Location::caller(), hold.into());
+        let (here, ranks) = (self.rank(), self.ranks());
+        match ranks <= PAIRS {
+            true => self.begin(KIND, site, hold, Pairs::new(here, ranks, operator), value),
+            false => self.wave(KIND, site, hold, CombineForAll::by(operator), value),
+        }
     }
 
     /// Starts an operation that brings the values of all ranks, by rank, to all.

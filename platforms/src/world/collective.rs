@@ -9,7 +9,7 @@ use std::panic::Location;
 use std::sync::{Arc, mpsc};
 use tautline_core::collective::{
     AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, CombineForAll, Meet, Message,
-    Operation, Wave, radix,
+    Operation, Pairs, Wave, radix,
 };
 use tautline_core::machine::{Action, Machine, Step};
 use tautline_core::service::Operation as Begun;
@@ -20,6 +20,9 @@ use tautline_core::{PlaceId, Rank};
 /// What a message takes until it arrives, and how often a rank can send one, in about the same unit: only the ratio matters.
 pub(crate) const LATENCY: u64 = 10;
 pub(crate) const GAP: u64 = 1;
+
+/// Up to this number of ranks, all send at once: more messages than along the tree, and half of the time.
+pub(crate) const PAIRS: u32 = 16;
 
 /// Every rank makes the same call, with values of the same type, and waits in it until all have: a worker that makes it runs no
 /// other task meanwhile. Values are combined in the order of ranks, so results have the same bits in every run.
@@ -42,7 +45,16 @@ impl World {
     /// ```
     #[track_caller]
     pub fn barrier(&self) -> Result<()> {
-        self.wave("barrier", Location::caller(), Meet, ())
+        let (here, ranks) = (self.rank(), self.ranks());
+        match ranks <= PAIRS {
+            true => self.drive(
+                "barrier",
+                Location::caller(),
+                Pairs::new(here, ranks, |(), ()| ()),
+                (),
+            ),
+            false => self.wave("barrier", Location::caller(), Meet, ()),
+        }
     }
 
     /// Returns rank 0's `value` at all ranks.
@@ -137,8 +149,12 @@ impl World {
         value: T,
         operator: impl FnMut(T, T) -> T,
     ) -> Result<T> {
-        let operation = CombineForAll::by(operator);
-        self.wave("all-reduce", Location::caller(), operation, value)
+        const KIND: &str = "all-reduce";
+        let (site, here, ranks) = (Location::caller(), self.rank(), self.ranks());
+        match ranks <= PAIRS {
+            true => self.drive(KIND, site, Pairs::new(here, ranks, operator), value),
+            false => self.wave(KIND, site, CombineForAll::by(operator), value),
+        }
     }
 
     /// Returns the values of all ranks, by rank, at all ranks.

@@ -39,6 +39,8 @@ fn check(name: &str, kind: Kind, shapes: &[(u32, u32)], floor: usize) {
 fn operations() {
     check("barrier", Kind::Barrier, &SHAPES, 573);
     check("allreduce", Kind::AllReduce, &SHAPES, 573);
+    let flat = [1, 2, 3, 4, 5].map(|ranks| (ranks, 1));
+    check("pairs", Kind::Pairs, &flat, 612);
     check("scan", Kind::Scan, &SHAPES, 573);
     check("scatter", Kind::Scatter, &SHAPES, 61);
     // More ranks are too many states; they form no tree.
@@ -85,6 +87,8 @@ fn mistakes_are_found() {
     for (kind, mistake, flaw) in [
         (Kind::Barrier, Mistake::EndWhenSent, Flaw::Early),
         (Kind::AllReduce, Mistake::OrderOfArrival, Flaw::Count),
+        (Kind::Pairs, Mistake::EndWithFirst, Flaw::Early),
+        (Kind::Pairs, Mistake::RoundsInReverse, Flaw::Count),
         (Kind::Scan, Mistake::OrderOfArrival, Flaw::Count),
         (Kind::Scatter, Mistake::DealInReverse, Flaw::Count),
         (Kind::AllToAll, Mistake::EndWithFirst, Flaw::Early),
@@ -120,6 +124,7 @@ fn lost_and_doubled_messages_are_found() {
     for kind in [
         Kind::Barrier,
         Kind::AllReduce,
+        Kind::Pairs,
         Kind::Scan,
         Kind::Scatter,
         Kind::AllToAll,

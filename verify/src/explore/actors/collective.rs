@@ -4,8 +4,8 @@ use crate::explore::{At, Checked, Flaw, Part, PartOf, Parts, View};
 use std::convert::identity;
 use tautline_core::Rank;
 use tautline_core::collective::{
-    AllReduce, AllToAll, Barrier, Branch, CombineBefore, CombineForAll, Deal, Meet, Message, Scan,
-    Scatter, Stray,
+    AllReduce, AllToAll, Barrier, Branch, CombineBefore, CombineForAll, Deal, Meet, Message,
+    Paired, Pairs, Scan, Scatter, Stray,
 };
 use tautline_core::machine::{Action, Machine, Step, no_calls};
 
@@ -16,6 +16,8 @@ pub enum Kind {
     Barrier,
     /// A reduction whose result all ranks get; the operator is not commutative.
     AllReduce,
+    /// The same without a tree.
+    Pairs,
     /// A reduction of the ranks before.
     Scan,
     /// Values of rank 0, one for each.
@@ -33,6 +35,8 @@ pub enum Mistake {
     OrderOfArrival,
     /// Values for a subtree are sent in reverse.
     DealInReverse,
+    /// A rank sends the values of its blocks in reverse.
+    RoundsInReverse,
     /// A rank takes its own value for those that are missing when the first arrives.
     EndWithFirst,
 }
@@ -62,6 +66,8 @@ pub enum One {
     /// See [`Kind`].
     AllReduce(AllReduce<Text, Concat>),
     /// See [`Kind`].
+    Pairs(Pairs<Text, Concat>),
+    /// See [`Kind`].
     Scan(Scan<Text, Concat>),
     /// See [`Kind`].
     Scatter(Scatter<u8>),
@@ -76,6 +82,8 @@ pub enum Sent {
     Barrier(Message<(), ()>),
     /// Of a reduction, or values dealt.
     Text(Message<Text, Text>),
+    /// Of a reduction without a tree.
+    Paired(Paired<Text>),
     /// Of a scan.
     Scan(Message<Text, Option<Text>>),
     /// A value.
@@ -116,6 +124,9 @@ impl Machine for One {
             Self::AllReduce(wave) => within(wave, step, Sent::Text, identity, |wave, step| {
                 wave.event(vec![own], step)
             }),
+            Self::Pairs(pairs) => within(pairs, step, Sent::Paired, identity, |pairs, step| {
+                pairs.event(vec![own], step)
+            }),
             Self::Scan(wave) => within(
                 wave,
                 step,
@@ -155,6 +166,11 @@ impl Machine for One {
             (Self::AllReduce(wave), Sent::Text(message)) => {
                 within(wave, step, Sent::Text, identity, |wave, step| {
                     wave.receive(from, message, step)
+                })
+            }
+            (Self::Pairs(pairs), Sent::Paired(message)) => {
+                within(pairs, step, Sent::Paired, identity, |pairs, step| {
+                    pairs.receive(from, message, step)
                 })
             }
             (Self::Scan(wave), Sent::Scan(message)) => within(
@@ -217,7 +233,7 @@ impl Collective {
         let all = 0..self.ranks as u8;
         match self.kind {
             Kind::Barrier => Text::new(),
-            Kind::AllReduce => all.collect(),
+            Kind::AllReduce | Kind::Pairs => all.collect(),
             Kind::Scan => (0..here).collect(),
             Kind::Scatter => vec![here],
             Kind::AllToAll => all.flat_map(|from| [from, here]).collect(),
@@ -226,7 +242,10 @@ impl Collective {
 
     /// Whether a rank that has ended implies that all have begun.
     fn joins(&self) -> bool {
-        matches!(self.kind, Kind::Barrier | Kind::AllReduce | Kind::AllToAll)
+        matches!(
+            self.kind,
+            Kind::Barrier | Kind::AllReduce | Kind::Pairs | Kind::AllToAll
+        )
     }
 }
 
@@ -248,6 +267,7 @@ impl Checked for Collective {
             Kind::AllReduce => {
                 One::AllReduce(AllReduce::new(branch, CombineForAll::by(concat as Concat)))
             }
+            Kind::Pairs => One::Pairs(Pairs::new(here, self.ranks, concat as Concat)),
             Kind::Scan => One::Scan(Scan::new(branch, CombineBefore::by(concat as Concat))),
             Kind::Scatter => One::Scatter(Scatter::new(branch, Deal::default())),
             Kind::AllToAll => One::AllToAll(AllToAll::new(here, self.ranks)),
@@ -288,6 +308,11 @@ impl Checked for Collective {
 
     fn send(&self, _: &mut At<'_, Self>, _: Rank, mut message: Sent) -> Option<Sent> {
         if let (Some(Mistake::DealInReverse), Sent::Text(Message::Down(values))) =
+            (self.mistake, &mut message)
+        {
+            values.reverse();
+        }
+        if let (Some(Mistake::RoundsInReverse), Sent::Paired(Paired::Round(_, values))) =
             (self.mistake, &mut message)
         {
             values.reverse();
