@@ -28,6 +28,8 @@
 //! | | [`defer`] | loops over ranks, balanced by messages |
 //! | | `wire` | values as bytes, and the channels of a process over one link |
 //! | drivers | [`glb`] | global load balancing: one place, step by step |
+//! | | [`service`] | a machine that any thread steps |
+//! | | [`progress`] | which threads of a rank run turns of its exchange |
 //! | programming models | [`task`] | fork and join, scopes, futures, phased tasks, the pool of workers |
 //! | loops | [`loops`] | parallel loops over indices and items, on tasks and `taper` |
 //!
@@ -35,7 +37,7 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `alloc` (default) | what needs an allocator: `glb`, `hierarchy`, `loops`, `phaser`, `task`, growable deques |
-//! | `distributed` (default) | protocols between memories: `collective`, `comm`, `defer`, finishes over places (`finish::Finishes`) |
+//! | `distributed` (default) | protocols between memories: `collective`, `comm`, `defer`, finishes over places (`finish::Finishes`); `progress`, `service` |
 //! | `wire` | `distributed`, and `wire`: encoding by serde; balanced computations over ranks |
 //! | `baseline` | the phasers of Habanero Java, for comparison |
 //!
@@ -151,6 +153,8 @@ pub mod machine;
 #[cfg(feature = "alloc")]
 pub mod phaser;
 pub mod port;
+#[cfg(feature = "distributed")]
+pub mod progress;
 #[cfg(feature = "distributed")]
 pub mod service;
 pub mod sync;

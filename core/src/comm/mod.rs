@@ -5,7 +5,6 @@
 //! | [`Tasks`] | word | takes operations from any thread; tasks are recycled |
 //! | [`Worker`] | driver | starts tasks in order and completes them, step by step |
 //! | [`Combiner`] | word | lets one thread at a time step a worker, also for threads that find it taken |
-//! | [`Notifier`] | word | notifies the progress thread that workers have something to do |
 //! | [`Carrier`] | port | moves messages: a [`Messenger`], or a library that has requests |
 //! | [`Matching`] | protocol | which receive takes which message |
 //! | [`Messenger`] | protocol | the carrier over a channel of the program, or what its link has beside ([`Mail`]) |
@@ -28,7 +27,6 @@ mod combiner;
 mod error;
 mod matching;
 mod message;
-mod notifier;
 mod operation;
 mod packet_link;
 #[allow(
@@ -44,7 +42,6 @@ pub use combiner::Combiner;
 pub use error::Error;
 pub use matching::{End, Incoming, Limits, Mail, Matching, Messenger, News, Packet, Unreceived};
 pub use message::{Body, CommId, Envelope, Pattern, Tag};
-pub use notifier::Notifier;
 pub use operation::{Complete, Done, Operation, Outcome, Status};
 #[cfg(feature = "wire")]
 pub use packet_link::Number;

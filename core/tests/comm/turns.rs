@@ -1,9 +1,7 @@
-//! What makes threads step communication workers, on one thread.
+//! A value of which one thread at a time runs turns, on one thread.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use tautline_core::comm::{Combiner, Notifier};
+use tautline_core::comm::Combiner;
 use tautline_core::port::Spin;
 
 /// A completion that submits an operation runs within a turn: a further turn processes it.
@@ -32,25 +30,4 @@ fn a_turn_that_panics_leaves_the_value_to_others() {
         false
     }));
     assert_eq!(combiner.try_with(|turns| *turns), Some(1));
-}
-
-#[test]
-fn a_notification_rings_unless_the_progress_thread_is_away() {
-    let rings = Arc::new(AtomicUsize::new(0));
-    let bell = Arc::clone(&rings);
-    let notifier = Notifier::new(Arc::new(move || _ = bell.fetch_add(1, Relaxed)));
-    let rung = || rings.swap(0, Relaxed);
-    assert!(!notifier.take_due());
-    notifier.set_due();
-    assert_eq!((notifier.take_due(), notifier.take_due()), (true, false));
-    assert_eq!(rung(), 0);
-    notifier.notify();
-    assert_eq!((rung(), notifier.take_due()), (1, true));
-    notifier.leave();
-    notifier.notify();
-    assert_eq!(rung(), 0);
-    notifier.take_over();
-    assert!(notifier.take_due(), "it was notified while it was away");
-    notifier.notify();
-    assert_eq!(rung(), 1);
 }

@@ -227,7 +227,7 @@ impl Comm {
         }
         let cell = Arc::default();
         let completion = Completion::new(Arc::clone(&cell), hold);
-        let pending = Pending::new(&shared.pending);
+        let pending = Pending::new(&shared.progress);
         let end = End(Mutex::new(Some((completion, pending))));
         let service = Arc::new(Service::new(machine, Box::new(()), end));
         let begun = inside(|| service.event(own));
@@ -236,7 +236,7 @@ impl Comm {
         if begun.is_none() || opened.is_none() {
             shared.give_up();
         }
-        if !shared.is_dedicated() {
+        if !shared.progress.is_dedicated() {
             // Sends, and ends the operation if the channels have ended: its errors reach the request.
             inside(|| _ = shared.exchange.turn());
         }

@@ -2,15 +2,14 @@
 
 use super::Error;
 use super::unreceived::{self, Unsent};
-use std::collections::VecDeque;
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, OnceLock};
 use tautline_core::comm::{
-    Body, Combiner, Limits, Mail, Messenger, News, Notifier, Packet, PacketLink, Recipient, Tasks,
-    Worker,
+    Body, Combiner, Limits, Mail, Messenger, News, Packet, PacketLink, Recipient, Tasks, Worker,
 };
+use tautline_core::deque;
 use tautline_core::port::Link;
+use tautline_core::progress::Progress;
 use tautline_core::wire::{self, Cause, Channel, Exchange, Fault, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
 use tautline_node::SpinThenYield;
@@ -30,41 +29,17 @@ pub(crate) struct Endpoint {
 
 /// What has arrived, put by turns of the exchange.
 struct Inbox {
-    state: Mutex<Arrived>,
-    /// Whether there is news, or the channel has failed; written under the lock.
-    is_full: AtomicBool,
+    news: deque::Inbox<News>,
+    /// The error with which the channel has ended.
+    failed: OnceLock<wire::Error>,
     /// Turns of a balanced computation receive, too, and let no communication worker step.
-    notifier: Arc<Notifier>,
-}
-
-#[derive(Default)]
-struct Arrived {
-    news: VecDeque<News>,
-    failed: Option<wire::Error>,
+    progress: Arc<Progress>,
 }
 
 impl Inbox {
-    fn state(&self) -> MutexGuard<'_, Arrived> {
-        // It is consistent between any two statements that change it.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn put(&self, news: News) {
-        let mut state = self.state();
-        state.news.push_back(news);
-        self.set_full(true);
-        drop(state);
-        self.notifier.notify();
-    }
-
-    fn set_full(&self, is_full: bool) {
-        // ORDERING: Release, pairs with Acquire in is_full: the lock carries the news; no mutant: loom builds core alone.
-        self.is_full.store(is_full, Ordering::Release);
-    }
-
-    fn is_full(&self) -> bool {
-        // ORDERING: Acquire, pairs with Release in set_full; no mutant: as there.
-        self.is_full.load(Ordering::Acquire)
+        self.news.push(news, &SpinThenYield::default());
+        self.progress.notify();
     }
 }
 
@@ -79,11 +54,9 @@ impl Receiver for Arrivals {
     }
 
     fn fail(&self, error: &wire::Error) {
-        let mut state = self.0.state();
-        state.failed.get_or_insert_with(|| error.clone());
-        self.0.set_full(true);
-        drop(state);
-        self.0.notifier.notify();
+        // The first error counts.
+        _ = self.0.failed.set(error.clone());
+        self.0.progress.notify();
     }
 
     fn lost(&self, error: &wire::Error) -> bool {
@@ -146,30 +119,22 @@ impl Mail for Post {
     }
 
     fn poll(&mut self) -> Option<News> {
-        if !self.inbox.is_full() {
-            return None;
-        }
-        let mut state = self.inbox.state();
-        let news = state.news.pop_front();
-        if state.news.is_empty() && state.failed.is_none() {
-            self.inbox.set_full(false);
-        }
-        news
+        self.inbox.news.pop(&SpinThenYield::default())
     }
 }
 
 impl Endpoint {
-    /// Opens the next channel, for the call at `site`; its packets go by `packets`, if the link has that. Notifies `notifier` of what arrives.
+    /// Opens the next channel, for the call at `site`; its packets go by `packets`, if the link has that. Notifies `progress` of what arrives.
     pub(super) fn open<L: Link>(
         exchange: &Exchange<L>,
         packets: Option<Arc<dyn PacketLink>>,
         site: &Location<'_>,
-        notifier: Arc<Notifier>,
+        progress: Arc<Progress>,
     ) -> Self {
         let inbox = Arc::new(Inbox {
-            state: Mutex::default(),
-            is_full: AtomicBool::new(false),
-            notifier,
+            news: deque::Inbox::new(),
+            failed: OnceLock::new(),
+            progress,
         });
         let arrivals = Arrivals(Arc::clone(&inbox));
         let channel = Arc::new(exchange.open_at(site, "communicator", 1, arrivals));
@@ -205,7 +170,7 @@ impl Endpoint {
 
     /// Returns the error with which the channels have ended; else that the world has.
     pub(super) fn closed(&self) -> Error {
-        match &self.inbox.state().failed {
+        match self.inbox.failed.get() {
             Some(error) => Error::Wire(error.clone()),
             None => Error::Closed,
         }
@@ -221,14 +186,14 @@ impl Endpoint {
             return false;
         };
         let moved = running.step();
-        if self.inbox.is_full() {
-            if self.inbox.state().failed.is_some() {
-                // Its tasks end with that error.
-                *worker = None;
-                return true;
-            }
+        if self.inbox.failed.get().is_some() {
+            // Its tasks end with that error.
+            *worker = None;
+            return true;
+        }
+        if !self.inbox.news.is_empty() {
             // There is more than a step takes.
-            self.inbox.notifier.notify();
+            self.inbox.progress.notify();
         }
         moved
     }
@@ -241,7 +206,7 @@ impl Endpoint {
             return true;
         };
         // A thread may have found it taken.
-        self.inbox.notifier.notify();
+        self.inbox.progress.notify();
         is_awaiting
     }
 
@@ -253,7 +218,7 @@ impl Endpoint {
             None => true,
         };
         let has_ended = self.worker.with(&SpinThenYield::default(), has_ended);
-        self.inbox.notifier.set_due();
+        self.inbox.progress.set_due();
         has_ended
     }
 
@@ -264,7 +229,7 @@ impl Endpoint {
                 worker.carrier().close();
             }
         });
-        self.inbox.notifier.notify();
+        self.inbox.progress.notify();
     }
 
     /// Notifies the other ranks that this one sends nothing any more.

@@ -31,9 +31,10 @@ impl Builder {
     /// ```
     pub fn world(mut self, world: &World) -> Self {
         let (used, left) = (world.lent().clone(), world.lent().clone());
-        let turn = |shared: &Shared| !shared.is_dedicated() && shared.turn();
-        let act = move || used.with(turn).unwrap_or(false);
-        let leave = move || _ = left.with(Shared::hand_over);
+        let look = |shared: &Shared| shared.progress.look(shared);
+        let hand_over = |shared: &Shared| shared.progress.hand_over(shared);
+        let act = move || used.with(look).unwrap_or(false);
+        let leave = move || _ = left.with(hand_over);
         self.idle = Some(Idle::new(act, leave));
         self
     }

@@ -139,7 +139,7 @@ impl Comm {
             &shared.exchange,
             shared.packets.clone(),
             site,
-            Arc::clone(&shared.notifier),
+            Arc::clone(&shared.progress),
         ));
         shared.add_endpoint(Arc::clone(&endpoint));
         Self {

@@ -235,7 +235,7 @@ impl Native {
         });
         let done = Arc::new(Counted {
             task,
-            _pending: Pending::new(&shared.pending),
+            _pending: Pending::new(&shared.progress),
         });
         if collective != Collective::Barrier && bytes == 0 {
             // As at all ranks: there is nothing to send.

@@ -6,24 +6,14 @@ use crate::runtime::{Cx, Ddf, Hold};
 use crate::world::Shared;
 use std::fmt;
 use std::future::{Future, IntoFuture};
-use std::hint;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
 use tautline_core::Rank;
 use tautline_core::comm::{Body, Complete, Operation, Outcome, Status, Tag, Ticket};
 use tautline_core::flow;
 use tautline_core::wire::{Garbled, Why};
-
-/// How long a thread polls by itself, while nothing moves, before it sleeps and the progress thread communicates.
-const POLLING: Duration = Duration::from_micros(50);
-/// The same over a link with packets, MPI's, whose bell cannot wake: the progress thread would poll as long.
-const POLLING_PACKETS: Duration = Duration::from_micros(320);
-
-/// Polls between two looks at the clock.
-const POLLS: u32 = 64;
 
 /// What decodes the body of a message of as many bytes.
 pub(super) type Decode<T> = fn(Body, usize) -> Result<T, Garbled>;
@@ -176,7 +166,8 @@ impl<T> Request<T> {
     /// started before.
     pub(super) fn refused(shared: &Arc<Shared>, endpoint: &Endpoint) -> Option<Self> {
         shared.assert_rank();
-        let is_refused = shared.has_ended();
+        // A thread that does not observe the end yet starts one more operation.
+        let is_refused = shared.progress.ends();
         is_refused.then(|| Self::failed(shared, endpoint.closed()))
     }
 
@@ -330,34 +321,7 @@ fn drive(shared: &Shared, is_over: impl Fn() -> bool) {
         return;
     }
     shared.assert_rank();
-    if shared.is_dedicated() {
-        return;
-    }
-    let polling = match shared.packets {
-        Some(_) => POLLING_PACKETS,
-        None => POLLING,
-    };
-    let mut since = Instant::now();
-    let mut polls = 0u32;
-    while !is_over() {
-        let moved = shared.turn_alone();
-        if moved == Some(true) {
-            (since, polls) = (Instant::now(), 0);
-            continue;
-        }
-        polls += 1;
-        if moved.is_some() && polls % POLLS != 0 {
-            hint::spin_loop();
-        } else if since.elapsed() < polling {
-            thread::yield_now();
-        } else {
-            // A thread that still polls hands over itself.
-            if moved.is_some() {
-                shared.hand_over();
-            }
-            break;
-        }
-    }
+    shared.progress.poll_until(shared, is_over);
     // A turn may have dropped the only rank's world.
     shared.drive_alone();
 }

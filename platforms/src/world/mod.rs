@@ -26,7 +26,6 @@ mod inside;
 mod join;
 mod lent;
 mod owned;
-mod pending;
 mod progress;
 #[cfg(feature = "mpi")]
 mod share;
@@ -46,14 +45,14 @@ pub use tautline_core::wire::{Bulk, Cause, Limits, Portable};
 use crate::comm::Endpoint;
 use crate::environment;
 use crate::watch::{DUMP_VARIABLE, Printer, add_awaiting};
-pub(crate) use pending::Pending;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::thread::{self, JoinHandle, Thread};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{fmt, io};
-use tautline_core::comm::{Notifier, PacketLink};
+use tautline_core::comm::PacketLink;
 use tautline_core::port::Alone;
+pub(crate) use tautline_core::progress::Pending;
+use tautline_core::progress::{Driver, Pace, Progress as Turns};
 use tautline_core::service::{Calls, Operations};
 use tautline_core::wire::Exchange;
 use tautline_node::process::Owned;
@@ -61,9 +60,8 @@ use tautline_node::{Loopback, SpinThenYield, pool};
 use waiting::Patience;
 pub use waiting::Waiting;
 
-/// The longest time between two looks, in nanoseconds: whether a computation without work at this rank was stopped from outside. What a
-/// link brings ends a wait at once.
-const LOOK_NS: u64 = 50_000_000;
+/// For how long a thread polls by itself over a link with packets, MPI's, whose bell cannot wake: the progress thread would poll as long.
+const POLLING_PACKETS: Duration = Duration::from_micros(320);
 
 /// Bytes of a message of a communicator beside its body, at most.
 const FRAME: usize = 64;
@@ -107,30 +105,20 @@ pub(crate) struct Shared {
     calls: Calls,
     /// The way of packets of communicators, if the link has one beside its parcels.
     pub(crate) packets: Option<Arc<dyn PacketLink>>,
-    pub(crate) notifier: Arc<Notifier>,
-    /// The number of collective operations that have not ended; the end of the world waits for them.
-    pub(crate) pending: Arc<AtomicUsize>,
+    /// Which threads communicate.
+    pub(crate) progress: Arc<Turns>,
     /// The most bytes of a message.
     pub(crate) body: usize,
     /// Whether a thread communicates while no other does.
     is_driven: bool,
-    /// Whether no other does.
-    is_dedicated: AtomicBool,
     /// Shared, so that none is locked while a communication worker completes what a task waits for.
     endpoints: RankOwned<RwLock<Arc<[Arc<Endpoint>]>>>,
-    /// Counts what other threads than that of the world do instead of it.
-    looks: AtomicUsize,
-    /// Whether it is to do it again, at once.
-    is_handed_over: AtomicBool,
-    /// Whether a thread that waits takes a turn.
-    is_polled: AtomicBool,
+    /// The progress thread.
     carrier: OnceLock<Thread>,
-    /// Whether the channels are to end, as a nested turn has panicked.
-    gives_up: AtomicBool,
-    ends: AtomicBool,
-    /// Whether the program has panicked; set before `ends`.
-    panicked: AtomicBool,
-    tolerates_losses: AtomicBool,
+    /// Of the clock.
+    origin: Instant,
+    /// Full if it does without ranks that are lost.
+    tolerates_losses: OnceLock<()>,
     patience: RankOwned<Patience>,
 }
 
@@ -141,28 +129,25 @@ impl Shared {
         packets: Option<Arc<dyn PacketLink>>,
         is_driven: bool,
     ) -> Arc<Self> {
-        let notifier = Arc::new(Notifier::new(link.bell()));
+        let mut pace = Pace::default();
+        if packets.is_some() {
+            pace.polling = POLLING_PACKETS.as_nanos() as u64;
+        }
+        let progress = Arc::new(Turns::new(link.bell(), pace));
         let exchange = Exchange::within(limits, link, SpinThenYield::default());
         let operations = Operations::open(&exchange, SpinThenYield::default());
         Arc::new(Self {
             packets,
-            notifier,
+            progress,
             calls: operations.all(),
             operations,
-            pending: Arc::default(),
             body: limits.body.saturating_sub(FRAME),
             is_driven,
-            is_dedicated: AtomicBool::new(false),
             endpoints: RankOwned::new(RwLock::new(Arc::default())),
-            looks: AtomicUsize::new(0),
-            is_handed_over: AtomicBool::new(false),
-            is_polled: AtomicBool::new(false),
             carrier: OnceLock::new(),
-            gives_up: AtomicBool::new(false),
+            origin: Instant::now(),
             exchange: RankOwned::new(exchange),
-            ends: AtomicBool::new(false),
-            panicked: AtomicBool::new(false),
-            tolerates_losses: AtomicBool::new(false),
+            tolerates_losses: OnceLock::new(),
             patience: RankOwned::new(Patience::default()),
         })
     }
@@ -170,12 +155,6 @@ impl Shared {
     /// Panics in the child of `fork`, where what it awaits does not happen.
     pub(crate) fn assert_rank(&self) {
         _ = self.exchange.here();
-    }
-
-    /// Whether the world was dropped.
-    pub(crate) fn has_ended(&self) -> bool {
-        // ORDERING: Relaxed: a thread that does not observe it yet starts one more operation.
-        self.ends.load(Ordering::Relaxed)
     }
 
     /// Enters the communication worker of a communicator.
@@ -192,56 +171,10 @@ impl Shared {
         endpoints.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Lets all communication workers do what there is to do. Returns whether there was anything.
-    fn step(&self) -> bool {
-        if !self.notifier.take_due() {
-            return false;
-        }
-        let endpoints = self.endpoints();
-        let steps = endpoints.iter().filter(|endpoint| endpoint.step());
-        steps.count() > 0
-    }
-
-    /// Receives, lets communication workers do what there is to do, and sends. Returns whether anything moved.
-    pub(crate) fn turn(&self) -> bool {
-        // ORDERING: Relaxed: a hint for the progress thread: an increment that is lost is one of several threads that look.
-        let looks = self.looks.load(Ordering::Relaxed);
-        // ORDERING: Relaxed: as above.
-        self.looks.store(looks.wrapping_add(1), Ordering::Relaxed);
-        let turn = || {
-            let mut moved = self.exchange.turn() == Ok(true);
-            if self.step() {
-                self.send_packets();
-                moved = true;
-            }
-            moved
-        };
-        // If decoding panics, the channels end, and the receivers learn it.
-        inside(turn).unwrap_or(true)
-    }
-
-    /// As [`turn`](Self::turn), unless another thread that waits does it: then returns `None`.
-    pub(crate) fn turn_alone(&self) -> Option<bool> {
-        // ORDERING: Relaxed: it guards nothing but the processor's time.
-        if self.is_polled.swap(true, Ordering::Relaxed) {
-            return None;
-        }
-        let _reset = Reset(&self.is_polled);
-        Some(self.turn())
-    }
-
-    /// Sends what communication workers have put into channels.
-    fn send_packets(&self) {
-        if self.packets.is_none() {
-            // Its errors reach those that wait.
-            _ = self.exchange.turn();
-        }
-    }
-
     /// Lets the communication worker of `endpoint` start what was submitted.
     pub(crate) fn start(&self, endpoint: &Endpoint) {
-        if self.is_dedicated() {
-            return self.notifier.set_due();
+        if self.progress.delegate() {
+            return;
         }
         inside(|| {
             if endpoint.step() {
@@ -254,38 +187,18 @@ impl Shared {
         self.drive_alone();
     }
 
-    /// Makes the progress thread take over from the calling thread.
-    pub(crate) fn hand_over(&self) {
-        // ORDERING: Release, pairs with Acquire in carry; no mutant: loom builds core alone. Behind it, the progress thread is woken.
-        self.is_handed_over.store(true, Ordering::Release);
-        if let Some(carrier) = self.carrier.get() {
-            carrier.unpark();
-        }
-    }
-
     /// Does all that there is to do, if no thread will: at the only rank.
     pub(crate) fn drive_alone(&self) {
         if !self.is_driven {
-            while self.turn() {}
+            while self.progress.turn(self) {}
             if is_inside() {
                 return;
             }
             inside(|| self.end_given_up());
-            // ORDERING: Acquire, pairs with Release in drop; no mutant: loom builds core alone.
-            if self.ends.load(Ordering::Acquire) {
+            if self.progress.ends() {
                 self.end();
             }
         }
-    }
-}
-
-/// Sets a flag to false, also while a panic unwinds.
-struct Reset<'a>(&'a AtomicBool);
-
-impl Drop for Reset<'_> {
-    fn drop(&mut self) {
-        // ORDERING: Relaxed: as in turn_alone.
-        self.0.store(false, Ordering::Relaxed);
     }
 }
 
@@ -293,9 +206,7 @@ impl Shared {
     /// Whether a message or another rank may end an operation of this one.
     fn is_awaiting(&self) -> bool {
         let endpoints = self.endpoints();
-        // ORDERING: Relaxed: a count for reports.
-        self.pending.load(Ordering::Relaxed) > 0
-            || endpoints.iter().any(|endpoint| endpoint.is_awaiting())
+        self.progress.is_pending() || endpoints.iter().any(|endpoint| endpoint.is_awaiting())
     }
 }
 
@@ -442,6 +353,7 @@ impl World {
         };
         let ended = lent.clone();
         let thread = threads.spawn(here.0, move || carry(&carried, &ended))?;
+        _ = shared.carrier.set(thread.thread().clone());
         // Builders of runtimes report what is wrong with the variable.
         let is_dumped = environment::flag(DUMP_VARIABLE).unwrap_or(false);
         let describe = move || match described.patience.waiting() {
@@ -505,15 +417,13 @@ impl World {
     /// # Ok::<(), tautline::Error>(())
     /// ```
     pub fn tolerate_losses(&self) {
-        // ORDERING: Relaxed: a setting, published by the caller if at all.
-        self.shared.tolerates_losses.store(true, Ordering::Relaxed);
+        _ = self.shared.tolerates_losses.set(());
         self.exchange().tolerate_losses();
     }
 
     /// Whether [`tolerate_losses`](Self::tolerate_losses) was called.
     pub fn tolerates_losses(&self) -> bool {
-        // ORDERING: Relaxed: as above.
-        self.shared.tolerates_losses.load(Ordering::Relaxed)
+        self.shared.tolerates_losses.get().is_some()
     }
 
     /// Returns for which ranks this one waits to make the call that it has made, if it does.
@@ -586,16 +496,10 @@ impl Drop for World {
         if !self.shared.exchange.is_here() {
             return;
         }
-        if thread::panicking() {
-            // ORDERING: Relaxed: the Release below publishes it.
-            self.shared.panicked.store(true, Ordering::Relaxed);
-        }
-        // ORDERING: Release, pairs with Acquire in carry; no mutant: it publishes `panicked` alone, and loom builds core alone.
-        self.shared.ends.store(true, Ordering::Release);
-        self.exchange().wake();
+        let shared = &*self.shared;
+        shared.progress.end(thread::panicking(), shared);
         match self.thread.take().and_then(Owned::into_inner) {
             Some(thread) => {
-                thread.thread().unpark();
                 // In a turn, the calling thread may be that one, or have what that one waits for.
                 if !is_inside() {
                     // It contains the program's panics; a panic here could abort the process.

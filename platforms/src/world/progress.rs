@@ -1,15 +1,12 @@
 //! Which threads communicate.
 #![forbid(unsafe_code)]
 
-use super::{AnyLink, LOOK_NS, Lent, Shared, World, inside, is_inside};
+use super::{AnyLink, Driver, Lent, Pace, Shared, World, inside, is_inside};
 use std::hint;
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
+use tautline_core::port::{Clock, Relax};
 use tautline_core::wire::{Cause, Error, Exchange};
-
-/// For how long the progress thread leaves its work to other threads before it looks whether they still do it.
-const TAKE_OVER: Duration = Duration::from_micros(200);
 
 /// The longest time without progress while a rank sends what waits when its program ends.
 const GOODBYE: Duration = Duration::from_secs(10);
@@ -17,9 +14,6 @@ const GOODBYE: Duration = Duration::from_secs(10);
 /// How often the receivers of channels look what has happened here: a request that a worker has not served for two such times is served
 /// for it, so this is long for a grain.
 const NUDGE: Duration = Duration::from_millis(2);
-
-/// Polls of a dedicated thread between two looks at what else it has to do.
-const POLLS: u32 = 1024;
 
 /// Which threads of a rank send and receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,50 +45,79 @@ impl World {
     /// ```
     pub fn progress(&self, progress: Progress) {
         let is_dedicated = progress == Progress::Dedicated && self.thread.is_some();
-        // ORDERING: Relaxed: a setting: threads that miss it communicate meanwhile.
-        self.shared
-            .is_dedicated
-            .store(is_dedicated, Ordering::Relaxed);
-        self.shared.hand_over();
-        self.exchange().wake();
+        self.shared.assert_rank();
+        self.shared.progress.dedicate(is_dedicated, &*self.shared);
+    }
+}
+
+impl Clock for Shared {
+    fn now(&self) -> u64 {
+        self.origin.elapsed().as_nanos() as u64
+    }
+}
+
+impl Relax for Shared {
+    fn relax(&self, _: u32) {
+        hint::spin_loop();
+    }
+
+    fn yield_now(&self, _: u32) {
+        thread::yield_now();
+    }
+}
+
+impl Driver for Shared {
+    fn exchange(&self) -> bool {
+        self.exchange.turn() == Ok(true)
+    }
+
+    fn step(&self) -> bool {
+        let endpoints = self.endpoints();
+        let steps = endpoints.iter().filter(|endpoint| endpoint.step());
+        steps.count() > 0
+    }
+
+    fn flush(&self) {
+        if self.packets.is_none() {
+            // Its errors reach those that wait.
+            _ = self.exchange.turn();
+        }
+    }
+
+    fn wait(&self, ticks: u64) -> Option<bool> {
+        self.exchange.wait(ticks).ok()
+    }
+
+    fn park(&self, ticks: u64) {
+        thread::park_timeout(Duration::from_nanos(ticks));
+    }
+
+    fn unpark(&self) {
+        if let Some(carrier) = self.carrier.get() {
+            carrier.unpark();
+        }
+    }
+
+    /// If decoding panics, the channels end, and the receivers learn it.
+    fn contain<R>(&self, turn: impl FnOnce() -> R) -> Option<R> {
+        inside(turn)
     }
 }
 
 impl Shared {
-    /// Whether only the progress thread communicates.
-    pub(crate) fn is_dedicated(&self) -> bool {
-        // ORDERING: Relaxed: as in progress.
-        self.is_dedicated.load(Ordering::Relaxed)
-    }
-
-    /// Communicates for a while, as the dedicated thread.
-    pub(super) fn poll(&self) {
-        for _ in 0..POLLS {
-            if !self.turn() {
-                hint::spin_loop();
-            }
-        }
-        // Other threads may have to run on this processor.
-        thread::yield_now();
-    }
-
     /// Ends all channels, at all ranks, as code of the program has panicked in a turn. In a nested
     /// one, the calling thread may hold the link, whose lock is not reentrant: they end as soon as
     /// a thread takes notice that is in no turn.
     pub(crate) fn give_up(&self) {
-        // ORDERING: Relaxed: the flag publishes nothing.
-        self.gives_up.store(true, Ordering::Relaxed);
-        if is_inside() {
-            self.exchange.wake();
-        } else {
+        self.progress.give_up();
+        if !is_inside() {
             inside(|| self.end_given_up());
         }
     }
 
     /// Ends all channels if a turn has panicked. The calling thread holds no lock of the world.
     pub(super) fn end_given_up(&self) {
-        // ORDERING: Relaxed: as in give_up.
-        if self.gives_up.swap(false, Ordering::Relaxed) {
+        if self.progress.take_given_up() {
             self.exchange.fail(&panicked(&self.exchange));
         }
     }
@@ -115,7 +138,7 @@ pub(super) fn carry(shared: &Shared, lent: &Lent) {
     while inside(|| drive(shared)).is_none() {
         shared.give_up();
         // If the next look panics, too, it is not repeated at once.
-        thread::park_timeout(Duration::from_nanos(LOOK_NS));
+        shared.park(Pace::default().look);
     }
     end(shared, lent);
 }
@@ -124,54 +147,31 @@ pub(super) fn carry(shared: &Shared, lent: &Lent) {
 pub(super) fn end(shared: &Shared, lent: &Lent) {
     lent.end();
     inside(|| leave(shared));
-    // ORDERING: Relaxed: the locks of `end` order it: a thread whose channel or endpoint `end` does
-    // not find observes it, and takes turns.
-    shared.is_dedicated.store(false, Ordering::Relaxed);
+    // The locks of `end` order it: a thread whose channel or endpoint `end` does not find observes it, and takes turns.
+    shared.progress.dedicate(false, shared);
     inside(|| shared.end());
 }
 
 /// Sends and receives until the world ends.
 fn drive(shared: &Shared) {
-    let Shared {
-        exchange,
-        ends,
-        patience,
-        ..
-    } = shared;
-    let (mut seen, mut nudged) = (0, Instant::now());
-    // ORDERING: Acquire, pairs with Release in drop; no mutant: as there.
-    while !ends.load(Ordering::Acquire) {
-        // ORDERING: Relaxed: a hint that other threads communicate.
-        let looks = shared.looks.load(Ordering::Relaxed);
-        // ORDERING: Acquire, pairs with Release in hand_over; no mutant: as there.
-        let is_handed_over = shared.is_handed_over.swap(false, Ordering::Acquire);
-        let is_left = looks != seen && !is_handed_over;
-        seen = looks;
+    let mut nudged = Instant::now();
+    shared.progress.run(shared, || {
         shared.end_given_up();
-        if shared.is_dedicated() {
-            shared.poll();
-        } else if is_left {
-            shared.notifier.leave();
-            thread::park_timeout(TAKE_OVER);
-        } else {
-            look(shared);
-        }
         if nudged.elapsed() >= NUDGE {
             nudged = Instant::now();
-            exchange.nudge();
+            shared.exchange.nudge();
         }
-        patience.look(shared);
-    }
+        shared.patience.look(shared);
+    });
 }
 
 /// Sends what waits, and notifies the other ranks that this one ends.
 fn leave(shared: &Shared) {
     let exchange = &shared.exchange;
-    // ORDERING: Relaxed: the Acquire in drive makes the store visible.
-    let has_panicked = shared.panicked.load(Ordering::Relaxed);
+    let has_panicked = shared.progress.has_panicked();
     if has_panicked {
         let since = Instant::now();
-        while shared.turn() && since.elapsed() < GOODBYE {}
+        while shared.progress.turn(shared) && since.elapsed() < GOODBYE {}
     } else {
         send_all(shared);
     }
@@ -202,39 +202,18 @@ fn send_all(shared: &Shared) {
         .iter()
         .for_each(|endpoint| endpoint.end_receives());
     let mut since = Instant::now();
-    // ORDERING: Acquire, pairs with Release in Pending::drop: what an operation has sent is in its
-    // outbox; no mutant: loom builds core alone.
-    let is_pending = || shared.pending.load(Ordering::Acquire) > 0;
-    let is_busy = || is_pending() || endpoints.iter().any(|endpoint| !endpoint.has_ended());
+    let progress = &shared.progress;
+    // What an operation that has ended has sent is in its outbox.
+    let is_busy = || progress.is_pending() || endpoints.iter().any(|e| !e.has_ended());
     while is_busy() && since.elapsed() < GOODBYE {
         shared.end_given_up();
-        if look(shared) {
+        if progress.await_bell(shared) {
             since = Instant::now();
         }
     }
-    if is_pending() {
+    if progress.is_pending() {
         shared.exchange.fail(&dropped(&shared.exchange));
     }
-}
-
-/// Waits, as the progress thread, and does what there is to do. Returns whether anything moved.
-fn look(shared: &Shared) -> bool {
-    let mut moved = false;
-    let mut step = || {
-        while shared.step() {
-            shared.send_packets();
-            moved = true;
-        }
-    };
-    shared.notifier.take_over();
-    step();
-    let waited = shared.exchange.wait(LOOK_NS);
-    step();
-    if waited.is_err() {
-        // It has reached the receivers of all channels; those opened from now on get it at the next look.
-        thread::park_timeout(Duration::from_nanos(LOOK_NS));
-    }
-    moved || waited == Ok(true)
 }
 
 /// Returns the error of a rank whose program panics.

@@ -1,6 +1,6 @@
 //! Waiting for ranks that do not make the same call.
 
-use super::{LOOK_NS, Rank, Shared};
+use super::{Pace, Rank, Shared};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -74,7 +74,7 @@ impl Patience {
         } = shared;
         let now = Instant::now();
         let mut state = self.state();
-        let is_recent = |looked| now - looked < Duration::from_nanos(LOOK_NS) / 2;
+        let is_recent = |looked| now - looked < Duration::from_nanos(Pace::default().look) / 2;
         if state.looked.is_some_and(is_recent) {
             return;
         }

@@ -39,7 +39,7 @@ const FLOORS: &[(Floor, &[&str])] = &[
             "wire",
         ],
     ),
-    (Floor::Drivers, &["glb", "service"]),
+    (Floor::Drivers, &["glb", "progress", "service"]),
     (Floor::Models, &["task"]),
     (Floor::Loops, &["loops"]),
 ];
