@@ -488,7 +488,7 @@ fn await_tasks<P: Host>(worker: &Worker<P>, scope: &TaskScope<P>, base: Index) {
     while is_flat && !scope.is_over() && worker.help_newest(&help) {}
     if is_flat && !scope.is_over() {
         // Once: a future that yields is queued again, and then other tasks come first.
-        _ = worker.help_queued(&help);
+        _ = worker.help_queued(scope);
     }
     if !scope.is_over() && !scope.settle() {
         worker.wait(scope.counter(), help);

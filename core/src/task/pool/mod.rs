@@ -148,8 +148,10 @@ impl<P: Host> Pool<P> {
 
     /// Returns whether tasks wait that the worker of the calling thread would run next.
     pub(super) fn has_waiting(&self) -> bool {
-        let waits = |worker: WorkerId| self.worker(worker).has_waiting();
-        !self.injected.is_empty() || self.port.current().is_some_and(waits)
+        match self.port.current() {
+            Some(worker) => self.worker(worker).has_waiting(),
+            None => !self.injected.is_empty(),
+        }
     }
 
     /// Returns what is known of the loops of this pool.

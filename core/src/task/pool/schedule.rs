@@ -4,7 +4,7 @@ use super::Pool;
 use crate::hierarchy::Domain;
 use crate::id::WorkerId;
 use crate::port::Host;
-use crate::sync::{CachePadded, Ordering};
+use crate::sync::Ordering;
 use crate::task::job::Task;
 use crate::task::worker::Worker;
 use core::ptr::NonNull;
@@ -59,12 +59,10 @@ impl<P: Host> Pool<P> {
         let inject = |pool: &Self| {
             pool.injected.push(task, &pool.port);
             if pool.idle.wanted() {
-                pool.wake_any();
+                pool.wake_one(|_| true);
             }
             // A worker on standby may wait for this task, and the others may be busy for long.
-            for worker in pool.workers.iter().filter(|w| w.is_on_standby()) {
-                pool.port.unpark(worker.id());
-            }
+            pool.call(|_| true);
         };
         // SAFETY: the task keeps the pool until it is queued, or the caller does.
         unsafe { Self::visit(pool, inject) };
@@ -118,26 +116,25 @@ impl<P: Host> Pool<P> {
             let here = pool.port.current();
             let from = here.map(|w| (w.index(), pool.is_below(w, domain)));
             pool.affinity.push(domain, from, task, &pool.port);
-            pool.wake_below(domain);
-            let below = pool
-                .workers
-                .iter()
-                .filter(|w| pool.is_below(w.id(), domain));
-            for worker in below.filter(|w| w.is_on_standby()) {
-                pool.port.unpark(worker.id());
-            }
+            pool.wake_one(|worker| pool.is_below(worker, domain));
+            pool.call(|worker| pool.is_below(worker, domain));
         };
         // SAFETY: the caller borrows the pool.
         unsafe { Self::visit(NonNull::from(self), bind) };
     }
 
-    /// Wakes a sleeper below `domain`, if there is one.
-    fn wake_below(&self, domain: Domain) {
-        let mut below = self
-            .workers
-            .iter()
-            .filter(|w| self.is_below(w.id(), domain));
-        if let Some(worker) = below.find(|w| self.idle.claim(w.id())) {
+    /// Wakes a sleeper that `may_run` the task which was pushed, if there is one.
+    fn wake_one(&self, may_run: impl Fn(WorkerId) -> bool) {
+        let mut workers = self.workers.iter().map(|w| w.id());
+        if let Some(worker) = workers.find(|w| may_run(*w) && self.idle.claim(*w)) {
+            self.port.unpark(worker);
+        }
+    }
+
+    /// Unparks the workers on standby that `may_run` the task which was pushed.
+    fn call(&self, may_run: impl Fn(WorkerId) -> bool) {
+        let workers = self.workers.iter().filter(|w| may_run(w.id()));
+        for worker in workers.filter(|w| w.is_on_standby()) {
             self.port.unpark(worker.id());
         }
     }
@@ -148,14 +145,6 @@ impl<P: Host> Pool<P> {
         let mut others = self.victims[near.index()].nearest();
         if let Some(worker) = others.find(|w| self.idle.claim(*w)) {
             self.port.unpark(worker);
-        }
-    }
-
-    /// Wakes a sleeper, if there is one.
-    fn wake_any(&self) {
-        let claimed = |w: &&CachePadded<Worker<P>>| self.idle.claim(w.id());
-        if let Some(worker) = self.workers.iter().find(claimed) {
-            self.port.unpark(worker.id());
         }
     }
 

@@ -1,6 +1,7 @@
 //! Waiting for a fork or a scope, and running other tasks meanwhile.
 
 use super::Worker;
+use super::queues::{Queue, Queues};
 use crate::deque::split::{Index, Pushed};
 use crate::port::Host;
 use crate::task::job::{Header, Task};
@@ -24,9 +25,9 @@ impl<'x, P: Host> Help<'x, P> {
         Self { scope, base }
     }
 
-    /// Returns the scope, if only tasks inside it may run.
-    fn inside(&self) -> Option<&'x TaskScope<P>> {
-        (self.scope.wait != Wait::Help).then_some(self.scope)
+    /// Returns whether only tasks inside the scope may run.
+    fn is_restricted(&self) -> bool {
+        self.scope.wait != Wait::Help
     }
 }
 
@@ -43,16 +44,16 @@ impl<P: Host> Worker<P> {
 
     fn wait_for(&self, awaited: &impl Awaited, help: &Help<'_, P>) {
         self.offer_next();
-        let inside = help.inside();
-        if inside.is_none() && self.may_help() {
+        let is_restricted = help.is_restricted();
+        if !is_restricted && self.may_help() {
             return self.help_all(awaited);
         }
         // Deep in the stack, own tasks first: other tasks could wait in turn, and help again.
         while !awaited.is_done() && self.help_own(help) {}
         let mut help_all = || self.help_all(awaited);
-        let may_extend = inside.is_none() && self.stack.may_extend();
+        let may_extend = !is_restricted && self.stack.may_extend();
         if !may_extend || !self.stack.extend(self.pool().port(), &mut help_all) {
-            self.wait_without_helping(awaited, help, inside);
+            self.wait_without_helping(awaited, help);
         }
     }
 
@@ -63,13 +64,10 @@ impl<P: Host> Worker<P> {
 
     /// Runs one task that a wait may run, if there is one.
     pub(in crate::task) fn help_once(&self, help: &Help<'_, P>) {
-        match help.inside() {
-            None if self.may_help() => {
-                if let Some((task, from)) = self.find() {
-                    task.run(self, from);
-                }
-            }
-            _ => _ = self.help_own(help),
+        if help.is_restricted() || !self.may_help() {
+            self.help_own(help);
+        } else if let Some((task, from)) = self.find() {
+            task.run(self, from);
         }
     }
 
@@ -99,15 +97,12 @@ impl<P: Host> Worker<P> {
     /// Runs the newest own task if it is above `base` and inside `scope`, and injects one that is not inside; else runs a
     /// task inside `scope` from the overflow or the pool's queue. Returns whether it ran one.
     pub(in crate::task) fn help_own(&self, help: &Help<'_, P>) -> bool {
-        self.help_newest(help) || self.help_queued(help)
+        self.help_newest(help) || self.help_queued(help.scope)
     }
 
-    /// Runs a task inside `scope` from the overflow or the pool's queue. Returns whether it ran one.
-    pub(in crate::task) fn help_queued(&self, help: &Help<'_, P>) -> bool {
-        let (pool, port) = (self.pool(), self.pool().port());
-        let is_inside = |task: &Task<P>| task.scope().is_inside(help.scope);
-        let beyond = self.overflow.pop_newest(port, is_inside);
-        match beyond.or_else(|| pool.injected.pop_newest(port, is_inside)) {
+    /// Runs a task inside `scope` that is not in the deque. Returns whether it ran one.
+    pub(in crate::task) fn help_queued(&self, scope: &TaskScope<P>) -> bool {
+        match Queues::take_inside(self, scope) {
             Some(task) => task.run(self, self.id),
             None => return false,
         }
@@ -127,8 +122,7 @@ impl<P: Host> Worker<P> {
 
     /// Runs an own task, or injects it if the wait must not run it.
     fn run_if_inside(&self, task: Task<P>, help: &Help<'_, P>) {
-        let is_inside = |scope| task.scope().is_inside(scope);
-        if help.inside().is_none_or(is_inside) {
+        if !help.is_restricted() || task.scope().is_inside(help.scope) {
             task.run(self, self.id);
         } else {
             self.pool().inject(task);
@@ -137,20 +131,17 @@ impl<P: Host> Worker<P> {
 
     /// Waits without helping, except with tasks of the waiting scope that are injected or bound to a domain: it may be that
     /// no other worker can run them.
-    fn wait_without_helping(
-        &self,
-        awaited: &dyn Awaited,
-        help: &Help<'_, P>,
-        scope: Option<&TaskScope<P>>,
-    ) {
-        let pool = self.pool();
+    fn wait_without_helping(&self, awaited: &dyn Awaited, help: &Help<'_, P>) {
         let port = self.pool().port();
         // Nothing pops from this deque for a while.
         if self.own().publish() == Pushed::Published {
             self.notify_offer();
         }
-        let parks = scope.is_some_and(|scope| scope.wait == Wait::Park);
-        let patience = if parks { 0 } else { port.patience(self.id) };
+        let patience = if help.scope.wait == Wait::Park {
+            0
+        } else {
+            port.patience(self.id)
+        };
         self.rest();
         let (start, mut turn) = (port.now(), 0);
         while !awaited.is_done() && port.now().wrapping_sub(start) < patience {
@@ -158,21 +149,9 @@ impl<P: Host> Worker<P> {
             turn += 1;
         }
         if awaited.sleep() {
-            let is_inside = |task: &Task<P>| task.scope().is_inside(help.scope);
-            let may_run = |task: &Task<P>| scope.is_none() || is_inside(task);
-            let (affinity, seat) = (&pool.affinity, self.id.index());
-            let has_bound = || {
-                let mut path = pool.path(self.id);
-                path.any(|domain| affinity.has_wanted_tasks(domain, port, may_run))
-            };
-            let bound = || {
-                let mut path = pool.path(self.id);
-                path.find_map(|domain| affinity.take_wanted(domain, seat, port, may_run))
-            };
             self.stand_by(
                 || awaited.is_done(),
-                || has_bound() || pool.injected.holds(port, is_inside),
-                || pool.injected.pop_newest(port, is_inside).or_else(bound),
+                Some(help.scope),
                 || while !awaited.is_done() && self.help_own(help) {},
             );
         }

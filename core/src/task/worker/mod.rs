@@ -11,6 +11,7 @@
 
 mod blocks;
 pub(super) mod help;
+mod queues;
 mod raid;
 mod search;
 mod stack;
@@ -22,14 +23,15 @@ pub use blocks::{Block, Blocks};
 use super::job::Task;
 use super::pool::Pool;
 use super::wait::{Wait, no_unwind};
+use crate::deque::Inbox;
 use crate::deque::split::{End, Index, Pushed, SplitDeque};
-use crate::deque::{Inbox, Steal};
 use crate::id::WorkerId;
 use crate::port::Host;
 use crate::sync::{AtomicBool, Ordering};
 use crate::watch::Activity;
 use core::cell::Cell;
 use core::ptr::{self, NonNull};
+use queues::{Injected, Queue, Queues};
 use stack::Stack;
 use stall::Frame;
 
@@ -217,9 +219,9 @@ impl<P: Host> Worker<P> {
         any
     }
 
-    /// Returns whether tasks are queued here, as a hint.
+    /// Returns whether tasks are queued here or in the pool, as a hint.
     pub(super) fn has_waiting(&self) -> bool {
-        self.tasks.public() > 0 || self.tasks.has_private() || !self.overflow.is_empty()
+        Queues::has_waiting(self)
     }
 
     /// Returns whether a task is set to run next.
@@ -279,62 +281,24 @@ impl<P: Host> Worker<P> {
         self.own().pop(self.pool().port(), published)
     }
 
-    /// Takes a task: first one that is bound to a domain between this worker's leaf and the root, then the newest own one,
-    /// then another worker's, the nearest first (Chatterjee 2013, 5.2), then an injected one, which comes first once in
-    /// [`INJECTED_EVERY`] searches. Also returns the worker from which it was taken.
+    /// Takes a task, in the order of [`Queues`], but an injected one first once in [`INJECTED_EVERY`] searches. Also returns the
+    /// worker from which it was taken.
     fn find(&self) -> Option<(Task<P>, WorkerId)> {
         let finds = self.finds.get();
         self.finds.set(finds.wrapping_add(1));
         if finds % INJECTED_EVERY == INJECTED_EVERY - 1
             && self.is_outermost()
-            && let Some(task) = self.pool().injected.pop(self.pool().port())
+            && let Some(found) = Injected::take(self)
         {
-            return Some((task, self.id));
+            return Some(found);
         }
-        let own = || self.pop();
-        let overflow = || self.overflow.pop(self.pool().port());
-        match self.find_bound().or_else(own).or_else(overflow) {
-            Some(task) => Some((task, self.id)),
-            None => self.steal(),
-        }
-    }
-
-    /// Takes a task that is bound to a domain above this worker.
-    fn find_bound(&self) -> Option<Task<P>> {
-        let (pool, seat) = (self.pool(), self.id.index());
-        if pool.is_flat() {
-            return None;
-        }
-        let mut path = pool.path(self.id);
-        path.find_map(|domain| pool.affinity.take(domain, seat, pool.port()))
-    }
-
-    /// Takes another worker's task, the nearest first, or an injected one.
-    fn steal(&self) -> Option<(Task<P>, WorkerId)> {
-        let pool = self.pool();
-        pool.port().assert_peers();
-        for victim in pool.victims(self.id, &self.start) {
-            let from = pool.worker(victim);
-            loop {
-                match from.tasks.steal() {
-                    Steal::Taken(task) => return Some((task, victim)),
-                    Steal::Busy => {}
-                    Steal::Empty => break from.tasks.starve(),
-                }
-            }
-            if let Some(task) = from.overflow.pop(pool.port()) {
-                return Some((task, victim));
-            }
-        }
-        let task = pool.injected.pop(pool.port())?;
-        Some((task, self.id))
+        Queues::take(self)
     }
 
     /// Moves the tasks in this worker's queues, which belong to other workers' scopes, to the pool's.
     pub(super) fn inject_all(&self) {
-        let port = self.pool().port();
         self.offer_next();
-        while let Some(task) = self.pop().or_else(|| self.overflow.pop(port)) {
+        while let Some(task) = Queues::take_left(self) {
             self.pool().inject(task);
         }
     }

@@ -1,10 +1,12 @@
 //! Searching for work, and parking when nothing is found.
 
 use super::Worker;
+use super::queues::{Queue, Queues, announce_then_look};
 use crate::id::WorkerId;
 use crate::port::Host;
 use crate::sync::Ordering;
 use crate::task::job::Task;
+use crate::task::pool::TaskScope;
 use crate::watch::State;
 
 /// Searches between two readings of the clock.
@@ -24,8 +26,7 @@ impl<P: Host> Worker<P> {
             }
             // While the pool wants fewer workers, only bound tasks are run: other workers may be unable to.
             let on_duty = || pool.is_closed() || pool.wants(self.id);
-            let bound = || self.find_bound();
-            self.stand_by(on_duty, || self.has_bound(), bound, || self.inject_all());
+            self.stand_by(on_duty, None, || self.inject_all());
             self.enter(State::Computing);
         }
     }
@@ -104,8 +105,12 @@ impl<P: Host> Worker<P> {
 
     fn doze(&self, done: &impl Fn() -> bool) -> bool {
         let pool = self.pool();
-        pool.idle.announce_sleep(self.id);
-        let stay = !done() && !self.has_work();
+        let announce = || {
+            pool.idle.announce_sleep(self.id);
+            !done()
+        };
+        let is_empty = || !self.raid(pool.workers(), true) && Queues::is_settled_empty(self);
+        let stay = announce_then_look(announce, is_empty);
         let mut elapsed = false;
         while pool.idle.is_asleep(self.id) {
             // Unless another thread has claimed this worker, it claims itself and becomes a
@@ -121,49 +126,29 @@ impl<P: Host> Worker<P> {
         elapsed
     }
 
-    /// Returns whether a queue has a task for this worker; settled against every offer: tasks that are pushed later wake the
-    /// worker if it sleeps. Publishes private tasks first; forks that are pushed later are published too.
-    fn has_work(&self) -> bool {
-        let pool = self.pool();
-        if self.raid(pool.workers(), true) {
-            return true;
-        }
-        let has_tasks = |w: &Self| {
-            (w.id != self.id && w.tasks.look()) || !w.overflow.is_settled_empty(pool.port())
-        };
-        self.has_bound()
-            || pool.workers().iter().any(|w| has_tasks(w))
-            || !pool.injected.is_settled_empty(pool.port())
-    }
-
-    /// Returns whether a task is bound to a domain above this worker; settled against every bind.
-    fn has_bound(&self) -> bool {
-        let pool = self.pool();
-        let mut path = pool.path(self.id);
-        path.any(|domain| pool.affinity.has_tasks(domain))
-    }
-
-    /// Parks until `done`. Whenever `has_task` returns true, runs the task that `take` returns, and calls `then`.
+    /// Parks until `done`. Whenever a queue has a task for which the worker leaves standby, runs it, and calls `then`.
     pub(super) fn stand_by(
         &self,
         done: impl Fn() -> bool,
-        has_task: impl Fn() -> bool,
-        take: impl Fn() -> Option<Task<P>>,
+        wait: Option<&TaskScope<P>>,
         then: impl Fn(),
     ) {
         let port = self.pool().port();
         while !done() {
-            // ORDERING: Relaxed: released by the check that follows, towards threads that bind or inject a task after it
-            // (`affinity.Y2`, `idle.Q2`).
-            self.standby.store(true, Ordering::Relaxed);
+            let announce = || {
+                // ORDERING: Relaxed: released by the look that follows, towards threads that bind or inject a task after it
+                // (`affinity.Y2`, `idle.Q2`).
+                self.standby.store(true, Ordering::Relaxed);
+                true
+            };
             let mut elapsed = false;
-            if !has_task() {
+            if announce_then_look(announce, || Queues::is_settled_uncalled(self, wait)) {
                 self.rest();
                 elapsed = self.park();
             }
             // ORDERING: Relaxed: a thread that sees it late causes a spurious wake-up.
             self.standby.store(false, Ordering::Relaxed);
-            match take() {
+            match Queues::take_called(self, wait) {
                 Some(task) => {
                     self.enter(State::Computing);
                     task.run(self, self.id);
