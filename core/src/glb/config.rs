@@ -41,6 +41,18 @@ pub struct Config {
 }
 
 impl Config {
+    pub(crate) const DEFAULT: Self = Self {
+        places: 1,
+        workers: 1,
+        smaller: 0,
+        random_steals: 1,
+        lifelines: Graph::Hypercube { radix: 2 },
+        steal: Steal::Half,
+        grain: Grain::Tuned(Tuning::DEFAULT),
+        fairness: Fairness::Inline,
+        seed: 1,
+    };
+
     /// Divides `workers` among `places` so that no place has two workers more than another.
     ///
     /// ```
@@ -126,17 +138,7 @@ impl Default for Config {
     /// Returns one place with one worker, one random steal, the binary hypercube, half, and a tuned
     /// grain.
     fn default() -> Self {
-        Self {
-            places: 1,
-            workers: 1,
-            smaller: 0,
-            random_steals: 1,
-            lifelines: Graph::Hypercube { radix: 2 },
-            steal: Steal::Half,
-            grain: Grain::default(),
-            fairness: Fairness::Inline,
-            seed: 1,
-        }
+        Self::DEFAULT
     }
 }
 
@@ -158,7 +160,7 @@ pub enum Grain {
 
 impl Default for Grain {
     fn default() -> Self {
-        Self::Tuned(Tuning::default())
+        Self::Tuned(Tuning::DEFAULT)
     }
 }
 

@@ -52,6 +52,13 @@ pub struct Tuning {
 }
 
 impl Tuning {
+    pub(crate) const DEFAULT: Self = Self {
+        rule: Rule::Direct,
+        initial: 1,
+        interval: 1_000_000,
+        frozen: false,
+    };
+
     /// Returns the thesis' settings: 10 tasks at first, a verdict every millisecond of a clock of
     /// nanoseconds.
     ///
@@ -107,12 +114,7 @@ impl Tuning {
 impl Default for Tuning {
     /// Returns a direct measurement, from a grain of 1.
     fn default() -> Self {
-        Self {
-            rule: Rule::Direct,
-            initial: 1,
-            interval: 1_000_000,
-            frozen: false,
-        }
+        Self::DEFAULT
     }
 }
 

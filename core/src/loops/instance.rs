@@ -41,7 +41,7 @@ where
 {
     let parts = cx.pool().wanted().min(len).max(1);
     let is_kept = settings.schedule.is_cached() && parts > 1 && len / KEPT >= parts;
-    let (around, id) = (cx.trail(), settings.id());
+    let (around, id) = (Trail::from_bits(cx.mark()), settings.id());
     let mut site = is_kept.then(|| cx.sites().get(around.key(id))).flatten();
     if let Some(site) = &mut site {
         site.prepare(len as u64);
@@ -174,7 +174,7 @@ impl<B> Instance<'_, B> {
         B: Body<'s, 'e, P>,
     {
         match parts {
-            1 => cx.in_loops(self.course.trail, |cx| self.part(cx)),
+            1 => cx.marked(self.course.trail.to_bits(), |cx| self.part(cx)),
             _ => {
                 let stolen = parts / 2;
                 let (kept, stolen) =

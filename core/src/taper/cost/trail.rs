@@ -29,6 +29,16 @@ impl Trail {
     /// No loop.
     pub const NONE: Self = Self(0);
 
+    /// Returns the trail as a word.
+    pub const fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// Returns the trail of a word.
+    pub const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
     /// Returns the trail of a loop inside of the loop `id`, which has this one.
     #[must_use]
     pub const fn enter(self, id: usize) -> Self {

@@ -12,7 +12,7 @@ use crate::deque::split::Index;
 use crate::finish::Reason;
 use crate::id::WorkerId;
 use crate::port::Host;
-use crate::taper::{Sites, Trail};
+use crate::taper::Sites;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
@@ -95,7 +95,7 @@ use core::ptr::NonNull;
 pub struct Cx<'scope, 'env: 'scope, P: Host> {
     worker: NonNull<Worker<P>>,
     scope: &'scope TaskScope<P>,
-    /// The scope and the loops around this task; alive while it runs.
+    /// The scope and the mark of this task; alive while it runs.
     around: NonNull<Around<Pool<P>>>,
     /// Invariant in both lifetimes, as `std::thread::Scope`.
     lifetimes: PhantomData<(&'scope mut &'scope (), &'env mut &'env ())>,
@@ -160,17 +160,17 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         self.scope.pool().sites()
     }
 
-    /// Returns the loops of which this task is a part.
-    pub(crate) fn trail(&self) -> Trail {
+    /// Returns the mark of this task: that of the innermost region around the code that made it, or 0.
+    pub(crate) fn mark(&self) -> u64 {
         // SAFETY: what is around a task is alive while it runs.
-        unsafe { self.around.as_ref() }.trail()
+        unsafe { self.around.as_ref() }.mark()
     }
 
-    /// Calls `body` with a context in the loops of `trail`.
+    /// Calls `body` in a region with this mark, which its forks and the scopes that it opens have, too.
     #[inline]
-    pub(crate) fn in_loops<R>(&mut self, trail: Trail, body: impl FnOnce(&mut Self) -> R) -> R {
+    pub(crate) fn marked<R>(&mut self, mark: u64, body: impl FnOnce(&mut Self) -> R) -> R {
         // Outlives the forks of `body`, which are joined before it returns or unwinds.
-        let around = Around::of_loop(self.scope, trail);
+        let around = Around::of_region(self.scope, mark);
         body(&mut Self {
             worker: self.worker,
             scope: self.scope,
@@ -308,7 +308,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         };
         let owner = Owner::Worker(self.worker());
         let scope = TaskScope::new(self.pool(), Some(self.scope), owner, wait);
-        let scope = scope.inside_of(self.trail());
+        let scope = scope.marked(self.mark());
         let scope = if cancellable {
             scope.cancellable()
         } else {

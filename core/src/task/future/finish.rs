@@ -67,7 +67,7 @@ impl<'scope, 'env, P: Host> Finish<'scope, 'env, P> {
         outer.enter();
         let owner = Owner::Future(Lock::new(Awaiter::NotPolled));
         let scope = TaskScope::new(outer.pool(), Some(outer), owner, outer.wait);
-        let scope = Arc::new(scope.cancellable().inside_of(outer.trail()));
+        let scope = Arc::new(scope.cancellable().marked(outer.mark()));
         // The tasks' reference to the Arc.
         _ = Arc::into_raw(Arc::clone(&scope));
         let context = TaskCx {

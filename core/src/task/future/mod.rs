@@ -10,7 +10,6 @@ use super::job::spawned::Spawned;
 use super::pool::{Pool, TaskScope};
 use super::scope::ScopeId;
 use crate::finish::Reason;
-use crate::phaser::Config;
 use crate::port::Host;
 use alloc::sync::Arc;
 use core::future::{Future, poll_fn};
@@ -88,11 +87,6 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
 
     pub(super) fn scope_id(&self) -> ScopeId {
         self.scope().id()
-    }
-
-    /// Returns how phasers of the pool are built.
-    pub(super) fn phasers(&self) -> Config {
-        self.scope().pool().phasers()
     }
 
     /// Returns the scope with the lifetime of its children.

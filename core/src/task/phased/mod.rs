@@ -6,6 +6,7 @@
 //! registrations are dropped when the body of the scope ends, before the wait.
 #![forbid(unsafe_code)]
 
+mod config;
 mod member;
 mod value;
 mod wait;

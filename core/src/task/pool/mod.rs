@@ -11,6 +11,7 @@
 //! | H3 | `visit` decrements `visitors` | the drop of the pool | the visitor's last access | `visitor_leaves` in `verify/tests/task.rs` |
 
 mod affinity;
+mod extensions;
 mod idle;
 mod inspect;
 mod schedule;
@@ -26,11 +27,8 @@ use super::job::{Header, Task};
 use super::scope::{Scope, ScopePool};
 use super::worker::Worker;
 use crate::deque::Inbox;
-use crate::glb;
 use crate::hierarchy::{Domain, Hierarchy};
 use crate::id::WorkerId;
-use crate::lifeline::Crew;
-use crate::phaser;
 use crate::port::Host;
 use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Ordering};
 use crate::taper::{Sites, Slot};
@@ -40,6 +38,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cell::Cell;
 use core::ptr::NonNull;
+use extensions::Extensions;
 use stall::Stalls;
 use victims::Victims;
 
@@ -73,14 +72,11 @@ pub struct Pool<P: Host> {
     wanted: AtomicUsize,
     closed: AtomicBool,
     visitors: AtomicUsize,
-    /// The configuration of phasers of tasks.
-    phasers: phaser::Config,
-    /// The parameters of balanced computations.
-    balancing: glb::Config,
     scopes: AtomicUsize,
-    /// The times of the loops of this pool.
+    /// The times of the loops of this pool: no extension, since the search for one would be a part of the start of a small loop.
     sites: Box<[Slot]>,
     pub(super) stalls: Stalls,
+    extensions: Extensions,
 }
 
 impl<P: Host> Pool<P> {
@@ -115,35 +111,11 @@ impl<P: Host> Pool<P> {
             wanted: AtomicUsize::new(seats),
             closed: AtomicBool::new(false),
             visitors: AtomicUsize::new(0),
-            phasers: phaser::Config::default(),
-            balancing: glb::Config {
-                workers: seats.min(Crew::MAX),
-                ..glb::Config::default()
-            },
             scopes: AtomicUsize::new(0),
             sites: (0..SITES).map(|_| Slot::default()).collect(),
             stalls: Stalls::new(),
+            extensions: Extensions::new(),
         }
-    }
-
-    /// Sets how phasers of tasks are built by default.
-    #[must_use]
-    pub fn with_phasers(mut self, phasers: phaser::Config) -> Self {
-        self.phasers = phasers;
-        self
-    }
-
-    /// Sets the parameters of [`Cx::balance`](super::Cx::balance): the places and workers of this node, above all.
-    #[must_use]
-    pub fn with_balancing(mut self, balancing: glb::Config) -> Self {
-        self.balancing = balancing;
-        self
-    }
-
-    /// Returns the parameters of [`Cx::balance`](super::Cx::balance). Default: one place with a
-    /// worker for each seat, as far as one place can have that number.
-    pub fn balancing(&self) -> &glb::Config {
-        &self.balancing
     }
 
     /// Returns whether tasks wait that the worker of the calling thread would run next.
@@ -157,11 +129,6 @@ impl<P: Host> Pool<P> {
     /// Returns what is known of the loops of this pool.
     pub(crate) fn sites(&self) -> Sites<'_> {
         Sites::new(&self.sites)
-    }
-
-    /// Returns how phasers of tasks are built.
-    pub fn phasers(&self) -> phaser::Config {
-        self.phasers
     }
 
     /// Returns the memories of the node.

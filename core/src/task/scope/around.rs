@@ -1,42 +1,42 @@
-//! What is around a task: its scope, and the loops of which it is a part.
+//! What is around a task: its scope, and a mark.
 //!
-//! A task that is spawned joins a scope, and is part of the loops in which that scope was opened. A fork may be made in a loop
-//! inside of the scope; it ends before the body of that loop does, so it refers to a value in the loop's frame.
+//! A mark is a word of a system above tasks, whose meaning is unknown here; 0 without one. A task that is spawned joins a scope, and
+//! has the mark of the code in which that scope was opened. A fork may be made in a region inside of the scope that has another
+//! mark; it ends before that region does, so it refers to a value in the region's frame.
 
 use super::{Scope, ScopePool};
-use crate::taper::Trail;
 use core::mem::offset_of;
 use core::ptr::NonNull;
 
-/// The scope and the loops around a task.
+/// The scope and the mark of a task.
 pub(in crate::task) struct Around<S: ScopePool> {
     /// `None` in the field of a scope: it is that scope.
     scope: Option<NonNull<Scope<S>>>,
-    trail: Trail,
+    mark: u64,
 }
 
 impl<S: ScopePool> Around<S> {
-    /// Creates what is around the body of a loop in `scope`.
-    pub(in crate::task) fn of_loop(scope: &Scope<S>, trail: Trail) -> Self {
+    /// Creates what is around a region in `scope`.
+    pub(in crate::task) fn of_region(scope: &Scope<S>, mark: u64) -> Self {
         Self {
             scope: Some(NonNull::from(scope)),
-            trail,
+            mark,
         }
     }
 
-    /// Creates the field of a scope that was opened in the loops of `trail`.
-    pub(super) const fn of_scope(trail: Trail) -> Self {
-        Self { scope: None, trail }
+    /// Creates the field of a scope.
+    pub(super) const fn of_scope(mark: u64) -> Self {
+        Self { scope: None, mark }
     }
 
-    pub(in crate::task) fn trail(&self) -> Trail {
-        self.trail
+    pub(in crate::task) fn mark(&self) -> u64 {
+        self.mark
     }
 
     /// Returns the scope.
     ///
     /// # Safety
-    /// `this` must be alive, and come from [`Scope::around`] or [`Around::of_loop`].
+    /// `this` must be alive, and come from [`Scope::around`] or [`Around::of_region`].
     #[inline]
     pub(in crate::task) unsafe fn scope(this: NonNull<Self>) -> NonNull<Scope<S>> {
         // SAFETY: alive, as the caller ensures.
@@ -59,9 +59,9 @@ impl<S: ScopePool> Around<S> {
 }
 
 impl<S: ScopePool> Scope<S> {
-    /// Returns the loops in which this scope was opened.
-    pub(in crate::task) fn trail(&self) -> Trail {
-        self.around.trail
+    /// Returns the mark of the tasks of this scope.
+    pub(in crate::task) fn mark(&self) -> u64 {
+        self.around.mark
     }
 
     /// Returns what is around the tasks of this scope.

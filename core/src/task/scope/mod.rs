@@ -28,7 +28,6 @@ use crate::finish::{Counter, End, Reason};
 use crate::id::WorkerId;
 use crate::port::{Host, Unpark, Unwind};
 use crate::sync::{AtomicBool, AtomicUsize, CacheLine, Lock, Ordering};
-use crate::taper::Trail;
 use crate::watch::Site;
 use alloc::sync::Arc;
 use core::cell::Cell;
@@ -161,7 +160,7 @@ impl<S: ScopePool> Scope<S> {
             root: parent.map(|p| NonNull::from(p.root())),
             members: Lock::new(Members::new()),
             pool: NonNull::from(pool),
-            around: Around::of_scope(Trail::NONE),
+            around: Around::of_scope(0),
             id: AtomicUsize::new(0),
             wait,
             cancellable: false,
@@ -174,9 +173,9 @@ impl<S: ScopePool> Scope<S> {
         self
     }
 
-    /// Makes the tasks of this scope part of the loops of `trail`.
-    pub(super) fn inside_of(mut self, trail: Trail) -> Self {
-        self.around = Around::of_scope(trail);
+    /// Gives the tasks of this scope a mark.
+    pub(super) fn marked(mut self, mark: u64) -> Self {
+        self.around = Around::of_scope(mark);
         self
     }
 
