@@ -50,6 +50,25 @@ pub trait Carrier {
     /// Posts a probe.
     fn probe(&mut self, ticket: Ticket, pattern: Pattern) -> Option<Outcome>;
 
+    /// Sends a message that needs no task, since it leaves at once; else returns the body. Provided: returns it.
+    ///
+    /// # Errors
+    /// If the message cannot leave at once.
+    fn send_at_once(
+        &mut self,
+        _comm: CommId,
+        _to: Rank,
+        _tag: Tag,
+        body: Body,
+    ) -> Result<Outcome, Body> {
+        Err(body)
+    }
+
+    /// Receives a message of at most `limit` bytes that has arrived with its body; else returns `None`. Provided: returns that.
+    fn receive_at_once(&mut self, _pattern: Pattern, _limit: usize) -> Option<Outcome> {
+        None
+    }
+
     /// Withdraws an operation that has not ended, if that is still possible. In any case [`progress`](Self::progress) reports its outcome.
     fn cancel(&mut self, ticket: Ticket);
 

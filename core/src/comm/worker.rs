@@ -2,9 +2,11 @@
 
 use super::carrier::{Bounds, Carrier};
 use super::error::Error;
+use super::message::{Body, CommId, Pattern, Tag};
 use super::operation::{Complete, Done, Operation, Outcome};
 use super::slot::{Consumer, Owned, State, Ticket};
 use super::tasks::{Task, Tasks};
+use crate::id::Rank;
 use crate::port::Bell;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -118,10 +120,7 @@ impl<C: Carrier> Worker<C> {
     /// Starts all tasks that wait, in order; then lets the carrier make progress, and completes what has ended. Returns whether
     /// anything moved. Never blocks.
     pub fn step(&mut self) -> bool {
-        let mut moved = self.consumer.refill();
-        while let Some((owned, task)) = self.consumer.next() {
-            self.start(owned, task);
-        }
+        let mut moved = self.start_all();
         let Self {
             consumer,
             active,
@@ -135,9 +134,45 @@ impl<C: Carrier> Worker<C> {
         moved
     }
 
+    /// Sends a message without a task, behind the tasks that wait, which start first.
+    ///
+    /// # Errors
+    /// The body, if the message cannot leave at once: to be submitted.
+    pub fn send_at_once(
+        &mut self,
+        comm: CommId,
+        to: Rank,
+        tag: Tag,
+        body: Body,
+    ) -> Result<Outcome, Body> {
+        self.start_all();
+        match check(&self.carrier.bounds(), Some(to), Some(tag)) {
+            Ok(()) => self.carrier.send_at_once(comm, to, tag, body),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+
+    /// Receives a message without a task, behind the tasks that wait, which start first; returns `None` unless one has arrived.
+    pub fn receive_at_once(&mut self, pattern: Pattern, limit: usize) -> Option<Outcome> {
+        self.start_all();
+        match check(&self.carrier.bounds(), pattern.source, pattern.tag) {
+            Ok(()) => self.carrier.receive_at_once(pattern, limit),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
     /// Whether no task waits or is active: if no thread submits any more, the worker may end.
     pub fn is_idle(&self) -> bool {
         self.active.count == 0 && self.consumer.is_empty()
+    }
+
+    /// Starts all tasks that wait, in order. Returns whether there were any.
+    fn start_all(&mut self) -> bool {
+        let found = self.consumer.refill();
+        while let Some((owned, task)) = self.consumer.next() {
+            self.start(owned, task);
+        }
+        found
     }
 
     /// Starts an operation. It is active unless it has ended at once.
@@ -155,7 +190,14 @@ impl<C: Carrier> Worker<C> {
         let Self {
             carrier, active, ..
         } = self;
-        if let Err(error) = check(&carrier.bounds(), &operation) {
+        let (rank, tag) = match &operation {
+            Operation::Send { to, tag, .. } => (Some(*to), Some(*tag)),
+            Operation::Receive { pattern, .. } | Operation::Probe { pattern } => {
+                (pattern.source, pattern.tag)
+            }
+            Operation::Cancel(_) | Operation::Free(_) => (None, None),
+        };
+        if let Err(error) = check(&carrier.bounds(), rank, tag) {
             return Some(Err(error));
         }
         match operation {
@@ -187,14 +229,7 @@ impl<C: Carrier> Worker<C> {
 }
 
 /// Checks the rank and the tag that an operation names.
-fn check(bounds: &Bounds, operation: &Operation) -> Result<(), Error> {
-    let (rank, tag) = match operation {
-        Operation::Send { to, tag, .. } => (Some(*to), Some(*tag)),
-        Operation::Receive { pattern, .. } | Operation::Probe { pattern } => {
-            (pattern.source, pattern.tag)
-        }
-        Operation::Cancel(_) | Operation::Free(_) => (None, None),
-    };
+fn check(bounds: &Bounds, rank: Option<Rank>, tag: Option<Tag>) -> Result<(), Error> {
     let Bounds { ranks, last_tag } = *bounds;
     if let Some(rank) = rank.filter(|rank| rank.0 >= ranks) {
         return Err(Error::NoRank { rank, ranks });

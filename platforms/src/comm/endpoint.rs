@@ -1,11 +1,12 @@
 //! The communication worker of a communicator, and what it has to do.
 
-use super::Error;
 use super::unreceived::{self, Unsent};
+use super::{COMM, Error};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 use tautline_core::comm::{
-    Body, Combiner, Limits, Mail, Messenger, News, Packet, PacketLink, Recipient, Tasks, Worker,
+    Body, Combiner, Limits, Mail, Messenger, News, Outcome, Packet, PacketLink, Pattern, Recipient,
+    Tag, Tasks, Worker,
 };
 use tautline_core::deque;
 use tautline_core::port::Link;
@@ -179,6 +180,36 @@ impl Endpoint {
     /// Does what there is to do, unless another thread does, which then does what has come since, too. Returns whether there was anything.
     pub(crate) fn step(&self) -> bool {
         self.worker.run(|worker| self.step_of(worker))
+    }
+
+    /// Sends a message without a task, behind what was submitted before.
+    ///
+    /// # Errors
+    /// The body, if it cannot leave at once, or another thread has the worker.
+    pub(super) fn send_at_once(&self, to: Rank, tag: Tag, body: Body) -> Result<Outcome, Body> {
+        let mut sent = Err(body);
+        self.worker.run(|worker| {
+            let moved = self.step_of(worker);
+            let (Some(running), Err(body)) = (worker, &mut sent) else {
+                return moved;
+            };
+            sent = running.send_at_once(COMM, to, tag, std::mem::take(body));
+            true
+        });
+        sent
+    }
+
+    /// Receives a message without a task, behind what was submitted before, if one has arrived and no other thread has the worker.
+    pub(super) fn receive_at_once(&self, pattern: Pattern, limit: usize) -> Option<Outcome> {
+        let mut received = None;
+        self.worker.run(|worker| {
+            let moved = self.step_of(worker);
+            if let (Some(running), None) = (worker, &received) {
+                received = running.receive_at_once(pattern, limit);
+            }
+            moved || received.is_some()
+        });
+        received
     }
 
     fn step_of(&self, worker: &mut Running) -> bool {

@@ -71,7 +71,7 @@ use std::sync::Arc;
 use tautline_core::Rank;
 use tautline_core::comm::{Body, CommId, Operation, Pattern};
 use tautline_core::service::Calls;
-use tautline_core::wire::{Plain, Portable, pack_within};
+use tautline_core::wire::{Garbled, Plain, Portable, pack_within, unpack};
 
 /// The most bytes of a message beside the parcels of a link.
 const LONGEST: usize = 1 << 30;
@@ -166,18 +166,31 @@ impl Comm {
         to: Rank,
         tag: Tag,
     ) -> Request<()> {
-        let mut body = Vec::new();
-        let most = self.shared.body;
-        if let Err(error) = pack_within(value, most, &mut body) {
-            return Request::failed(&self.shared, Error::Unencodable(error));
+        let hold = hold.into();
+        let sent = self.encoded(value).map_err(Err).and_then(|body| {
+            request::send_at_once(&self.shared, &self.endpoint, to, tag, body).map_err(Ok)
+        });
+        match sent {
+            Ok(ended) => Request::ended(&self.shared, ended),
+            Err(Err(error)) => Request::failed(&self.shared, error),
+            Err(Ok(body)) => self.submit_send(hold, to, tag, body),
         }
+    }
+
+    fn encoded<T: Serialize + ?Sized>(&self, value: &T) -> Result<Body, Error> {
+        let mut body = Vec::new();
+        pack_within(value, self.shared.body, &mut body).map_err(Error::Unencodable)?;
+        Ok(body.into())
+    }
+
+    fn submit_send(&self, hold: Option<Hold>, to: Rank, tag: Tag, body: Body) -> Request<()> {
         let operation = Operation::Send {
             comm: COMM,
             to,
             tag,
-            body: body.into(),
+            body,
         };
-        self.submit(hold.into(), operation, |_, _| Ok(()))
+        self.submit(hold, operation, |_, _| Ok(()))
     }
 
     /// Starts to send the elements of a vector of plain data, which is moved and not encoded; the request returns it when the message has
@@ -228,7 +241,10 @@ impl Comm {
     /// # Errors
     /// A rank or a tag out of range, a value that cannot be encoded, the loss of the receiver, the end of the channels.
     pub fn send<T: Serialize + ?Sized>(&self, value: &T, to: Rank, tag: Tag) -> Result<(), Error> {
-        self.isend(None, value, to, tag).wait().map(|_| ())
+        let body = self.encoded(value)?;
+        let sent = request::send_at_once(&self.shared, &self.endpoint, to, tag, body);
+        let ended = sent.unwrap_or_else(|body| self.submit_send(None, to, tag, body).wait());
+        ended.map(|_| ())
     }
 
     /// Starts to receive the first message from `source`, or from any rank, with this tag, or with any, that no earlier receive
@@ -258,9 +274,7 @@ impl Comm {
             limit: bytes,
             into: Body::default(),
         };
-        self.submit(hold.into(), operation, |body, _| {
-            tautline_core::wire::unpack(&body)
-        })
+        self.submit(hold.into(), operation, decoded)
     }
 
     /// Starts to receive a vector that was sent by [`isend_vec`](Self::isend_vec) into `elements`, whose length is the most that is
@@ -290,7 +304,11 @@ impl Comm {
         source: impl Into<Option<Rank>>,
         tag: impl Into<Option<Tag>>,
     ) -> Result<Received<T>, Error> {
-        self.irecv(None, source, tag).wait()
+        let (source, tag) = (source.into(), tag.into());
+        let (pattern, most) = (pattern(source, tag), self.shared.body);
+        let received =
+            request::receive_at_once(&self.shared, &self.endpoint, pattern, most, decoded);
+        received.unwrap_or_else(|| self.irecv(None, source, tag).wait())
     }
 
     /// Waits for a message as [`irecv`](Self::irecv) does, but leaves it for a later receive: the request has its status.
@@ -326,6 +344,10 @@ impl Comm {
     ) -> Request<T> {
         Request::submit(&self.shared, &self.endpoint, hold, operation, decode)
     }
+}
+
+fn decoded<T: Portable>(body: Body, _: usize) -> Result<T, Garbled> {
+    unpack(&body)
 }
 
 fn pattern(source: Option<Rank>, tag: Option<Tag>) -> Pattern {

@@ -3,15 +3,16 @@
 use super::{Endpoint, Error};
 use crate::contain::contain;
 use crate::runtime::{Cx, Ddf, Hold};
-use crate::world::Shared;
+use crate::world::{Shared, inside};
 use std::fmt;
 use std::future::{Future, IntoFuture};
+use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use tautline_core::Rank;
-use tautline_core::comm::{Body, Complete, Operation, Outcome, Status, Tag, Ticket};
+use tautline_core::comm::{Body, Complete, Operation, Outcome, Pattern, Status, Tag, Ticket};
 use tautline_core::flow;
 use tautline_core::wire::{Garbled, Why};
 
@@ -52,10 +53,29 @@ pub type Ended<T> = Result<Received<T>, Error>;
 /// cancel the operation, and the end of the [`World`](crate::world::World) waits for sends and
 /// collective operations.
 pub struct Request<T> {
-    cell: Arc<Ddf<Ended<T>>>,
+    cell: Cell<T>,
     shared: Arc<Shared>,
     /// What can be cancelled.
     task: Option<(Arc<Endpoint>, Ticket)>,
+}
+
+/// The cell of a request.
+enum Cell<T> {
+    /// Full from the start.
+    Own(Ddf<Ended<T>>),
+    /// Filled by the communication worker.
+    Shared(Arc<Ddf<Ended<T>>>),
+}
+
+impl<T> Deref for Cell<T> {
+    type Target = Ddf<Ended<T>>;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Own(cell) => cell,
+            Self::Shared(cell) => cell,
+        }
+    }
 }
 
 impl<T> fmt::Debug for Request<T> {
@@ -129,15 +149,22 @@ impl<T: Send + Sync> Complete for Task<T> {
 
 impl<T> Task<T> {
     fn ended(&self, outcome: Outcome) -> Ended<T> {
+        self.endpoint.ended(outcome, self.decode)
+    }
+}
+
+impl Endpoint {
+    /// Returns how an operation has ended whose message is decoded by `decode`.
+    fn ended<T>(&self, outcome: Outcome, decode: Decode<T>) -> Ended<T> {
         let done = outcome.map_err(|error| match error {
-            tautline_core::comm::Error::Closed => self.endpoint.closed(),
+            tautline_core::comm::Error::Closed => self.closed(),
             other => other.into(),
         })?;
         let status = done.status;
         if status.is_cancelled {
             return Err(Error::Cancelled);
         }
-        let value = (self.decode)(done.body, status.bytes).map_err(|error| Error::Garbled {
+        let value = decode(done.body, status.bytes).map_err(|error| Error::Garbled {
             source: status.source.expect("only messages are decoded"),
             tag: status.tag.unwrap_or_default(),
             error,
@@ -146,20 +173,81 @@ impl<T> Task<T> {
     }
 }
 
+/// Sends a message without a task.
+///
+/// # Errors
+/// The body, if it cannot leave at once: to be submitted.
+pub(super) fn send_at_once(
+    shared: &Shared,
+    endpoint: &Endpoint,
+    to: Rank,
+    tag: Tag,
+    body: Body,
+) -> Result<Ended<()>, Body> {
+    if shared.progress.is_dedicated() || shared.progress.ends() {
+        return Err(body);
+    }
+    shared.assert_rank();
+    let mut sent = Err(body);
+    inside(|| {
+        let body = std::mem::replace(&mut sent, Err(Body::default()));
+        sent = body.or_else(|body| endpoint.send_at_once(to, tag, body));
+        if shared.packets.is_none() {
+            // Its errors reach those that wait.
+            _ = shared.exchange.turn();
+        }
+    });
+    shared.drive_alone();
+    sent.map(|outcome| endpoint.ended(outcome, |_, _| Ok(())))
+}
+
+/// Waits for a message without a task, for a while.
+pub(super) fn receive_at_once<T>(
+    shared: &Shared,
+    endpoint: &Endpoint,
+    pattern: Pattern,
+    limit: usize,
+    decode: Decode<T>,
+) -> Option<Ended<T>> {
+    if shared.progress.is_dedicated() || shared.progress.ends() {
+        return None;
+    }
+    let received = std::cell::Cell::new(None);
+    let is_over = || {
+        let now = inside(|| endpoint.receive_at_once(pattern, limit)).flatten();
+        let is_over = now.is_some();
+        received.set(now);
+        is_over
+    };
+    drive(shared, is_over);
+    let outcome = received.take()?;
+    let ended = contain(|| endpoint.ended(outcome, decode));
+    Some(ended.unwrap_or(Err(Error::Panicked)))
+}
+
 impl<T> Request<T> {
     pub(super) fn of(shared: &Arc<Shared>, cell: Arc<Ddf<Ended<T>>>) -> Self {
         Self {
-            cell,
+            cell: Cell::Shared(cell),
             shared: Arc::clone(shared),
             task: None,
         }
     }
 
     /// Returns a request that has ended.
+    pub(super) fn ended(shared: &Arc<Shared>, ended: Ended<T>) -> Self {
+        let cell = Ddf::default();
+        _ = cell.put(ended);
+        Self {
+            cell: Cell::Own(cell),
+            shared: Arc::clone(shared),
+            task: None,
+        }
+    }
+
+    /// Returns a request that has ended with `error`.
     pub(super) fn failed(shared: &Arc<Shared>, error: Error) -> Self {
-        let request = Self::of(shared, Arc::default());
-        _ = request.cell.put(Err(error));
-        request
+        Self::ended(shared, Err(error))
     }
 
     /// Returns a request that has ended, if the world was dropped: its end waits for what was
@@ -197,7 +285,7 @@ impl<T> Request<T> {
         let ticket = endpoint.tasks().submit(operation, Arc::new(task));
         shared.start(endpoint);
         Self {
-            cell,
+            cell: Cell::Shared(cell),
             shared: Arc::clone(shared),
             task: Some((Arc::clone(endpoint), ticket)),
         }
@@ -251,7 +339,7 @@ impl<T> Request<T> {
     where
         T: Send + Sync,
     {
-        let cell = &*self.cell;
+        let cell = self.cell();
         if !cell.is_full() {
             self.shared.assert_rank();
             cx.scope(|cx| cx.spawn_when(cell, |_, _| ()));
@@ -261,7 +349,10 @@ impl<T> Request<T> {
 
     /// Takes the result out of a full cell.
     fn into_ended(self) -> Ended<T> {
-        let mut cell = self.cell;
+        let mut cell = match self.cell {
+            Cell::Own(cell) => return cell.into_inner().expect("it is full"),
+            Cell::Shared(cell) => cell,
+        };
         loop {
             match Arc::try_unwrap(cell) {
                 Ok(cell) => return cell.into_inner().expect("it is full"),

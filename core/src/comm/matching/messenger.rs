@@ -354,6 +354,48 @@ impl<M: Mail> Messenger<M> {
         });
     }
 
+    /// Sends a message with its body, if the receiver has room for it.
+    ///
+    /// # Errors
+    /// The body, if it has none.
+    fn send_short(&mut self, envelope: Envelope, to: Rank, body: Body) -> Result<Outcome, Body> {
+        let Envelope {
+            comm, tag, bytes, ..
+        } = envelope;
+        if self.matching.is_freed(comm) {
+            return Ok(Err(Error::Freed { comm }));
+        }
+        let peer = &mut self.peers[to.index()];
+        if peer.lost.is_some() {
+            return Ok(Err(self.lost(to)));
+        }
+        if peer.short.is_closed() {
+            return Ok(Err(unreceived(to)));
+        }
+        let sent = peer.sent.saturating_add(cost(bytes));
+        let is_copied = !body.is_vector() || bytes <= COPIED;
+        if !is_copied || sent > self.limits.eager {
+            return Err(body);
+        }
+        peer.sent = sent;
+        peer.short.count_sent(tag);
+        let (body, back) = match body.is_vector() {
+            true => (body.clone(), body),
+            false => (body, Body::default()),
+        };
+        self.mail.send(to, Packet::Message { comm, tag, body });
+        Ok(Ok(done(&envelope, back)))
+    }
+
+    fn envelope(&self, comm: CommId, tag: Tag, body: &Body) -> Envelope {
+        Envelope {
+            comm,
+            source: self.mail.here(),
+            tag,
+            bytes: body.len(),
+        }
+    }
+
     /// Returns the outcome of an operation that was just started, if it has ended.
     fn at_once(&mut self, ticket: Ticket) -> Option<Outcome> {
         let last = self.ended.back()?;
@@ -382,35 +424,11 @@ impl<M: Mail> Carrier for Messenger<M> {
         tag: Tag,
         body: Body,
     ) -> Option<Outcome> {
-        if self.matching.is_freed(comm) {
-            return Some(Err(Error::Freed { comm }));
-        }
-        let bytes = body.len();
-        let envelope = Envelope {
-            comm,
-            source: self.mail.here(),
-            tag,
-            bytes,
+        let envelope = self.envelope(comm, tag, &body);
+        let body = match self.send_short(envelope, to, body) {
+            Ok(outcome) => return Some(outcome),
+            Err(body) => body,
         };
-        let peer = &mut self.peers[to.index()];
-        if peer.lost.is_some() {
-            return Some(Err(self.lost(to)));
-        }
-        if peer.short.is_closed() {
-            return Some(Err(unreceived(to)));
-        }
-        let sent = peer.sent.saturating_add(cost(bytes));
-        let is_copied = !body.is_vector() || bytes <= COPIED;
-        if is_copied && sent <= self.limits.eager {
-            peer.sent = sent;
-            peer.short.count_sent(tag);
-            let (body, back) = match body.is_vector() {
-                true => (body.clone(), body),
-                false => (body, Body::default()),
-            };
-            self.mail.send(to, Packet::Message { comm, tag, body });
-            return Some(Ok(done(&envelope, back)));
-        }
         let kept = Offer {
             ticket,
             to,
@@ -418,7 +436,7 @@ impl<M: Mail> Carrier for Messenger<M> {
             body,
         };
         let offer = self.offers.add(kept);
-        let bytes = bytes as u64;
+        let bytes = envelope.bytes as u64;
         self.mail.send(
             to,
             Packet::Offer {
@@ -453,6 +471,29 @@ impl<M: Mail> Carrier for Messenger<M> {
     fn probe(&mut self, ticket: Ticket, pattern: Pattern) -> Option<Outcome> {
         self.step(|matching, mut ended| matching.probe(ticket, pattern, &mut ended));
         self.at_once(ticket)
+    }
+
+    fn send_at_once(
+        &mut self,
+        comm: CommId,
+        to: Rank,
+        tag: Tag,
+        body: Body,
+    ) -> Result<Outcome, Body> {
+        let envelope = self.envelope(comm, tag, &body);
+        self.send_short(envelope, to, body)
+    }
+
+    fn receive_at_once(&mut self, pattern: Pattern, limit: usize) -> Option<Outcome> {
+        let is_whole = |message: &Incoming<Place>| {
+            matches!(message.body, Place::Here(_)) && message.envelope.bytes <= limit
+        };
+        let Incoming { envelope, body } = self.matching.take(pattern, is_whole)?;
+        let Place::Here(body) = body else {
+            unreachable!("as required above");
+        };
+        self.return_room(&envelope);
+        Some(received(&envelope, body, None))
     }
 
     fn cancel(&mut self, ticket: Ticket) {

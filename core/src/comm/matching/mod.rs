@@ -128,6 +128,17 @@ impl<K: Copy + Eq, B> Matching<K, B> {
         }
     }
 
+    /// Takes the first message that has arrived and that the pattern accepts, if it `is_ready`.
+    pub fn take(
+        &mut self,
+        pattern: Pattern,
+        is_ready: impl FnOnce(&Incoming<B>) -> bool,
+    ) -> Option<Incoming<B>> {
+        let accepted = |m: &Incoming<B>| pattern.accepts(&m.envelope);
+        let at = self.unexpected.iter().position(accepted)?;
+        is_ready(&self.unexpected[at]).then(|| self.unexpected.remove(at))?
+    }
+
     /// Posts a probe.
     pub fn probe(&mut self, key: K, pattern: Pattern, ended: &mut impl FnMut(K, End<B>)) {
         let envelopes = self.unexpected.iter().map(|m| m.envelope);

@@ -217,7 +217,8 @@ impl Calls {
         };
         let mut state = operations.state();
         let number = state.begin(*id, made);
-        loop {
+        // After the end of the channels, a message that has come before does not let it end as if there were others to come.
+        while state.failed.is_none() {
             let early = state.open(*id, number, &receiver);
             if early.is_empty() {
                 break;

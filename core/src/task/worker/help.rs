@@ -86,12 +86,20 @@ impl<P: Host> Worker<P> {
     }
 
     /// Spins for a while, and returns whether the event has happened. The fork that was stolen last
-    /// mostly ends soon, so it does not pay to count this worker as a searcher first.
+    /// mostly ends soon, so it does not pay to count this worker as a searcher first. What the port does meanwhile, such as
+    /// receiving, may be what the event waits for, or give this worker a task.
     fn spin(&self, awaited: &impl Awaited) -> bool {
-        (0..SPINS).any(|turn| {
-            self.pool().port().relax(turn);
-            awaited.is_done()
-        })
+        let port = self.pool().port();
+        for turn in 0..SPINS {
+            if port.idle(self.id) {
+                return awaited.is_done();
+            }
+            port.relax(turn);
+            if awaited.is_done() {
+                return true;
+            }
+        }
+        false
     }
 
     /// Runs the newest own task if it is above `base` and inside `scope`, and injects one that is not inside; else runs a
