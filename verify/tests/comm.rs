@@ -1,6 +1,8 @@
 //! Models of `tautline_core::comm` (V9 and V10).
 #![cfg(tautline_loom)]
 
+#[path = "comm/direct.rs"]
+mod direct;
 #[path = "comm/turns.rs"]
 mod turns;
 
@@ -44,6 +46,18 @@ impl Carrier for Shared {
         assert_eq!(body, [tag.0 as u8], "the body that was submitted");
         self.0.lock().unwrap().sent.push(tag.0);
         Some(Ok(Done::default()))
+    }
+
+    fn send_at_once(
+        &mut self,
+        _: CommId,
+        _: Rank,
+        tag: Tag,
+        body: Body,
+    ) -> std::result::Result<Outcome, Body> {
+        assert_eq!(body, [tag.0 as u8], "the body that was sent");
+        self.0.lock().unwrap().sent.push(tag.0);
+        Ok(Ok(Done::default()))
     }
 
     fn receive(&mut self, _: Ticket, _: Pattern, _: usize, _: Body) -> Option<Outcome> {

@@ -53,3 +53,21 @@ impl<P: Host> Pool<P> {
         self.extensions.get()
     }
 }
+
+#[cfg(all(test, not(any(tautline_loom, tautline_shuttle))))]
+mod tests {
+    use super::Extensions;
+
+    /// A type has one value, the last one, whatever other types have.
+    #[test]
+    fn a_type_has_one_value() {
+        let mut extensions = Extensions::new();
+        assert_eq!(extensions.get::<u32>(), None);
+        extensions.set(1u32);
+        extensions.set("other");
+        extensions.set(2u32);
+        assert_eq!(extensions.get::<u32>(), Some(&2));
+        assert_eq!(extensions.get::<&str>(), Some(&"other"));
+        assert_eq!(extensions.get::<u64>(), None);
+    }
+}
