@@ -46,10 +46,12 @@ enum Side<'a> {
 enum Coming {
     Here(Row),
     InCell(Cell),
-    Message {
-        sent: Request<Vec<f64>>,
-        received: Request<Vec<f64>>,
-    },
+    Messages(Box<Messages>),
+}
+
+struct Messages {
+    sent: Request<Vec<f64>>,
+    received: Request<Vec<f64>>,
 }
 
 impl Side<'_> {
@@ -78,11 +80,11 @@ impl Side<'_> {
                 row.clear();
                 row.extend_from_slice(own);
                 let into = vec![0.0; own.len()];
-                Coming::Message {
+                Coming::Messages(Box::new(Messages {
                     // The receive first: the message finds it posted. Held, as the other rank may take its time.
                     received: comm.irecv_vec(task.hold(), into, *rank, *theirs),
                     sent: comm.isend_vec(task.hold(), row, *rank, *ours),
-                }
+                }))
             }
         }
     }
@@ -98,7 +100,8 @@ impl Side<'_> {
                 }
                 Ok(Arc::clone(&border.row))
             }
-            Coming::Message { sent, received } => {
+            Coming::Messages(messages) => {
+                let Messages { sent, received } = *messages;
                 let row = received.await?.value;
                 let sent = sent.await?.value;
                 if let Side::Rank { memory, .. } = self {

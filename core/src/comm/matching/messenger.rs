@@ -8,7 +8,7 @@
 //! waits for its receive never holds up a later one.
 
 use super::offers::{Offer, Offers};
-use super::outcome::{done, received, unreceived};
+use super::outcome::{done, received};
 use super::packet::{Mail, News, Packet};
 use super::unreceived::Short;
 use super::{End, Incoming, Matching};
@@ -25,7 +25,7 @@ use core::{fmt, mem};
 /// Bytes that a message takes apart from its body.
 const ENVELOPE: usize = 64;
 /// Bytes up to which a vector is copied, so that its sender has it back at once.
-const COPIED: usize = 4096;
+pub(super) const COPIED: usize = 4096;
 /// Packets that one call takes at most, so that tasks are started between them.
 const PACKETS: usize = 64;
 /// The greatest tag: that of a C `int`, as MPI's.
@@ -64,7 +64,7 @@ struct Claimed {
 #[derive(Clone, Default)]
 pub(super) struct Peer {
     /// Bytes sent to it for which it has not returned the room.
-    sent: usize,
+    pub(super) sent: usize,
     /// Bytes of it that receives have taken and for which it was not returned the room.
     taken: usize,
     pub(super) short: Short,
@@ -74,8 +74,8 @@ pub(super) struct Peer {
 /// The [`Carrier`] that matches messages itself, over a channel of the program.
 pub struct Messenger<M> {
     pub(super) mail: M,
-    limits: Limits,
-    matching: Matching<Ticket, Place>,
+    pub(super) limits: Limits,
+    pub(super) matching: Matching<Ticket, Place>,
     pub(super) peers: Vec<Peer>,
     pub(super) offers: Offers,
     /// Receives whose message was claimed, by its sender and number.
@@ -181,7 +181,7 @@ impl<M: Mail> Messenger<M> {
         self.ended.push_back((ticket, outcome));
     }
 
-    fn lost(&self, rank: Rank) -> Error {
+    pub(super) fn lost(&self, rank: Rank) -> Error {
         let doing = self.peers[rank.index()].lost;
         Error::Lost {
             rank,
@@ -206,7 +206,7 @@ impl<M: Mail> Messenger<M> {
     }
 
     /// The room of a message is free again; its sender is notified once half of its room is.
-    fn return_room(&mut self, envelope: &Envelope) {
+    pub(super) fn return_room(&mut self, envelope: &Envelope) {
         let peer = &mut self.peers[envelope.source.index()];
         peer.taken += cost(envelope.bytes);
         if peer.taken >= self.limits.eager / 2 && peer.lost.is_none() {
@@ -354,48 +354,6 @@ impl<M: Mail> Messenger<M> {
         });
     }
 
-    /// Sends a message with its body, if the receiver has room for it.
-    ///
-    /// # Errors
-    /// The body, if it has none.
-    fn send_short(&mut self, envelope: Envelope, to: Rank, body: Body) -> Result<Outcome, Body> {
-        let Envelope {
-            comm, tag, bytes, ..
-        } = envelope;
-        if self.matching.is_freed(comm) {
-            return Ok(Err(Error::Freed { comm }));
-        }
-        let peer = &mut self.peers[to.index()];
-        if peer.lost.is_some() {
-            return Ok(Err(self.lost(to)));
-        }
-        if peer.short.is_closed() {
-            return Ok(Err(unreceived(to)));
-        }
-        let sent = peer.sent.saturating_add(cost(bytes));
-        let is_copied = !body.is_vector() || bytes <= COPIED;
-        if !is_copied || sent > self.limits.eager {
-            return Err(body);
-        }
-        peer.sent = sent;
-        peer.short.count_sent(tag);
-        let (body, back) = match body.is_vector() {
-            true => (body.clone(), body),
-            false => (body, Body::default()),
-        };
-        self.mail.send(to, Packet::Message { comm, tag, body });
-        Ok(Ok(done(&envelope, back)))
-    }
-
-    fn envelope(&self, comm: CommId, tag: Tag, body: &Body) -> Envelope {
-        Envelope {
-            comm,
-            source: self.mail.here(),
-            tag,
-            bytes: body.len(),
-        }
-    }
-
     /// Returns the outcome of an operation that was just started, if it has ended.
     fn at_once(&mut self, ticket: Ticket) -> Option<Outcome> {
         let last = self.ended.back()?;
@@ -404,7 +362,7 @@ impl<M: Mail> Messenger<M> {
 }
 
 /// Returns the room that a message takes.
-const fn cost(bytes: usize) -> usize {
+pub(super) const fn cost(bytes: usize) -> usize {
     bytes.saturating_add(ENVELOPE)
 }
 
@@ -485,15 +443,7 @@ impl<M: Mail> Carrier for Messenger<M> {
     }
 
     fn receive_at_once(&mut self, pattern: Pattern, limit: usize) -> Option<Outcome> {
-        let is_whole = |message: &Incoming<Place>| {
-            matches!(message.body, Place::Here(_)) && message.envelope.bytes <= limit
-        };
-        let Incoming { envelope, body } = self.matching.take(pattern, is_whole)?;
-        let Place::Here(body) = body else {
-            unreachable!("as required above");
-        };
-        self.return_room(&envelope);
-        Some(received(&envelope, body, None))
+        self.take_short(pattern, limit)
     }
 
     fn cancel(&mut self, ticket: Ticket) {

@@ -15,6 +15,7 @@ mod messenger;
 mod offers;
 mod outcome;
 mod packet;
+mod short;
 mod unreceived;
 
 pub use messenger::{Limits, Messenger};
