@@ -387,6 +387,29 @@ fn progress_take_over() {
     });
 }
 
+/// Two threads run turns and hand over, and one of them notifies then: the progress thread leaves for neither, also if no time elapses.
+#[test]
+fn progress_hand_over() {
+    let model = Model::new("progress_hand_over").bound(2);
+    model.floor(70_000).check(|| {
+        let scene = Plain::new(NEVER);
+        let carrier = carry(&scene.progress, &scene, || ());
+        let act = |scene: &Plain| {
+            scene.progress.turn(scene);
+            scene.progress.hand_over(scene);
+        };
+        let theirs = Arc::clone(&scene);
+        let other = thread::spawn(move || act(&theirs));
+        act(&scene);
+        scene.prepare(0);
+        scene.progress.notify();
+        scene.cells.sleep(0);
+        other.join().unwrap();
+        scene.progress.end(false, &*scene);
+        carrier.join().unwrap();
+    });
+}
+
 /// A thread submits while the progress thread ceases to be dedicated: one of the two does it.
 #[test]
 fn progress_mode() {

@@ -10,7 +10,7 @@
 //! The progress thread waits for the bell of the link, and does what there is to do. Threads that run turns count their looks. While
 //! the count changes, the progress thread is away: it is parked, and is not rung for. It looks at the count every now and then, and at
 //! once if a thread hands over; if the count is the same, or a thread has handed over, it takes over. A thread that finds a task or its
-//! message does not hand over, as it will look again soon, or another one does. If none does, the progress thread finds out by the
+//! message does not hand over, as it will look again soon, or another one does. If no thread does, the progress thread finds out by the
 //! count, after [`Pace::take_over`] at the latest.
 //!
 //! Of the threads that wait, one at a time polls; the others sleep without handing over, which that one does for all of them. A
@@ -29,7 +29,7 @@
 //! |---|---|---|---|---|
 //! | N1 | `set_due` | `take_due` | what the workers have to do, of each thread that has set the word since | `progress_due` in `verify/tests/progress.rs` |
 //! | N2 | `notify` sets `is_due`, then fences and loads `is_away` | `take_over` clears `is_away`, then fences; `take_due` loads `is_due` | one of them observes the other's store | `progress_take_over`, `progress_mode` there |
-//! | N3 | `hand_over` sets `is_handed_over`, then gives the permit | `run` clears it, then loads `looks` | the looks of each thread that has handed over, for which the progress thread leaves no more | `progress_waits` there |
+//! | N3 | `hand_over` sets `is_handed_over`, then gives the permit | `run` clears it, then loads `looks` | the looks of each thread that has handed over, for which the progress thread leaves no more | `progress_hand_over`, `progress_waits` there |
 //! | N4 | `end` | `ends` | the operations that the program has started, in `pending` | `progress_end` there |
 //! | N5 | `Pending::drop` | `is_pending` | what the operation has sent | the same |
 //! | N6 | `give_up` sets `gives_up`, then rings | `run` waits for the bell, then `take_given_up` | the flag, which the bell carries | `progress_gives_up` there |
@@ -47,7 +47,7 @@ use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, CachePadded, Ordering, ful
 use alloc::sync::Arc;
 use core::fmt;
 
-/// What the threads of a rank lend: its exchange, its communication workers, and parking its progress thread.
+/// Lends the exchange of a rank, its communication workers, and the parking of its progress thread.
 ///
 /// The ticks are those of the [`Clock`]. [`Relax::relax`] pauses between two polls, [`Relax::yield_now`] lets other threads run.
 pub trait Driver: Clock + Relax {
