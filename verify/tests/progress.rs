@@ -288,6 +288,7 @@ struct Plain {
     prepared: [AtomicBool; 2],
     cells: Cells,
     parked: Parked,
+    clock: AtomicU64,
 }
 
 impl Plain {
@@ -299,6 +300,7 @@ impl Plain {
             prepared: std::array::from_fn(|_| AtomicBool::new(false)),
             cells: Cells::new(),
             parked: Parked::new(awake),
+            clock: AtomicU64::new(0),
         })
     }
 
@@ -309,7 +311,7 @@ impl Plain {
 
 impl Clock for Plain {
     fn now(&self) -> u64 {
-        0
+        self.clock.fetch_add(1, Relaxed)
     }
 }
 
@@ -405,6 +407,27 @@ fn progress_hand_over() {
         scene.progress.notify();
         scene.cells.sleep(0);
         other.join().unwrap();
+        scene.progress.end(false, &*scene);
+        carrier.join().unwrap();
+    });
+}
+
+/// A thread polls for a while and sleeps, and another one notifies: the progress thread has taken over, also if no time elapses.
+#[test]
+fn progress_sleeps() {
+    let model = Model::new("progress_sleeps").bound(2);
+    model.floor(16_500).check(|| {
+        let scene = Plain::new(NEVER);
+        let carrier = carry(&scene.progress, &scene, || ());
+        let theirs = Arc::clone(&scene);
+        let waits = thread::spawn(move || {
+            let is_over = || theirs.cells.is_full(0);
+            theirs.progress.poll_until(&*theirs, is_over);
+            theirs.cells.sleep(0);
+        });
+        scene.prepare(0);
+        scene.progress.notify();
+        waits.join().unwrap();
         scene.progress.end(false, &*scene);
         carrier.join().unwrap();
     });
