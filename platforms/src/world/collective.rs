@@ -257,7 +257,7 @@ impl World {
             if let Some(output) = output.take() {
                 return Ok(output);
             }
-            let next = arrived.recv().expect("the operation owns the sender");
+            let next = self.next_of(&arrived);
             let (from, message) = next.map_err(|error| Error::Ranks(Ended::Wire(error)))?;
             let received = machine.receive(from, message, &mut Step::new(&mut (), &mut act));
             received.map_err(|refusal| {
@@ -268,8 +268,27 @@ impl World {
     }
 }
 
+/// A message and its sender, or the end of the channel.
+type Next<M> = Result<(Rank, M), wire::Error>;
+
+impl World {
+    /// Waits for a message: communicates for a while, then sleeps.
+    fn next_of<M>(&self, arrived: &mpsc::Receiver<Next<M>>) -> Next<M> {
+        let found = Cell::new(None);
+        let is_found = || {
+            let next = arrived.try_recv().ok();
+            let is_found = next.is_some();
+            found.set(next);
+            is_found
+        };
+        self.shared.progress.poll_until(&*self.shared, is_found);
+        let found = found.take().map_or_else(|| arrived.recv(), Ok);
+        found.expect("the operation owns the sender")
+    }
+}
+
 /// Passes messages, and the end of the channel, to the thread that waits for them.
-struct Mail<M>(mpsc::Sender<Result<(Rank, M), wire::Error>>);
+struct Mail<M>(mpsc::Sender<Next<M>>);
 
 impl<M: Portable> Receiver for Mail<M> {
     fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Fault> {
