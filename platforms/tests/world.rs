@@ -27,7 +27,7 @@ fn a_limit_ends_the_wait_for_a_rank_that_does_not_come() {
     for error in errors {
         let named = "rank 2, rank 3 have not opened it within 200.0ms";
         assert!(
-            error.contains("channel 0 (balanced computation)"),
+            error.contains("channel 1 (balanced computation)"),
             "{error}"
         );
         assert!(error.ends_with(named), "{error}");
@@ -52,7 +52,7 @@ fn the_awaited_rank_is_reported() {
             comes.wait();
             let line = waiting.to_string();
             let start =
-                "rank 0: channel 0 (balanced computation): rank 1 has not opened it within ";
+                "rank 0: channel 1 (balanced computation): rank 1 has not opened it within ";
             assert!(line.starts_with(start), "{line}");
             let sum = sum.join().expect("no panic");
             while world.waiting().is_some() {
