@@ -18,7 +18,7 @@ const RECENT: usize = 16;
 /// # Algorithm
 /// All ranks make the same calls in the same order, so the number of a call names it, and nothing is announced. Each message has
 /// the number and a check of its call. A message for a call to come is kept; its sender holds back what would be too much until it
-/// hears that the call was made. A rank that waits for some time asks its [neighbours](crate::group::neighbours) for the call, and
+/// hears that the call was made. A rank that waits for some time asks its [neighbours] for the call, and
 /// shows its own, so that two ranks that wait for each other in different calls learn it. A rank that notices by the check that
 /// another one has made another call shows its own likewise: that rank has both then, and reports the error.
 ///
