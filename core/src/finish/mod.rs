@@ -28,6 +28,10 @@
 //! *Cancellation* follows the spawns: each place that took part passes it on to the places that it spawned at, once, and
 //! refuses to spawn afterwards. A cancellation is counted as an activity, so that none is under way after the end.
 //!
+//! *The balancer keeps a [`Ledger`] and a [`Home`]* instead of one of the [`Finishes`]: it has one finish, whose home is its home, so its
+//! reports need no name of the finish and go there at once. Those of a [`Finishes`] go up the tree, with the numbers of all reports in them:
+//! they are longer, and the end comes as many messages later as the tree is deep, which would change every simulated figure of the balancer.
+//!
 //! *After a loss* of a place the counts of that place cannot be completed. The home repeats the count: each surviving place
 //! reports, when quiet, all activities that it ever exchanged with surviving places, and the home waits for a report of each
 //! of them. Activities that arrive later from the lost place are dropped. This part requires what a
