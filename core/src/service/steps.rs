@@ -10,7 +10,7 @@ use core::fmt;
 
 /// Carries the messages of a machine to other peers.
 pub trait Carrier<M: Machine>: Send {
-    /// Sends `message` to another peer. Called within a step, in order; short, and without the program's code.
+    /// Sends `message` to another peer. Called within a step, in order, so that it should be short; it may encode the message.
     fn send(&mut self, to: M::Peer, message: M::Message);
 }
 

@@ -16,8 +16,8 @@ pub trait Receiver: Send + Sync {
     /// Takes the encoding of a message from a place of another rank to a place of this rank, both
     /// checked.
     ///
-    /// Called by the thread that runs [`Exchange::turn`](super::Exchange::turn), one message at a
-    /// time, in the order in which the place sent them. It must return soon and may send, but not
+    /// Called by the thread that runs [`Exchange::turn`](super::Exchange::turn), or that begins an operation for which messages have
+    /// come, one message at a time, in the order in which the place sent them. It must return soon and may send, but not
     /// wait for a message.
     ///
     /// # Errors
@@ -31,6 +31,11 @@ pub trait Receiver: Send + Sync {
     /// If this rank cannot go on. All channels end.
     fn nudge(&self) -> Result<(), Fault> {
         Ok(())
+    }
+
+    /// Whether this rank waits for those that have not opened the channel: for reports. Provided: returns true.
+    fn awaits_ends(&self) -> bool {
+        true
     }
 
     /// Called when a rank has left: it sends nothing any more. Provided: does nothing.
@@ -308,6 +313,10 @@ impl<M: Portable + 'static> Lane for End<M> {
 
     fn nudge(&self) -> Result<(), Fault> {
         self.receiver.nudge()
+    }
+
+    fn awaits_ends(&self) -> bool {
+        self.receiver.awaits_ends()
     }
 
     fn left(&self, rank: Rank) -> Result<(), Fault> {

@@ -23,6 +23,8 @@ pub(super) trait Lane: Send + Sync {
     /// Calls the receiver's method of the same name.
     fn nudge(&self) -> Result<(), Fault>;
     /// Calls the receiver's method of the same name.
+    fn awaits_ends(&self) -> bool;
+    /// Calls the receiver's method of the same name.
     fn left(&self, rank: Rank) -> Result<(), Fault>;
     /// Notifies the receiver that all channels have ended.
     fn fail(&self, error: &Error);

@@ -42,6 +42,11 @@ impl Terms {
 }
 
 impl Terms {
+    /// Returns the bytes of its texts.
+    pub(crate) fn bytes(&self) -> usize {
+        self.kind.len() + self.site.len() + self.message.len()
+    }
+
     /// Returns what is shown of a call that its rank does not remember.
     pub(crate) fn forgotten() -> Self {
         Self {

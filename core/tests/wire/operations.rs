@@ -339,3 +339,106 @@ fn long_messages_are_an_error() {
         "{error}"
     );
 }
+
+/// What a begun operation sends does not wait behind what another rank may not keep yet.
+#[test]
+fn a_call_that_has_begun_waits_for_no_later_one() {
+    let (_, all, operations) = ranks(2, TIGHT);
+    let groups = groups(&operations);
+    let site = Location::caller();
+    let ahead: Vec<_> = (0..12).map(|_| begin_at(site, &groups[0], "any")).collect();
+    let first = begin_at(site, &groups[1], "any");
+    // From the last to the first but one, so that the last are those that are held back.
+    for i in (1..12).rev() {
+        ahead[i].0.send(Rank(1), &(i as u32));
+    }
+    settle(&all).unwrap();
+    ahead[0].0.send(Rank(1), &0);
+    settle(&all).unwrap();
+    assert_eq!(first.1.got(), [(0, 0)]);
+    assert!(!operations[0].is_sent());
+    for i in 1..12 {
+        let next = begin_at(site, &groups[1], "any");
+        settle(&all).unwrap();
+        assert_eq!(next.1.got(), [(0, i)]);
+    }
+    assert!(operations[0].is_sent());
+}
+
+/// A rank that has dropped its group, and then leaves, has made the calls that it has made.
+#[test]
+fn a_group_that_is_dropped_is_not_absent() {
+    let (_, all, operations) = ranks(3, Limits::default());
+    let mut groups = groups(&operations);
+    let site = Location::caller();
+    drop(begin_at(
+        site,
+        &groups.pop().expect("that of rank 2"),
+        "spread",
+    ));
+    let begun: Vec<_> = groups.iter().map(|g| begin_at(site, g, "spread")).collect();
+    operations[2].leave();
+    while !all[2].leave().unwrap() {
+        settle(&all[..2]).unwrap();
+    }
+    wait(&all[..2]);
+    assert_eq!(errors(&all[..2]), [None, None]);
+    drop(begun);
+    // It has not made the next call, nor does it make another group.
+    let _next = begin_at(site, &groups[0], "spread");
+    wait(&all[..2]);
+    let error = errors(&all[..2]).remove(0).expect("rank 2 has left");
+    assert!(matches!(error.cause, Cause::Absent { .. }), "{error}");
+}
+
+/// A rank that makes a group after another one has left learns it with its first call.
+#[test]
+fn a_rank_that_has_left_is_absent_in_later_groups() {
+    let (_, all, operations) = ranks(2, Limits::default());
+    operations[1].leave();
+    while !all[1].leave().unwrap() {
+        settle(&all[..1]).unwrap();
+    }
+    let late = operations[0].all();
+    let (_begun, log) = begin(&late, "meet");
+    wait(&all[..1]);
+    let error = errors(&all[..1]).remove(0).expect("rank 1 has left");
+    assert!(matches!(error.cause, Cause::Absent { .. }), "{error}");
+    assert!(log.failed.lock().unwrap().is_some());
+}
+
+/// Two calls at once, of which only the second one shows that the ranks differ in the first.
+#[test]
+fn an_earlier_call_that_differs_is_found() {
+    let (_, all, operations) = ranks(2, Limits::default());
+    let groups = groups(&operations);
+    let site = Location::caller();
+    let _first = [
+        begin_at(site, &groups[0], "left"),
+        begin_at(site, &groups[1], "right"),
+    ];
+    let second: Vec<_> = groups.iter().map(|g| begin_at(site, g, "same")).collect();
+    second[0].0.send(Rank(1), &1);
+    second[1].0.send(Rank(0), &1);
+    wait(&all);
+    let errors = errors(&all);
+    let lines = errors.iter().flatten().map(ToString::to_string);
+    let named = lines.filter(|line| line.contains("`left` at") && line.contains("`right` at"));
+    assert_eq!(named.count(), 2, "{errors:?}");
+}
+
+/// A question's terms that are longer than a message may be do not end the channels.
+#[test]
+fn long_terms_are_not_shown() {
+    type Long = [[[[Option<Result<(u32, u32), (u32, u32)>>; 1]; 1]; 1]; 1];
+    type Longer = (Long, Long, Long, Long);
+    let (_, all, operations) = ranks(2, TIGHT);
+    let groups = groups(&operations);
+    assert!(std::any::type_name::<Longer>().len() > TIGHT.body);
+    let site = Location::caller();
+    let _begun = groups[0].begin::<Longer>(site, "long", Arc::new(Log::default()));
+    wait(&all);
+    assert_eq!(errors(&all), [None, None]);
+    let absent = operations[0].absent().expect("rank 1 has not begun");
+    assert_eq!(absent.peer, Rank(1));
+}

@@ -235,6 +235,7 @@ impl Comm {
         let opened = inside(|| service.begin(&self.calls, site, kind));
         if begun.is_none() || opened.is_none() {
             shared.give_up();
+            service.handler().put(Err(Error::Panicked), &service);
         }
         if !shared.progress.is_dedicated() {
             // Sends, and ends the operation if the channels have ended: its errors reach the request.

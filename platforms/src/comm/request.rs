@@ -188,17 +188,16 @@ pub(super) fn send_at_once(
         return Err(body);
     }
     shared.assert_rank();
-    let mut sent = Err(body);
-    inside(|| {
-        let body = std::mem::replace(&mut sent, Err(Body::default()));
-        sent = body.or_else(|body| endpoint.send_at_once(to, tag, body));
-        if shared.packets.is_none() {
-            // Its errors reach those that wait.
-            _ = shared.exchange.turn();
-        }
-    });
+    let sent = inside(|| endpoint.send_at_once(to, tag, body));
+    if shared.packets.is_none() {
+        // Its errors reach those that wait.
+        inside(|| _ = shared.exchange.turn());
+    }
     shared.drive_alone();
-    sent.map(|outcome| endpoint.ended(outcome, |_, _| Ok(())))
+    match sent {
+        Some(sent) => sent.map(|outcome| endpoint.ended(outcome, |_, _| Ok(()))),
+        None => Ok(Err(Error::Panicked)),
+    }
 }
 
 /// Waits for a message without a task, for a while.
@@ -212,6 +211,7 @@ pub(super) fn receive_at_once<T>(
     if shared.progress.is_dedicated() || shared.progress.ends() {
         return None;
     }
+    shared.assert_rank();
     let received = std::cell::Cell::new(None);
     let is_over = || {
         let now = inside(|| endpoint.receive_at_once(pattern, limit)).flatten();
@@ -220,6 +220,8 @@ pub(super) fn receive_at_once<T>(
         is_over
     };
     drive(shared, is_over);
+    // A step may have left something to do.
+    shared.drive_alone();
     let outcome = received.take()?;
     let ended = contain(|| endpoint.ended(outcome, decode));
     Some(ended.unwrap_or(Err(Error::Panicked)))

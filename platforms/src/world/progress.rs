@@ -179,6 +179,13 @@ fn leave(shared: &Shared) {
         endpoint.leave(exchange.here(), exchange.ranks());
     }
     shared.operations.leave();
+    let mut since = Instant::now();
+    while !shared.operations.is_sent() && since.elapsed() < GOODBYE {
+        match exchange.turn() {
+            Ok(true) => since = Instant::now(),
+            _ => thread::yield_now(),
+        }
+    }
     if has_panicked {
         end_calls(exchange);
     }
@@ -203,10 +210,12 @@ fn send_all(shared: &Shared) {
         .for_each(|endpoint| endpoint.end_receives());
     let mut since = Instant::now();
     let progress = &shared.progress;
-    // What an operation that has ended has sent is in its outbox.
+    // What an operation that has ended has sent is in its outbox, or held back for it.
     let is_busy = || progress.is_pending() || endpoints.iter().any(|e| !e.has_ended());
     while is_busy() && since.elapsed() < GOODBYE {
         shared.end_given_up();
+        // Ranks that wait in other calls, or have left without one, are noticed by it.
+        shared.exchange.nudge();
         if progress.await_bell(shared) {
             since = Instant::now();
         }

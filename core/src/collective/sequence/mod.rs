@@ -24,7 +24,7 @@ const RECENT: usize = 16;
 ///
 /// # Bounds
 /// Of each rank, `limit` bytes and one message are kept for calls to come, beside one question. Calls that have ended take no memory,
-/// but for the last 16.
+/// but for the last 16. What the others may not keep yet is held back here, without a bound.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sequence<C: Call, B> {
     here: Rank,
@@ -59,6 +59,8 @@ struct Open<C> {
     made: Made<C>,
     /// Whether it was there when time had passed.
     is_old: bool,
+    /// The neighbours whose call is the same: a bit for each.
+    same: u64,
 }
 
 /// A message for a call to come.
@@ -74,8 +76,6 @@ struct Early<B> {
 struct Peer<T, B> {
     /// The number of calls that it has made, at least.
     begun: u64,
-    /// The first call of this rank that was not compared with its own.
-    compared: u64,
     /// The calls that it is not known to have made, of messages that were sent to it, with their bytes.
     ahead: VecDeque<(u64, usize)>,
     ahead_bytes: usize,
@@ -95,7 +95,6 @@ impl<T, B> Default for Peer<T, B> {
     fn default() -> Self {
         Self {
             begun: 0,
-            compared: 0,
             ahead: VecDeque::new(),
             ahead_bytes: 0,
             held: VecDeque::new(),
@@ -137,6 +136,16 @@ impl<C: Call, B: Weight> Sequence<C, B> {
     /// Whether a call has not ended.
     pub fn is_busy(&self) -> bool {
         !self.open.is_empty()
+    }
+
+    /// Whether nothing is held back for a rank that may still make the call.
+    pub fn is_sent(&self) -> bool {
+        self.peers.values().all(|peer| peer.held.is_empty())
+    }
+
+    /// Returns the bytes that are kept of a rank for calls to come.
+    pub fn kept_of(&self, rank: Rank) -> usize {
+        self.peers.get(&rank).map_or(0, |peer| peer.kept)
     }
 
     /// Returns the bytes that are kept for calls to come.
@@ -189,10 +198,12 @@ impl<C: Call, B: Weight> Sequence<C, B> {
 
     /// Returns the neighbours whose call with this number was not compared, and that may still answer.
     fn uncompared(&self, number: u64) -> impl Iterator<Item = Rank> {
-        neighbours(self.here, self.ranks).filter(move |rank| {
-            let compared = self.peers.get(rank).map_or(0, |peer| peer.compared);
-            compared <= number && !self.left.contains(rank) && !self.lost.contains(rank)
-        })
+        let same = self.open.get(&number).map_or(0, |open| open.same);
+        let bits = (0..).map(|at| 1 << at);
+        let unknown = bits.zip(neighbours(self.here, self.ranks));
+        let unknown = unknown.filter(move |(bit, _)| same & bit == 0);
+        let is_here = |rank: &Rank| !self.left.contains(rank) && !self.lost.contains(rank);
+        unknown.map(|(_, rank)| rank).filter(is_here)
     }
 
     fn begin(&mut self, call: C, step: &mut Step<'_, Self>) {
@@ -206,8 +217,12 @@ impl<C: Call, B: Weight> Sequence<C, B> {
             call,
         };
         self.recent.push_back(made.clone());
-        let is_old = false;
-        self.open.insert(number, Open { made, is_old });
+        let open = Open {
+            made,
+            is_old: false,
+            same: 0,
+        };
+        self.open.insert(number, open);
         for early in self.early.remove(&number).unwrap_or_default() {
             self.peer(early.from).kept -= early.body.weight();
             self.deliver(early.from, number, early.check, early.body, step);
@@ -218,6 +233,8 @@ impl<C: Call, B: Weight> Sequence<C, B> {
                 later => {
                     self.peer(rank).asks = later;
                     self.asking.insert(rank);
+                    // It may hold back messages of this call.
+                    step.send(rank, Sequenced::Begun { calls: self.begun });
                 }
             }
         }
@@ -257,8 +274,11 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         if self.made(number).is_some_and(|made| made.check != check) {
             // That rank compares the terms.
             let terms = self.terms(number);
-            self.peer(from).differs.get_or_insert(number);
-            return step.send(from, Sequenced::Ask { number, terms });
+            if self.peer(from).differs.is_none() {
+                self.peer(from).differs = Some(number);
+                step.send(from, Sequenced::Ask { number, terms });
+            }
+            return;
         }
         self.compared(from, number);
         if self.open.contains_key(&number) {
@@ -268,8 +288,12 @@ impl<C: Call, B: Weight> Sequence<C, B> {
 
     /// Takes note that a call is the same at another rank.
     fn compared(&mut self, rank: Rank, number: u64) {
-        let compared = &mut self.peer(rank).compared;
-        *compared = (*compared).max(number + 1);
+        let mut neighbours = neighbours(self.here, self.ranks);
+        if let Some(open) = self.open.get_mut(&number)
+            && let Some(at) = neighbours.position(|neighbour| neighbour == rank)
+        {
+            open.same |= 1 << at;
+        }
     }
 
     /// Takes note that a rank has made this number of calls, and sends what was held back for it.
@@ -292,20 +316,16 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         self.send_held(from, step);
     }
 
-    /// Sends what was held back for a rank, as far as it may keep that.
+    /// Sends what was held back for a rank: messages of calls that it has made, and others as far as it may keep them.
     fn send_held(&mut self, to: Rank, step: &mut Step<'_, Self>) {
         let limit = self.limit;
         let peer = self.peer(to);
+        let mut rest = VecDeque::new();
         while let Some((number, check, body)) = peer.held.pop_front() {
             if number >= peer.begun {
-                if peer.ahead_bytes >= limit {
-                    peer.held.push_front((number, check, body));
-                    if peer.asked.is_none() {
-                        peer.asked = Some(number);
-                        let terms = self.terms(number);
-                        step.send(to, Sequenced::Ask { number, terms });
-                    }
-                    return;
+                if peer.ahead_bytes >= limit || !rest.is_empty() {
+                    rest.push_back((number, check, body));
+                    continue;
                 }
                 let bytes = body.weight();
                 peer.ahead.push_back((number, bytes));
@@ -317,6 +337,14 @@ impl<C: Call, B: Weight> Sequence<C, B> {
                 body,
             };
             step.send(to, message);
+        }
+        if let Some(&(number, ..)) = rest.front() {
+            peer.held = rest;
+            if peer.asked.is_none() {
+                peer.asked = Some(number);
+                let terms = self.terms(number);
+                step.send(to, Sequenced::Ask { number, terms });
+            }
         }
     }
 
@@ -441,6 +469,8 @@ impl<C: Call, B: Weight> Machine for Sequence<C, B> {
                 }
                 *asks = Some((number, terms));
                 self.asking.insert(from);
+                // It may hold back messages of the calls that this rank has made.
+                step.send(from, Sequenced::Begun { calls: self.begun });
                 self.heard(from, number.saturating_add(1), step);
             }
             Sequenced::Begun { calls } => {

@@ -20,6 +20,15 @@ pub(super) struct Envelope {
 
 pub(super) type Message = Sequenced<Terms, Body>;
 
+/// Returns the bytes that a message takes.
+pub(super) fn message_weight(message: &Message) -> usize {
+    match message {
+        Sequenced::Body { body, .. } => body.weight(),
+        Sequenced::Ask { terms, .. } => ENVELOPE + terms.as_ref().map_or(0, Terms::bytes),
+        Sequenced::Begun { .. } => ENVELOPE,
+    }
+}
+
 /// The encoding of a message of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Body(pub(super) Vec<u8>);

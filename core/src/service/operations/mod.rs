@@ -60,7 +60,7 @@ impl Operations {
         let operations = Arc::new(Self {
             body: limits.body.saturating_sub(ENVELOPE),
             relax: Box::new(relax),
-            state: Lock::new(State::new(here, ranks, limits.early)),
+            state: Lock::new(State::new(here, ranks, limits)),
         });
         let inlet = Inlet(Arc::downgrade(&operations));
         let channel = exchange.open_at(Location::caller(), KIND, 1, inlet);
@@ -105,6 +105,11 @@ impl Operations {
         self.state().event_of_all(|_| Some(Event::Leave));
     }
 
+    /// Whether nothing is held back that other ranks may not keep yet; to be awaited before this one [leaves](Exchange::leave).
+    pub fn is_sent(&self) -> bool {
+        self.state().is_sent()
+    }
+
     fn state(&self) -> Guard<'_, State> {
         self.state.lock(&&*self.relax)
     }
@@ -127,8 +132,13 @@ impl Receiver for Inlet {
         self.report(|state| state.event_of_all(|_| Some(Event::Wait)))
     }
 
+    /// Operations wait, each for itself.
+    fn awaits_ends(&self) -> bool {
+        false
+    }
+
     fn left(&self, rank: Rank) -> Result<(), Fault> {
-        self.report(|state| state.event_of_all(|group| group.rank_of(rank).map(Event::Left)))
+        self.report(|state| state.leave(rank))
     }
 
     fn fail(&self, error: &Error) {
@@ -167,8 +177,8 @@ impl Inlet {
     }
 }
 
-/// Begins the operations of a group at this rank. Clones are the same group; when the last one is dropped, and its operations have
-/// ended, messages for it are ignored.
+/// Begins the operations of a group at this rank. Clones are the same group, which is kept, a few hundred bytes, until the
+/// [`Operations`] are dropped: other ranks may still wait in its operations.
 #[derive(Clone)]
 pub struct Calls(Arc<Joined>);
 
@@ -176,12 +186,6 @@ struct Joined {
     operations: Arc<Operations>,
     id: GroupId,
     group: Group,
-}
-
-impl Drop for Joined {
-    fn drop(&mut self) {
-        self.operations.state().forget(self.id);
-    }
 }
 
 impl fmt::Debug for Calls {
@@ -217,6 +221,13 @@ impl Calls {
         };
         let mut state = operations.state();
         let number = state.begin(*id, made);
+        let name = state.name(*id, number);
+        // Dropped, it ends, also if a receiver panics.
+        let operation = Operation {
+            calls: self.clone(),
+            number,
+            messages: PhantomData,
+        };
         // After the end of the channels, a message that has come before does not let it end as if there were others to come.
         while state.failed.is_none() {
             let early = state.open(*id, number, &receiver);
@@ -224,9 +235,12 @@ impl Calls {
                 break;
             }
             drop(state);
-            let fault = deliver(&*receiver, group.here(), early);
+            let fault = deliver(&*receiver, group, early);
             state = operations.state();
-            state.fault = state.fault.take().or(fault);
+            if let Some(fault) = fault {
+                let name = fault.name.or(Some(name));
+                state.fault.get_or_insert(Fault { name, ..fault });
+            }
         }
         let (losses, failed) = (state.losses.clone(), state.failed.clone());
         drop(state);
@@ -238,21 +252,18 @@ impl Calls {
         if let Some(error) = failed {
             receiver.fail(&error);
         }
-        Operation {
-            calls: self.clone(),
-            number,
-            messages: PhantomData,
-        }
+        operation
     }
 }
 
 /// Delivers early messages; returns the first fault.
-fn deliver(receiver: &dyn Receiver, here: Rank, early: Vec<(Rank, Body)>) -> Option<Fault> {
-    let mut taken = early.into_iter().map(|(from, body)| {
-        let (from, to) = (PlaceId(from.0), PlaceId(here.0));
-        receiver.take(from, to, &body.0)
-    });
-    taken.find_map(Result::err)
+fn deliver(receiver: &dyn Receiver, group: &Group, early: Vec<(Rank, Body)>) -> Option<Fault> {
+    let to = PlaceId(group.here().0);
+    early.into_iter().find_map(|(from, body)| {
+        let fault = receiver.take(PlaceId(from.0), to, &body.0).err()?;
+        let peer = fault.peer.or(Some(group.member(from)));
+        Some(Fault { peer, ..fault })
+    })
 }
 
 /// An operation of a group at this rank. Dropping it ends it here: what was sent still leaves, what arrives later is ignored.

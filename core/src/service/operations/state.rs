@@ -1,11 +1,11 @@
 //! The groups of a rank, and their operations that have not ended.
 
-use super::message::{Body, Envelope, Made, Message};
-use crate::collective::sequence::{Effect, Event, Refusal, Sequence};
+use super::message::{Body, ENVELOPE, Envelope, Made, Message, message_weight};
+use crate::collective::sequence::{Effect, Event, Refusal, Sequence, Sequenced};
 use crate::group::{Group, GroupId};
 use crate::id::{PlaceId, Rank};
 use crate::machine::{Action, Machine, Step};
-use crate::wire::{Cause, Channel, Error, Fault, Garbled, Name, Receiver, Terms};
+use crate::wire::{Cause, Channel, Error, Fault, Garbled, Limits, Name, Receiver, Terms};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -18,14 +18,19 @@ pub(super) const KIND: &str = "operations";
 /// Groups of all ranks that another rank may be ahead.
 const AHEAD: u32 = 1024;
 
-/// Messages for groups of some ranks that this one has not made.
-const UNMADE: usize = 1024;
+/// Groups that a rank may fill with messages before this one makes them.
+const UNMADE: usize = 16;
+
+/// Bytes of the terms in a question.
+const TERMS: usize = 1 << 14;
 
 pub(super) struct State {
     pub(super) here: Rank,
     pub(super) ranks: u32,
     /// Bytes kept of each other rank for operations to come, a group.
     early: usize,
+    /// Bytes of a message.
+    body: usize,
     /// `None` before it is opened, and after the end of all channels.
     pub(super) channel: Option<Channel<Envelope>>,
     groups: BTreeMap<GroupId, Operating>,
@@ -33,6 +38,8 @@ pub(super) struct State {
     unmade: Vec<(Rank, GroupId, Message)>,
     /// The number of groups of all ranks that were made.
     made: u32,
+    /// The ranks that have left.
+    left: Vec<Rank>,
     /// The losses without which the operations do.
     pub(super) losses: Vec<Error>,
     pub(super) failed: Option<Error>,
@@ -59,22 +66,30 @@ pub(super) struct Delivery {
     pub(super) from: Rank,
     pub(super) to: Rank,
     pub(super) body: Body,
+    pub(super) name: Name,
 }
 
 impl Delivery {
     pub(super) fn deliver(self) -> Result<(), Fault> {
         let place = |rank: Rank| PlaceId(rank.0);
-        self.receiver
-            .take(place(self.from), place(self.to), &self.body.0)
+        let taken = self
+            .receiver
+            .take(place(self.from), place(self.to), &self.body.0);
+        taken.map_err(|fault| Fault {
+            name: fault.name.or(Some(self.name)),
+            ..fault
+        })
     }
 }
 
 impl State {
-    pub(super) fn new(here: Rank, ranks: u32, early: usize) -> Self {
+    pub(super) fn new(here: Rank, ranks: u32, limits: Limits) -> Self {
         Self {
             here,
             ranks,
-            early,
+            early: limits.early,
+            body: limits.body,
+            left: Vec::new(),
             channel: None,
             groups: BTreeMap::new(),
             unmade: Vec::new(),
@@ -103,18 +118,46 @@ impl State {
             sequence: Sequence::new(here, ranks, early),
             receivers: BTreeMap::new(),
         });
+        let ends = self.left.iter().copied();
+        let ends: Vec<_> = ends.filter_map(|rank| group.rank_of(rank)).collect();
+        let losses = self.losses.iter().map(|error| error.peer);
+        let losses: Vec<_> = losses.filter_map(|rank| group.rank_of(rank)).collect();
         let of_it = |(_, of, _): &mut (Rank, GroupId, Message)| *of == id;
         let early: Vec<_> = self.unmade.extract_if(.., of_it).collect();
         for (from, group, message) in early {
             let received = self.receive(from, Envelope { group, message });
             if let Err(fault) = received {
-                self.fault.get_or_insert(fault);
+                let peer = fault.peer.or(Some(from));
+                self.fault.get_or_insert(Fault { peer, ..fault });
             }
+        }
+        for rank in ends {
+            self.event(id, Event::Left(rank));
+        }
+        for rank in losses {
+            self.step(id, |sequence, step| sequence.lost(rank, step));
         }
     }
 
-    pub(super) fn forget(&mut self, id: GroupId) {
-        self.groups.remove(&id);
+    /// Notes that a rank has left.
+    pub(super) fn leave(&mut self, rank: Rank) {
+        self.left.push(rank);
+        self.event_of_all(|group| group.rank_of(rank).map(Event::Left));
+    }
+
+    /// Whether nothing is held back.
+    pub(super) fn is_sent(&self) -> bool {
+        let mut groups = self.groups.values();
+        self.failed.is_some() || groups.all(|group| group.sequence.is_sent())
+    }
+
+    /// Returns the bytes that are kept of a rank for groups that this one has not made.
+    fn unmade_of(&self, from: Rank) -> usize {
+        let ahead = self.groups.range(GroupId::All(self.made)..);
+        let all = ahead.map(|(_, group)| group.sequence.kept_of(from));
+        let some = self.unmade.iter().filter(|(sender, ..)| *sender == from);
+        let some = some.map(|(_, _, message)| message_weight(message));
+        all.chain(some).sum()
     }
 
     /// Begins an operation; its messages wait until it is [opened](Self::open).
@@ -224,20 +267,26 @@ impl State {
     ) -> Result<Option<Delivery>, Fault> {
         let Envelope { group: id, message } = envelope;
         let refused = |because| Garbled::refused(type_name::<Message>(), 0, because);
+        if message_weight(&message) > ENVELOPE + TERMS && !matches!(message, Sequenced::Body { .. })
+        {
+            return Err(refused("no call has terms that long").into());
+        }
         if !self.groups.contains_key(&id) {
             match id {
-                // It was dropped here.
-                GroupId::All(number) if number < self.made => return Ok(None),
-                GroupId::All(number) if number - self.made < AHEAD => {
+                GroupId::All(number) if number.wrapping_sub(self.made) < AHEAD => {
                     let group = Group::all(self.here, self.ranks);
                     self.make(id, &group);
                 }
-                GroupId::Some(_) if self.unmade.len() < UNMADE => {
+                GroupId::Some(_) => {
+                    self.check_unmade(from)?;
                     self.unmade.push((from, id, message));
                     return Ok(None);
                 }
-                _ => return Err(refused("its group is not made here").into()),
+                GroupId::All(_) => return Err(refused("its group is not made here").into()),
             }
+        }
+        if matches!(id, GroupId::All(number) if number >= self.made) {
+            self.check_unmade(from)?;
         }
         let Some(from) = self.groups[&id].group.rank_of(from) else {
             return Err(refused("its sender is not in the group").into());
@@ -257,6 +306,15 @@ impl State {
         }
     }
 
+    /// Returns an error if a rank has sent too much for groups that this one has not made.
+    fn check_unmade(&self, from: Rank) -> Result<(), Fault> {
+        let (count, limit) = (self.unmade_of(from), UNMADE * self.early.max(1));
+        match count < limit {
+            true => Ok(()),
+            false => Err(Cause::TooEarly { count, limit }.into()),
+        }
+    }
+
     /// Lets the sequence of a group take a step: sends its messages, and returns what it delivers.
     fn step<R>(
         &mut self,
@@ -270,9 +328,15 @@ impl State {
             receivers,
         } = operating;
         let (channel, here) = (&self.channel, PlaceId(self.here.0));
+        let body = self.body.saturating_sub(ENVELOPE);
         let (mut delivery, mut found) = (None, None);
+        let mut delivered = 0;
         let mut act = |action| match action {
-            Action::Send(to, message) => {
+            Action::Send(to, mut message) => {
+                if let Sequenced::Ask { terms, .. } = &mut message {
+                    // They are for a message only.
+                    terms.take_if(|terms: &mut Terms| terms.bytes() > TERMS.min(body));
+                }
                 if let Some(channel) = channel {
                     let to = PlaceId(group.member(to).0);
                     channel.send(here, to, Envelope { group: id, message });
@@ -282,40 +346,30 @@ impl State {
                 match receivers.get_mut(&number) {
                     Some(Entry::Beginning(kept)) => kept.push((from, body)),
                     Some(Entry::Open(receiver)) => {
-                        delivery = Some(Delivery {
-                            receiver: Arc::clone(receiver),
-                            from,
-                            to: group.here(),
-                            body,
-                        });
+                        delivered = number;
+                        delivery = Some((Arc::clone(receiver), from, group.here(), body));
                     }
                     None => {}
                 }
             }
-            Action::Effect(Effect::Differs {
-                rank,
-                number,
-                here,
-                there,
-            }) => {
-                let shown = |terms: Option<Terms>| Box::new(terms.unwrap_or_else(Terms::forgotten));
-                let (here, there) = (shown(here), shown(there));
-                found.get_or_insert((rank, number, Cause::Mismatch { here, there }));
-            }
-            Action::Effect(Effect::Absent { rank, number }) => {
-                let (others, within) = (Vec::new(), None);
-                found.get_or_insert((rank, number, Cause::Absent { others, within }));
-            }
+            Action::Effect(end) => found = found.take().or_else(|| cause_of(end)),
         };
         let taken = take(sequence, &mut Step::new(&mut (), &mut act));
         if let Some((rank, number, cause)) = found {
             let (peer, name) = (Some(group.member(rank)), Some(self.name(id, number)));
             self.fault.get_or_insert(Fault { peer, name, cause });
         }
+        let delivery = delivery.map(|(receiver, from, to, body)| Delivery {
+            receiver,
+            from,
+            to,
+            body,
+            name: self.name(id, delivered),
+        });
         (taken, delivery)
     }
 
-    fn name(&self, id: GroupId, number: u64) -> Name {
+    pub(super) fn name(&self, id: GroupId, number: u64) -> Name {
         let channel = self.channel.as_ref();
         let call = self
             .groups
@@ -325,6 +379,27 @@ impl State {
             ordinal: channel.map_or(0, Channel::ordinal),
             kind: call.map(|made| made.kind).or(Some(KIND)),
             operation: Some((id, number)),
+        }
+    }
+}
+
+/// Returns the end that a sequence reports: the rank and the call with which it ends, and why.
+fn cause_of(end: Effect<Terms, Body>) -> Option<(Rank, u64, Cause)> {
+    match end {
+        Effect::Deliver { .. } => None,
+        Effect::Differs {
+            rank,
+            number,
+            here,
+            there,
+        } => {
+            let shown = |terms: Option<Terms>| Box::new(terms.unwrap_or_else(Terms::forgotten));
+            let (here, there) = (shown(here), shown(there));
+            Some((rank, number, Cause::Mismatch { here, there }))
+        }
+        Effect::Absent { rank, number } => {
+            let (others, within) = (Vec::new(), None);
+            Some((rank, number, Cause::Absent { others, within }))
         }
     }
 }

@@ -191,7 +191,8 @@ impl<L: Link> Post<L> {
             return Err(failure.clone());
         }
         if !self.has_left(hub) {
-            if self.rest != Rest::Nothing && !at_once {
+            // Another thread may have sent since the last turn.
+            if (self.rest != Rest::Nothing || self.seen != hub.news()) && !at_once {
                 return Ok(false);
             }
             self.book.peers[hub.here.index()].has_left = true;
@@ -209,7 +210,8 @@ impl<L: Link> Post<L> {
 
     /// Returns the error of the ranks that should have announced the first channel of which any has not.
     pub(super) fn absent(&self, hub: &Hub) -> Option<Error> {
-        let mut sides = self.book.lanes.values();
+        let sides = self.book.lanes.values();
+        let mut sides = sides.filter(|side| side.lane.awaits_ends());
         let absent = sides.find_map(|side| {
             let is_absent =
                 |r: &Rank| !side.ends[r.index()].is_open && !self.book.peers[r.index()].is_lost;
