@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tautline_core::port::{Clock, Relax};
 use tautline_core::progress::{Driver, Pace, Pending, Progress};
 
-/// What a test does in place of a turn, a wait or a park, and what was called.
+/// The acts of a test in place of a turn, a wait or a park, and the calls.
 struct Scripted<'a> {
     exchange: Act<'a, bool>,
     wait: Act<'a, Option<bool>>,

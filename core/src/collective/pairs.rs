@@ -11,13 +11,13 @@ use alloc::vec::Vec;
 pub enum Paired<T> {
     /// The value of a rank that takes no part in the rounds.
     Own(T),
-    /// What the sender has before a round.
+    /// The values that the sender has combined before a round.
     Round(u8, T),
     /// The result, for a rank that takes no part in the rounds.
     All(T),
 }
 
-/// A reduction whose result all ranks get, at one rank. As an [`AllReduce`](super::AllReduce), but with more messages, and in half of the time: in
+/// A reduction whose result all ranks get, at one rank. As an [`AllReduce`](super::AllReduce), but with more messages, of which fewer follow each other: in
 /// each round, all ranks exchange what they have in pairs. The operator must be associative, and need not be commutative; the result
 /// has the same bits at all ranks.
 ///
@@ -47,7 +47,7 @@ pub struct Pairs<T, F> {
     blocks: Blocks,
     here: Rank,
     operator: F,
-    /// What this rank has; `None` before it has begun, and while it is combined.
+    /// The values that this rank has combined; `None` before it has begun, and meanwhile.
     value: Option<T>,
     /// The value of the other rank of the block.
     other: Option<T>,

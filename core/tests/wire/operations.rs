@@ -16,7 +16,7 @@ const TIGHT: Limits = Limits {
     waiting: 1024,
 };
 
-/// What an operation has received, by sender, and how it has ended.
+/// The messages that an operation has received, by sender, and its end.
 #[derive(Default)]
 struct Log {
     got: Mutex<Vec<(u32, u32)>>,
@@ -340,7 +340,7 @@ fn long_messages_are_an_error() {
     );
 }
 
-/// What a begun operation sends does not wait behind what another rank may not keep yet.
+/// Messages of a begun operation do not wait behind those that another rank may not keep yet.
 #[test]
 fn a_call_that_has_begun_waits_for_no_later_one() {
     let (_, all, operations) = ranks(2, TIGHT);

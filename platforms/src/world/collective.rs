@@ -21,7 +21,7 @@ use tautline_core::{PlaceId, Rank};
 pub(crate) const LATENCY: u64 = 10;
 pub(crate) const GAP: u64 = 1;
 
-/// Up to this number of ranks, all send at once: more messages than along the tree, and half of the time.
+/// Up to this number of ranks, all send at once: more messages than along the tree, of which fewer follow each other.
 pub(crate) const PAIRS: u32 = 16;
 
 /// Every rank makes the same call, with values of the same type, and waits in it until all have: a worker that makes it runs no

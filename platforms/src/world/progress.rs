@@ -210,7 +210,7 @@ fn send_all(shared: &Shared) {
         .for_each(|endpoint| endpoint.end_receives());
     let mut since = Instant::now();
     let progress = &shared.progress;
-    // What an operation that has ended has sent is in its outbox, or held back for it.
+    // Messages of an operation that has ended are in its outbox, or held back for it.
     let is_busy = || progress.is_pending() || endpoints.iter().any(|e| !e.has_ended());
     while is_busy() && since.elapsed() < GOODBYE {
         shared.end_given_up();

@@ -102,7 +102,7 @@ enum Act {
     Left(Rank),
 }
 
-/// What the checks remember.
+/// The history, as far as the checks need it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Past {
     /// Messages under way, by sender and receiver.

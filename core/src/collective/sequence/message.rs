@@ -1,21 +1,21 @@
-//! What sequences exchange with each other, and with their driver.
+//! Messages between sequences, and their events and effects.
 
 use crate::id::Rank;
 use core::fmt::{self, Debug};
 
-/// What must be equal at all ranks that make a call.
+/// A call that must be equal at all ranks that make it.
 pub trait Call: Clone {
-    /// What is shown where it is not.
+    /// Its description, which is shown where it differs.
     type Terms: Clone + Debug + PartialEq;
 
     /// Returns a number that differs between calls that differ, almost always.
     fn check(&self) -> u32;
 
-    /// Returns what is compared where it matters.
+    /// Returns its description.
     fn terms(&self) -> Self::Terms;
 }
 
-/// What the bounds of memory count.
+/// A message whose memory is bounded.
 pub trait Weight {
     /// Returns the bytes that it takes.
     fn weight(&self) -> usize;
@@ -58,7 +58,7 @@ impl<T, B> Sequenced<T, B> {
     }
 }
 
-/// What a rank reports to its sequence.
+/// A report of a rank to its sequence.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event<C, B> {
     /// The program makes the next call.
@@ -82,7 +82,7 @@ pub enum Event<C, B> {
     Leave,
 }
 
-/// What a sequence requires.
+/// A requirement of a sequence.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Effect<T, B> {
     /// A message has come for a call of this rank that has not ended.

@@ -71,7 +71,7 @@ struct Early<B> {
     body: B,
 }
 
-/// What is known of another rank.
+/// Another rank, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Peer<T, B> {
     /// The number of calls that it has made, at least.

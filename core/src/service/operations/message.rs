@@ -1,4 +1,4 @@
-//! What travels between the operations of two ranks, and what is compared.
+//! Messages between the operations of two ranks, and the calls that are compared.
 
 use crate::collective::sequence::{Call, Sequenced, Weight};
 use crate::group::GroupId;

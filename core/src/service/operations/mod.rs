@@ -125,7 +125,14 @@ impl Receiver for Inlet {
             return Ok(());
         };
         let delivery = operations.state().receive(Rank(from.0), envelope)?;
-        delivery.map_or(Ok(()), |delivery| delivery.deliver())
+        let Some(delivery) = delivery else {
+            return Ok(());
+        };
+        delivery.deliver().map_err(|fault| {
+            let name = operations.state().name(delivery.id, delivery.number);
+            let name = fault.name.or(Some(name));
+            Fault { name, ..fault }
+        })
     }
 
     fn nudge(&self) -> Result<(), Fault> {
@@ -221,7 +228,6 @@ impl Calls {
         };
         let mut state = operations.state();
         let number = state.begin(*id, made);
-        let name = state.name(*id, number);
         // Dropped, it ends, also if a receiver panics.
         let operation = Operation {
             calls: self.clone(),
@@ -238,7 +244,7 @@ impl Calls {
             let fault = deliver(&*receiver, group, early);
             state = operations.state();
             if let Some(fault) = fault {
-                let name = fault.name.or(Some(name));
+                let name = fault.name.or_else(|| Some(state.name(*id, number)));
                 state.fault.get_or_insert(Fault { name, ..fault });
             }
         }
@@ -247,7 +253,8 @@ impl Calls {
         if let Some(error) = losses.into_iter().find(|error| !receiver.lost(error)) {
             let (peer, cause) = (Some(error.peer), error.cause);
             let name = error.channel;
-            operations.state().fault = Some(Fault { peer, name, cause });
+            let fault = Fault { peer, name, cause };
+            operations.state().fault.get_or_insert(fault);
         }
         if let Some(error) = failed {
             receiver.fail(&error);

@@ -43,7 +43,7 @@ pub(super) struct State {
     /// The losses without which the operations do.
     pub(super) losses: Vec<Error>,
     pub(super) failed: Option<Error>,
-    /// What is to be reported.
+    /// The fault that is to be reported.
     pub(super) fault: Option<Fault>,
 }
 
@@ -66,19 +66,16 @@ pub(super) struct Delivery {
     pub(super) from: Rank,
     pub(super) to: Rank,
     pub(super) body: Body,
-    pub(super) name: Name,
+    /// The operation.
+    pub(super) id: GroupId,
+    pub(super) number: u64,
 }
 
 impl Delivery {
-    pub(super) fn deliver(self) -> Result<(), Fault> {
+    pub(super) fn deliver(&self) -> Result<(), Fault> {
         let place = |rank: Rank| PlaceId(rank.0);
-        let taken = self
-            .receiver
-            .take(place(self.from), place(self.to), &self.body.0);
-        taken.map_err(|fault| Fault {
-            name: fault.name.or(Some(self.name)),
-            ..fault
-        })
+        self.receiver
+            .take(place(self.from), place(self.to), &self.body.0)
     }
 }
 
@@ -153,7 +150,8 @@ impl State {
 
     /// Returns the bytes that are kept of a rank for groups that this one has not made.
     fn unmade_of(&self, from: Rank) -> usize {
-        let ahead = self.groups.range(GroupId::All(self.made)..);
+        let unmade = GroupId::All(self.made)..=GroupId::All(u32::MAX);
+        let ahead = self.groups.range(unmade);
         let all = ahead.map(|(_, group)| group.sequence.kept_of(from));
         let some = self.unmade.iter().filter(|(sender, ..)| *sender == from);
         let some = some.map(|(_, _, message)| message_weight(message));
@@ -330,7 +328,6 @@ impl State {
         let (channel, here) = (&self.channel, PlaceId(self.here.0));
         let body = self.body.saturating_sub(ENVELOPE);
         let (mut delivery, mut found) = (None, None);
-        let mut delivered = 0;
         let mut act = |action| match action {
             Action::Send(to, mut message) => {
                 if let Sequenced::Ask { terms, .. } = &mut message {
@@ -346,8 +343,14 @@ impl State {
                 match receivers.get_mut(&number) {
                     Some(Entry::Beginning(kept)) => kept.push((from, body)),
                     Some(Entry::Open(receiver)) => {
-                        delivered = number;
-                        delivery = Some((Arc::clone(receiver), from, group.here(), body));
+                        delivery = Some(Delivery {
+                            receiver: Arc::clone(receiver),
+                            from,
+                            to: group.here(),
+                            body,
+                            id,
+                            number,
+                        });
                     }
                     None => {}
                 }
@@ -359,13 +362,6 @@ impl State {
             let (peer, name) = (Some(group.member(rank)), Some(self.name(id, number)));
             self.fault.get_or_insert(Fault { peer, name, cause });
         }
-        let delivery = delivery.map(|(receiver, from, to, body)| Delivery {
-            receiver,
-            from,
-            to,
-            body,
-            name: self.name(id, delivered),
-        });
         (taken, delivery)
     }
 

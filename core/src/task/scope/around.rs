@@ -1,4 +1,4 @@
-//! What is around a task: its scope, and a mark.
+//! The scope around a task, and a mark.
 //!
 //! A mark is a word of a system above tasks, whose meaning is unknown here; 0 without one. A task that is spawned joins a scope, and
 //! has the mark of the code in which that scope was opened. A fork may be made in a region inside of the scope that has another
