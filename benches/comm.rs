@@ -5,41 +5,32 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, 
 use std::sync::Arc;
 use tautline_core::Rank;
 use tautline_core::comm::{
-    Body, Bounds, Carrier, CommId, Complete, Done, End, Envelope, Incoming, Matching, Operation,
-    Outcome, Pattern, Tag, Ticket, Worker,
+    Body, CommId, Complete, Done, Effect, End, Envelope, Event, Incoming, Matching, Operation,
+    Outcome, Pattern, Tag, Worker,
 };
+use tautline_core::machine::{Machine, Step};
 
 const WORLD: CommId = CommId(0);
 
 /// Ends every operation at once.
 struct Instant;
 
-impl Carrier for Instant {
-    fn bounds(&self) -> Bounds {
-        Bounds {
-            ranks: 2,
-            last_tag: Tag(u32::MAX),
+impl Machine for Instant {
+    type Peer = Rank;
+    type Message = ();
+    type Event = Event;
+    type Effect = Effect;
+    type Calls = ();
+    type Refusal = &'static str;
+
+    fn event(&mut self, event: Event, step: &mut Step<'_, Self>) {
+        if let Event::Start(ticket, _) = event {
+            step.effect(Effect::Ended(ticket, Ok(Done::default())));
         }
     }
 
-    fn send(&mut self, _: Ticket, _: CommId, _: Rank, _: Tag, _: Body) -> Option<Outcome> {
-        Some(Ok(Done::default()))
-    }
-
-    fn receive(&mut self, _: Ticket, _: Pattern, _: usize, _: Body) -> Option<Outcome> {
-        Some(Ok(Done::default()))
-    }
-
-    fn probe(&mut self, _: Ticket, _: Pattern) -> Option<Outcome> {
-        Some(Ok(Done::default()))
-    }
-
-    fn cancel(&mut self, _: Ticket) {}
-
-    fn free(&mut self, _: CommId) {}
-
-    fn progress(&mut self, _: &mut dyn FnMut(Ticket, Outcome)) -> bool {
-        false
+    fn receive(&mut self, _: Rank, (): (), _: &mut Step<'_, Self>) -> Result<(), &'static str> {
+        Err("nothing is sent")
     }
 }
 
@@ -48,7 +39,8 @@ fn task(c: &mut Criterion) {
     let mut group = c.benchmark_group("comm/task");
     for outstanding in [1_u32, 64] {
         group.throughput(Throughput::Elements(u64::from(outstanding)));
-        let mut worker = Worker::new(Instant, Arc::new(|| ()));
+        let carrier = Box::new(|_, ()| unreachable!("nothing is sent"));
+        let mut worker = Worker::new(Instant, Box::new(()), carrier, Arc::new(|| ()));
         let tasks = worker.tasks().clone();
         let done: Arc<dyn Complete> = Arc::new(|_: Outcome| ());
         group.bench_function(BenchmarkId::new("outstanding", outstanding), |b| {

@@ -1,4 +1,4 @@
-//! Communication tasks: their life cycle, over a carrier that the test controls.
+//! Communication tasks: their life cycle, with a machine that the test controls.
 
 #[path = "comm/matching.rs"]
 mod matching;
@@ -18,17 +18,16 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, ThreadId};
 use tautline_core::Rank;
 use tautline_core::comm::*;
+use tautline_core::machine::{Machine, Step};
 
 const WORLD: CommId = CommId(0);
 
-/// A carrier that ends sends at once, and receives when the test permits it.
+/// A machine that ends sends at once, and the oldest receive by each message.
 #[derive(Default)]
 struct Scripted {
     /// The tags of the sends, in order.
     sent: Arc<Mutex<Vec<u32>>>,
     posted: VecDeque<Ticket>,
-    /// How many receives may end, the oldest first.
-    permits: Arc<AtomicUsize>,
     cancelled: Arc<Mutex<Vec<Ticket>>>,
     threads: Arc<Mutex<Vec<ThreadId>>>,
     /// What each send and receive finds as the state of its task.
@@ -52,57 +51,52 @@ impl Scripted {
     }
 }
 
-impl Carrier for Scripted {
-    fn bounds(&self) -> Bounds {
-        Bounds {
-            ranks: 4,
-            last_tag: Tag(1_000_000),
+impl Machine for Scripted {
+    type Peer = Rank;
+    type Message = ();
+    type Event = Event;
+    type Effect = Effect;
+    type Calls = ();
+    type Refusal = &'static str;
+
+    fn event(&mut self, event: Event, step: &mut Step<'_, Self>) {
+        self.enter();
+        let Event::Start(ticket, operation) = event else {
+            unreachable!("no test has this");
+        };
+        match operation {
+            Operation::Send { tag, .. } => {
+                self.watch(ticket);
+                self.sent.lock().unwrap().push(tag.0);
+                step.effect(Effect::Ended(ticket, Ok(Done::default())));
+            }
+            Operation::Receive { .. } => {
+                self.watch(ticket);
+                self.posted.push_back(ticket);
+            }
+            Operation::Cancel(other) => {
+                self.cancelled.lock().unwrap().push(other);
+                step.effect(Effect::Ended(ticket, Ok(Done::default())));
+            }
+            Operation::Probe { .. } | Operation::Free(_) => unreachable!("no test has this"),
         }
     }
 
-    fn send(&mut self, t: Ticket, _: CommId, _: Rank, tag: Tag, _: Body) -> Option<Outcome> {
+    fn receive(&mut self, _: Rank, (): (), step: &mut Step<'_, Self>) -> Result<(), &'static str> {
         self.enter();
-        self.watch(t);
-        self.sent.lock().unwrap().push(tag.0);
-        Some(Ok(Done::default()))
-    }
-
-    fn receive(&mut self, ticket: Ticket, _: Pattern, _: usize, _: Body) -> Option<Outcome> {
-        self.enter();
-        self.watch(ticket);
-        self.posted.push_back(ticket);
-        None
-    }
-
-    fn probe(&mut self, _: Ticket, _: Pattern) -> Option<Outcome> {
-        unreachable!("no test probes")
-    }
-
-    fn cancel(&mut self, ticket: Ticket) {
-        self.cancelled.lock().unwrap().push(ticket);
-    }
-
-    fn free(&mut self, _: CommId) {
-        unreachable!("no test frees")
-    }
-
-    fn progress(&mut self, ended: &mut dyn FnMut(Ticket, Outcome)) -> bool {
-        self.enter();
-        let mut moved = false;
-        while self.permits.load(Relaxed) > 0 {
-            let Some(ticket) = self.posted.pop_front() else {
-                break;
-            };
-            self.permits.fetch_sub(1, Relaxed);
-            ended(ticket, Ok(Done::default()));
-            moved = true;
-        }
-        moved
+        let ticket = self.posted.pop_front().ok_or("nothing is received")?;
+        step.effect(Effect::Ended(ticket, Ok(Done::default())));
+        Ok(())
     }
 }
 
-fn worker(carrier: Scripted) -> Worker<Scripted> {
-    Worker::new(carrier, Arc::new(|| ()))
+fn worker(machine: Scripted) -> Worker<Scripted> {
+    with_bell(machine, || ())
+}
+
+fn with_bell(machine: Scripted, bell: impl Fn() + Send + Sync + 'static) -> Worker<Scripted> {
+    let carrier = Box::new(|_, ()| unreachable!("nothing is sent"));
+    Worker::new(machine, Box::new(()), carrier, Arc::new(bell))
 }
 
 fn send(tag: u32) -> Operation {
@@ -137,13 +131,12 @@ fn outcome_of(tasks: &Tasks, operation: Operation) -> Arc<Mutex<Vec<Outcome>>> {
     outcomes
 }
 
-/// Tasks of many threads, of which the one that drives the worker enters the carrier. That a worker cannot be used by two at a time, or
-/// moved from the thread to which its carrier is bound, is checked by the compiler (its documentation has the example).
+/// Tasks of many threads, of which the one that drives the worker enters the machine.
 #[test]
-fn one_thread_enters_the_carrier() {
-    let carrier = Scripted::default();
-    let threads = Arc::clone(&carrier.threads);
-    let mut worker = worker(carrier);
+fn one_thread_enters_the_machine() {
+    let machine = Scripted::default();
+    let threads = Arc::clone(&machine.threads);
+    let mut worker = worker(machine);
     let ended = Arc::new(AtomicUsize::new(0));
     thread::scope(|scope| {
         for _ in 0..4 {
@@ -168,13 +161,13 @@ fn one_thread_enters_the_carrier() {
     assert!(worker.is_idle());
 }
 
-/// Fact 17: the states of a task that the carrier ends later, of one that it ends at once, and of their slots after that.
+/// Fact 17: the states of a task that the machine ends later, of one that it ends at once, and of their slots after that.
 #[test]
 fn the_life_cycle_of_a_task() {
-    let carrier = Scripted::default();
-    let (permits, states) = (Arc::clone(&carrier.permits), Arc::clone(&carrier.states));
-    let watched = Arc::clone(&carrier.watched);
-    let mut worker = worker(carrier);
+    let machine = Scripted::default();
+    let states = Arc::clone(&machine.states);
+    let watched = Arc::clone(&machine.watched);
+    let mut worker = worker(machine);
     let tasks = worker.tasks().clone();
     *watched.lock().unwrap() = Some(tasks.clone());
     for (operation, is_active) in [(receive(), true), (send(0), false)] {
@@ -188,14 +181,13 @@ fn the_life_cycle_of_a_task() {
         at_end.lock().unwrap().0 = Some(ticket);
         assert_eq!(tasks.state(ticket), Some(State::Prescribed));
         assert!(worker.step() && tasks.slots() == 1);
-        // The carrier finds it prescribed.
+        // The machine finds it prescribed.
         let found = std::mem::take(&mut *states.lock().unwrap());
         assert_eq!(found, [Some(State::Prescribed)]);
         if is_active {
             assert_eq!(tasks.state(ticket), Some(State::Active));
-            assert!(!worker.step(), "the carrier has not ended it");
-            permits.store(1, Relaxed);
-            assert!(worker.step());
+            assert!(!worker.step(), "the machine has not ended it");
+            worker.receive(Rank(1), ());
         }
         // The completion is called before the slot is available.
         assert_eq!(at_end.lock().unwrap().1, Some(Some(State::Completed)));
@@ -260,9 +252,9 @@ fn slots_are_recycled_between_threads() {
 fn operations_of_a_thread_are_started_in_its_order() {
     // All may be outstanding at once, of which 4095 are allowed with words of 32 bits.
     const EACH: u32 = if usize::BITS == 32 { 1000 } else { 5000 };
-    let carrier = Scripted::default();
-    let sent = Arc::clone(&carrier.sent);
-    let mut worker = worker(carrier);
+    let machine = Scripted::default();
+    let sent = Arc::clone(&machine.sent);
+    let mut worker = worker(machine);
     thread::scope(|scope| {
         for thread in 0..3 {
             let tasks = worker.tasks().clone();
@@ -285,15 +277,13 @@ fn operations_of_a_thread_are_started_in_its_order() {
 /// A ticket names one task: a late cancel does not reach the successor in its slot.
 #[test]
 fn a_late_cancel_has_no_effect() {
-    let carrier = Scripted::default();
-    let cancelled = Arc::clone(&carrier.cancelled);
-    let permits = Arc::clone(&carrier.permits);
-    let mut worker = worker(carrier);
+    let machine = Scripted::default();
+    let cancelled = Arc::clone(&machine.cancelled);
+    let mut worker = worker(machine);
     let tasks = worker.tasks().clone();
     let first = tasks.submit(receive(), ignore());
     worker.step();
-    permits.store(1, Relaxed);
-    worker.step();
+    worker.receive(Rank(1), ());
     let second = tasks.submit(receive(), ignore());
     assert_eq!(second.index(), first.index());
     worker.step();
@@ -308,7 +298,9 @@ fn a_late_cancel_has_no_effect() {
 
 #[test]
 fn ranks_and_tags_out_of_range_are_errors() {
-    let mut worker = worker(Scripted::default());
+    let messenger = Messenger::new(Rank(0), 4, Limits::default());
+    let carrier = Box::new(|_, _| unreachable!("nothing is sent"));
+    let mut worker = Worker::new(messenger, Box::new(()), carrier, Arc::new(|| ()));
     let tasks = worker.tasks().clone();
     let to = Operation::Send {
         comm: WORLD,
@@ -327,7 +319,7 @@ fn ranks_and_tags_out_of_range_are_errors() {
         into,
     };
     let pattern = Pattern {
-        tag: Some(Tag(1_000_001)),
+        tag: Some(Tag(1 << 31)),
         ..Pattern::any(WORLD)
     };
     let probe = Operation::Probe { pattern };
@@ -336,7 +328,7 @@ fn ranks_and_tags_out_of_range_are_errors() {
         (from, "there is no rank 7: ranks are from 0 to 3"),
         (
             probe,
-            "tag 1000001 is out of range: tags are from 0 to 1000000",
+            "tag 2147483648 is out of range: tags are from 0 to 2147483647",
         ),
     ] {
         let outcome = outcome_of(&tasks, operation);
@@ -369,7 +361,7 @@ fn the_bell_is_rung_for_the_first_task() {
     let rings = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&rings);
     let bell = move || _ = count.fetch_add(1, Relaxed);
-    let mut worker = Worker::new(Scripted::default(), Arc::new(bell));
+    let mut worker = with_bell(Scripted::default(), bell);
     for round in 1..=3 {
         (0..5).for_each(|tag| _ = worker.tasks().submit(send(tag), ignore()));
         assert_eq!(rings.load(Relaxed), round);
@@ -380,9 +372,9 @@ fn the_bell_is_rung_for_the_first_task() {
 /// A completion may submit further tasks.
 #[test]
 fn a_completion_submits_a_task() {
-    let carrier = Scripted::default();
-    let sent = Arc::clone(&carrier.sent);
-    let mut worker = worker(carrier);
+    let machine = Scripted::default();
+    let sent = Arc::clone(&machine.sent);
+    let mut worker = worker(machine);
     let tasks = worker.tasks().clone();
     let next = tasks.clone();
     tasks.submit(

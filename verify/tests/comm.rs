@@ -13,6 +13,7 @@ use loom::thread;
 use std::sync::{Arc, Mutex};
 use tautline_core::Rank;
 use tautline_core::comm::*;
+use tautline_core::machine::{Machine, Step};
 use tautline_verify::model::Model;
 
 const WORLD: CommId = CommId(0);
@@ -24,7 +25,7 @@ struct Instant {
     sent: Vec<u32>,
 }
 
-/// A carrier that the test looks at after the worker has moved.
+/// A machine that the test looks at after the worker has moved.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Instant>>);
 
@@ -32,48 +33,41 @@ impl Shared {
     fn sent(&self) -> Vec<u32> {
         self.0.lock().unwrap().sent.clone()
     }
+
+    fn send(&self, tag: Tag, body: &Body) -> Outcome {
+        assert_eq!(*body, [tag.0 as u8], "the body that was submitted");
+        self.0.lock().unwrap().sent.push(tag.0);
+        Ok(Done::default())
+    }
+
+    fn worker(&self, bell: impl Fn() + Send + Sync + 'static) -> Worker<Self> {
+        let carrier = Box::new(|_, ()| unreachable!("nothing is sent"));
+        Worker::new(self.clone(), Box::new(()), carrier, Arc::new(bell))
+    }
 }
 
-impl Carrier for Shared {
-    fn bounds(&self) -> Bounds {
-        Bounds {
-            ranks: 1,
-            last_tag: Tag(100),
+impl Machine for Shared {
+    type Peer = Rank;
+    type Message = ();
+    type Event = Event;
+    type Effect = Effect;
+    type Calls = ();
+    type Refusal = &'static str;
+
+    fn event(&mut self, event: Event, step: &mut Step<'_, Self>) {
+        match event {
+            Event::Start(ticket, Operation::Send { tag, body, .. }) => {
+                step.effect(Effect::Ended(ticket, self.send(tag, &body)));
+            }
+            Event::SendAtOnce { tag, body, .. } => {
+                step.effect(Effect::AtOnce(self.send(tag, &body)));
+            }
+            _ => {}
         }
     }
 
-    fn send(&mut self, _: Ticket, _: CommId, _: Rank, tag: Tag, body: Body) -> Option<Outcome> {
-        assert_eq!(body, [tag.0 as u8], "the body that was submitted");
-        self.0.lock().unwrap().sent.push(tag.0);
-        Some(Ok(Done::default()))
-    }
-
-    fn send_at_once(
-        &mut self,
-        _: CommId,
-        _: Rank,
-        tag: Tag,
-        body: Body,
-    ) -> std::result::Result<Outcome, Body> {
-        assert_eq!(body, [tag.0 as u8], "the body that was sent");
-        self.0.lock().unwrap().sent.push(tag.0);
-        Ok(Ok(Done::default()))
-    }
-
-    fn receive(&mut self, _: Ticket, _: Pattern, _: usize, _: Body) -> Option<Outcome> {
-        None
-    }
-
-    fn probe(&mut self, _: Ticket, _: Pattern) -> Option<Outcome> {
-        None
-    }
-
-    fn cancel(&mut self, _: Ticket) {}
-
-    fn free(&mut self, _: CommId) {}
-
-    fn progress(&mut self, _: &mut dyn FnMut(Ticket, Outcome)) -> bool {
-        false
+    fn receive(&mut self, _: Rank, (): (), _: &mut Step<'_, Self>) -> Result<(), &'static str> {
+        Err("nothing is sent")
     }
 }
 
@@ -100,16 +94,16 @@ unsafe impl Send for Passed {}
 
 struct Scene {
     worker: Worker<Shared>,
-    carrier: Shared,
+    machine: Shared,
     ended: Arc<AtomicUsize>,
 }
 
 impl Scene {
     fn new() -> Self {
-        let carrier = Shared::default();
+        let machine = Shared::default();
         Self {
-            worker: Worker::new(carrier.clone(), Arc::new(|| ())),
-            carrier,
+            worker: machine.worker(|| ()),
+            machine,
             ended: Arc::new(AtomicUsize::new(0)),
         }
     }
@@ -184,7 +178,7 @@ fn comm_producers() {
             });
             scene.wait_for(4);
             producers.into_iter().for_each(|p| p.join().unwrap());
-            let mut sent = scene.carrier.sent();
+            let mut sent = scene.machine.sent();
             for first in [10, 20] {
                 let at = |tag| sent.iter().position(|t| *t == tag).expect("it is sent");
                 assert!(at(first) < at(first + 1), "{sent:?}");
@@ -238,7 +232,7 @@ fn comm_reuse() {
         }
         let mut scene = worker.join().unwrap();
         scene.wait_for(1);
-        assert_eq!(scene.carrier.sent(), [1, 2]);
+        assert_eq!(scene.machine.sent(), [1, 2]);
         assert!(scene.worker.tasks().slots() <= 2);
     });
 }
@@ -265,7 +259,7 @@ fn comm_recycle() {
         own.send(5);
         let mut scene = other.join().unwrap();
         scene.wait_for(5);
-        let mut sent = scene.carrier.sent();
+        let mut sent = scene.machine.sent();
         sent.sort_unstable();
         assert_eq!(sent, [1, 2, 3, 4, 5]);
         assert!(scene.worker.tasks().slots() <= 4);
@@ -294,8 +288,8 @@ fn comm_bell() {
     Model::new("comm_bell").bound(3).floor(120).check(|| {
         let notify = Arc::new(Notify::new());
         let bell = Arc::clone(&notify);
-        let carrier = Shared::default();
-        let mut worker = Worker::new(carrier.clone(), Arc::new(move || bell.notify()));
+        let machine = Shared::default();
+        let mut worker = machine.worker(move || bell.notify());
         let ended = Arc::new(AtomicUsize::new(0));
         let own = Submitter {
             tasks: worker.tasks().clone(),
@@ -311,6 +305,6 @@ fn comm_bell() {
             }
         }
         producer.join().unwrap();
-        assert_eq!(carrier.sent(), [1, 2]);
+        assert_eq!(machine.sent(), [1, 2]);
     });
 }

@@ -32,7 +32,7 @@ pub enum Error {
         /// The number of ranks.
         ranks: u32,
     },
-    /// The carrier has no such tag.
+    /// There is no such tag.
     NoTag {
         /// The requested tag.
         tag: Tag,

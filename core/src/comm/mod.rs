@@ -3,11 +3,11 @@
 //! | part | kind | what it does |
 //! |---|---|---|
 //! | [`Tasks`] | word | takes operations from any thread; tasks are recycled |
-//! | [`Worker`] | driver | starts tasks in order and completes them, step by step |
+//! | [`Worker`] | driver | starts tasks in order and completes them, step by step, by a machine |
 //! | [`Combiner`] | word | lets one thread at a time step a worker, also for threads that find it taken |
-//! | [`Carrier`] | port | moves messages: a [`Messenger`], or a library that has requests |
 //! | [`Matching`] | protocol | which receive takes which message |
-//! | [`Messenger`] | protocol | the carrier over a channel of the program, or what its link has beside ([`Mail`]) |
+//! | [`Messenger`] | machine | matching, with credits and offers |
+//! | [`Bodies`] | port | moves the bodies of offers from memory to memory |
 //! | [`PacketLink`] | port | what carries packets beside the parcels of a link |
 //!
 //! # Algorithm
@@ -22,12 +22,12 @@
 //! then the slot is available.
 #![deny(unsafe_code)]
 
-mod carrier;
 mod combiner;
 mod error;
 mod matching;
 mod message;
 mod operation;
+mod outcome;
 mod packet_link;
 #[allow(
     unsafe_code,
@@ -37,12 +37,13 @@ mod slot;
 mod tasks;
 mod worker;
 
-pub use carrier::{Bounds, Carrier};
 pub use combiner::Combiner;
 pub use error::Error;
-pub use matching::{End, Incoming, Limits, Mail, Matching, Messenger, News, Packet, Unreceived};
+pub use matching::{
+    Bodies, End, Incoming, Limits, Matching, Messenger, News, Packet, Unexpected, Unreceived,
+};
 pub use message::{Body, CommId, Envelope, Pattern, Tag};
-pub use operation::{Complete, Done, Operation, Outcome, Status};
+pub use operation::{Complete, Done, Effect, Event, Operation, Outcome, Status};
 #[cfg(feature = "wire")]
 pub use packet_link::Number;
 pub use packet_link::{Collective, Element, Matched, Operator, PacketLink, Recipient};

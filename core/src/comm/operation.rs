@@ -1,4 +1,4 @@
-//! What a task may request of the communication worker, and what becomes of it.
+//! Operations that a task requests of the communication worker, and their ends.
 
 use super::error::Error;
 use super::message::{Body, CommId, Envelope, Pattern, Tag};
@@ -8,7 +8,7 @@ use alloc::sync::Arc;
 
 /// An operation that a communication task performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub enum Operation<K = Ticket> {
     /// Sends a message. It ends when the message has left, which may be long before its receive.
     Send {
         /// The communicator.
@@ -37,10 +37,58 @@ pub enum Operation {
     },
     /// Withdraws a receive or a probe, which ends with [`Status::is_cancelled`] unless it has matched a message. Has no effect
     /// on a send, nor on a task that has ended. Ends at once.
-    Cancel(Ticket),
+    Cancel(K),
     /// Ends the use of a communicator: its pending receives and probes, and all later operations, end with [`Error::Freed`];
     /// its messages are dropped. Its number may not be used for another one. Ends at once.
     Free(CommId),
+}
+
+/// An event of the machine that carries a worker's operations, which the worker names by `K`.
+#[derive(Debug)]
+pub enum Event<K = Ticket> {
+    /// An operation starts, whose [end](Effect::Ended) follows.
+    Start(K, Operation<K>),
+    /// A message is to be sent if it can leave [at once](Effect::AtOnce); else its body is [returned](Effect::Returned).
+    SendAtOnce {
+        /// The communicator.
+        comm: CommId,
+        /// The receiver.
+        to: Rank,
+        /// The tag.
+        tag: Tag,
+        /// The message.
+        body: Body,
+    },
+    /// A message is to be received [at once](Effect::AtOnce), if it has arrived with its body; else there is no effect.
+    ReceiveAtOnce {
+        /// Which message.
+        pattern: Pattern,
+        /// The greatest length of its body.
+        limit: usize,
+    },
+    /// The body of an offer has left, for which [`Bodies::send`](super::Bodies::send) has kept it.
+    Sent {
+        /// The number of the offer.
+        offer: u64,
+        /// The body.
+        body: Body,
+    },
+    /// The receives of this rank end, now and in future, with [`Error::Closed`], except for those whose message was claimed; sends
+    /// continue until they have ended. Messages that no receive has taken are dropped, also those that arrive later. Sends of other
+    /// ranks to this one of which the message is not here end with an error; the others are
+    /// [counted](super::Messenger::unreceived).
+    Close,
+}
+
+/// An effect of the machine that carries a worker's operations.
+#[derive(Debug)]
+pub enum Effect<K = Ticket> {
+    /// An operation has ended.
+    Ended(K, Outcome),
+    /// A message was sent or received at once.
+    AtOnce(Outcome),
+    /// A message cannot leave at once.
+    Returned(Body),
 }
 
 /// What is known of an operation that has ended without an error.

@@ -1,68 +1,36 @@
-//! The communication worker, a step machine.
+//! The communication worker, the driver of a machine.
 
-use super::carrier::{Bounds, Carrier};
 use super::error::Error;
+use super::matching::{Messenger, News};
 use super::message::{Body, CommId, Pattern, Tag};
-use super::operation::{Complete, Done, Operation, Outcome};
+use super::operation::{Complete, Done, Effect, Event, Operation, Outcome};
 use super::slot::{Consumer, Owned, State, Ticket};
 use super::tasks::{Task, Tasks};
 use crate::id::Rank;
+use crate::machine::{Action, Machine, Step};
 use crate::port::Bell;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::{fmt, mem};
 
-/// The communication worker of a rank, the only user of its carrier.
-///
-/// One thread at a time drives it: a dedicated one, or whichever runs the turns of the exchange. If the carrier is bound to its
-/// thread, so is the worker:
-///
-/// ```compile_fail,E0277
-/// # use tautline_core::{Rank, comm::*};
-/// /// The handle of a library that only one thread may call.
-/// struct Bound(*const ());
-///
-/// impl Mail for Bound {
-///     // ...
-/// #   fn here(&self) -> Rank { Rank(0) }
-/// #   fn ranks(&self) -> u32 { 1 }
-/// #   fn send(&mut self, _: Rank, _: Packet) {}
-/// #   fn poll(&mut self) -> Option<News> { None }
-/// }
-///
-/// fn movable<T: Send>() {}
-/// movable::<Worker<Messenger<Bound>>>();
-/// ```
+/// Sends a message to another rank.
+type Carrier<M> = Box<dyn FnMut(Rank, M) + Send>;
+
+/// The communication worker of a rank: tasks from any thread, which a machine carries out. One thread at a time drives it.
 ///
 /// Dropping it ends all tasks that have not ended with [`Error::Closed`], and each later one when it is submitted.
 ///
 /// ```
-/// use std::collections::VecDeque;
-/// use std::sync::{Arc, Mutex};
+/// use std::sync::{Arc, Mutex, mpsc};
 /// use tautline_core::Rank;
 /// use tautline_core::comm::*;
 ///
-/// /// The mail of a program that runs as one rank.
-/// #[derive(Default)]
-/// struct ToItself(VecDeque<Packet>);
-///
-/// impl Mail for ToItself {
-///     fn here(&self) -> Rank {
-///         Rank(0)
-///     }
-///     fn ranks(&self) -> u32 {
-///         1
-///     }
-///     fn send(&mut self, _: Rank, packet: Packet) {
-///         self.0.push_back(packet);
-///     }
-///     fn poll(&mut self) -> Option<News> {
-///         self.0.pop_front().map(|packet| News::Packet(Rank(0), packet))
-///     }
-/// }
-///
-/// let messenger = Messenger::new(ToItself::default(), Limits::default());
-/// let mut worker = Worker::new(messenger, Arc::new(|| ()));
+/// // A program that runs as one rank: its packets come back.
+/// let (packets, arrived) = mpsc::channel();
+/// let messenger = Messenger::new(Rank(0), 1, Limits::default());
+/// let carrier = move |to, packet| packets.send((to, packet)).expect("it is received below");
+/// let mut worker = Worker::new(messenger, Box::new(()), Box::new(carrier), Arc::new(|| ()));
 /// let tasks = worker.tasks().clone(); // for any thread
 ///
 /// let world = CommId(0);
@@ -76,34 +44,52 @@ use core::{fmt, mem};
 /// let send = Operation::Send { comm: world, to: Rank(0), tag: Tag(7), body };
 /// tasks.submit(send, Arc::new(|outcome: Outcome| assert!(outcome.is_ok())));
 ///
-/// while worker.step() {}
+/// assert!(worker.step());
+/// for (to, packet) in arrived.try_iter() {
+///     worker.receive(to, packet); // from itself
+/// }
 /// let done = received.lock().unwrap().take().unwrap()?;
 /// assert_eq!((&*done.body, done.status.tag), (&b"hello"[..], Some(Tag(7))));
 /// # Ok::<(), Error>(())
 /// ```
-pub struct Worker<C: Carrier> {
+pub struct Worker<M: Machine = Messenger<Ticket>> {
     consumer: Consumer<Task>,
     tasks: Tasks,
     active: Active,
-    carrier: C,
+    machine: M,
+    calls: Box<M::Calls>,
+    carrier: Carrier<M::Message>,
+    /// Of the last step; its memory is used again.
+    effects: Vec<M::Effect>,
+    /// The losses, and when each was noticed.
+    losses: Vec<(Rank, &'static str)>,
 }
 
-impl<C: Carrier> fmt::Debug for Worker<C> {
+impl<M: Machine> fmt::Debug for Worker<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "communication worker, {} active", self.active.count)
     }
 }
 
-impl<C: Carrier> Worker<C> {
-    /// Creates a worker over `carrier`. A task that is submitted rings `bell`, which must end the wait of a thread that drives
-    /// the worker.
-    pub fn new(carrier: C, bell: Arc<dyn Bell>) -> Self {
+impl<M: Machine<Peer = Rank, Event = Event, Effect = Effect>> Worker<M> {
+    /// Creates a worker. `calls` answers the machine within its steps, and `carrier` sends its messages, in order. A task that is submitted rings `bell`, which must end the
+    /// wait of a thread that drives the worker.
+    pub fn new(
+        machine: M,
+        calls: Box<M::Calls>,
+        carrier: Carrier<M::Message>,
+        bell: Arc<dyn Bell>,
+    ) -> Self {
         let consumer = Consumer::new();
         Self {
             tasks: Tasks::new(consumer.slots(), bell),
             consumer,
             active: Active::default(),
+            machine,
+            calls,
             carrier,
+            effects: Vec::new(),
+            losses: Vec::new(),
         }
     }
 
@@ -112,26 +98,44 @@ impl<C: Carrier> Worker<C> {
         &self.tasks
     }
 
-    /// Returns what moves the messages, for what it can do besides.
-    pub fn carrier(&mut self) -> &mut C {
-        &mut self.carrier
+    /// Returns the machine.
+    pub fn machine(&self) -> &M {
+        &self.machine
     }
 
-    /// Starts all tasks that wait, in order; then lets the carrier make progress, and completes what has ended. Returns whether
-    /// anything moved. Never blocks.
+    /// Starts all tasks that wait, in order, and completes those that have ended. Returns whether there were any. Never blocks.
     pub fn step(&mut self) -> bool {
-        let mut moved = self.start_all();
-        let Self {
-            consumer,
-            active,
-            carrier,
-            ..
-        } = self;
-        moved |= carrier.progress(&mut |ticket, outcome| {
-            let (owned, done) = active.remove(ticket);
-            complete(consumer, owned, done, outcome);
-        });
-        moved
+        let found = self.consumer.refill();
+        while let Some((owned, task)) = self.consumer.next() {
+            self.start(owned, task);
+        }
+        found
+    }
+
+    /// Lets the machine process a message. If it refuses the message, the sender is lost.
+    pub fn receive(&mut self, from: Rank, message: M::Message) {
+        let received = self.drive(|machine, step| machine.receive(from, message, step));
+        self.complete_all();
+        if received.is_err() {
+            self.lost(from, "taking a packet of it that is not expected");
+        }
+    }
+
+    /// Lets the machine process the loss of a rank, and when it was noticed, as in "while sending to it". Losses after the first have no effect.
+    pub fn lost(&mut self, rank: Rank, doing: &'static str) {
+        if self.losses.iter().any(|(lost, _)| *lost == rank) {
+            return;
+        }
+        self.losses.push((rank, doing));
+        // What depends on it ends; the others continue.
+        _ = self.drive(|machine, step| machine.lost(rank, step));
+        self.complete_all();
+    }
+
+    /// Lets the machine process an event that belongs to no task.
+    pub fn event(&mut self, event: Event) {
+        self.drive(|machine, step| machine.event(event, step));
+        self.complete_all();
     }
 
     /// Sends a message without a task, behind the tasks that wait, which start first.
@@ -145,19 +149,29 @@ impl<C: Carrier> Worker<C> {
         tag: Tag,
         body: Body,
     ) -> Result<Outcome, Body> {
-        self.start_all();
-        match check(&self.carrier.bounds(), Some(to), Some(tag)) {
-            Ok(()) => self.carrier.send_at_once(comm, to, tag, body),
-            Err(error) => Ok(Err(error)),
+        self.step();
+        let event = Event::SendAtOnce {
+            comm,
+            to,
+            tag,
+            body,
+        };
+        self.drive(|machine, step| machine.event(event, step));
+        match self.effects.pop() {
+            Some(Effect::AtOnce(outcome)) => Ok(self.explained(outcome)),
+            Some(Effect::Returned(body)) => Err(body),
+            Some(Effect::Ended(..)) | None => unreachable!("it is sent or returned"),
         }
     }
 
     /// Receives a message without a task, behind the tasks that wait, which start first; returns `None` unless one has arrived.
     pub fn receive_at_once(&mut self, pattern: Pattern, limit: usize) -> Option<Outcome> {
-        self.start_all();
-        match check(&self.carrier.bounds(), pattern.source, pattern.tag) {
-            Ok(()) => self.carrier.receive_at_once(pattern, limit),
-            Err(error) => Some(Err(error)),
+        self.step();
+        let event = Event::ReceiveAtOnce { pattern, limit };
+        self.drive(|machine, step| machine.event(event, step));
+        match self.effects.pop()? {
+            Effect::AtOnce(outcome) => Some(self.explained(outcome)),
+            Effect::Ended(..) | Effect::Returned(_) => unreachable!("it belongs to no task"),
         }
     }
 
@@ -166,80 +180,85 @@ impl<C: Carrier> Worker<C> {
         self.active.count == 0 && self.consumer.is_empty()
     }
 
-    /// Starts all tasks that wait, in order. Returns whether there were any.
-    fn start_all(&mut self) -> bool {
-        let found = self.consumer.refill();
-        while let Some((owned, task)) = self.consumer.next() {
-            self.start(owned, task);
-        }
-        found
-    }
-
     /// Starts an operation. It is active unless it has ended at once.
     fn start(&mut self, owned: Owned, Task { operation, done }: Task) {
-        match self.outcome(owned.ticket(), operation) {
-            Some(outcome) => complete(&self.consumer, owned, done, outcome),
-            None => {
+        let ticket = owned.ticket();
+        let event = match operation {
+            // A ticket is returned by a submission, so its task was started before: it is active, or over.
+            Operation::Cancel(other) if !self.active.has(other) => {
+                return complete(&self.consumer, owned, done, Ok(Done::default()));
+            }
+            operation => Event::Start(ticket, operation),
+        };
+        self.drive(|machine, step| machine.event(event, step));
+        let is_own = |effect: &Effect| matches!(effect, Effect::Ended(of, _) if *of == ticket);
+        match self.effects.pop_if(|last| is_own(last)) {
+            Some(Effect::Ended(_, outcome)) => {
+                self.complete_all();
+                complete(&self.consumer, owned, done, self.explained(outcome));
+            }
+            _ => {
                 self.consumer.set(&owned, State::Active);
                 self.active.insert(owned, done);
+                self.complete_all();
             }
         }
     }
 
-    fn outcome(&mut self, ticket: Ticket, operation: Operation) -> Option<Outcome> {
+    /// Lets the machine take a step. Its effects wait for the end of it.
+    fn drive<R>(&mut self, take: impl FnOnce(&mut M, &mut Step<'_, M>) -> R) -> R {
         let Self {
-            carrier, active, ..
+            machine,
+            calls,
+            carrier,
+            effects,
+            ..
         } = self;
-        let (rank, tag) = match &operation {
-            Operation::Send { to, tag, .. } => (Some(*to), Some(*tag)),
-            Operation::Receive { pattern, .. } | Operation::Probe { pattern } => {
-                (pattern.source, pattern.tag)
-            }
-            Operation::Cancel(_) | Operation::Free(_) => (None, None),
+        let mut act = |action| match action {
+            Action::Send(to, message) => carrier(to, message),
+            Action::Effect(effect) => effects.push(effect),
         };
-        if let Err(error) = check(&carrier.bounds(), rank, tag) {
-            return Some(Err(error));
+        take(machine, &mut Step::new(&mut **calls, &mut act))
+    }
+
+    /// Completes the tasks that the last step has ended.
+    fn complete_all(&mut self) {
+        if self.effects.is_empty() {
+            return;
         }
-        match operation {
-            Operation::Send {
-                comm,
-                to,
-                tag,
-                body,
-            } => carrier.send(ticket, comm, to, tag, body),
-            Operation::Receive {
-                pattern,
-                limit,
-                into,
-            } => carrier.receive(ticket, pattern, limit, into),
-            Operation::Probe { pattern } => carrier.probe(ticket, pattern),
-            Operation::Cancel(other) => {
-                // A ticket is returned by a submission, so its task was started before: it is active, or over.
-                if active.has(other) {
-                    carrier.cancel(other);
-                }
-                Some(Ok(Done::default()))
-            }
-            Operation::Free(comm) => {
-                carrier.free(comm);
-                Some(Ok(Done::default()))
-            }
+        let mut effects = mem::take(&mut self.effects);
+        for effect in effects.drain(..) {
+            let Effect::Ended(ticket, outcome) = effect else {
+                unreachable!("it belongs to no task");
+            };
+            let (owned, done) = self.active.remove(ticket);
+            complete(&self.consumer, owned, done, self.explained(outcome));
         }
+        self.effects = effects;
+    }
+
+    /// States in an error when the loss was noticed, which the machine is not told.
+    fn explained(&self, outcome: Outcome) -> Outcome {
+        let Err(Error::Lost { rank, doing }) = outcome else {
+            return outcome;
+        };
+        let noticed = self.losses.iter().find(|(lost, _)| *lost == rank);
+        let doing = match noticed {
+            Some((_, noticed)) if doing == Messenger::<Ticket>::LOST => noticed,
+            _ => doing,
+        };
+        Err(Error::Lost { rank, doing })
     }
 }
 
-/// Checks the rank and the tag that an operation names.
-fn check(bounds: &Bounds, rank: Option<Rank>, tag: Option<Tag>) -> Result<(), Error> {
-    let Bounds { ranks, last_tag } = *bounds;
-    if let Some(rank) = rank.filter(|rank| rank.0 >= ranks) {
-        return Err(Error::NoRank { rank, ranks });
-    }
-    match tag.filter(|tag| *tag > last_tag) {
-        Some(tag) => Err(Error::NoTag {
-            tag,
-            last: last_tag,
-        }),
-        None => Ok(()),
+impl Worker {
+    /// Processes what the link of the messenger reports.
+    pub fn take(&mut self, news: News) {
+        match news {
+            News::Packet(from, packet) => self.receive(from, packet),
+            News::Sent { offer, body, .. } => self.event(Event::Sent { offer, body }),
+            News::Lost(rank, doing) => self.lost(rank, doing),
+        }
     }
 }
 
@@ -250,7 +269,7 @@ fn complete(consumer: &Consumer<Task>, owned: Owned, done: Arc<dyn Complete>, ou
     consumer.recycle(owned);
 }
 
-impl<C: Carrier> Drop for Worker<C> {
+impl<M: Machine> Drop for Worker<M> {
     fn drop(&mut self) {
         let closed = || Err(Error::Closed);
         for (owned, done) in self.active.drain() {
@@ -295,7 +314,7 @@ impl Active {
     fn remove(&mut self, ticket: Ticket) -> (Owned, Arc<dyn Complete>) {
         assert!(
             self.has(ticket),
-            "the carrier ended {ticket:?}, which is not active"
+            "the machine ended {ticket:?}, which is not active"
         );
         self.count -= 1;
         self.entries[ticket.index()]

@@ -1,9 +1,7 @@
 //! Workers of several ranks over matching, in one thread, whose packets a test may delay and change.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use tautline_core::Rank;
 use tautline_core::comm::*;
 
@@ -11,58 +9,40 @@ const WORLD: CommId = CommId(0);
 
 /// What was sent to each rank, by sender.
 #[derive(Clone)]
-pub(crate) struct Net(Rc<RefCell<Vec<Vec<VecDeque<News>>>>>);
+pub(crate) struct Net(Arc<Mutex<Vec<Vec<VecDeque<News>>>>>);
 
 impl Net {
     pub(crate) fn new(ranks: usize) -> Self {
-        Self(Rc::new(RefCell::new(vec![
+        Self(Arc::new(Mutex::new(vec![
             vec![VecDeque::new(); ranks];
             ranks
         ])))
     }
 
+    fn all(&self) -> MutexGuard<'_, Vec<Vec<VecDeque<News>>>> {
+        self.0.lock().unwrap()
+    }
+
     pub(crate) fn put(&self, from: usize, to: usize, news: News) {
-        self.0.borrow_mut()[to][from].push_back(news);
+        self.all()[to][from].push_back(news);
+    }
+
+    /// Takes what has arrived at a rank from one of the others, chosen by a number.
+    fn take(&self, here: usize, choice: usize) -> Option<News> {
+        let mut all = self.all();
+        let ranks = all.len();
+        let mut senders = (0..ranks).map(|n| (choice + n) % ranks);
+        senders.find_map(|from| all[here][from].pop_front())
     }
 
     /// Returns the packets on their way.
     pub(crate) fn packets(&self, from: usize, to: usize) -> Vec<Packet> {
-        let all = self.0.borrow();
+        let all = self.all();
         let of = |news: &News| match news {
             News::Packet(_, packet) => packet.clone(),
             other => panic!("{other:?}"),
         };
         all[to][from].iter().map(of).collect()
-    }
-}
-
-pub(crate) struct Box {
-    here: usize,
-    net: Net,
-    /// Chooses the sender whose packet is taken next.
-    random: u64,
-}
-
-impl Mail for Box {
-    fn here(&self) -> Rank {
-        Rank(self.here as u32)
-    }
-
-    fn ranks(&self) -> u32 {
-        self.net.0.borrow().len() as u32
-    }
-
-    fn send(&mut self, to: Rank, packet: Packet) {
-        let news = News::Packet(self.here(), packet);
-        self.net.put(self.here, to.index(), news);
-    }
-
-    fn poll(&mut self) -> Option<News> {
-        let mut all = self.net.0.borrow_mut();
-        let ranks = all.len();
-        let first = below(&mut self.random, ranks);
-        let mut senders = (0..ranks).map(|n| (first + n) % ranks);
-        senders.find_map(|from| all[self.here][from].pop_front())
     }
 }
 
@@ -76,7 +56,9 @@ fn below(random: &mut u64, n: usize) -> usize {
 
 pub(crate) struct Ranks {
     pub(crate) net: Net,
-    pub(crate) workers: Vec<Worker<Messenger<Box>>>,
+    pub(crate) workers: Vec<Worker>,
+    /// Chooses the sender whose packet is taken next, by rank.
+    random: Vec<u64>,
 }
 
 pub(crate) type Ended = Arc<Mutex<Option<Outcome>>>;
@@ -84,17 +66,35 @@ pub(crate) type Ended = Arc<Mutex<Option<Outcome>>>;
 impl Ranks {
     pub(crate) fn new(ranks: usize, eager: usize) -> Self {
         let net = Net::new(ranks);
-        let worker = |here| {
-            let net = net.clone();
-            let mail = Box {
-                here,
-                net,
-                random: here as u64,
+        let worker = |here: usize| {
+            let (from, net) = (Rank(here as u32), net.clone());
+            let carrier = move |to: Rank, packet| {
+                net.put(here, to.index(), News::Packet(from, packet));
             };
-            Worker::new(Messenger::new(mail, Limits { eager }), Arc::new(|| ()))
+            let messenger = Messenger::new(from, ranks as u32, Limits { eager });
+            Worker::new(messenger, Box::new(()), Box::new(carrier), Arc::new(|| ()))
         };
         let workers = (0..ranks).map(worker).collect();
-        Self { net, workers }
+        let random = (0..ranks as u64).collect();
+        Self {
+            net,
+            workers,
+            random,
+        }
+    }
+
+    /// Starts what was submitted to a rank, and takes what has arrived there. Returns whether there was anything.
+    pub(crate) fn step(&mut self, here: usize) -> bool {
+        let mut moved = self.workers[here].step();
+        let ranks = self.workers.len();
+        loop {
+            let choice = below(&mut self.random[here], ranks);
+            let Some(news) = self.net.take(here, choice) else {
+                return moved;
+            };
+            self.workers[here].take(news);
+            moved = true;
+        }
     }
 
     pub(crate) fn submit(&self, here: usize, operation: Operation) -> (Ticket, Ended) {
@@ -131,11 +131,8 @@ impl Ranks {
     }
 
     pub(crate) fn settle(&mut self) {
-        while self
-            .workers
-            .iter_mut()
-            .fold(false, |moved, worker| moved | worker.step())
-        {}
+        let ranks = self.workers.len();
+        while (0..ranks).fold(false, |moved, here| moved | self.step(here)) {}
     }
 }
 
@@ -219,7 +216,7 @@ fn what_is_not_received_stays_within_its_room() {
     let sends: Vec<_> = (0..20)
         .map(|n| ranks.send(0, 1, n, &[n as u8; 100]))
         .collect();
-    ranks.workers[0].step();
+    ranks.step(0);
     let packets = ranks.net.packets(0, 1);
     let is_message = |p: &&Packet| matches!(p, Packet::Message { .. });
     assert_eq!(packets.iter().filter(is_message).count(), 500 / 164);
@@ -234,7 +231,7 @@ fn what_is_not_received_stays_within_its_room() {
     }
     // The room was returned.
     let again = ranks.send(0, 1, 0, &[0; 100]);
-    ranks.workers[0].step();
+    ranks.step(0);
     assert!(outcome(&again).is_some(), "it is sent at once");
 }
 
@@ -297,8 +294,8 @@ fn a_receive_is_cancelled_unless_it_has_matched() {
     // This one has claimed a message when it is cancelled.
     let (second, received) = ranks.receive(1, any(), 10);
     ranks.send(0, 1, 0, &[6; 10]);
-    ranks.workers[0].step();
-    ranks.workers[1].step();
+    ranks.step(0);
+    ranks.step(1);
     assert_eq!(outcome(&received), None);
     ranks.submit(1, Operation::Cancel(second));
     ranks.settle();
@@ -337,15 +334,15 @@ fn ranks_that_close_wait_for_no_receive() {
     let (_, claims) = ranks.receive(0, tagged(3), 90);
     let claimed = ranks.send(1, 0, 3, &[3; 90]);
     // The claim is on its way.
-    ranks.workers[1].step();
-    ranks.workers[0].step();
+    ranks.step(1);
+    ranks.step(0);
     // Submitted before, and started later.
     let late = ranks.send(1, 1, 5, &[5]);
     let late_there = ranks.send(1, 0, 5, &[5]);
     for worker in &mut ranks.workers {
-        worker.carrier().close();
+        worker.event(Event::Close);
     }
-    ranks.workers[1].step();
+    ranks.step(1);
     ranks.settle();
     for ended in [&arrived, &claimed, &late, &late_there] {
         assert!(outcome(ended).unwrap().is_ok());
@@ -369,9 +366,9 @@ fn ranks_that_close_wait_for_no_receive() {
         (0, vec![]),
         (1, vec![(0, 1, 1, 1), (1, 0, 1, 5), (1, 1, 1, 5)]),
     ] {
-        let worker = &mut ranks.workers[here];
-        assert!(worker.carrier().is_settled());
-        let counted = worker.carrier().unreceived();
+        let worker = &ranks.workers[here];
+        assert!(worker.machine().is_settled());
+        let counted = worker.machine().unreceived();
         let counted: Vec<_> = counted
             .map(|of| (of.from.0, of.to.0, of.messages, of.last.0))
             .collect();
@@ -399,7 +396,7 @@ fn random_programs() {
                     sends.push((from, to, tag, ranks.send(from, to, tag, &body)));
                 }
                 1 => receives[to].push(ranks.receive(to, any(), 64).1),
-                _ => _ = ranks.workers[to].step(),
+                _ => _ = ranks.step(to),
             }
         }
         // As many receives as messages, and no more.

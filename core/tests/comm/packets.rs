@@ -4,6 +4,8 @@ use crate::messenger::{Ranks, any, from, outcome};
 use tautline_core::Rank;
 use tautline_core::comm::*;
 
+const WORLD: CommId = CommId(0);
+
 /// Receives that only a lost rank could end are errors, as are sends to it, offered or new. Messages that have arrived are
 /// received, and receives from any rank wait for the others.
 #[test]
@@ -34,11 +36,11 @@ fn a_lost_rank_ends_what_depends_on_it() {
             .net
             .put(1, 0, News::Lost(Rank(1), "receiving from it"));
     }
-    ranks.workers[0].step();
+    ranks.step(0);
     let later = ranks.send(0, 1, 3, &[1]);
     let (_, had_arrived) = ranks.receive(0, from(1), 90);
     let (_, was_offered) = ranks.receive(0, from(1), 90);
-    ranks.workers[0].step();
+    ranks.step(0);
     for ended in [&waits, &offered_there, &later, &was_offered] {
         let error = outcome(ended).expect("it has ended").unwrap_err();
         let text = "rank 1 was lost, noticed while receiving from it";
@@ -47,8 +49,8 @@ fn a_lost_rank_ends_what_depends_on_it() {
     assert_eq!(outcome(&had_arrived).unwrap().unwrap().body, [7; 20]);
     assert_eq!(outcome(&of_any), None);
     ranks.send(2, 0, 6, &[1; 9]);
-    ranks.workers[2].step();
-    ranks.workers[0].step();
+    ranks.step(2);
+    ranks.step(0);
     assert_eq!(outcome(&of_any).unwrap().unwrap().body, [1; 9]);
 }
 
@@ -58,13 +60,13 @@ fn a_claimed_message_is_lost_with_its_sender() {
     let mut ranks = Ranks::new(2, 0);
     ranks.send(1, 0, 1, &[7; 20]);
     let (_, received) = ranks.receive(0, any(), 20);
-    ranks.workers[1].step();
-    ranks.workers[0].step();
+    ranks.step(1);
+    ranks.step(0);
     assert_eq!(outcome(&received), None);
     ranks
         .net
         .put(1, 0, News::Lost(Rank(1), "receiving from it"));
-    ranks.workers[0].step();
+    ranks.step(0);
     assert!(matches!(
         outcome(&received),
         Some(Err(Error::Lost { rank: Rank(1), .. }))
@@ -91,27 +93,34 @@ fn unexpected_packets_end_the_communication_with_their_rank() {
         claim(0),
         Packet::Closed { messages: 2 },
         Packet::Arrived { messages: 2 },
+        // The number of an earlier one.
+        Packet::Offer {
+            comm: WORLD,
+            tag: Tag(0),
+            bytes: 40,
+            offer: 0,
+        },
     ];
     for (number, packet) in packets.into_iter().enumerate() {
         let mut ranks = Ranks::new(3, 100);
         // Rank 0 has sent 84 bytes to rank 1 and offers one more message, to rank 2; it has claimed 10 bytes.
         ranks.send(0, 1, 0, &[1; 20]);
         ranks.send(0, 2, 0, &[1; 90]);
-        ranks.workers[0].step();
+        ranks.step(0);
         ranks.send(1, 0, 0, &[2; 40]);
-        ranks.workers[1].step();
+        ranks.step(1);
         let (_, claimed) = ranks.receive(0, from(1), 40);
         let (_, waits) = ranks.receive(0, from(1), 40);
-        ranks.workers[0].step();
+        ranks.step(0);
         ranks.net.put(1, 0, News::Packet(Rank(1), packet));
         // What follows is not taken.
         let message = Packet::Message {
-            comm: CommId(0),
+            comm: WORLD,
             tag: Tag(0),
             body: vec![1].into(),
         };
         ranks.net.put(1, 0, News::Packet(Rank(1), message));
-        ranks.workers[0].step();
+        ranks.step(0);
         for ended in [claimed, waits] {
             let error = outcome(&ended).expect("it has ended").unwrap_err();
             assert_eq!(

@@ -1,8 +1,6 @@
 //! Vectors: moved, and returned to those that have brought them.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use tautline_core::Rank;
 use tautline_core::comm::*;
@@ -21,56 +19,43 @@ struct Net {
     provided: Vec<(u64, Body)>,
 }
 
-/// A mail that moves bodies from memory to memory, when the test permits it.
-struct Moving {
-    here: usize,
-    net: Rc<RefCell<Net>>,
-}
+type Between = Arc<Mutex<Net>>;
 
-impl Mail for Moving {
-    fn here(&self) -> Rank {
-        Rank(self.here as u32)
-    }
+/// Moves bodies from memory to memory, when the test permits it.
+struct Moving(Between);
 
-    fn ranks(&self) -> u32 {
-        2
-    }
-
-    fn send(&mut self, to: Rank, packet: Packet) {
-        let news = News::Packet(self.here(), packet);
-        self.net.borrow_mut().news[to.index()].push_back(news);
-    }
-
-    fn send_body(&mut self, _: Rank, offer: u64, body: Body) -> Option<Body> {
-        self.net.borrow_mut().leaving.push((offer, body));
-        None
+impl Bodies for Moving {
+    fn send(&mut self, _: Rank, offer: u64, body: Body) -> Result<Option<Body>, Body> {
+        self.0.lock().unwrap().leaving.push((offer, body));
+        Ok(None)
     }
 
     fn provide(&mut self, _: Rank, offer: u64, memory: Body, bytes: usize) -> Option<Body> {
         assert_eq!(bytes, LENGTH, "that of the message");
-        self.net.borrow_mut().provided.push((offer, memory));
+        self.0.lock().unwrap().provided.push((offer, memory));
         None
-    }
-
-    fn poll(&mut self) -> Option<News> {
-        self.net.borrow_mut().news[self.here].pop_front()
     }
 }
 
 type Ended = Arc<Mutex<Option<Outcome>>>;
 
 struct Two {
-    net: Rc<RefCell<Net>>,
-    workers: [Worker<Messenger<Moving>>; 2],
+    net: Between,
+    workers: [Worker; 2],
 }
 
 impl Two {
     fn new() -> Self {
-        let net = Rc::default();
-        let worker = |here| {
-            let net = Rc::clone(&net);
-            let messenger = Messenger::new(Moving { here, net }, Limits::default());
-            Worker::new(messenger, Arc::new(|| ()))
+        let net = Between::default();
+        let worker = |here: u32| {
+            let (between, bodies) = (Arc::clone(&net), Moving(Arc::clone(&net)));
+            let carrier = move |to: Rank, packet| {
+                let news = News::Packet(Rank(here), packet);
+                between.lock().unwrap().news[to.index()].push_back(news);
+            };
+            let messenger = Messenger::new(Rank(here), 2, Limits::default());
+            let carrier = Box::new(carrier);
+            Worker::new(messenger, Box::new(bodies), carrier, Arc::new(|| ()))
         };
         let workers = [worker(0), worker(1)];
         Self { net, workers }
@@ -104,13 +89,21 @@ impl Two {
     }
 
     fn settle(&mut self) {
-        let step = |moved: bool, worker: &mut Worker<_>| moved | worker.step();
-        while self.workers.iter_mut().fold(false, step) {}
+        let mut moved = true;
+        while moved {
+            moved = false;
+            for (here, worker) in self.workers.iter_mut().enumerate() {
+                moved |= worker.step();
+                let arrived = std::mem::take(&mut self.net.lock().unwrap().news[here]);
+                moved |= !arrived.is_empty();
+                arrived.into_iter().for_each(|news| worker.take(news));
+            }
+        }
     }
 
     /// Moves a body that was claimed.
     fn deliver(&mut self) {
-        let mut net = self.net.borrow_mut();
+        let mut net = self.net.lock().unwrap();
         let (offer, body) = net.leaving.pop().expect("a claimed body");
         let at = net.provided.iter().position(|(of, _)| *of == offer);
         let (_, mut memory) = net.provided.remove(at.expect("its memory"));
@@ -186,13 +179,13 @@ fn a_vector_under_way_ends_with_its_receiver() {
     _ = two.receive(vec![0u8; LENGTH]);
     two.settle();
     let lost = News::Lost(Rank(1), "sending to it");
-    two.net.borrow_mut().news[0].push_back(lost);
+    two.net.lock().unwrap().news[0].push_back(lost);
     two.settle();
     let error = sent.lock().unwrap().take().expect("it has ended");
     assert!(matches!(error, Err(Error::Lost { .. })), "{error:?}");
-    let (offer, body) = two.net.borrow_mut().leaving.pop().expect("claimed");
+    let (offer, body) = two.net.lock().unwrap().leaving.pop().expect("claimed");
     let to = Rank(1);
-    two.net.borrow_mut().news[0].push_back(News::Sent { to, offer, body });
+    two.net.lock().unwrap().news[0].push_back(News::Sent { to, offer, body });
     two.settle();
     assert!(sent.lock().unwrap().is_none(), "it ends once");
 }

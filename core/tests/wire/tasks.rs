@@ -4,8 +4,7 @@ use crate::net::{Net, Wire};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use tautline_core::comm::{
-    Body, CommId, Error, Limits, Mail, Messenger, News, Operation, Outcome, Packet, Pattern, Tag,
-    Worker,
+    Body, CommId, Error, Limits, Messenger, News, Operation, Outcome, Packet, Pattern, Tag, Worker,
 };
 use tautline_core::wire::{self, Channel, Exchange, Fault, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
@@ -32,47 +31,23 @@ impl Receiver for ToWorker {
     }
 }
 
-struct OverChannel {
-    here: Rank,
-    ranks: u32,
-    channel: Channel<Packet>,
-    arrived: Arrived,
-}
-
-impl Mail for OverChannel {
-    fn here(&self) -> Rank {
-        self.here
-    }
-
-    fn ranks(&self) -> u32 {
-        self.ranks
-    }
-
-    fn send(&mut self, to: Rank, packet: Packet) {
-        self.channel
-            .send(PlaceId(self.here.0), PlaceId(to.0), packet);
-    }
-
-    fn poll(&mut self) -> Option<News> {
-        self.arrived.lock().unwrap().pop_front()
-    }
-}
-
-type CommWorker = Worker<Messenger<OverChannel>>;
+/// A communication worker, and what its exchange has for it.
+type CommWorker = (Worker, Arrived);
 
 /// The exchanges of all ranks, with a communication worker each.
 fn ranks(count: usize, eager: usize) -> (Net, Vec<Exchange<Wire>>, Vec<CommWorker>) {
     let (net, exchanges) = Net::exchanges(count, wire::Limits::default());
     let worker = |exchange: &Exchange<Wire>| {
         exchange.tolerate_losses();
-        let arrived = Arrived::default();
-        let mail = OverChannel {
-            here: exchange.here(),
-            ranks: exchange.ranks(),
-            channel: exchange.open("tasks", 1, ToWorker(Arc::clone(&arrived))),
-            arrived,
+        let (here, arrived) = (exchange.here(), Arrived::default());
+        let channel: Channel<Packet> = exchange.open("tasks", 1, ToWorker(Arc::clone(&arrived)));
+        let carrier = move |to: Rank, packet| {
+            channel.send(PlaceId(here.0), PlaceId(to.0), packet);
         };
-        Worker::new(Messenger::new(mail, Limits { eager }), Arc::new(|| ()))
+        let messenger = Messenger::new(here, exchange.ranks(), Limits { eager });
+        let carrier = Box::new(carrier);
+        let worker = Worker::new(messenger, Box::new(()), carrier, Arc::new(|| ()));
+        (worker, arrived)
     };
     let workers = exchanges.iter().map(worker).collect();
     (net, exchanges, workers)
@@ -80,7 +55,7 @@ fn ranks(count: usize, eager: usize) -> (Net, Vec<Exchange<Wire>>, Vec<CommWorke
 
 type Ended = Arc<Mutex<Option<Outcome>>>;
 
-fn submit(worker: &CommWorker, operation: Operation) -> Ended {
+fn submit((worker, _): &CommWorker, operation: Operation) -> Ended {
     let ended = Ended::default();
     let put = Arc::clone(&ended);
     let done = move |outcome| *put.lock().unwrap() = Some(outcome);
@@ -92,8 +67,11 @@ fn settle(exchanges: &[Exchange<Wire>], workers: &mut [CommWorker]) {
     let mut moved = true;
     while moved {
         moved = false;
-        for worker in &mut *workers {
+        for (worker, arrived) in &mut *workers {
             moved |= worker.step();
+            let arrived = std::mem::take(&mut *arrived.lock().unwrap());
+            moved |= !arrived.is_empty();
+            arrived.into_iter().for_each(|news| worker.take(news));
         }
         for exchange in exchanges {
             moved |= exchange.turn().unwrap();

@@ -5,8 +5,8 @@ use super::{COMM, Error};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 use tautline_core::comm::{
-    Body, Combiner, Limits, Mail, Messenger, News, Outcome, Packet, PacketLink, Pattern, Recipient,
-    Tag, Tasks, Worker,
+    Bodies, Body, Combiner, Event, Limits, Messenger, News, Outcome, Packet, PacketLink, Pattern,
+    Recipient, Tag, Tasks, Worker,
 };
 use tautline_core::deque;
 use tautline_core::port::Link;
@@ -15,8 +15,11 @@ use tautline_core::wire::{self, Cause, Channel, Exchange, Fault, Receiver, unpac
 use tautline_core::{PlaceId, Rank};
 use tautline_node::SpinThenYield;
 
+/// News that one step takes at most, so that tasks are started between them.
+const NEWS: usize = 64;
+
 /// A communication worker, while its channel lives.
-type Running = Option<Worker<Messenger<Post>>>;
+type Running = Option<Worker>;
 
 /// A communication worker and its tasks.
 pub(crate) struct Endpoint {
@@ -76,51 +79,20 @@ impl Recipient for Inbox {
     }
 }
 
-/// The channel, as the messenger uses it, or the way beside it that the link has.
-struct Post {
-    here: Rank,
-    ranks: u32,
-    channel: Arc<Channel<Packet>>,
-    /// Under the number of the channel.
-    packets: Option<Arc<dyn PacketLink>>,
-    inbox: Arc<Inbox>,
+/// Packets of a messenger that a link has beside its parcels, under the number of the channel.
+struct Beside {
+    number: u32,
+    packets: Arc<dyn PacketLink>,
 }
 
-impl Mail for Post {
-    fn here(&self) -> Rank {
-        self.here
-    }
-
-    fn ranks(&self) -> u32 {
-        self.ranks
-    }
-
-    fn send(&mut self, to: Rank, packet: Packet) {
-        if let Some(packets) = &self.packets {
-            return packets.send(self.channel.ordinal(), to, packet);
-        }
-        let place = |rank: Rank| PlaceId(rank.0);
-        self.channel.send(place(self.here), place(to), packet);
-    }
-
-    fn send_body(&mut self, to: Rank, offer: u64, body: Body) -> Option<Body> {
-        if let Some(packets) = &self.packets {
-            return packets.send_body(self.channel.ordinal(), to, offer, body);
-        }
-        let copy = body.clone();
-        self.send(to, Packet::Body { offer, body: copy });
-        Some(body)
+impl Bodies for Beside {
+    fn send(&mut self, to: Rank, offer: u64, body: Body) -> Result<Option<Body>, Body> {
+        Ok(self.packets.send_body(self.number, to, offer, body))
     }
 
     fn provide(&mut self, from: Rank, offer: u64, memory: Body, bytes: usize) -> Option<Body> {
-        match &self.packets {
-            Some(packets) => packets.provide(self.channel.ordinal(), (from, offer), memory, bytes),
-            None => Some(memory),
-        }
-    }
-
-    fn poll(&mut self) -> Option<News> {
-        self.inbox.news.pop(&SpinThenYield::default())
+        self.packets
+            .provide(self.number, (from, offer), memory, bytes)
     }
 }
 
@@ -139,17 +111,25 @@ impl Endpoint {
         });
         let arrivals = Arrivals(Arc::clone(&inbox));
         let channel = Arc::new(exchange.open_at(site, "communicator", 1, arrivals));
-        if let Some(packets) = &packets {
-            packets.open(channel.ordinal(), inbox.clone());
-        }
-        let post = Post {
-            here: exchange.here(),
-            ranks: exchange.ranks(),
-            channel: Arc::clone(&channel),
-            packets: packets.clone(),
-            inbox: Arc::clone(&inbox),
-        };
-        let worker = Worker::new(Messenger::new(post, Limits::default()), Arc::new(|| ()));
+        let (number, here) = (channel.ordinal(), exchange.here());
+        let (carrier, bodies): (Box<dyn FnMut(Rank, Packet) + Send>, Box<dyn Bodies>) =
+            if let Some(packets) = packets.clone() {
+                packets.open(number, inbox.clone());
+                let beside = Beside {
+                    number,
+                    packets: Arc::clone(&packets),
+                };
+                let send = move |to, packet| packets.send(number, to, packet);
+                (Box::new(send), Box::new(beside))
+            } else {
+                let channel = Arc::clone(&channel);
+                let send = move |to: Rank, packet| {
+                    channel.send(PlaceId(here.0), PlaceId(to.0), packet);
+                };
+                (Box::new(send), Box::new(()))
+            };
+        let messenger = Messenger::new(here, exchange.ranks(), Limits::default());
+        let worker = Worker::new(messenger, bodies, carrier, Arc::new(|| ()));
         Self {
             tasks: worker.tasks().clone(),
             worker: Combiner::new(Some(worker)),
@@ -216,7 +196,14 @@ impl Endpoint {
         let Some(running) = worker else {
             return false;
         };
-        let moved = running.step();
+        let mut moved = running.step();
+        for _ in 0..NEWS {
+            let Some(news) = self.inbox.news.pop(&SpinThenYield::default()) else {
+                break;
+            };
+            running.take(news);
+            moved = true;
+        }
         if self.inbox.failed.get().is_some() {
             // Its tasks end with that error.
             *worker = None;
@@ -245,7 +232,7 @@ impl Endpoint {
     /// ended. A thread that finds the worker taken meanwhile is served by the next look.
     pub(crate) fn has_ended(&self) -> bool {
         let has_ended = |worker: &mut Running| match worker {
-            Some(worker) => worker.is_idle() && worker.carrier().is_settled(),
+            Some(worker) => worker.is_idle() && worker.machine().is_settled(),
             None => true,
         };
         let has_ended = self.worker.with(&SpinThenYield::default(), has_ended);
@@ -257,7 +244,7 @@ impl Endpoint {
     pub(crate) fn end_receives(&self) {
         self.worker.with(&SpinThenYield::default(), |worker| {
             if let Some(worker) = worker {
-                worker.carrier().close();
+                worker.event(Event::Close);
             }
         });
         self.inbox.progress.notify();
@@ -280,9 +267,9 @@ impl Endpoint {
     pub(crate) fn close(&self, here: Rank) {
         // Dropped outside of the lock: that ends operations, whose completions are the program's code.
         let worker = self.worker.with(&SpinThenYield::default(), Option::take);
-        if let Some(mut worker) = worker {
-            let carrier = worker.carrier();
-            carrier
+        if let Some(worker) = worker {
+            worker
+                .machine()
                 .unreceived()
                 .for_each(|messages| unreceived::report(here, messages));
         }

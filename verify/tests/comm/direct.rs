@@ -25,13 +25,13 @@ fn send_at_once(worker: &Combiner<Worker<Shared>>, tasks: &Tasks, tag: u32) {
 
 fn submit(worker: &Combiner<Worker<Shared>>, tasks: &Tasks, tag: u32) {
     tasks.submit(send(tag), Arc::new(|_: Outcome| ()));
-    worker.run(Worker::step);
+    worker.run(|worker| worker.step());
 }
 
 /// Each of two threads submits a message and sends one without a task, in either order: all leave once, those of a thread in order.
 fn direct(is_first: bool) {
     let Scene {
-        worker, carrier, ..
+        worker, machine, ..
     } = Scene::new();
     let tasks = worker.tasks().clone();
     let scene = Arc::new((Combiner::new(worker), tasks));
@@ -51,7 +51,7 @@ fn direct(is_first: bool) {
     };
     both(&scene, 11);
     other.join().unwrap();
-    let sent = carrier.sent();
+    let sent = machine.sent();
     let of = |first: u32| sent.iter().copied().filter(move |tag| tag / 10 == first);
     assert!(of(0).eq([1, 2]) && of(1).eq([11, 12]), "{sent:?}");
 }

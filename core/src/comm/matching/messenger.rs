@@ -1,4 +1,4 @@
-//! The carrier over a channel of the program.
+//! The machine that carries messages: matching, credits and offers.
 //!
 //! # Algorithm
 //! A message is sent at once as long as the receiver has [`Limits::eager`] bytes of room for this sender, which it returns
@@ -7,18 +7,17 @@
 //! no more than that room for each sender, except for offers, each of which is an outstanding send there; and a message that
 //! waits for its receive never holds up a later one.
 
-use super::offers::{Offer, Offers};
-use super::outcome::{done, received};
-use super::packet::{Mail, News, Packet};
+use super::offers::{Claimed, Offers};
+use super::packet::{Bodies, Packet, Unexpected};
 use super::unreceived::Short;
 use super::{End, Incoming, Matching};
-use crate::comm::carrier::{Bounds, Carrier};
 use crate::comm::error::Error;
-use crate::comm::message::{Body, CommId, Envelope, Pattern, Tag};
-use crate::comm::operation::{Done, Outcome, Status};
-use crate::comm::slot::Ticket;
+use crate::comm::message::{Body, CommId, Envelope, Tag};
+use crate::comm::operation::{Done, Effect, Event, Operation, Status};
+use crate::comm::outcome::{done, received};
 use crate::id::Rank;
-use alloc::collections::{BTreeMap, VecDeque};
+use crate::machine::{Machine, Step, Tolerance};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::{fmt, mem};
 
@@ -26,13 +25,11 @@ use core::{fmt, mem};
 const ENVELOPE: usize = 64;
 /// Bytes up to which a vector is copied, so that its sender has it back at once.
 pub(super) const COPIED: usize = 4096;
-/// Packets that one call takes at most, so that tasks are started between them.
-const PACKETS: usize = 64;
 /// The greatest tag: that of a C `int`, as MPI's.
 const LAST_TAG: Tag = Tag(i32::MAX as u32);
 
 /// The memory of a [`Messenger`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// Bytes of messages from one rank that no receive has taken; each counts 64 bytes and its body. Should be the same at all
     /// ranks.
@@ -46,51 +43,51 @@ impl Default for Limits {
 }
 
 /// Where the body of a message is.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Place {
     Here(Body),
     /// At the sender, under the number of an offer.
     Offered(u64),
 }
 
-/// A receive whose message was claimed.
-struct Claimed {
-    ticket: Ticket,
-    envelope: Envelope,
-    /// Memory of the receive that the mail does not use.
-    into: Option<Body>,
-}
-
 /// What is known of another rank.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Peer {
     /// Bytes sent to it for which it has not returned the room.
     pub(super) sent: usize,
     /// Bytes of it that receives have taken and for which it was not returned the room.
     taken: usize,
+    /// The least number of its next offer.
+    next_offer: u64,
     pub(super) short: Short,
     pub(super) lost: Option<&'static str>,
 }
 
-/// The [`Carrier`] that matches messages itself, over a channel of the program.
-pub struct Messenger<M> {
-    pub(super) mail: M,
+/// The messages, receives and probes of one rank, as MPI matches them. `K` names operations, as the driver likes.
+///
+/// From one rank to another, messages of one communicator are matched in the order in which they were sent, and receives in
+/// the order in which they were posted: packets must arrive in the order in which they were sent.
+///
+/// A message to the rank itself is a packet, too. A loss ends what depends on that rank, with
+/// [`Error::Lost`] and [`Messenger::LOST`], which the driver knows better.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Messenger<K> {
+    pub(super) here: Rank,
     pub(super) limits: Limits,
-    pub(super) matching: Matching<Ticket, Place>,
+    pub(super) matching: Matching<K, Place>,
     pub(super) peers: Vec<Peer>,
-    pub(super) offers: Offers,
+    pub(super) offers: Offers<K>,
     /// Receives whose message was claimed, by its sender and number.
-    claimed: BTreeMap<(Rank, u64), Claimed>,
+    pub(super) claimed: BTreeMap<(Rank, u64), Claimed<K>>,
     /// Memory of the receives that wait for their message, which have brought some.
-    rooms: Vec<(Ticket, Body)>,
+    rooms: Vec<(K, Body)>,
     /// Of the last step; its memory is used again.
-    ends: Vec<(Ticket, End<Place>)>,
-    /// Operations that have ended, to be reported.
-    pub(super) ended: VecDeque<(Ticket, Outcome)>,
+    ends: Vec<(K, End<Place>)>,
     /// Whether this rank receives no further message.
     pub(super) is_closed: bool,
 }
 
-impl<M> fmt::Debug for Messenger<M> {
+impl<K: Copy + Eq> fmt::Debug for Messenger<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (offers, claimed) = (self.offers.waiting(), self.claimed.len());
         write!(
@@ -101,60 +98,98 @@ impl<M> fmt::Debug for Messenger<M> {
     }
 }
 
-impl<M: Mail> Messenger<M> {
-    /// Creates the carrier of the rank whose mail this is.
-    pub fn new(mail: M, limits: Limits) -> Self {
-        let peers = alloc::vec![Peer::default(); mail.ranks() as usize];
+impl<K> Messenger<K> {
+    /// When a loss was noticed, in the errors of this machine.
+    pub const LOST: &'static str = "communicating with it";
+
+    /// Creates the machine of rank `here` of `ranks`.
+    pub fn new(here: Rank, ranks: u32, limits: Limits) -> Self {
         Self {
-            mail,
+            here,
             limits,
-            matching: Matching::new(),
-            peers,
+            matching: Matching::default(),
+            peers: alloc::vec![Peer::default(); ranks as usize],
             offers: Offers::default(),
             claimed: BTreeMap::new(),
             rooms: Vec::new(),
             ends: Vec::new(),
-            ended: VecDeque::new(),
             is_closed: false,
         }
     }
 
+    /// Checks the rank and the tag that an operation names.
+    fn check(&self, rank: Option<Rank>, tag: Option<Tag>) -> Result<(), Error> {
+        let ranks = self.peers.len() as u32;
+        if let Some(rank) = rank.filter(|rank| rank.0 >= ranks) {
+            return Err(Error::NoRank { rank, ranks });
+        }
+        let last = LAST_TAG;
+        match tag.filter(|tag| *tag > last) {
+            Some(tag) => Err(Error::NoTag { tag, last }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_of(&self, operation: &Operation<K>) -> Result<(), Error> {
+        match operation {
+            Operation::Send { to, tag, .. } => self.check(Some(*to), Some(*tag)),
+            Operation::Receive { pattern, .. } | Operation::Probe { pattern } => {
+                self.check(pattern.source, pattern.tag)
+            }
+            Operation::Cancel(_) | Operation::Free(_) => Ok(()),
+        }
+    }
+
+    /// Whether a rank has left or is lost: it sends nothing any more.
+    pub fn is_lost(&self, rank: Rank) -> bool {
+        self.peers[rank.index()].lost.is_some()
+    }
+
+    pub(super) fn loss(&self, rank: Rank) -> Error {
+        let doing = self.peers[rank.index()].lost;
+        Error::Lost {
+            rank,
+            doing: doing.unwrap_or(Self::LOST),
+        }
+    }
+}
+
+impl<K: Copy + Eq> Messenger<K> {
     /// Lets the matching take a step, and does what follows from the receives and probes that it ends.
-    pub(super) fn step<T>(
+    pub(super) fn matched<T>(
         &mut self,
-        step: impl FnOnce(&mut Matching<Ticket, Place>, &mut dyn FnMut(Ticket, End<Place>)) -> T,
+        step: &mut Step<'_, Self>,
+        take: impl FnOnce(&mut Matching<K, Place>, &mut dyn FnMut(K, End<Place>)) -> T,
     ) -> T {
         let mut ends = mem::take(&mut self.ends);
-        let result = step(&mut self.matching, &mut |ticket, end| {
-            ends.push((ticket, end));
-        });
-        for (ticket, end) in ends.drain(..) {
-            self.end(ticket, end);
+        let result = take(&mut self.matching, &mut |key, end| ends.push((key, end)));
+        for (key, end) in ends.drain(..) {
+            self.end(key, end, step);
         }
         self.ends = ends;
         result
     }
 
-    fn end(&mut self, ticket: Ticket, end: End<Place>) {
-        let into = self.room_of(ticket);
+    fn end(&mut self, key: K, end: End<Place>, step: &mut Step<'_, Self>) {
+        let into = self.room_of(key);
         let outcome = match end {
             End::Received(Incoming { envelope, body }) => match body {
                 Place::Here(body) => {
-                    self.return_room(&envelope);
+                    self.return_room(&envelope, step);
                     received(&envelope, body, into)
                 }
                 Place::Offered(offer) => {
                     let from = envelope.source;
-                    let provide = |into| self.mail.provide(from, offer, into, envelope.bytes);
-                    let into = into.and_then(provide);
-                    self.claim(from, offer, true);
+                    let bodies = step.calls();
+                    let into =
+                        into.and_then(|into| bodies.provide(from, offer, into, envelope.bytes));
+                    Self::claim(from, offer, true, step);
                     let claimed = Claimed {
-                        ticket,
+                        key,
                         envelope,
                         into,
                     };
-                    let before = self.claimed.insert((from, offer), claimed);
-                    debug_assert!(before.is_none(), "an offer is matched once");
+                    self.claimed.insert((from, offer), claimed);
                     return;
                 }
             },
@@ -162,7 +197,7 @@ impl<M: Mail> Messenger<M> {
                 let Envelope {
                     source, tag, bytes, ..
                 } = message.envelope;
-                self.discard(message);
+                self.discard(message, step);
                 Err(Error::Truncated {
                     source,
                     tag,
@@ -175,102 +210,93 @@ impl<M: Mail> Messenger<M> {
                 status: Status::CANCELLED,
                 body: Body::default(),
             }),
-            End::Lost(rank) => Err(self.lost(rank)),
+            End::Lost(rank) => Err(self.loss(rank)),
             End::Freed(comm) => Err(self.freed(comm)),
         };
-        self.ended.push_back((ticket, outcome));
-    }
-
-    pub(super) fn lost(&self, rank: Rank) -> Error {
-        let doing = self.peers[rank.index()].lost;
-        Error::Lost {
-            rank,
-            doing: doing.unwrap_or_default(),
-        }
+        step.effect(Effect::Ended(key, outcome));
     }
 
     /// Drops a message that no receive takes.
-    pub(super) fn discard(&mut self, message: Incoming<Place>) {
+    pub(super) fn discard(&mut self, message: Incoming<Place>, step: &mut Step<'_, Self>) {
         if self.is_closed {
             // Its sender was notified.
             return;
         }
         match message.body {
-            Place::Here(_) => self.return_room(&message.envelope),
-            Place::Offered(offer) => self.claim(message.envelope.source, offer, false),
+            Place::Here(_) => self.return_room(&message.envelope, step),
+            Place::Offered(offer) => Self::claim(message.envelope.source, offer, false, step),
         }
     }
 
-    fn claim(&mut self, from: Rank, offer: u64, is_wanted: bool) {
-        self.mail.send(from, Packet::Claim { offer, is_wanted });
-    }
-
     /// The room of a message is free again; its sender is notified once half of its room is.
-    pub(super) fn return_room(&mut self, envelope: &Envelope) {
+    pub(super) fn return_room(&mut self, envelope: &Envelope, step: &mut Step<'_, Self>) {
         let peer = &mut self.peers[envelope.source.index()];
         peer.taken += cost(envelope.bytes);
         if peer.taken >= self.limits.eager / 2 && peer.lost.is_none() {
             let bytes = mem::take(&mut peer.taken) as u64;
-            self.mail.send(envelope.source, Packet::Room { bytes });
+            step.send(envelope.source, Packet::Room { bytes });
         }
     }
 
-    /// Takes a packet. Returns false if the messenger of a rank would not send it.
-    fn take(&mut self, from: Rank, packet: Packet) -> bool {
-        match packet {
-            Packet::Message { comm, tag, body } => {
-                let bytes = body.len();
-                self.count_arrived(from);
-                self.arrive(from, (comm, tag, bytes), Place::Here(body));
-                true
-            }
-            Packet::Offer {
+    fn start(&mut self, key: K, operation: Operation<K>, step: &mut Step<'_, Self>) {
+        let outcome = match operation {
+            Operation::Send {
                 comm,
+                to,
                 tag,
-                bytes,
-                offer,
+                body,
             } => {
-                let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-                self.arrive(from, (comm, tag, bytes), Place::Offered(offer));
-                true
-            }
-            Packet::Claim { offer, is_wanted } => self.claimed(from, offer, is_wanted),
-            Packet::Body { offer, body } => {
-                let Some(claimed) = self.claimed.remove(&(from, offer)) else {
-                    return false;
-                };
-                let bytes = claimed.envelope.bytes;
-                // The body is in the memory of the receive, which may be longer, or as long as the message.
-                let is_whole = match claimed.into.is_none() && body.is_vector() {
-                    true => body.len() >= bytes,
-                    false => body.len() == bytes,
-                };
-                if is_whole {
-                    let outcome = received(&claimed.envelope, body, claimed.into);
-                    self.ended.push_back((claimed.ticket, outcome));
-                } else {
-                    // The receive ends with the loss of the sender.
-                    self.claimed.insert((from, offer), claimed);
+                let envelope = self.envelope(comm, tag, &body);
+                match self.send_short(envelope, to, body, step) {
+                    Ok(outcome) => outcome,
+                    Err(body) => return self.offer(key, to, envelope, body, step),
                 }
-                is_whole
             }
-            Packet::Left => {
-                self.lose(from, "receiving from it, which has left");
-                true
+            Operation::Receive {
+                pattern,
+                limit,
+                into,
+            } => {
+                let mut limit = limit;
+                if into.is_vector() {
+                    limit = limit.min(into.len());
+                    self.rooms.push((key, into));
+                }
+                return self.matched(step, |matching, mut ended| {
+                    matching.receive(key, pattern, limit, &mut ended);
+                });
             }
-            Packet::Closed { messages } => self.closed(from, messages),
-            Packet::Arrived { messages } => self.peers[from.index()].short.acknowledged(messages),
-            Packet::Room { bytes } => {
-                let sent = &mut self.peers[from.index()].sent;
-                let left = usize::try_from(bytes)
-                    .ok()
-                    .and_then(|b| sent.checked_sub(b));
-                left.map(|left| *sent = left).is_some()
+            Operation::Probe { pattern } => {
+                return self.matched(step, |matching, mut ended| {
+                    matching.probe(key, pattern, &mut ended);
+                });
             }
-        }
+            Operation::Cancel(other) => {
+                // A send that is offered, and a receive whose message is claimed, end as if not withdrawn.
+                self.matched(step, |matching, mut ended| {
+                    matching.cancel(other, &mut ended)
+                });
+                Ok(Done::default())
+            }
+            Operation::Free(comm) => {
+                let dropped =
+                    self.matched(step, |matching, mut ended| matching.free(comm, &mut ended));
+                for message in dropped {
+                    self.drop_unreceived(message, step);
+                }
+                Ok(Done::default())
+            }
+        };
+        step.effect(Effect::Ended(key, outcome));
     }
 
-    fn arrive(&mut self, source: Rank, (comm, tag, bytes): (CommId, Tag, usize), body: Place) {
+    fn arrive(
+        &mut self,
+        source: Rank,
+        (comm, tag, bytes): (CommId, Tag, usize),
+        body: Place,
+        step: &mut Step<'_, Self>,
+    ) {
         let envelope = Envelope {
             comm,
             source,
@@ -278,86 +304,43 @@ impl<M: Mail> Messenger<M> {
             bytes,
         };
         let message = Incoming { envelope, body };
-        let refused = self.step(|matching, mut ended| matching.arrive(message, &mut ended));
+        let refused = self.matched(step, |matching, mut ended| {
+            matching.arrive(message, &mut ended)
+        });
         match refused {
             // Its sender learns from `Packet::Closed` that it is not received.
-            Some(message) if self.is_closed => self.discard(message),
-            Some(message) => self.drop_unreceived(message),
+            Some(message) if self.is_closed => self.discard(message, step),
+            Some(message) => self.drop_unreceived(message, step),
             None => {}
         }
     }
 
-    /// The receiver of an offer has answered.
-    fn claimed(&mut self, from: Rank, number: u64, is_wanted: bool) -> bool {
-        let Some(offer) = self.offers.answered(from, number) else {
-            return false;
-        };
-        let Offer {
-            ticket,
-            envelope,
-            body,
-            ..
-        } = offer;
-        let back = match body.is_vector() {
-            true if is_wanted => match self.mail.send_body(from, number, body) {
-                Some(body) => body,
-                None => {
-                    self.offers.leaves(number, ticket, from, envelope);
-                    return true;
-                }
-            },
-            true => body,
-            false => {
-                if is_wanted {
-                    let offer = number;
-                    self.mail.send(from, Packet::Body { offer, body });
-                }
-                Body::default()
-            }
-        };
-        self.ended.push_back((ticket, Ok(done(&envelope, back))));
-        true
-    }
-
-    /// The body of an offer has left, and is the sender's again.
-    fn sent(&mut self, offer: u64, body: Body) {
-        // Unknown if its receiver was lost meanwhile.
-        if let Some((ticket, envelope)) = self.offers.left(offer) {
-            self.ended.push_back((ticket, Ok(done(&envelope, body))));
-        }
-    }
-
     /// Takes the memory that a receive has brought, if it has.
-    fn room_of(&mut self, ticket: Ticket) -> Option<Body> {
-        let at = self.rooms.iter().position(|(of, _)| *of == ticket)?;
+    fn room_of(&mut self, key: K) -> Option<Body> {
+        let at = self.rooms.iter().position(|(of, _)| *of == key)?;
         Some(self.rooms.swap_remove(at).1)
     }
 
     /// Ends what depends on a lost rank.
-    fn lose(&mut self, rank: Rank, doing: &'static str) {
+    fn lose(&mut self, rank: Rank, doing: &'static str, step: &mut Step<'_, Self>) {
         let peer = &mut self.peers[rank.index()];
         if peer.lost.is_some() {
             return;
         }
         peer.lost = Some(doing);
-        let error = self.lost(rank);
+        let error = self.loss(rank);
         let is_here = |body: &Place| matches!(body, Place::Here(_));
-        self.step(|matching, mut ended| matching.lose(rank, is_here, &mut ended));
-        let ended = &mut self.ended;
+        self.matched(step, |matching, mut ended| {
+            matching.lose(rank, is_here, &mut ended);
+        });
         self.offers
-            .lose(rank, |ticket| ended.push_back((ticket, Err(error))));
+            .lose(rank, |key| step.effect(Effect::Ended(key, Err(error))));
         self.claimed.retain(|(from, _), claimed| {
             if *from == rank {
-                ended.push_back((claimed.ticket, Err(error)));
+                step.effect(Effect::Ended(claimed.key, Err(error)));
             }
             *from != rank
         });
-    }
-
-    /// Returns the outcome of an operation that was just started, if it has ended.
-    fn at_once(&mut self, ticket: Ticket) -> Option<Outcome> {
-        let last = self.ended.back()?;
-        (last.0 == ticket).then(|| self.ended.pop_back().expect("looked at above").1)
     }
 }
 
@@ -366,121 +349,101 @@ pub(super) const fn cost(bytes: usize) -> usize {
     bytes.saturating_add(ENVELOPE)
 }
 
-impl<M: Mail> Carrier for Messenger<M> {
-    fn bounds(&self) -> Bounds {
-        Bounds {
-            ranks: self.mail.ranks(),
-            last_tag: LAST_TAG,
+impl<K: Copy + Eq> Machine for Messenger<K> {
+    type Peer = Rank;
+    type Message = Packet;
+    type Event = Event<K>;
+    type Effect = Effect<K>;
+    type Calls = dyn Bodies;
+    type Refusal = Unexpected;
+
+    fn event(&mut self, event: Event<K>, step: &mut Step<'_, Self>) {
+        match event {
+            Event::Start(key, operation) => match self.check_of(&operation) {
+                Ok(()) => self.start(key, operation, step),
+                Err(error) => step.effect(Effect::Ended(key, Err(error))),
+            },
+            Event::SendAtOnce {
+                comm,
+                to,
+                tag,
+                body,
+            } => {
+                let sent = match self.check(Some(to), Some(tag)) {
+                    Ok(()) => {
+                        let envelope = self.envelope(comm, tag, &body);
+                        self.send_short(envelope, to, body, step)
+                    }
+                    Err(error) => Ok(Err(error)),
+                };
+                step.effect(sent.map_or_else(Effect::Returned, Effect::AtOnce));
+            }
+            Event::ReceiveAtOnce { pattern, limit } => {
+                let received = match self.check(pattern.source, pattern.tag) {
+                    Ok(()) => self.take_short(pattern, limit, step),
+                    Err(error) => Some(Err(error)),
+                };
+                if let Some(outcome) = received {
+                    step.effect(Effect::AtOnce(outcome));
+                }
+            }
+            Event::Sent { offer, body } => {
+                // Unknown if its receiver was lost meanwhile.
+                if let Some((key, envelope)) = self.offers.left(offer) {
+                    step.effect(Effect::Ended(key, Ok(done(&envelope, body))));
+                }
+            }
+            Event::Close => self.close(step),
         }
     }
 
-    fn send(
+    fn receive(
         &mut self,
-        ticket: Ticket,
-        comm: CommId,
-        to: Rank,
-        tag: Tag,
-        body: Body,
-    ) -> Option<Outcome> {
-        let envelope = self.envelope(comm, tag, &body);
-        let body = match self.send_short(envelope, to, body) {
-            Ok(outcome) => return Some(outcome),
-            Err(body) => body,
-        };
-        let kept = Offer {
-            ticket,
-            to,
-            envelope,
-            body,
-        };
-        let offer = self.offers.add(kept);
-        let bytes = envelope.bytes as u64;
-        self.mail.send(
-            to,
+        from: Rank,
+        packet: Packet,
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Unexpected> {
+        let peer = self.peers.get_mut(from.index()).ok_or(Unexpected)?;
+        if peer.lost.is_some() {
+            return Ok(());
+        }
+        match packet {
+            Packet::Message { comm, tag, body } => {
+                let bytes = body.len();
+                self.count_arrived(from, step);
+                self.arrive(from, (comm, tag, bytes), Place::Here(body), step);
+            }
             Packet::Offer {
                 comm,
                 tag,
                 bytes,
                 offer,
-            },
-        );
-        None
-    }
-
-    fn receive(
-        &mut self,
-        ticket: Ticket,
-        pattern: Pattern,
-        limit: usize,
-        into: Body,
-    ) -> Option<Outcome> {
-        let limit = match into.is_vector() {
-            true => {
-                let room = into.len();
-                self.rooms.push((ticket, into));
-                limit.min(room)
-            }
-            false => limit,
-        };
-        self.step(|matching, mut ended| matching.receive(ticket, pattern, limit, &mut ended));
-        self.at_once(ticket)
-    }
-
-    fn probe(&mut self, ticket: Ticket, pattern: Pattern) -> Option<Outcome> {
-        self.step(|matching, mut ended| matching.probe(ticket, pattern, &mut ended));
-        self.at_once(ticket)
-    }
-
-    fn send_at_once(
-        &mut self,
-        comm: CommId,
-        to: Rank,
-        tag: Tag,
-        body: Body,
-    ) -> Result<Outcome, Body> {
-        let envelope = self.envelope(comm, tag, &body);
-        self.send_short(envelope, to, body)
-    }
-
-    fn receive_at_once(&mut self, pattern: Pattern, limit: usize) -> Option<Outcome> {
-        self.take_short(pattern, limit)
-    }
-
-    fn cancel(&mut self, ticket: Ticket) {
-        // A send that is offered, and a receive whose message is claimed, end as if not withdrawn.
-        self.step(|matching, mut ended| matching.cancel(ticket, &mut ended));
-    }
-
-    fn free(&mut self, comm: CommId) {
-        let dropped = self.step(|matching, mut ended| matching.free(comm, &mut ended));
-        for message in dropped {
-            self.drop_unreceived(message);
-        }
-    }
-
-    fn progress(&mut self, ended: &mut dyn FnMut(Ticket, Outcome)) -> bool {
-        let mut moved = false;
-        for _ in 0..PACKETS {
-            let Some(news) = self.mail.poll() else {
-                break;
-            };
-            moved = true;
-            match news {
-                News::Lost(rank, doing) => self.lose(rank, doing),
-                News::Sent { offer, body, .. } => self.sent(offer, body),
-                // What a rank sends after an unexpected packet is not taken.
-                News::Packet(from, _) if self.peers[from.index()].lost.is_some() => {}
-                News::Packet(from, packet) => {
-                    if !self.take(from, packet) {
-                        self.lose(from, "taking a packet of it that is not expected");
-                    }
+            } => {
+                if offer < peer.next_offer {
+                    return Err(Unexpected);
                 }
+                peer.next_offer = offer.saturating_add(1);
+                let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+                self.arrive(from, (comm, tag, bytes), Place::Offered(offer), step);
+            }
+            Packet::Claim { offer, is_wanted } => {
+                return self.answered(from, offer, is_wanted, step);
+            }
+            Packet::Body { offer, body } => return self.fetched(from, offer, body, step),
+            Packet::Left => self.lose(from, "receiving from it, which has left", step),
+            Packet::Closed { messages } => return self.closed(from, messages, step),
+            Packet::Arrived { messages } => return peer.short.acknowledged(messages),
+            Packet::Room { bytes } => {
+                let left = usize::try_from(bytes).ok();
+                let left = left.and_then(|bytes| peer.sent.checked_sub(bytes));
+                peer.sent = left.ok_or(Unexpected)?;
             }
         }
-        moved |= !self.ended.is_empty();
-        while let Some((ticket, outcome)) = self.ended.pop_front() {
-            ended(ticket, outcome);
-        }
-        moved
+        Ok(())
+    }
+
+    fn lost(&mut self, rank: Rank, step: &mut Step<'_, Self>) -> Tolerance {
+        self.lose(rank, Self::LOST, step);
+        Tolerance::Tolerated
     }
 }

@@ -1,4 +1,4 @@
-//! MPI's matching of messages and receives, as a state machine without I/O; and the carrier that is made of it.
+//! MPI's matching of messages and receives; and the machine that is made of it.
 //!
 //! # Algorithm
 //! Two lists: the receives and probes that wait, in the order of posting, and the messages that no receive has taken, in the
@@ -10,16 +10,16 @@
 //!
 //! A step takes time in proportion to the length of one list.
 
+mod claims;
 mod close;
 mod messenger;
 mod offers;
-mod outcome;
 mod packet;
 mod short;
 mod unreceived;
 
 pub use messenger::{Limits, Messenger};
-pub use packet::{Mail, News, Packet};
+pub use packet::{Bodies, News, Packet, Unexpected};
 pub use unreceived::Unreceived;
 
 use super::message::{CommId, Envelope, Pattern};
@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 /// A message: what is known of it, and its body or where that is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Incoming<B> {
     /// What is known of it.
     pub envelope: Envelope,
@@ -38,7 +38,7 @@ pub struct Incoming<B> {
 }
 
 /// The end of a receive or a probe.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum End<B> {
     /// The receive takes this message.
     Received(Incoming<B>),
@@ -54,6 +54,7 @@ pub enum End<B> {
     Freed(CommId),
 }
 
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Posted<K> {
     key: K,
     pattern: Pattern,
@@ -79,6 +80,7 @@ struct Posted<K> {
 /// matching.arrive(message.clone(), &mut |key, end| ended.push((key, end)));
 /// assert_eq!(ended, [("first", End::Received(message))]);
 /// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Matching<K, B> {
     posted: VecDeque<Posted<K>>,
     unexpected: VecDeque<Incoming<B>>,

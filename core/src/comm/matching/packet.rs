@@ -1,11 +1,12 @@
-//! What the messengers of two ranks send each other.
+//! Packets between the messengers of two ranks.
 
 use crate::comm::message::Body;
 use crate::comm::message::{CommId, Tag};
 use crate::id::Rank;
+use core::fmt;
 
 /// A packet from the messenger of one rank to that of another, or to itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub enum Packet {
     /// A message.
@@ -63,12 +64,22 @@ pub enum Packet {
     },
 }
 
-/// What a messenger finds in its mail.
+/// The refusal of a packet that no messenger sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unexpected;
+
+impl fmt::Display for Unexpected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a packet that is not expected")
+    }
+}
+
+/// What the link of a messenger reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
     /// A packet from this rank.
     Packet(Rank, Packet),
-    /// The body of an offer has left, for which [`Mail::send_body`] has kept it.
+    /// The body of an offer has left, for which [`Bodies::send`] has kept it.
     Sent {
         /// The receiver.
         to: Rank,
@@ -81,42 +92,27 @@ pub enum News {
     Lost(Rank, &'static str),
 }
 
-/// What brings packets to the messengers of all ranks: a channel of the program.
+/// Moves the bodies of offers from memory to memory, for the messenger of a rank.
 ///
-/// From one rank to another, packets arrive in the order in which they were sent, and none is lost or doubled while both
-/// live. No method blocks.
-pub trait Mail {
-    /// Returns this rank.
-    fn here(&self) -> Rank;
-
-    /// Returns the number of ranks.
-    fn ranks(&self) -> u32;
-
-    /// Sends a packet to any rank, this one included. Packets for a lost rank are dropped.
-    fn send(&mut self, to: Rank, packet: Packet);
-
-    /// Sends the body of an offer that was claimed, made of a vector. Returns it unless it is needed until it has left, which is
-    /// [reported](News::Sent) then.
+/// Provided: a link without such a way, as `()` is.
+pub trait Bodies: Send {
+    /// Sends the body, made of a vector, of an offer that was claimed. Returns it if it may be used again, or `None` if that is
+    /// [reported](News::Sent) later.
     ///
-    /// Provided: copies it.
-    fn send_body(&mut self, to: Rank, offer: u64, body: Body) -> Option<Body> {
-        let copy = body.clone();
-        self.send(to, Packet::Body { offer, body: copy });
-        Some(body)
+    /// # Errors
+    /// The body, to be copied into a packet.
+    fn send(&mut self, _to: Rank, _offer: u64, body: Body) -> Result<Option<Body>, Body> {
+        Err(body)
     }
 
     /// Provides the memory for the body, of `bytes` bytes, of an offer that will be claimed next: a vector that is as long at least.
     /// Returns it if bodies have other memory.
-    ///
-    /// Provided: returns it.
-    fn provide(&mut self, from: Rank, offer: u64, memory: Body, bytes: usize) -> Option<Body> {
-        _ = (from, offer, bytes);
+    fn provide(&mut self, _from: Rank, _offer: u64, memory: Body, _bytes: usize) -> Option<Body> {
         Some(memory)
     }
-
-    /// Takes what has arrived next.
-    fn poll(&mut self) -> Option<News>;
 }
+
+impl Bodies for () {}
 
 /// Bodies are encoded as one string of bytes, not as a sequence of numbers.
 #[cfg(feature = "wire")]

@@ -2,14 +2,15 @@
 
 use super::Incoming;
 use super::messenger::{COPIED, Messenger, Place, cost};
-use super::outcome::{done, received, unreceived};
-use super::packet::{Mail, Packet};
+use super::packet::Packet;
 use crate::comm::error::Error;
 use crate::comm::message::{Body, CommId, Envelope, Pattern, Tag};
 use crate::comm::operation::Outcome;
+use crate::comm::outcome::{done, received, unreceived};
 use crate::id::Rank;
+use crate::machine::Step;
 
-impl<M: Mail> Messenger<M> {
+impl<K: Copy + Eq> Messenger<K> {
     /// Sends a message with its body, if the receiver has room for it.
     ///
     /// # Errors
@@ -19,6 +20,7 @@ impl<M: Mail> Messenger<M> {
         envelope: Envelope,
         to: Rank,
         body: Body,
+        step: &mut Step<'_, Self>,
     ) -> Result<Outcome, Body> {
         let Envelope {
             comm, tag, bytes, ..
@@ -28,7 +30,7 @@ impl<M: Mail> Messenger<M> {
         }
         let peer = &mut self.peers[to.index()];
         if peer.lost.is_some() {
-            return Ok(Err(self.lost(to)));
+            return Ok(Err(self.loss(to)));
         }
         if peer.short.is_closed() {
             return Ok(Err(unreceived(to)));
@@ -44,21 +46,26 @@ impl<M: Mail> Messenger<M> {
             true => (body.clone(), body),
             false => (body, Body::default()),
         };
-        self.mail.send(to, Packet::Message { comm, tag, body });
+        step.send(to, Packet::Message { comm, tag, body });
         Ok(Ok(done(&envelope, back)))
     }
 
     pub(super) fn envelope(&self, comm: CommId, tag: Tag, body: &Body) -> Envelope {
         Envelope {
             comm,
-            source: self.mail.here(),
+            source: self.here,
             tag,
             bytes: body.len(),
         }
     }
 
     /// Takes a message of at most `limit` bytes that has arrived with its body.
-    pub(super) fn take_short(&mut self, pattern: Pattern, limit: usize) -> Option<Outcome> {
+    pub(super) fn take_short(
+        &mut self,
+        pattern: Pattern,
+        limit: usize,
+        step: &mut Step<'_, Self>,
+    ) -> Option<Outcome> {
         let is_whole = |message: &Incoming<Place>| {
             matches!(message.body, Place::Here(_)) && message.envelope.bytes <= limit
         };
@@ -66,7 +73,7 @@ impl<M: Mail> Messenger<M> {
         let Place::Here(body) = body else {
             unreachable!("as required above");
         };
-        self.return_room(&envelope);
+        self.return_room(&envelope, step);
         Some(received(&envelope, body, None))
     }
 }

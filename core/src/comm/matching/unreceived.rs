@@ -6,6 +6,7 @@
 //! that had arrived before. A sender that closes waits for that of each receiver, or for its acknowledgement
 //! ([`Packet::Arrived`](super::Packet::Arrived)). So no message is on its way between two ranks that have both left.
 
+use super::packet::Unexpected;
 use crate::comm::message::Tag;
 use crate::id::Rank;
 
@@ -34,7 +35,7 @@ fn number(messages: Count) -> u64 {
 }
 
 /// The messages without an offer between this rank and another one.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Short {
     sent: Count,
     /// How many of them have arrived, as the other rank has acknowledged.
@@ -64,16 +65,26 @@ impl Short {
         self.arrived
     }
 
-    /// The other rank, at which this number had arrived, receives no more. Returns false if fewer were sent.
-    pub(super) fn close(&mut self, messages: u64) -> bool {
+    /// The other rank, at which this number had arrived, receives no more.
+    ///
+    /// # Errors
+    /// If fewer were sent.
+    pub(super) fn close(&mut self, messages: u64) -> Result<(), Unexpected> {
+        self.acknowledged(messages)?;
         self.had_arrived = Some(messages);
-        self.acknowledged(messages)
+        Ok(())
     }
 
-    /// The other rank has acknowledged this number of messages. Returns false if fewer were sent.
-    pub(super) fn acknowledged(&mut self, messages: u64) -> bool {
+    /// The other rank has acknowledged this number of messages.
+    ///
+    /// # Errors
+    /// If fewer were sent.
+    pub(super) fn acknowledged(&mut self, messages: u64) -> Result<(), Unexpected> {
+        if messages > number(self.sent) {
+            return Err(Unexpected);
+        }
         self.acknowledged = messages;
-        messages <= number(self.sent)
+        Ok(())
     }
 
     /// Whether the other rank receives no more.

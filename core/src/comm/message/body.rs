@@ -4,7 +4,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::any::Any;
-use core::{fmt, ops};
+use core::{fmt, hash, ops};
 #[cfg(feature = "wire")]
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -147,3 +147,9 @@ impl AsRef<[u8]> for Body {
 }
 
 impl Eq for Body {}
+
+impl hash::Hash for Body {
+    fn hash<H: hash::Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}

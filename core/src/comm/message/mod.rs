@@ -39,7 +39,7 @@ impl fmt::Display for Tag {
 /// assert!(Pattern::any(CommId(0)).accepts(&envelope));
 /// assert!(!Pattern { tag: Some(Tag(8)), ..Pattern::any(CommId(0)) }.accepts(&envelope));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pattern {
     /// The communicator.
     pub comm: CommId,
@@ -68,7 +68,7 @@ impl Pattern {
 }
 
 /// What is known of a message without its bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Envelope {
     /// The communicator.
     pub comm: CommId,

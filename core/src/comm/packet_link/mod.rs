@@ -15,7 +15,7 @@ use alloc::sync::Arc;
 
 /// A way for the packets of communicators that a link has beside its parcels: bodies are moved and not copied.
 ///
-/// Each communicator has a number of its own, the same at all ranks. As [`Mail`](super::Mail), from one rank to another packets arrive in the
+/// Each communicator has a number of its own, the same at all ranks. From one rank to another packets arrive in the
 /// order in which they were sent, and none is lost or doubled while both live; what a rank has sent arrives before its loss is
 /// [reported](crate::port::Link::poll). Any thread may call any method; none blocks.
 pub trait PacketLink: Send + Sync {
@@ -28,10 +28,11 @@ pub trait PacketLink: Send + Sync {
     /// Sends a packet to any rank, this one included.
     fn send(&self, number: u32, to: Rank, packet: Packet);
 
-    /// Sends the body of an offer, as [`Mail::send_body`](super::Mail::send_body).
+    /// Sends the body of an offer, made of a vector. Returns it unless it is needed until it has left, which is
+    /// [reported](News::Sent) then.
     fn send_body(&self, number: u32, to: Rank, offer: u64, body: Body) -> Option<Body>;
 
-    /// Takes memory for a body of `bytes` bytes, as [`Mail::provide`](super::Mail::provide), by its sender and the number of its offer.
+    /// Takes memory for a body of `bytes` bytes, as [`Bodies::provide`](super::Bodies::provide), by its sender and the number of its offer.
     fn provide(&self, number: u32, offer: (Rank, u64), memory: Body, bytes: usize) -> Option<Body>;
 
     /// Prepares operations of all ranks that the library carries out, for a number. All ranks call it, in the same order for several

@@ -10,7 +10,7 @@
 //! | [`Available`](State::Available) | the free list | a producer that pops the slot |
 //! | [`Allocated`](State::Allocated) | that producer | the inbox, once the task is written |
 //! | [`Prescribed`](State::Prescribed) | the inbox, then the worker | |
-//! | [`Active`](State::Active) | the worker, while the carrier has not ended the operation | |
+//! | [`Active`](State::Active) | the worker, while the machine has not ended the operation | |
 //! | [`Completed`](State::Completed) | the worker, while the completion is called | the free list |
 //!
 //! # Words
@@ -42,7 +42,7 @@ pub enum State {
     Allocated,
     /// The task is complete and waits for the communication worker.
     Prescribed,
-    /// The carrier performs the operation.
+    /// The machine performs the operation.
     Active,
     /// The operation has ended; its completion is being called.
     Completed,

@@ -1,12 +1,12 @@
 //! Ends of operations on a message.
 
-use crate::comm::error::Error;
-use crate::comm::message::{Body, Envelope};
-use crate::comm::operation::{Done, Outcome, Status};
+use super::error::Error;
+use super::message::{Body, Envelope};
+use super::operation::{Done, Outcome, Status};
 use crate::id::Rank;
 
 /// Returns the end of a receive: the body is put into the memory that the receive has brought, if it is elsewhere.
-pub(super) fn received(envelope: &Envelope, body: Body, into: Option<Body>) -> Outcome {
+pub(in crate::comm) fn received(envelope: &Envelope, body: Body, into: Option<Body>) -> Outcome {
     let body = match into {
         None => body,
         Some(mut into) => {
@@ -18,7 +18,7 @@ pub(super) fn received(envelope: &Envelope, body: Body, into: Option<Body>) -> O
 }
 
 /// Returns the end of an operation on a message.
-pub(super) fn done(envelope: &Envelope, body: Body) -> Done {
+pub(in crate::comm) fn done(envelope: &Envelope, body: Body) -> Done {
     Done {
         status: Status::of(envelope),
         body,
@@ -26,7 +26,7 @@ pub(super) fn done(envelope: &Envelope, body: Body) -> Done {
 }
 
 /// Returns the end of a send to a rank that receives no more.
-pub(super) fn unreceived(rank: Rank) -> Error {
+pub(in crate::comm) fn unreceived(rank: Rank) -> Error {
     let doing = "sending to it, whose program has ended";
     Error::Lost { rank, doing }
 }
