@@ -30,13 +30,14 @@
 //! | drivers | [`glb`] | global load balancing: one place, step by step |
 //! | | [`service`] | a machine that any thread steps |
 //! | | [`progress`] | which threads of a rank run turns of its exchange |
-//! | programming models | [`task`] | fork and join, scopes, futures, phased tasks, the pool of workers |
-//! | loops | [`loops`] | parallel loops over indices and items, on tasks and `taper` |
+//! | tasks | [`task`] | fork and join, scopes, futures, phased tasks, the pool of workers |
+//! | programming models on tasks | [`loops`] | parallel loops over indices and items, by `taper` |
+//! | | [`balance`] | balanced computations, by `glb` |
 //!
 //! # Features
 //! | feature | what it adds |
 //! |---|---|
-//! | `alloc` (default) | what needs an allocator: `glb`, `hierarchy`, `loops`, `phaser`, `task`, growable deques |
+//! | `alloc` (default) | what needs an allocator: `balance`, `glb`, `hierarchy`, `loops`, `phaser`, `task`, growable deques |
 //! | `distributed` (default) | protocols between memories: `collective`, `comm`, `defer`, finishes over places (`finish::Finishes`); `progress`, `service` |
 //! | `wire` | `distributed`, and `wire`: encoding by serde; balanced computations over ranks |
 //! | `baseline` | the phasers of Habanero Java, for comparison |
@@ -127,6 +128,8 @@ compile_error!(
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+#[cfg(feature = "alloc")]
+pub mod balance;
 pub mod channel;
 #[cfg(feature = "distributed")]
 pub mod collective;

@@ -2,17 +2,12 @@
 //!
 //! No test waits for a time: a task lasts until the event that must coincide with it has happened.
 
-#[cfg(feature = "wire")]
-#[path = "task/across.rs"]
-mod across;
-#[path = "task/balance.rs"]
-mod balance;
 #[path = "task/blocks.rs"]
 mod blocks;
 #[path = "task/broken.rs"]
 mod broken;
 #[path = "task/crew.rs"]
-#[allow(dead_code, reason = "shared with the tests of loops")]
+#[allow(dead_code, reason = "shared with the tests of what is on tasks")]
 mod crew;
 #[path = "task/data_driven.rs"]
 mod data_driven;
@@ -34,9 +29,6 @@ mod handles;
 mod holds;
 #[path = "task/layouts.rs"]
 mod layouts;
-#[cfg(feature = "wire")]
-#[path = "task/lending.rs"]
-mod lending;
 #[path = "task/phased.rs"]
 mod phased;
 #[path = "task/tokens.rs"]

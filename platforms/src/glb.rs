@@ -31,6 +31,7 @@ use std::time::Duration;
 use tautline_core::grain::GRAIN_MAX;
 use tautline_core::lifeline::Crew;
 
+pub use tautline_core::balance::Balance;
 pub use tautline_core::deque::Local;
 pub use tautline_core::glb::{
     Bag, Config, Control, Fairness, Grain, IntoBag, Loot, Observer, PlaceRun, Reason, Run, Share,
@@ -38,7 +39,6 @@ pub use tautline_core::glb::{
 };
 pub use tautline_core::grain::{Rule, Tuning};
 pub use tautline_core::lifeline::{AnyBound, Best, Bound, Bounding, Graph, Key, Traffic};
-pub use tautline_core::task::Balance;
 pub use tautline_core::{PlaceId, WorkerId};
 #[cfg(feature = "sim")]
 pub use tautline_sim::{Bound as GreedyBound, Outcome};

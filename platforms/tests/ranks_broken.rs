@@ -10,9 +10,9 @@ use tautline::glb::{Control, Local, Reason, Run};
 use tautline::prelude::*;
 use tautline::world::{self, Ended, Left, World};
 use tautline_core::Rank;
+use tautline_core::balance::{Across, Balance};
 use tautline_core::glb::Config;
 use tautline_core::port::{Bell, Link, Lost, Spin};
-use tautline_core::task::{Across, Balance};
 use tautline_core::wire::{Exchange, seal};
 use tautline_node::Loopback;
 

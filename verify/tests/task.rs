@@ -3,8 +3,6 @@
 //! A task or a wake-up that is lost leaves a worker asleep for ever, which loom reports as a deadlock.
 #![cfg(tautline_loom)]
 
-#[path = "task/balance.rs"]
-mod balance;
 #[path = "task/blocks.rs"]
 mod blocks;
 #[path = "task/domains.rs"]

@@ -16,9 +16,9 @@ use tautline_conform::{
     Done, Offer, Threads, balances, blocks, fences, grows, keeps_time, meets, parks, seats, ticks,
 };
 use tautline_core::WorkerId;
+use tautline_core::balance::Balance;
 use tautline_core::glb::{Control, Fairness};
 use tautline_core::port::Thread;
-use tautline_core::task::Balance;
 use tautline_manycore::Manycore;
 
 type Chip = Manycore<board::Threads>;

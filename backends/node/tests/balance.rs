@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
+use tautline_core::balance::Balance;
 use tautline_core::glb::{Bag, Config, Control, Fairness, Reason, Share};
-use tautline_core::task::Balance;
 use tautline_core::{PlaceId, WorkerId};
 use tautline_node::pool::{Plan, Threads};
 

@@ -16,6 +16,7 @@ const OF_UNSAFE: [(&str, &[&str]); 2] = [
     (
         "tautline-core",
         &[
+            "balance",
             "deque",
             "flow",
             "loops_par",

@@ -4,9 +4,9 @@ use tautline_conform::{
     Done, Offer, Threads, balances, fences, grows, keeps_time, parks, seats, ticks, unwinds,
 };
 use tautline_core::WorkerId;
+use tautline_core::balance::Balance;
 use tautline_core::glb::{Control, Fairness};
 use tautline_core::port::Thread;
-use tautline_core::task::Balance;
 use tautline_toy::{Node, run};
 
 fn two() -> Node {

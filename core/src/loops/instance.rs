@@ -42,7 +42,9 @@ where
     let parts = cx.pool().wanted().min(len).max(1);
     let is_kept = settings.schedule.is_cached() && parts > 1 && len / KEPT >= parts;
     let (around, id) = (Trail::from_bits(cx.mark()), settings.id());
-    let mut site = is_kept.then(|| cx.sites().get(around.key(id))).flatten();
+    let mut site = is_kept
+        .then(|| cx.pool_of_scope().sites().get(around.key(id)))
+        .flatten();
     if let Some(site) = &mut site {
         site.prepare(len as u64);
     }

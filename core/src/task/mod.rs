@@ -4,7 +4,6 @@
 //! Habanero's async and finish (Chatterjee 2013, 4.1) in help-first order over work stealing; a two-way fork is
 //! work-first. Forks are stored on the stack of the forking task, in a [split deque](crate::deque::split).
 
-mod balance;
 mod cx;
 mod future;
 mod handle;
@@ -18,12 +17,6 @@ mod token;
 mod wait;
 mod worker;
 
-#[cfg(feature = "wire")]
-pub use balance::{Across, Ended, Left};
-pub use balance::{Balance, Unobserved};
-#[cfg(feature = "wire")]
-#[doc(hidden)]
-pub use balance::{Closing, InClosing, Next, Part};
 pub use cx::Cx;
 pub use future::TaskCx;
 pub use handle::{Handle, JoinError};

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 use std::ops::AddAssign;
 use std::panic::Location;
 use std::time::Duration;
-use tautline_core::task::Across as Ranks;
+use tautline_core::balance::Across as Ranks;
 use tautline_core::wire::Portable;
 
 /// A balanced computation over all ranks of a [`World`], created by [`Glb::across`]. Feature `serde`.

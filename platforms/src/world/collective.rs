@@ -7,13 +7,13 @@ use crate::error::Error;
 use std::cell::Cell;
 use std::panic::Location;
 use std::sync::{Arc, mpsc};
+use tautline_core::balance::Ended;
 use tautline_core::collective::{
     AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, CombineForAll, Meet, Message,
     Operation, Pairs, Wave, radix,
 };
 use tautline_core::machine::{Action, Machine, Step};
 use tautline_core::service::Operation as Begun;
-use tautline_core::task::Ended;
 use tautline_core::wire::{self, Fault, Portable, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
 

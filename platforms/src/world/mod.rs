@@ -38,8 +38,8 @@ use owned::RankOwned;
 pub use progress::Progress;
 use progress::carry;
 pub use tautline_core::Rank;
+pub use tautline_core::balance::{Ended, Left};
 pub use tautline_core::port::{Bell, Link, Lost};
-pub use tautline_core::task::{Ended, Left};
 pub use tautline_core::wire::{Bulk, Cause, Limits, Portable};
 
 use crate::comm::Endpoint;

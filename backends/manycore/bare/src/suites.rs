@@ -13,11 +13,12 @@ use tautline_conform::{
     ticks,
 };
 use tautline_core::WorkerId;
+use tautline_core::balance::Balance;
 use tautline_core::channel::Local;
 use tautline_core::glb::{Control, Fairness};
 use tautline_core::port::{Clock, Relax, Thread};
 use tautline_core::sync::Lock;
-use tautline_core::task::{Balance, Pool};
+use tautline_core::task::Pool;
 use tautline_manycore::Manycore;
 use tautline_manycore::virt::Virt;
 

@@ -1,7 +1,7 @@
 //! Balanced computations on dedicated threads, for tests.
 
+use tautline_core::balance::Balance;
 use tautline_core::glb::{Bag, Config, Control, Observer, Run};
-use tautline_core::task::Balance;
 use tautline_core::{PlaceId, WorkerId};
 use tautline_node::pool::{Plan, Threads};
 

@@ -12,7 +12,6 @@ use crate::deque::split::Index;
 use crate::finish::Reason;
 use crate::id::WorkerId;
 use crate::port::Host;
-use crate::taper::Sites;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
@@ -155,9 +154,9 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         self.at().pool()
     }
 
-    /// Returns what is known of the loops of the pool.
-    pub(crate) fn sites(&self) -> Sites<'scope> {
-        self.scope.pool().sites()
+    /// As [`pool`](Self::pool), for the lifetime of the scope.
+    pub(crate) fn pool_of_scope(&self) -> &'scope Pool<P> {
+        self.scope.pool()
     }
 
     /// Returns the mark of this task: that of the innermost region around the code that made it, or 0.

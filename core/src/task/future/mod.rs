@@ -174,12 +174,12 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     }
 
     /// Returns the machine under the pool.
-    pub(super) fn port(&self) -> &P {
+    pub(crate) fn port(&self) -> &P {
         self.scope().pool().port()
     }
 
     /// Returns the position of the calling worker among the leaves of the pool's tree.
-    pub(super) fn position(&self) -> usize {
+    pub(crate) fn position(&self) -> usize {
         let pool = self.scope().pool();
         pool.position(pool.port().current())
     }

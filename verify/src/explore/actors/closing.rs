@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use std::hash::{Hash, Hasher};
 use std::mem::take;
 use tautline_core::Rank;
+use tautline_core::balance::{Closing, Next, Part};
 use tautline_core::collective::{Branch, Counts, Stray};
 use tautline_core::glb::{Bag, Share};
 use tautline_core::machine::{Action, Machine, Step, Tolerance, no_calls};
-use tautline_core::task::{Closing, Next, Part};
 use tautline_core::wire::{pack, unpack};
 
 /// Ranks that end together. Each begins with one item, and items are passed on as loot.

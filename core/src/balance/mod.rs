@@ -1,4 +1,15 @@
-//! Balanced computations among the tasks of a pool.
+//! Balanced computations: `cx.balance`, on the workers of a pool.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | [`Cx::balance`](crate::task::Cx::balance) | processes all work of a bag, and returns what it submitted |
+//! | [`Cx::balance_as`](crate::task::Cx::balance_as), [`Balance`] | the same with parameters, limits and observers |
+//! | [`Cx::balance_with`](crate::task::Cx::balance_with) | the same for a bag whose processing forks, spawns and waits |
+//! | `Cx::balance_across`, `Across` | the same over ranks, with the feature `wire` |
+//! | `run`, `member` | the workers of a computation, as futures |
+//! | `seats` | which worker of the pool takes which of them |
+//! | `places` | the places of a computation, their wakers, and its end |
+//! | `relay` | the states of a balancer's worker, as those of the pool's worker that polls it |
 //!
 //! The workers of the balancer ([`glb`](crate::glb)) are futures of the pool's workers: each poll
 //! takes steps until the balancer's worker has nothing to do, and an unpark of that worker wakes
@@ -7,7 +18,7 @@
 //! if other tasks wait.
 //!
 //! # Proved
-//! Two places on two workers (`balance_*` in `verify/tests/task.rs`): loot and the end reach a worker that is suspended, and
+//! Two places on two workers (`balance_*` in `verify/tests/balance.rs`): loot and the end reach a worker that is suspended, and
 //! a panic reaches the owner.
 //!
 //! # Not proved
@@ -27,14 +38,15 @@ mod settings;
 #[cfg(feature = "wire")]
 pub use across::{Across, Ended, Left};
 #[cfg(feature = "wire")]
+#[doc(hidden)]
 pub use across::{Closing, InClosing, Next, Part};
 pub use settings::{Balance, Unobserved};
 
-use super::{Cancelled, Cx};
 use crate::finish::Reason;
 use crate::glb::{Bag, Control, Observer, Run, collect};
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Host;
+use crate::task::{Cancelled, Cx};
 use alloc::vec::Vec;
 use core::task::{Context, Poll};
 use core::time::Duration;
@@ -47,7 +59,7 @@ impl<P: Host> Cx<'_, '_, P> {
     /// other tasks.
     ///
     /// `shared` creates the value that the workers of a place share. The places and workers are
-    /// those of the pool ([`Pool::balancing`](super::Pool::balancing)).
+    /// those of the pool ([`Pool::balancing`](crate::task::Pool::balancing)).
     ///
     /// ```
     /// # use tautline_core::{deque::Local, glb::{Task, Tasks}, port::Host, task::Cx};
@@ -96,7 +108,7 @@ impl<P: Host> Cx<'_, '_, P> {
     ///
     /// ```
     /// # use std::time::Duration;
-    /// # use tautline_core::{glb::{Bag, Control}, port::Host, task::{Balance, Cx}};
+    /// # use tautline_core::{balance::Balance, glb::{Bag, Control}, port::Host, task::Cx};
     /// # fn f<P: Host, B: Bag<Shared = (), Output = u64>>(cx: &mut Cx<'_, '_, P>, bag: B) {
     /// let control = Control::new();
     /// let config = *cx.pool().balancing();
@@ -125,7 +137,7 @@ impl<P: Host> Cx<'_, '_, P> {
     /// `process` is called in place of [`Bag::process`], and may fork, spawn and wait.
     ///
     /// ```
-    /// # use tautline_core::{glb::{Bag, Control}, port::Host, task::{Balance, Cx}};
+    /// # use tautline_core::{balance::Balance, glb::{Bag, Control}, port::Host, task::Cx};
     /// # fn f<P: Host, B: Bag<Shared = (), Output = u64>>(cx: &mut Cx<'_, '_, P>, bag: B) {
     /// let control = Control::new();
     /// let balance = Balance::new(*cx.pool().balancing(), &control);
@@ -156,7 +168,7 @@ impl<P: Host> Cx<'_, '_, P> {
         shared: impl Fn(PlaceId) -> B::Shared,
         output: B::Output,
     ) -> Result<Run<B::Output, O>, Cancelled> {
-        let pool = self.inside().pool();
+        let pool = self.pool_of_scope();
         let process = |bag: &mut B, n: usize, shared: &B::Shared| {
             let ran = pool.run_inside(|cx| process(bag, n, shared, cx));
             match ran {
@@ -176,7 +188,7 @@ impl<P: Host> Cx<'_, '_, P> {
         mut output: B::Output,
     ) -> Result<Run<B::Output, O>, Cancelled> {
         let config = balance.config;
-        let port = self.inside().pool().port();
+        let port = self.pool_of_scope().port();
         let places = Places::<B, P>::new(&config, shared, port);
         let began = port.now();
         let home = PlaceId::HOME;

@@ -155,7 +155,7 @@ impl<P: Host> Cx<'_, '_, P> {
         let peers = across.open(config.places);
         let (ranks, branch) = (peers.ranks, peers.branch.clone());
         let (all, first) = (ranks.layout.ranks(), ranks.first(ranks.here).0);
-        let port = self.inside().pool().port();
+        let port = self.pool_of_scope().port();
         let config_of = |p: PlaceId| among(all, config, PlaceId(p.0 - first));
         let places = Places::among(config_of, first..first + config.places, shared, port, peers);
         let began = port.now();

@@ -20,7 +20,7 @@ use core::task::Waker;
 /// | id | release side | acquire side | what becomes visible | model |
 /// |---|---|---|---|---|
 /// | PL1 | `close` | `is_closed` | what led to the end | `verify/litmus/places.toml` |
-/// | PL2 | `wake` unlocks a slot | `register` locks it | what the worker is woken for | `balance_*` in `verify/tests/task.rs` |
+/// | PL2 | `wake` unlocks a slot | `register` locks it | what the worker is woken for | `balance_*` in `verify/tests/balance.rs` |
 pub(super) struct Places<'p, B: Bag, P, X = Nowhere> {
     port: &'p P,
     /// The number of the first place here.

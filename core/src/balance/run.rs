@@ -27,7 +27,7 @@ pub(super) fn run_workers<'p, B: Bag, P: Host, O: Observer, X: Elsewhere<B>>(
     seats: &[(PlaceId, WorkerId)],
     beside: Option<impl FnMut(Option<Reason>, &Context<'_>) -> Poll<()> + Send>,
 ) -> Result<Vec<Account<O>>, Cancelled> {
-    let pool = cx.inside().pool();
+    let pool = cx.pool_of_scope();
     let port = pool.port();
     let control = balance.control;
     let observed = |&(place, id): &(PlaceId, WorkerId)| {

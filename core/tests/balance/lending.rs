@@ -9,9 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant};
+use tautline_core::balance::{Across, Balance};
 use tautline_core::glb::{Bag, Config, Control, Run, Share, Steal};
 use tautline_core::port::{Bell, Link, Lost, Spin};
-use tautline_core::task::{Across, Balance, Pool};
+use tautline_core::task::Pool;
 use tautline_core::wire::Exchange;
 use tautline_core::{PlaceId, Rank, WorkerId};
 

@@ -1,12 +1,17 @@
-//! Balanced computations among tasks: workers of the balancer are futures, and no wake-up of one is lost.
+//! Models of `tautline_core::balance`: workers of the balancer are futures, and no wake-up of one is lost.
+#![cfg(tautline_loom)]
 
-use super::machine::{fail, number_of, with_others};
+#[path = "task/machine.rs"]
+#[allow(dead_code, reason = "shared with the models of tasks")]
+mod machine;
+
+use machine::{fail, number_of, with_others};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tautline_core::PlaceId;
+use tautline_core::balance::Balance;
 use tautline_core::glb::{Bag, Config, Control, Run, Share};
 use tautline_core::lifeline::Graph;
-use tautline_core::task::Balance;
 use tautline_verify::model::Model;
 
 /// Numbers to be added up, each of which is one task. One that is 0 panics.

@@ -1,9 +1,20 @@
 //! Balanced computations among tasks: which worker of the pool takes which seat.
 
-use super::crew::Crew;
+#[cfg(feature = "wire")]
+#[path = "balance/across.rs"]
+mod across;
+#[path = "task/crew.rs"]
+#[allow(dead_code, reason = "shared with the tests of tasks")]
+mod crew;
+#[cfg(feature = "wire")]
+#[path = "balance/lending.rs"]
+mod lending;
+
+use crew::Crew;
 use std::sync::Mutex;
+use tautline_core::balance::Balance;
 use tautline_core::glb::{Bag, Config, Control, Observer, Share, State};
-use tautline_core::task::{Balance, Pool};
+use tautline_core::task::Pool;
 use tautline_core::{PlaceId, WorkerId};
 
 /// A number of tasks, each of which only counts.
