@@ -30,14 +30,15 @@
 //! | drivers | [`glb`] | global load balancing: one place, step by step |
 //! | | [`service`] | a machine that any thread steps |
 //! | | [`progress`] | which threads of a rank run turns of its exchange |
-//! | tasks | [`task`] | fork and join, scopes, futures, phased tasks, the pool of workers |
+//! | tasks | [`task`] | fork and join, scopes, futures, the pool of workers |
 //! | programming models on tasks | [`loops`] | parallel loops over indices and items, by `taper` |
 //! | | [`balance`] | balanced computations, by `glb` |
+//! | | [`phased`] | tasks that proceed in phases, by `phaser` |
 //!
 //! # Features
 //! | feature | what it adds |
 //! |---|---|
-//! | `alloc` (default) | what needs an allocator: `balance`, `glb`, `hierarchy`, `loops`, `phaser`, `task`, growable deques |
+//! | `alloc` (default) | what needs an allocator: `balance`, `glb`, `hierarchy`, `loops`, `phased`, `phaser`, `task`, growable deques |
 //! | `distributed` (default) | protocols between memories: `collective`, `comm`, `defer`, finishes over places (`finish::Finishes`); `progress`, `service` |
 //! | `wire` | `distributed`, and `wire`: encoding by serde; balanced computations over ranks |
 //! | `baseline` | the phasers of Habanero Java, for comparison |
@@ -153,6 +154,8 @@ pub mod lifeline;
 pub mod loops;
 #[cfg(feature = "alloc")]
 pub mod machine;
+#[cfg(feature = "alloc")]
+pub mod phased;
 #[cfg(feature = "alloc")]
 pub mod phaser;
 pub mod port;

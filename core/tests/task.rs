@@ -29,8 +29,6 @@ mod handles;
 mod holds;
 #[path = "task/layouts.rs"]
 mod layouts;
-#[path = "task/phased.rs"]
-mod phased;
 #[path = "task/tokens.rs"]
 mod tokens;
 #[path = "task/trees.rs"]

@@ -17,8 +17,8 @@ cargo run --release -p tautline-bench --example phasers -- --peers OUT/peers.tsv
 and renders this file from the figures of all machines; `--render` only renders. Medians [least most], each sample by fresh threads or a
 fresh process, all in turn; pinned, the n-th thread to the n-th processor in turn, unless the name of a peer states otherwise. After x: how
 many round trips of a cache line between the processors, measured in the same rounds; among the bounds, how many times what ours is held
-against. How: `tautline bench barrier --help`. † marks a revision after which more than a hundred commits have changed `core/src/phaser` or
-`core/src/task`: its figures are to be measured again.
+against. How: `tautline bench barrier --help`. † marks a revision after which more than a hundred commits have changed `core/src/phaser`,
+`core/src/phased` or `core/src/task`: its figures are to be measured again.
 ";
 
 /// A section, as it is rendered.

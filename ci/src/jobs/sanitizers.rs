@@ -22,6 +22,7 @@ const OF_UNSAFE: [(&str, &[&str]); 2] = [
             "loops_par",
             "loops_sort",
             "loops_verbs",
+            "phased",
             "phaser",
             "sync",
             "task",

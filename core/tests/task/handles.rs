@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 use std::thread;
 use tautline_core::finish::Reason;
-use tautline_core::phaser::{Mode, Op, PhaserError};
 use tautline_core::task::{Handle, JoinError, Wait};
 
 /// A joined task gives its value, in any order of joins, also one that borrows, and one of a task that was stolen. With one
@@ -248,63 +247,6 @@ fn async_code_awaits_values() {
         assert_eq!(read("41"), (Ok((1, 2)), Ok(Ok(42))));
         let (_, refused) = read("many");
         assert!(refused.unwrap().is_err());
-    }
-}
-
-/// Phased tasks return values; a panic of one ends the wait for it; one that is refused is not spawned.
-#[test]
-fn phased_tasks_return_values() {
-    const PHASES: usize = 5;
-    for workers in WORKERS {
-        on(workers, |cx| {
-            let values = cx.scope(|cx| {
-                let (max, mut barrier) = cx.accumulator::<u64>(Op::Max).unwrap();
-                let tasks: Vec<_> = (0..20u64)
-                    .map(|number| {
-                        let (max, request) = (max.clone(), barrier.signal_wait());
-                        let task = cx.spawn_phased_value([request], async move |mut task| {
-                            let mut sum = 0;
-                            for _ in 0..PHASES {
-                                task.accum_next(&max, number).await?;
-                                sum += max.get();
-                            }
-                            Ok::<_, PhaserError>((number, sum))
-                        });
-                        task.unwrap()
-                    })
-                    .collect();
-                // A member that waits for them would not signal.
-                drop(barrier);
-                let joined = tasks.into_iter().map(|task| task.join(cx));
-                joined.collect::<Vec<_>>()
-            });
-            let expected = (0..20).map(|number| Ok(Ok((number, 19 * PHASES as u64))));
-            assert!(values.into_iter().eq(expected), "{workers} workers");
-
-            let word = panic_of(|| {
-                cx.scope(|cx| {
-                    let mut barrier = cx.phaser(Mode::SignalWait).unwrap();
-                    let broken =
-                        cx.spawn_phased_value([barrier.signal_wait()], async |mut task| {
-                            task.next().await.unwrap();
-                            if true {
-                                panic_any("phased");
-                            }
-                        });
-                    barrier.signal().unwrap();
-                    assert_eq!(broken.unwrap().join(cx), Err(JoinError::Panicked));
-                })
-            });
-            assert_eq!(word, Some("phased"), "{workers} workers");
-
-            let refused = cx.scope(|cx| {
-                let mut signals = cx.phaser(Mode::Signal).unwrap();
-                let spawned = cx.spawn_phased_value([signals.wait_only()], async |_| 1);
-                spawned.err()
-            });
-            let (held, asked) = (Mode::Signal, Mode::Wait);
-            assert_eq!(refused, Some(PhaserError::Capability { held, asked }));
-        });
     }
 }
 

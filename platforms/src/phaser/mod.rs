@@ -57,8 +57,8 @@ use tautline_core::phaser;
 use tautline_node::Machine;
 use tautline_node::pool::Node;
 
+pub use tautline_core::phased::PoolPort;
 pub use tautline_core::phaser::{At, Census, Config, Element, Mode, Op, Phase, PhaserError};
-pub use tautline_core::task::PoolPort;
 pub use tautline_node::{Sleeps, SpinThenYield, Waiter};
 
 /// A thread's registration on a phaser; see [`phaser::Registration`].
@@ -70,17 +70,17 @@ pub type Phaser<Q = SpinThenYield> = phaser::Phaser<Q>;
 /// A phaser's reduction among threads; see [`phaser::Accumulator`], and [`TaskAccumulator`].
 pub type Accumulator<T, Q = SpinThenYield> = phaser::Accumulator<T, Q>;
 
-/// The context of a phased task on this machine; see [`task::Phased`](tautline_core::task::Phased).
+/// The context of a phased task on this machine; see [`phased::Phased`](tautline_core::phased::Phased).
 pub type Phased<'scope, 'env, Q = PoolPort<'scope, Node>> =
-    tautline_core::task::Phased<'scope, 'env, Node, Q>;
+    tautline_core::phased::Phased<'scope, 'env, Node, Q>;
 
-/// A registration of a task; see [`task::Member`](tautline_core::task::Member).
-pub type Member<'scope, Q = PoolPort<'scope, Node>> = tautline_core::task::Member<'scope, Q>;
+/// A registration of a task; see [`phased::Member`](tautline_core::phased::Member).
+pub type Member<'scope, Q = PoolPort<'scope, Node>> = tautline_core::phased::Member<'scope, Q>;
 
 /// The registration that a phased task is spawned with; see
-/// [`task::Request`](tautline_core::task::Request).
+/// [`phased::Request`](tautline_core::phased::Request).
 pub type Request<'m, 'scope, Q = PoolPort<'scope, Node>> =
-    tautline_core::task::Request<'m, 'scope, Q>;
+    tautline_core::phased::Request<'m, 'scope, Q>;
 
 /// A phaser of tasks, as a parameter of a function; see [`phaser::Phaser`].
 ///

@@ -41,7 +41,7 @@ const FLOORS: &[(Floor, &[&str])] = &[
     ),
     (Floor::Drivers, &["glb", "progress", "service"]),
     (Floor::Tasks, &["task"]),
-    (Floor::Models, &["loops", "balance"]),
+    (Floor::Models, &["loops", "balance", "phased"]),
 ];
 
 /// An import against the rule, and the heading of the section of ARCHITECTURE.md that argues it.

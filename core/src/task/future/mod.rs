@@ -85,7 +85,7 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
         }
     }
 
-    pub(super) fn scope_id(&self) -> ScopeId {
+    pub(crate) fn scope_id(&self) -> ScopeId {
         self.scope().id()
     }
 
@@ -171,6 +171,11 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     /// ```
     pub fn cancel(&self, reason: Reason) -> bool {
         self.scope().cancel(reason)
+    }
+
+    /// Returns the pool, for the lifetime of the scope.
+    pub(crate) fn pool(&self) -> &'scope Pool<P> {
+        self.of_child().pool()
     }
 
     /// Returns the machine under the pool.

@@ -5,9 +5,6 @@ use crate::id::WorkerId;
 use crate::port::Host;
 use crate::task::worker::Worker;
 use crate::watch::{Awaits, Doing, State};
-use core::future::Future;
-use core::pin::Pin;
-use core::task::{Context, Poll};
 
 /// What a worker does, and what its queues contain, as read at one moment: hints, which need not
 /// belong together.
@@ -52,10 +49,22 @@ impl<P: Host> Pool<P> {
         self.port.is_watching()
     }
 
-    /// Calls `wait`, which blocks the calling worker until the end of a phase.
-    pub(in crate::task) fn in_phase_wait<R>(&self, wait: impl FnOnce() -> R) -> R {
+    /// Counts a task that the calling worker suspends in a wait for a phase, or that it resumes there.
+    pub(crate) fn count_suspended(&self, is_suspended: bool) {
+        // A thread that is no worker of the pool drops a future only if the pool is not used any more.
+        if let Some(worker) = self.port.current() {
+            let worker = self.worker(worker);
+            match is_suspended {
+                true => worker.suspend(),
+                false => worker.resume(),
+            }
+        }
+    }
+
+    /// Calls `wait`, which blocks the calling worker until what it `awaits`, which is reported.
+    pub(crate) fn blocking<R>(&self, awaits: Awaits, wait: impl FnOnce() -> R) -> R {
         let worker = self.port.current().map(|worker| self.worker(worker));
-        let _waiting = worker.map(|worker| Waiting::begin(worker, Awaits::Phase));
+        let _waiting = worker.map(|worker| Waiting::begin(worker, awaits));
         wait()
     }
 }
@@ -80,60 +89,5 @@ impl<'w, P: Host> Waiting<'w, P> {
 impl<P: Host> Drop for Waiting<'_, P> {
     fn drop(&mut self) {
         self.worker.report(self.before);
-    }
-}
-
-/// A wait for a phase that counts its task as suspended while it is, if the pool
-/// [counts](Pool::counts_suspended) such tasks.
-pub(in crate::task) struct Suspends<'p, P: Host, F> {
-    /// The pool, while the task is counted or may be.
-    pool: Option<&'p Pool<P>>,
-    wait: F,
-    is_suspended: bool,
-}
-
-impl<'p, P: Host, F> Suspends<'p, P, F> {
-    pub(in crate::task) fn new(pool: &'p Pool<P>, wait: F) -> Self {
-        Self {
-            pool: pool.counts_suspended().then_some(pool),
-            wait,
-            is_suspended: false,
-        }
-    }
-
-    #[cold]
-    fn record(&mut self, pool: &Pool<P>, suspended: bool) {
-        // A thread that is no worker of the pool drops a future only if the pool is not used any more.
-        if let Some(worker) = pool.port.current() {
-            let worker = pool.worker(worker);
-            match suspended {
-                true => worker.suspend(),
-                false => worker.resume(),
-            }
-        }
-        self.is_suspended = suspended;
-    }
-}
-
-impl<P: Host, F: Future + Unpin> Future for Suspends<'_, P, F> {
-    type Output = F::Output;
-
-    #[inline]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let polled = Pin::new(&mut self.wait).poll(cx);
-        if let Some(pool) = self.pool {
-            if polled.is_pending() != self.is_suspended {
-                self.record(pool, polled.is_pending());
-            }
-        }
-        polled
-    }
-}
-
-impl<P: Host, F> Drop for Suspends<'_, P, F> {
-    fn drop(&mut self) {
-        if let (Some(pool), true) = (self.pool, self.is_suspended) {
-            self.record(pool, false);
-        }
     }
 }

@@ -21,7 +21,6 @@ mod victims;
 pub use affinity::Outside;
 pub use idle::Idle;
 pub use inspect::Inspection;
-pub(in crate::task) use inspect::Suspends;
 
 use super::job::{Header, Task};
 use super::scope::{Scope, ScopePool};

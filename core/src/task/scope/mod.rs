@@ -79,7 +79,7 @@ type Payload<S> = <<S as ScopePool>::Port as Unwind>::Payload;
 /// Identifies a scope of a pool. A member of a scope never reaches another pool, as lifetimes distinguish the scopes of
 /// different calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ScopeId(usize);
+pub(crate) struct ScopeId(usize);
 
 /// The party to be notified of the end of the last task.
 pub(super) enum Owner {

@@ -1,17 +1,23 @@
 //! Phased tasks: more of them than workers, registered before they begin, deregistered however they
 //! end.
 
-#[path = "../phaser/program.rs"]
+#[path = "task/crew.rs"]
+#[allow(dead_code, reason = "shared with the tests of tasks")]
+mod crew;
+#[path = "phaser/program.rs"]
 mod program;
 
-use super::WORKERS;
-use super::crew::{Cx, on, panic_of};
+use crew::{Crew, Cx, on, panic_of};
 use std::panic::panic_any;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use tautline_core::finish::Reason;
 use tautline_core::phaser::{Accumulator, Config, Mode, Op, PhaserError, Registration};
 use tautline_core::port::Spin;
+use tautline_core::task::{Cancelled, JoinError};
+
+/// As many workers as there are processors, fewer, and more.
+const WORKERS: [usize; 4] = [1, 2, 4, 8];
 
 /// Runs `tasks` tasks for `phases` phases, each asserting that no other task is behind.
 fn barrier(cx: &mut Cx, tasks: usize, phases: usize) {
@@ -68,9 +74,10 @@ fn children_wait_for_their_parent_once() {
                 })
                 .unwrap();
             }
+            let parent = cx.task();
             cx.block_on(async {
                 while begun.load(SeqCst) < 5 {
-                    super::futures::give_way().await;
+                    parent.yield_now().await;
                 }
             });
             assert_eq!(over.load(SeqCst), 0);
@@ -192,7 +199,7 @@ fn tasks_register_tasks() {
     }
 }
 
-type Phased<'s, 'e> = tautline_core::task::Phased<'s, 'e, super::crew::Crew>;
+type Phased<'s, 'e> = tautline_core::phased::Phased<'s, 'e, Crew>;
 
 #[test]
 fn a_panic_reaches_the_owner_and_the_others_go_on() {
@@ -237,7 +244,8 @@ fn a_cancelled_finish_ends_phased_tasks() {
                     .unwrap();
                 }
             });
-            assert_eq!(ended, Err(super::futures::FOUND));
+            let reason = Reason::Found;
+            assert_eq!(ended, Err(Cancelled { reason }));
         });
     }
 }
@@ -300,5 +308,62 @@ fn a_statement_between_two_phases() {
             });
         });
         assert_eq!(statements.load(SeqCst), 50);
+    }
+}
+
+/// Phased tasks return values; a panic of one ends the wait for it; one that is refused is not spawned.
+#[test]
+fn phased_tasks_return_values() {
+    const PHASES: usize = 5;
+    for workers in WORKERS {
+        on(workers, |cx| {
+            let values = cx.scope(|cx| {
+                let (max, mut barrier) = cx.accumulator::<u64>(Op::Max).unwrap();
+                let tasks: Vec<_> = (0..20u64)
+                    .map(|number| {
+                        let (max, request) = (max.clone(), barrier.signal_wait());
+                        let task = cx.spawn_phased_value([request], async move |mut task| {
+                            let mut sum = 0;
+                            for _ in 0..PHASES {
+                                task.accum_next(&max, number).await?;
+                                sum += max.get();
+                            }
+                            Ok::<_, PhaserError>((number, sum))
+                        });
+                        task.unwrap()
+                    })
+                    .collect();
+                // A member that waits for them would not signal.
+                drop(barrier);
+                let joined = tasks.into_iter().map(|task| task.join(cx));
+                joined.collect::<Vec<_>>()
+            });
+            let expected = (0..20).map(|number| Ok(Ok((number, 19 * PHASES as u64))));
+            assert!(values.into_iter().eq(expected), "{workers} workers");
+
+            let word = panic_of(|| {
+                cx.scope(|cx| {
+                    let mut barrier = cx.phaser(Mode::SignalWait).unwrap();
+                    let broken =
+                        cx.spawn_phased_value([barrier.signal_wait()], async |mut task| {
+                            task.next().await.unwrap();
+                            if true {
+                                panic_any("phased");
+                            }
+                        });
+                    barrier.signal().unwrap();
+                    assert_eq!(broken.unwrap().join(cx), Err(JoinError::Panicked));
+                })
+            });
+            assert_eq!(word, Some("phased"), "{workers} workers");
+
+            let refused = cx.scope(|cx| {
+                let mut signals = cx.phaser(Mode::Signal).unwrap();
+                let spawned = cx.spawn_phased_value([signals.wait_only()], async |_| 1);
+                spawned.err()
+            });
+            let (held, asked) = (Mode::Signal, Mode::Wait);
+            assert_eq!(refused, Some(PhaserError::Capability { held, asked }));
+        });
     }
 }

@@ -1,9 +1,8 @@
 //! Registrations on phasers of a scope, and requests to register a child.
-#![forbid(unsafe_code)]
 
 use crate::phaser::{Mode, PhaserError, Registration};
 use crate::port::{Barrier, Relax};
-use crate::task::scope::ScopeId;
+use crate::task::ScopeId;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
@@ -27,7 +26,7 @@ impl<'scope, Q: Relax + Barrier> Member<'scope, Q> {
     /// Requests the registration of a child in `mode`; see [`Cx::spawn_phased`](crate::task::Cx::spawn_phased).
     ///
     /// ```
-    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::{Cx, Phased}};
+    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::Cx};
     /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), PhaserError> {
     /// let mut member = cx.phaser(Mode::SignalWait)?;
     /// cx.spawn_phased([member.register(Mode::Signal)], async |mut task| task.signal().unwrap())?;
@@ -41,7 +40,7 @@ impl<'scope, Q: Relax + Barrier> Member<'scope, Q> {
     /// Requests the registration of a child that signals and waits.
     ///
     /// ```
-    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::{Cx, Phased}};
+    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::Cx};
     /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), PhaserError> {
     /// let mut barrier = cx.phaser(Mode::SignalWait)?;
     /// for _ in 0..10 {
@@ -57,7 +56,7 @@ impl<'scope, Q: Relax + Barrier> Member<'scope, Q> {
     /// Requests the registration of a child that only signals.
     ///
     /// ```
-    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::{Cx, Phased}};
+    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::Cx};
     /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), PhaserError> {
     /// let mut ready = cx.phaser(Mode::SignalWait)?;
     /// cx.spawn_phased([ready.signal_only()], async |mut task| task.signal().unwrap())?;
@@ -72,7 +71,7 @@ impl<'scope, Q: Relax + Barrier> Member<'scope, Q> {
     /// Requests the registration of a child that only waits.
     ///
     /// ```
-    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::{Cx, Phased}};
+    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::Cx};
     /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), PhaserError> {
     /// let mut ready = cx.phaser(Mode::SignalWait)?;
     /// cx.spawn_phased([ready.wait_only()], async |mut task| {
@@ -89,7 +88,7 @@ impl<'scope, Q: Relax + Barrier> Member<'scope, Q> {
     /// Requests the registration of a child in the mode of this task.
     ///
     /// ```
-    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::{Cx, Phased}};
+    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::Cx};
     /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), PhaserError> {
     /// let mut member = cx.phaser(Mode::SignalWait)?;
     /// assert_eq!(member.mode(), Mode::SignalWait);

@@ -1,9 +1,21 @@
-//! Phasers in tasks: tasks of a scope that wait for each other, phase by phase, without occupying a worker.
+//! Phased tasks: tasks of a scope that wait for each other, phase by phase, without occupying a worker.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | [`Cx::phaser`], [`Cx::accumulator`], [`Cx::adopt`] | creates a [phaser](crate::phaser) of the enclosing scope, and registers the calling task: [`Member`] |
+//! | [`Cx::spawn_phased`], `value` | spawns a task with the registrations of some [`Request`]s; with a handle |
+//! | [`Phased`] | the context of such a task |
+//! | `wait` | the waits of tasks, as the pool's workers report and count them |
+//! | `config` | how the phasers of a pool are built |
 //!
 //! # Algorithm
 //! Habanero's phased tasks (Chatterjee 2013, 6.2). A phaser belongs to the scope in which it was created, and registers tasks
 //! of that scope only: otherwise the scope's owner, which waits for its tasks, could be waited for by them. The owner's
 //! registrations are dropped when the body of the scope ends, before the wait.
+//!
+//! # Proved
+//! It has no words of its own: phase order and progress are those of phasers, for up to a dozen tasks under random schedules in
+//! `verify/tests/phased.rs`.
 #![forbid(unsafe_code)]
 
 mod config;
@@ -13,17 +25,16 @@ mod wait;
 
 pub use member::{Member, Request};
 
-use super::cx::Cx;
-use super::future::TaskCx;
-use super::pool::{Pool, Suspends};
 use crate::phaser::{Accumulator, Element, Mode, Op, Phaser, PhaserError, Registration};
 use crate::port::{Barrier, Host, Relax};
+use crate::task::{Cx, Pool, TaskCx};
 use crate::watch::Site;
 use alloc::vec::Vec;
 use core::fmt;
 use core::future::Future;
 use core::ops::Deref;
 use core::panic::Location;
+use wait::Suspends;
 
 /// The port of a scope's phasers: waits as the pool's port does, without barrier lines.
 pub struct PoolPort<'scope, P: Host>(&'scope Pool<P>);
@@ -62,7 +73,7 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     /// Returns the context with which the task spawns into its scope.
     ///
     /// ```
-    /// # use tautline_core::{phaser::{Accumulator, Mode, Op, Phaser, PhaserError}, port::Host, task::{Phased, PoolPort}};
+    /// # use tautline_core::{phased::{Phased, PoolPort}, phaser::{Accumulator, Mode, Op, Phaser, PhaserError}, port::Host};
     /// # async fn f<P: Host>(mut task: Phased<'_, '_, P>) -> Result<(), PhaserError> {
     /// task.task().spawn(|_| println!("a task that is not phased"));
     /// task.next().await?;
@@ -76,7 +87,7 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     /// Returns all registrations of this task.
     ///
     /// ```
-    /// # use tautline_core::{phaser::{Accumulator, Mode, Op, Phaser, PhaserError}, port::Host, task::{Phased, PoolPort}};
+    /// # use tautline_core::{phased::{Phased, PoolPort}, phaser::{Accumulator, Mode, Op, Phaser, PhaserError}, port::Host};
     /// # async fn f<P: Host>(mut task: Phased<'_, '_, P>) -> Result<(), PhaserError> {
     /// // Registered on two phasers: signals the first, waits for the second.
     /// let [own, neighbour] = task.members() else { unreachable!() };
@@ -92,7 +103,7 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     /// Adds a registration on a phaser that this task has created.
     ///
     /// ```
-    /// # use tautline_core::{phaser::{Accumulator, Mode, Op, Phaser, PhaserError}, port::Host, task::{Phased, PoolPort}};
+    /// # use tautline_core::{phased::{Phased, PoolPort}, phaser::{Accumulator, Mode, Op, Phaser, PhaserError}, port::Host};
     /// # async fn f<P: Host>(mut task: Phased<'_, '_, P>) -> Result<(), PhaserError> {
     /// let member = task.phaser(Mode::SignalWait)?;
     /// task.join(member);
@@ -107,7 +118,7 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     /// Returns the registration on `phaser`.
     ///
     /// ```
-    /// # use tautline_core::{phaser::{Phaser, PhaserError}, port::Host, task::{Phased, PoolPort}};
+    /// # use tautline_core::{phased::{Phased, PoolPort}, phaser::{Phaser, PhaserError}, port::Host};
     /// # fn f<'s, P: Host>(mut task: Phased<'s, '_, P>, phaser: &Phaser<PoolPort<'s, P>>) -> Result<(), PhaserError> {
     /// task.on(phaser)?.signal()?;
     /// # Ok(())
@@ -124,7 +135,7 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     /// Drops the registration on `phaser`.
     ///
     /// ```
-    /// # use tautline_core::{phaser::{Phaser, PhaserError}, port::Host, task::{Phased, PoolPort}};
+    /// # use tautline_core::{phased::{Phased, PoolPort}, phaser::{Phaser, PhaserError}, port::Host};
     /// # async fn f<'s, P: Host>(mut task: Phased<'s, '_, P>, phaser: &Phaser<PoolPort<'s, P>>) -> Result<(), PhaserError> {
     /// task.drop_from(phaser)?;
     /// task.next().await?; // on the other phasers
@@ -144,7 +155,7 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     /// Signals on all phasers.
     ///
     /// ```
-    /// # use tautline_core::{phaser::{Accumulator, Mode, Op, Phaser, PhaserError}, port::Host, task::{Phased, PoolPort}};
+    /// # use tautline_core::{phased::{Phased, PoolPort}, phaser::{Accumulator, Mode, Op, Phaser, PhaserError}, port::Host};
     /// # async fn f<P: Host>(mut task: Phased<'_, '_, P>) -> Result<(), PhaserError> {
     /// task.signal()?;
     /// println!("beside the tasks that have not signalled yet");
@@ -162,7 +173,7 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     /// Waits on all phasers.
     ///
     /// ```
-    /// # use tautline_core::{phaser::{Accumulator, Mode, Op, Phaser, PhaserError}, port::Host, task::{Phased, PoolPort}};
+    /// # use tautline_core::{phased::{Phased, PoolPort}, phaser::{Accumulator, Mode, Op, Phaser, PhaserError}, port::Host};
     /// # async fn f<P: Host>(mut task: Phased<'_, '_, P>) -> Result<(), PhaserError> {
     /// task.signal()?;
     /// task.wait().await?;
@@ -180,7 +191,7 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     }
 
     async fn wait_at(&mut self, site: Site) -> Result<(), PhaserError> {
-        let pool = self.cx.of_child().pool();
+        let pool = self.cx.pool();
         for member in &mut self.members {
             let wait = member.registration.wait().at(site);
             if pool.counts_suspended() {
@@ -195,7 +206,7 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     /// Signals on all phasers, then waits on all of them.
     ///
     /// ```
-    /// # use tautline_core::{phaser::{Accumulator, Mode, Op, Phaser, PhaserError}, port::Host, task::{Phased, PoolPort}};
+    /// # use tautline_core::{phased::{Phased, PoolPort}, phaser::{Accumulator, Mode, Op, Phaser, PhaserError}, port::Host};
     /// # async fn f<P: Host>(mut task: Phased<'_, '_, P>) -> Result<(), PhaserError> {
     /// for phase in 0..10 {
     ///     // The work of one phase.
@@ -216,7 +227,7 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     }
 
     async fn next_at(&mut self, site: Site) -> Result<(), PhaserError> {
-        let pool = self.cx.of_child().pool();
+        let pool = self.cx.pool();
         if let [member] = &mut self.members[..] {
             let next = member.registration.next().at(site);
             return if pool.counts_suspended() {
@@ -232,7 +243,7 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Phased<'scope, 'env, P, Q> {
     /// Puts `value` into the accumulator, then calls [`next`](Self::next).
     ///
     /// ```
-    /// # use tautline_core::{phaser::{Accumulator, PhaserError}, port::Host, task::{Phased, PoolPort}};
+    /// # use tautline_core::{phased::{Phased, PoolPort}, phaser::{Accumulator, PhaserError}, port::Host};
     /// # async fn f<'s, P: Host>(mut task: Phased<'s, '_, P>, largest: Accumulator<u64, PoolPort<'s, P>>) -> Result<(), PhaserError> {
     /// task.accum_next(&largest, 7).await?;
     /// assert!(largest.get() >= 7);
@@ -267,7 +278,7 @@ impl<'scope, 'env, P: Host, Q: Relax + Barrier> Deref for Phased<'scope, 'env, P
 
 impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     fn pool_port(&self) -> PoolPort<'scope, P> {
-        PoolPort(self.of_child().pool())
+        PoolPort(self.pool())
     }
 
     /// Creates a phaser of this task's scope, configured by the pool, and registers the calling task.
@@ -376,7 +387,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// scope ends.
     ///
     /// ```
-    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::{Cx, Phased}};
+    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::Cx};
     /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), PhaserError> {
     /// let mut barrier = cx.phaser(Mode::SignalWait)?;
     /// for _ in 0..10 {
@@ -399,7 +410,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// As [`phaser`](Self::phaser) in signal-wait mode, with a reduction: `op` combines the values of a phase.
     ///
     /// ```
-    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::{Cx, Phased}};
+    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::Cx};
     /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), PhaserError> {
     /// let (sum, mut member) = cx.accumulator::<f64>(Op::Sum)?;
     /// for _ in 0..4 {
@@ -441,7 +452,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// are dropped with the context, also by a panic.
     ///
     /// ```
-    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::{Cx, Phased}};
+    /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::Cx};
     /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), PhaserError> {
     /// let (mut east, mut west) = (cx.phaser(Mode::SignalWait)?, cx.phaser(Mode::SignalWait)?);
     /// cx.spawn_phased([east.signal_only(), west.wait_only()], async |mut task| {

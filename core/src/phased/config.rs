@@ -20,6 +20,6 @@ impl<P: Host> Pool<P> {
 impl<P: Host> TaskCx<'_, '_, P> {
     /// Returns how phasers of the pool are built.
     pub(super) fn phasers(&self) -> Config {
-        self.of_child().pool().phasers()
+        self.pool().phasers()
     }
 }
