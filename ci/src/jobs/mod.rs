@@ -309,6 +309,14 @@ pub(crate) const JOBS: &[Job] = &[
     Job {
         default: false,
         ..job(
+            "tsan-ranks",
+            "ThreadSanitizer finds nothing in tests of several ranks in one process",
+            sanitizers::tsan_ranks,
+        )
+    },
+    Job {
+        default: false,
+        ..job(
             DEEP,
             "the tests and jobs that take minutes to hours (deep [NAME…]: those whose name contains one)",
             deep::run,

@@ -1,4 +1,4 @@
-//! AddressSanitizer and ThreadSanitizer over the tests of the core and of the threads under it.
+//! AddressSanitizer and ThreadSanitizer over the tests of the core, of the threads under it, and of ranks in one process.
 
 use super::Verdict;
 use crate::shell::{Said, quiet, target_dir, test as run_tests};
@@ -131,6 +131,28 @@ pub(super) fn tsan(tree: &Tree, _: &[String]) -> Result<Verdict> {
 
 /// All tests of the core and of its threads.
 const ALL: [&str; 5] = ["-p", "tautline-core", "-p", "tautline-node", "--tests"];
+
+/// Tests in which threads of several ranks share memory.
+const OF_RANKS: [&str; 14] = [
+    "-p",
+    "tautline",
+    "--features",
+    "serde",
+    "--test",
+    "hot",
+    "--test",
+    "comm",
+    "--test",
+    "progress",
+    "--test",
+    "collective",
+    "--test",
+    "protocol",
+];
+
+pub(super) fn tsan_ranks(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    run(tree, THREAD, &OF_RANKS, "no race")
+}
 
 fn run(tree: &Tree, sanitizer: Sanitizer, tests: &[&str], holds: &str) -> Result<Verdict> {
     if let Some(why) = lack(sanitizer) {

@@ -234,6 +234,7 @@ const STEPS: &[Step] = &[
     job("wrapping", cargo_jobs::wrapping),
     job("asan", sanitizers::asan_all),
     job("tsan", sanitizers::tsan),
+    job("tsan-ranks", sanitizers::tsan_ranks),
     job("mutants", all_mutants),
     job("litmus", litmus::run),
     Step {
