@@ -241,6 +241,49 @@ fn a_barrier_waits_for_all() {
     }
 }
 
+/// Few ranks exchange values in pairs, more along the tree, and combine them in the same order.
+#[test]
+fn all_ranks_get_the_reduction_of_all() {
+    for (ranks, seed) in (1..20).chain([32, 33, 100]).zip(1..) {
+        let machine = |rank| ForAll::new(Rank(rank), ranks, concat);
+        let mut machines: Vec<_> = (0..ranks).map(machine).collect();
+        let is_few = ranks <= 16;
+        assert_eq!(matches!(machines[0], ForAll::Pairs(_)), is_few);
+        let mut mail: Mail<InForAll<String>> = Vec::new();
+        let mut to_begin: Vec<u32> = (0..ranks).collect();
+        let mut random = Random(seed);
+        let mut ended = 0;
+        while !to_begin.is_empty() || !mail.is_empty() {
+            let at = random.below(to_begin.len() + mail.len());
+            let output = if at < to_begin.len() {
+                let here = to_begin.swap_remove(at);
+                let machine = &mut machines[here as usize];
+                begin(Rank(here), machine, name(here), &mut mail)
+            } else {
+                let (from, here, message) = mail.swap_remove(at - to_begin.len());
+                receive(
+                    here,
+                    &mut machines[here.index()],
+                    (from, message),
+                    &mut mail,
+                )
+            };
+            if let Some(all) = output {
+                assert_eq!(all, names(ranks));
+                ended += 1;
+            }
+        }
+        assert_eq!(ended, ranks);
+        assert!(machines.iter().all(ForAll::has_ended));
+    }
+}
+
+#[test]
+#[should_panic = "17 ranks, at most 16"]
+fn more_ranks_than_pairs_are_for() {
+    _ = Pairs::new(Rank(0), 17, |a: u32, b| a + b);
+}
+
 #[test]
 fn each_rank_gets_one_value_of_each() {
     for ranks in 1..12 {
@@ -300,6 +343,15 @@ fn stray_messages_are_refused() {
     assert_eq!(on(&mut wave, 3, Message::Up(1)), stray, "too late");
     assert_eq!(on(&mut wave, 0, Message::Down(7)), Ok(Some(7)));
     assert_eq!(on(&mut wave, 0, Message::Down(7)), stray, "twice");
+
+    // A message of the other algorithm.
+    for (ranks, message) in [
+        (17, InForAll::Pairs(Paired::Round(0, ()))),
+        (16, InForAll::Tree(Message::Up(()))),
+    ] {
+        let mut barrier = ForAll::barrier(Rank(1), ranks);
+        assert_eq!(on(&mut barrier, 0, message), Err(Stray));
+    }
 
     for wrong in [0, 2, 4] {
         let mut wave = Scatter::new(Branch::new(Rank(1), 7, 2), Deal::default());

@@ -4,6 +4,10 @@ use crate::id::Rank;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+/// What a message takes until it arrives, and how often a rank can send one, in about the same unit: only the ratio matters.
+const LATENCY: u64 = 10;
+const GAP: u64 = 1;
+
 /// The position of a rank in the tree: its subtree is a range of ranks, of which it is the first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Branch {
@@ -14,6 +18,14 @@ pub struct Branch {
 }
 
 impl Branch {
+    /// Returns the position of `here` among `ranks`, in a tree in which values travel soon over common networks.
+    ///
+    /// # Panics
+    /// If `here` is not one of the ranks.
+    pub fn of(here: Rank, ranks: u32) -> Self {
+        Self::new(here, ranks, radix(ranks, LATENCY, GAP))
+    }
+
     /// Returns the position of `here` among `ranks`, each of which has at most `radix` children.
     ///
     /// # Panics

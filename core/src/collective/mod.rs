@@ -13,6 +13,7 @@
 //! | [`AllReduce`], [`AllGather`] | combined values | the result |
 //! | [`Scan`] | combined values | what the ranks before the subtree combine to |
 //! | [`Pairs`] | as [`AllReduce`], without a tree: combined values, between pairs of ranks | |
+//! | [`ForAll`] | as [`Pairs`] where ranks are few, else as [`AllReduce`] | |
 //! | [`AllToAll`] | directly, from each rank to each other | |
 //! | [`Quiesce`] | messages sent and received by all | whether any is under way |
 //!
@@ -22,6 +23,7 @@
 
 mod all_to_all;
 mod branch;
+mod for_all;
 mod operation;
 mod pairs;
 mod quiesce;
@@ -30,6 +32,7 @@ mod wave;
 
 pub use all_to_all::AllToAll;
 pub use branch::{Branch, radix};
+pub use for_all::{ForAll, InForAll};
 pub use operation::{
     AllGather, AllReduce, Barrier, Broadcast, Collect, CollectForAll, Combine, CombineBefore,
     CombineForAll, Copies, Deal, Gather, Meet, Reduce, Scan, Scatter,

@@ -3,7 +3,9 @@
 use super::wave::Stray;
 use crate::id::Rank;
 use crate::machine::{Machine, Step};
-use alloc::vec::Vec;
+
+/// Rounds, at most.
+const ROUNDS: u32 = 4;
 
 /// A message of a [`Pairs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,7 +56,7 @@ pub struct Pairs<T, F> {
     /// The round whose value this rank lacks; before the first while it lacks a value of its block.
     round: Option<u8>,
     /// The values of rounds that have come early, by round.
-    early: Vec<Option<T>>,
+    early: [Option<T>; ROUNDS as usize],
     has_ended: bool,
 }
 
@@ -90,13 +92,19 @@ impl Blocks {
     }
 }
 
+impl<T, F> Pairs<T, F> {
+    /// The ranks, at most: the messages of more take longer than those along the tree.
+    pub const MOST: u32 = 1 << ROUNDS;
+}
+
 impl<T: Clone, F: FnMut(T, T) -> T> Pairs<T, F> {
     /// Creates the machine of `here` among `ranks`.
     ///
     /// # Panics
-    /// If `here` is not one of the ranks.
+    /// If `here` is not one of the ranks, or if they are more than [`MOST`](Self::MOST).
     pub fn new(here: Rank, ranks: u32, operator: F) -> Self {
         assert!(here.0 < ranks, "{here} of {ranks} ranks");
+        assert!(ranks <= Self::MOST, "{ranks} ranks, at most {}", Self::MOST);
         let blocks = Blocks::of(ranks);
         Self {
             blocks,
@@ -105,7 +113,7 @@ impl<T: Clone, F: FnMut(T, T) -> T> Pairs<T, F> {
             value: None,
             other: None,
             round: None,
-            early: (0..blocks.rounds()).map(|_| None).collect(),
+            early: [const { None }; ROUNDS as usize],
             has_ended: false,
         }
     }

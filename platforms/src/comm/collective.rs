@@ -4,15 +4,13 @@ use super::request::{Completion, Ended};
 use super::{Comm, Error, Received, Request};
 use crate::contain::contain;
 use crate::runtime::Hold;
-use crate::world::collective::{GAP, LATENCY, PAIRS};
 use crate::world::home::{AtHome, FromHome, FromHomeToAll};
 use crate::world::{Pending, inside};
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use tautline_core::Rank;
 use tautline_core::collective::{
-    self, AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, CombineForAll, Meet,
-    Message, Pairs, Wave, radix,
+    self, AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, ForAll, Message, Wave,
 };
 use tautline_core::comm::Status;
 use tautline_core::machine::Machine;
@@ -34,17 +32,8 @@ impl Comm {
     #[track_caller]
     pub fn barrier(&self, hold: impl Into<Option<Hold>>) -> Request<()> {
         let (site, hold) = (Location::caller(), hold.into());
-        let (here, ranks) = (self.rank(), self.ranks());
-        match ranks <= PAIRS {
-            true => self.begin(
-                "barrier",
-                site,
-                hold,
-                Pairs::new(here, ranks, |(), ()| ()),
-                (),
-            ),
-            false => self.wave("barrier", site, hold, Meet, ()),
-        }
+        let machine = ForAll::barrier(self.rank(), self.ranks());
+        self.begin("barrier", site, hold, machine, ())
     }
 
     /// Starts an operation that brings rank 0's `value` to all ranks.
@@ -125,13 +114,9 @@ impl Comm {
     where
         T: Portable + Clone + Sync + 'static,
     {
-        const KIND: &str = "all-reduce";
         let (site, hold) = (Location::caller(), hold.into());
-        let (here, ranks) = (self.rank(), self.ranks());
-        match ranks <= PAIRS {
-            true => self.begin(KIND, site, hold, Pairs::new(here, ranks, operator), value),
-            false => self.wave(KIND, site, hold, CombineForAll::by(operator), value),
-        }
+        let machine = ForAll::new(self.rank(), self.ranks(), operator);
+        self.begin("all-reduce", site, hold, machine, value)
     }
 
     /// Starts an operation that brings the values of all ranks, by rank, to all.
@@ -202,8 +187,7 @@ impl Comm {
         O::Output: Send + Sync,
         Message<O::Up, O::Down>: Portable + 'static,
     {
-        let ranks = self.ranks();
-        let branch = Branch::new(self.rank(), ranks, radix(ranks, LATENCY, GAP));
+        let branch = Branch::of(self.rank(), self.ranks());
         self.begin(kind, site, hold, Wave::new(branch, operation), own)
     }
 

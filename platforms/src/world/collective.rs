@@ -9,20 +9,13 @@ use std::panic::Location;
 use std::sync::{Arc, mpsc};
 use tautline_core::balance::Ended;
 use tautline_core::collective::{
-    AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, CombineForAll, Meet, Message,
-    Operation, Pairs, Wave, radix,
+    AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, ForAll, Message, Operation,
+    Wave,
 };
 use tautline_core::machine::{Action, Machine, Step};
 use tautline_core::service::Operation as Begun;
 use tautline_core::wire::{self, Fault, Portable, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
-
-/// What a message takes until it arrives, and how often a rank can send one, in about the same unit: only the ratio matters.
-pub(crate) const LATENCY: u64 = 10;
-pub(crate) const GAP: u64 = 1;
-
-/// Up to this number of ranks, all send at once: more messages than along the tree, of which fewer follow each other.
-pub(crate) const PAIRS: u32 = 16;
 
 /// Every rank makes the same call, with values of the same type, and waits in it until all have: a worker that makes it runs no
 /// other task meanwhile. Values are combined in the order of ranks, so results have the same bits in every run.
@@ -45,16 +38,8 @@ impl World {
     /// ```
     #[track_caller]
     pub fn barrier(&self) -> Result<()> {
-        let (here, ranks) = (self.rank(), self.ranks());
-        match ranks <= PAIRS {
-            true => self.drive(
-                "barrier",
-                Location::caller(),
-                Pairs::new(here, ranks, |(), ()| ()),
-                (),
-            ),
-            false => self.wave("barrier", Location::caller(), Meet, ()),
-        }
+        let machine = ForAll::barrier(self.rank(), self.ranks());
+        self.drive("barrier", Location::caller(), machine, ())
     }
 
     /// Returns rank 0's `value` at all ranks.
@@ -149,12 +134,8 @@ impl World {
         value: T,
         operator: impl FnMut(T, T) -> T,
     ) -> Result<T> {
-        const KIND: &str = "all-reduce";
-        let (site, here, ranks) = (Location::caller(), self.rank(), self.ranks());
-        match ranks <= PAIRS {
-            true => self.drive(KIND, site, Pairs::new(here, ranks, operator), value),
-            false => self.wave(KIND, site, CombineForAll::by(operator), value),
-        }
+        let machine = ForAll::new(self.rank(), self.ranks(), operator);
+        self.drive("all-reduce", Location::caller(), machine, value)
     }
 
     /// Returns the values of all ranks, by rank, at all ranks.
@@ -227,8 +208,7 @@ impl World {
     where
         Message<O::Up, O::Down>: Portable + 'static,
     {
-        let ranks = self.ranks();
-        let branch = Branch::new(self.rank(), ranks, radix(ranks, LATENCY, GAP));
+        let branch = Branch::of(self.rank(), self.ranks());
         self.drive(kind, site, Wave::new(branch, operation), own)
     }
 

@@ -19,7 +19,7 @@
 
 mod agree;
 mod clocks;
-pub(crate) mod collective;
+mod collective;
 pub(crate) mod home;
 mod inside;
 #[cfg(feature = "process")]

@@ -21,7 +21,7 @@ mod salvage;
 use super::places::Places;
 use super::run::{deadline, run_workers};
 use super::settings::Balance;
-use crate::collective::{Branch, radix};
+use crate::collective::Branch;
 use crate::glb::{Bag, Config, Message, Observer, Run, gather};
 use crate::id::{Layout, PlaceId, Rank, WorkerId};
 use crate::machine::{Action, Machine, Step};
@@ -42,10 +42,6 @@ use message::RankMessage;
 pub use message::{InClosing, Left, Part};
 use peers::{Peers, Trouble};
 use ranks::Ranks;
-
-/// What a message takes until it arrives, and how often a rank can send one, in about the same unit: only the ratio matters.
-const LATENCY: u64 = 10;
-const GAP: u64 = 1;
 
 /// The ranks of a computation: a view of their [`Exchange`].
 ///
@@ -113,7 +109,7 @@ impl<'x, L: Link> Across<'x, L> {
     fn open<B: Bag + Portable + 'static>(&self, places: u32) -> Peers<'x, B, L> {
         let exchange = self.exchange;
         let (here, ranks) = (exchange.here(), exchange.ranks());
-        let branch = Branch::new(here, ranks, radix(ranks, LATENCY, GAP));
+        let branch = Branch::of(here, ranks);
         let mailbox = Arc::new(Mailbox::default());
         let slot = Slot(Arc::clone(&mailbox));
         let channel = exchange.open_at(self.site, "balanced computation", places, slot);
