@@ -1,7 +1,7 @@
 //! The end of a channel at one rank.
 
 use super::hub::Hub;
-use super::lane::Lane;
+use super::lane::{Lane, Packed};
 use super::terms::Terms;
 use super::{Error, Fault, Name, Portable, Unencodable, pack_within};
 use crate::id::{PlaceId, Rank};
@@ -271,15 +271,12 @@ impl<M: Portable + 'static> Lane for End<M> {
             .find(|r| !queues.outbox[r.index()].is_empty())
     }
 
-    fn pack_next(
-        &self,
-        rank: Rank,
-        into: &mut Vec<u8>,
-    ) -> Option<Result<(PlaceId, PlaceId), Unencodable>> {
+    fn pack_next(&self, rank: Rank, into: &mut Vec<u8>) -> Option<Result<Packed, Unencodable>> {
         let mut queues = self.queues();
         let outbox = &mut queues.outbox[rank.index()];
         let (from, to, message) = outbox.pop_front()?;
-        if outbox.is_empty() {
+        let has_next = !outbox.is_empty();
+        if !has_next {
             // The memory of a burst is not kept.
             outbox.shrink_to(self.hub.limits.waiting);
         }
@@ -289,7 +286,7 @@ impl<M: Portable + 'static> Lane for End<M> {
         let limit = self.hub.limits.body;
         let packed = message.and_then(|message| pack_within(&message, limit, into));
         self.queues().traffic.sent_bytes += (into.len() - start) as u64;
-        Some(packed.map(|()| (from, to)))
+        Some(packed.map(|()| Packed { from, to, has_next }))
     }
 
     fn forget(&self, rank: Rank) {

@@ -5,6 +5,14 @@ use super::{Error, Fault, Name, Unencodable};
 use crate::id::{PlaceId, Rank};
 use alloc::vec::Vec;
 
+/// A message that was encoded.
+pub(super) struct Packed {
+    pub(super) from: PlaceId,
+    pub(super) to: PlaceId,
+    /// Whether a further one waits for the same rank.
+    pub(super) has_next: bool,
+}
+
 /// What the exchange knows of the end of a channel, whatever its messages are.
 pub(super) trait Lane: Send + Sync {
     fn name(&self) -> Name;
@@ -12,11 +20,7 @@ pub(super) trait Lane: Send + Sync {
     /// Returns the first rank from `start` on for which messages wait.
     fn waits_for(&self, start: u32) -> Option<Rank>;
     /// Takes the next message for `rank` and appends its encoding to `into`.
-    fn pack_next(
-        &self,
-        rank: Rank,
-        into: &mut Vec<u8>,
-    ) -> Option<Result<(PlaceId, PlaceId), Unencodable>>;
+    fn pack_next(&self, rank: Rank, into: &mut Vec<u8>) -> Option<Result<Packed, Unencodable>>;
     /// Drops what waits for `rank`, which has left.
     fn forget(&self, rank: Rank);
     fn take(&self, from: PlaceId, to: PlaceId, body: &[u8]) -> Result<(), Fault>;

@@ -54,6 +54,32 @@ fn messages_arrive_in_order() {
     assert_eq!((sent.received, received.sent), (0, 0));
 }
 
+/// Short messages that wait for the same rank share a parcel; a long one has its own, and nothing is overtaken.
+#[test]
+fn short_messages_share_a_parcel() {
+    let (net, all) = Net::exchanges(2, Limits::default());
+    let ends: Vec<_> = all.iter().map(|e| open::<Vec<u8>>(e, "any")).collect();
+    settle(&all).unwrap();
+    let lengths = [10, 20, 0, 5000, 30, 600, 600, 40];
+    for length in lengths {
+        ends[0]
+            .0
+            .send(PlaceId(0), PlaceId(1), vec![length as u8; length]);
+    }
+    all[0].turn().unwrap();
+    // The first three; the long one; two; one that has no room there; the last.
+    assert_eq!(net.with(0, 1, |parcels| parcels.len()), 5);
+    settle(&all).unwrap();
+    let got = ends[1].1.lock().unwrap();
+    assert!(
+        got.iter()
+            .map(|(_, _, m)| m.clone())
+            .eq(lengths.map(|length| vec![length as u8; length]))
+    );
+    let (sent, received) = (ends[0].0.traffic(), ends[1].0.traffic());
+    assert_eq!(sent.sent_bytes, received.received_bytes);
+}
+
 /// A receiver that answers, and one that sends to its own rank.
 #[test]
 fn receivers_may_send() {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::panic::Location;
 use tautline_core::PlaceId;
 use tautline_core::wire::{
-    Cause, Channel, Exchange, Fault, Garbled, Limits, Receiver, Why, unpack,
+    Cause, Channel, Exchange, Fault, Garbled, Limits, Receiver, Why, seal, unpack,
 };
 
 type Item = (u32, Vec<u16>, Option<String>);
@@ -21,14 +21,14 @@ fn item(i: u32) -> Item {
     )
 }
 
-/// Two ranks of which rank 0 has sent some items that are still on their way.
+/// Two ranks of which rank 0 has sent some items that are still on their way, several in each parcel.
 struct Scene {
     net: Net,
     all: Vec<Exchange<Wire>>,
     ends: Vec<(Channel<Item>, Got<Item>)>,
 }
 
-fn scene(items: u32) -> Scene {
+fn scene(items: u32, each: u32) -> Scene {
     let limits = Limits {
         body: 4096,
         ..Limits::default()
@@ -38,8 +38,10 @@ fn scene(items: u32) -> Scene {
     settle(&all).unwrap();
     for i in 0..items {
         ends[0].0.send(PlaceId(0), PlaceId(1), item(i));
+        if (i + 1) % each == 0 {
+            all[0].turn().unwrap();
+        }
     }
-    all[0].turn().unwrap();
     Scene { net, all, ends }
 }
 
@@ -71,8 +73,8 @@ fn parcels_that_a_link_spoils_are_seen() {
         ("extended", 2, |mail| mail[2].push(0)),
         ("short", 2, |mail| mail[2].truncate(9)),
     ];
-    for (what, at, spoil) in spoils {
-        let scene = scene(10);
+    for ((what, at, spoil), each) in spoils.iter().flat_map(|spoil| [(spoil, 1), (spoil, 3)]) {
+        let scene = scene(12, each);
         scene.net.with(0, 1, spoil);
         let line = scene
             .error()
@@ -84,7 +86,7 @@ fn parcels_that_a_link_spoils_are_seen() {
         );
         assert_eq!(
             scene.ends[1].1.lock().unwrap().len(),
-            at,
+            at * each as usize,
             "{what}: those before arrive"
         );
         let told = scene.all[0].turn().unwrap_err().to_string();
@@ -93,8 +95,46 @@ fn parcels_that_a_link_spoils_are_seen() {
             "{told}"
         );
     }
-    let scene = scene(10);
-    assert_eq!(scene.error(), None);
+    for each in [1, 3] {
+        let scene = scene(12, each);
+        assert_eq!(scene.error(), None);
+        assert_eq!(scene.ends[1].1.lock().unwrap().len(), 12);
+    }
+}
+
+/// Parcels of several messages whose parts a rank has written wrong.
+#[test]
+fn parts_that_are_not_those_of_the_parcel_are_seen() {
+    type Forge = fn(&mut [u8]);
+    // Behind the bodies: the places and the length of each of three, and their number.
+    fn at(parcel: &mut [u8], part: usize, field: usize) -> &mut u8 {
+        let start = parcel.len() - 4 - 12 * (3 - part);
+        &mut parcel[start + 4 * field]
+    }
+    let forged: [(&str, Forge); 6] = [
+        ("lengths", |parcel| *at(parcel, 1, 2) += 1),
+        ("lengths", |parcel| *at(parcel, 2, 2) = 255),
+        ("lengths", |parcel| *at(parcel, 3, 0) = 4),
+        ("lengths", |parcel| *at(parcel, 3, 0) = 255),
+        ("sent a message from place 3 to", |parcel| {
+            *at(parcel, 0, 0) = 3
+        }),
+        ("to place 9", |parcel| *at(parcel, 0, 1) = 9),
+    ];
+    for (expected, forge) in forged {
+        let scene = scene(3, 3);
+        scene.net.with(0, 1, |mail| {
+            let [parcel] = mail.make_contiguous() else {
+                panic!("one parcel");
+            };
+            forge(parcel);
+            // The announcement was the first.
+            seal(1, parcel);
+        });
+        let line = scene.error().expect("it is seen");
+        assert!(line.contains(expected), "{line}");
+        assert_eq!(scene.ends[1].1.lock().unwrap().len(), 0);
+    }
 }
 
 /// A channel that was never announced, and a body that is too long, by a rank with other limits.
@@ -245,8 +285,9 @@ fn no_spoilt_parcel_passes(inputs: usize, seed: u64) {
     // As many parcels as can be tried with two exchanges.
     const ITEMS: usize = 12;
     for input in 0..inputs {
-        let scene = scene(ITEMS as u32);
-        let at = numbers.below(ITEMS);
+        let each = 1 + input % 3;
+        let scene = scene(ITEMS as u32, each as u32);
+        let at = numbers.below(ITEMS / each);
         let (before, after) = scene.net.with(0, 1, |mail| {
             let before = mail[at].clone();
             numbers.spoil(&mut mail[at]);
@@ -259,7 +300,7 @@ fn no_spoilt_parcel_passes(inputs: usize, seed: u64) {
             "seed {seed}, input {input}: {line:?}"
         );
         let got = scene.ends[1].1.lock().unwrap().len();
-        assert_eq!(got, if line.is_some() { at } else { ITEMS });
+        assert_eq!(got, if line.is_some() { at * each } else { ITEMS });
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is known of the channels and the other ranks, and the way in.
 
 use super::header::{self, Bad, Header, Sort};
+use super::several::{self, Part};
 use crate::group::neighbours;
 use crate::id::Rank;
 use crate::wire::hub::Hub;
@@ -196,16 +197,14 @@ impl Book {
                 }
                 self.message(hub, from, header, body)
             }
-            Sort::Failed => {
-                let first = Rank(header.from.0);
-                if first.0 >= hub.ranks || first == hub.here {
-                    let why = "it reports the failure of a rank that has not failed";
-                    return Err(self.corrupt(hub, from, parcel, why));
-                }
-                let message = String::from_utf8_lossy(&body[..body.len().min(TERMS_BYTES)]);
-                let message = message.into_owned();
-                Err(hub.error(from, None, Cause::Failed { first, message }))
+            Sort::Several => {
+                let messages = several::read(body).ok_or_else(|| {
+                    let why = "the lengths of its messages are not that of the parcel";
+                    self.corrupt(hub, from, parcel, why)
+                })?;
+                self.messages(hub, from, header, messages)
             }
+            Sort::Failed => Err(self.failed(hub, from, header, parcel)),
             Sort::Bye => {
                 self.peers[from.index()].has_left = true;
                 self.adopt(hub)?;
@@ -216,6 +215,38 @@ impl Book {
                 })
             }
         }
+    }
+
+    /// Returns the error of a rank that has given up.
+    fn failed(&self, hub: &Hub, from: Rank, header: Header, parcel: &[u8]) -> Error {
+        let first = Rank(header.from.0);
+        if first.0 >= hub.ranks || first == hub.here {
+            let why = "it reports the failure of a rank that has not failed";
+            return self.corrupt(hub, from, parcel, why);
+        }
+        let body = &parcel[header::BYTES..];
+        let message = String::from_utf8_lossy(&body[..body.len().min(TERMS_BYTES)]);
+        let message = message.into_owned();
+        hub.error(from, None, Cause::Failed { first, message })
+    }
+
+    /// Processes the messages of a parcel.
+    fn messages<'b>(
+        &mut self,
+        hub: &Hub,
+        from: Rank,
+        header: Header,
+        mut messages: impl Iterator<Item = (Part, &'b [u8])>,
+    ) -> Result<(), Error> {
+        messages.try_for_each(|(part, body)| {
+            let (source, to) = part.places();
+            let header = Header {
+                from: source,
+                to,
+                ..header
+            };
+            self.message(hub, from, header, body)
+        })
     }
 
     /// Forgets the channels that are closed here and have nothing left to send.

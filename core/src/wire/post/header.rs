@@ -47,13 +47,20 @@ pub(super) enum Sort {
     Failed = 3,
     /// A rank ends; nothing follows.
     Bye = 4,
+    /// Several messages of a channel.
+    Several = 5,
 }
 
 impl Sort {
     fn of(byte: u8) -> Option<Self> {
-        [Self::Open, Self::Message, Self::Failed, Self::Bye]
-            .into_iter()
-            .find(|s| *s as u8 == byte)
+        let all = [
+            Self::Open,
+            Self::Message,
+            Self::Failed,
+            Self::Bye,
+            Self::Several,
+        ];
+        all.into_iter().find(|s| *s as u8 == byte)
     }
 }
 

@@ -3,6 +3,7 @@
 mod book;
 mod header;
 mod out;
+mod several;
 
 use super::error::{Cause, Error};
 use super::hub::Hub;

@@ -2,13 +2,16 @@
 
 use super::book::{Peer, Side};
 use super::header::{self, Header, Sort};
+use super::several::{self, Part, SHARED};
 use crate::group::neighbours;
 use crate::id::Rank;
 use crate::port::Link;
 use crate::wire::hub::Hub;
-use crate::wire::{Cause, Error, pack};
+use crate::wire::lane::Packed;
+use crate::wire::{Cause, Error, Unencodable, pack};
 use alloc::vec;
 use alloc::vec::Vec;
+use core::mem;
 
 /// Bytes kept for the next parcel.
 const KEPT: usize = 1 << 20;
@@ -32,6 +35,10 @@ pub(super) struct Out<L: Link> {
     /// Parcels sent to each rank.
     sent: Vec<u64>,
     parcel: Vec<u8>,
+    /// The messages in it, if they are several.
+    parts: Vec<Part>,
+    /// What may join it.
+    next: Vec<u8>,
 }
 
 impl<L: Link> Out<L> {
@@ -41,6 +48,8 @@ impl<L: Link> Out<L> {
             link,
             sent: vec![0; ranks],
             parcel: Vec::new(),
+            parts: Vec::new(),
+            next: Vec::new(),
         }
     }
 
@@ -53,7 +62,7 @@ impl<L: Link> Out<L> {
 
     /// Announces a channel to the neighbours, and to the ranks that have announced it.
     pub(super) fn announce_where_due(&mut self, hub: &Hub, side: &mut Side) {
-        if !core::mem::replace(&mut side.owes, false) {
+        if !mem::replace(&mut side.owes, false) {
             return;
         }
         for rank in neighbours(hub.here, hub.ranks) {
@@ -66,10 +75,8 @@ impl<L: Link> Out<L> {
         }
     }
 
-    /// Begins a parcel.
     fn start(&mut self) {
-        self.parcel.clear();
-        self.parcel.resize(header::BYTES, 0);
+        begin(&mut self.parcel);
     }
 
     /// Sends the parcel that was begun.
@@ -83,7 +90,7 @@ impl<L: Link> Out<L> {
 
     fn announce(&mut self, side: &mut Side, to: Rank) {
         let other = &mut side.ends[to.index()];
-        if !core::mem::replace(&mut other.is_told, true) {
+        if !mem::replace(&mut other.is_told, true) {
             self.start();
             pack(side.lane.terms(), &mut self.parcel).expect("strings and numbers");
             self.finish(to, Header::of_rank(Sort::Open, side.lane.name().ordinal));
@@ -124,12 +131,12 @@ impl<L: Link> Out<L> {
             let Some(packed) = side.lane.pack_next(to, &mut self.parcel) else {
                 return Ok((moved, Rest::Nothing));
             };
-            let (from, place) =
-                packed.map_err(|e| hub.error(to, Some(name), Cause::Unencodable(e)))?;
+            let unencodable = |error| hub.error(to, Some(name), Cause::Unencodable(error));
+            let packed = packed.map_err(unencodable)?;
             moved = true;
-            let body = &self.parcel[header::BYTES..];
             if is_here {
-                let taken = side.lane.take(from, place, body);
+                let body = &self.parcel[header::BYTES..];
+                let taken = side.lane.take(packed.from, packed.to, body);
                 taken.map_err(|fault| hub.error_of(to, name, fault))?;
                 self.parcel.clear();
                 self.parcel.shrink_to(KEPT);
@@ -140,14 +147,86 @@ impl<L: Link> Out<L> {
                 let bytes = self.parcel.len();
                 peer.ahead += bytes;
                 side.ends[to.index()].early += bytes;
+                self.finish(to, packed.header(Sort::Message, name.ordinal));
+                continue;
             }
-            let header = Header {
-                sort: Sort::Message,
-                channel: name.ordinal,
-                from,
-                to: place,
+            let most = SHARED.min(hub.limits.window);
+            self.send_joined(side, to, &packed, most)
+                .map_err(unencodable)?;
+        }
+    }
+
+    /// Sends the first message and those that join it.
+    fn send_joined(
+        &mut self,
+        side: &Side,
+        to: Rank,
+        first: &Packed,
+        most: usize,
+    ) -> Result<(), Unencodable> {
+        let channel = side.lane.name().ordinal;
+        let long = self.join(side, to, first, most)?;
+        let sort = match self.parts.is_empty() {
+            true => Sort::Message,
+            false => {
+                several::write(&self.parts, &mut self.parcel);
+                Sort::Several
+            }
+        };
+        self.finish(to, first.header(sort, channel));
+        if let Some(long) = long {
+            mem::swap(&mut self.parcel, &mut self.next);
+            self.finish(to, long.header(Sort::Message, channel));
+        }
+        Ok(())
+    }
+
+    /// Lets the messages that wait behind the first join its parcel, up to `most` bytes. Returns the first that is too long for that, which
+    /// is the next parcel.
+    fn join(
+        &mut self,
+        side: &Side,
+        to: Rank,
+        first: &Packed,
+        most: usize,
+    ) -> Result<Option<Packed>, Unencodable> {
+        self.parts.clear();
+        let mut has_next = first.has_next;
+        while has_next && self.parcel.len() < most {
+            begin(&mut self.next);
+            let Some(packed) = side.lane.pack_next(to, &mut self.next) else {
+                break;
             };
-            self.finish(to, header);
+            let packed = packed?;
+            let body = &self.next[header::BYTES..];
+            if self.parcel.len() + body.len() > most {
+                return Ok(Some(packed));
+            }
+            if self.parts.is_empty() {
+                let bytes = self.parcel.len() - header::BYTES;
+                self.parts.push(Part::new(first, bytes));
+            }
+            self.parts.push(Part::new(&packed, body.len()));
+            self.parcel.extend_from_slice(body);
+            has_next = packed.has_next;
+        }
+        Ok(None)
+    }
+}
+
+/// Begins a parcel.
+fn begin(parcel: &mut Vec<u8>) {
+    parcel.clear();
+    parcel.resize(header::BYTES, 0);
+}
+
+impl Packed {
+    fn header(&self, sort: Sort, channel: u32) -> Header {
+        Header {
+            sort,
+            channel,
+            from: self.from,
+            to: self.to,
         }
     }
 }
