@@ -31,6 +31,24 @@ pub enum Message<L> {
     Bound(u128),
 }
 
+impl<L> Message<L> {
+    /// Returns the loot that the message carries.
+    pub fn loot(&self) -> Option<&L> {
+        match self {
+            Self::Loot(loot) | Self::Answer(Some(loot)) => Some(loot),
+            Self::Answer(None) | Self::Request { .. } | Self::Report(_) | Self::Bound(_) => None,
+        }
+    }
+
+    /// Returns the loot of a message that no place processes any more.
+    pub fn into_loot(self) -> Option<L> {
+        match self {
+            Self::Loot(loot) | Self::Answer(Some(loot)) => Some(loot),
+            Self::Answer(None) | Self::Request { .. } | Self::Report(_) | Self::Bound(_) => None,
+        }
+    }
+}
+
 impl<L> From<lifeline::Message<L>> for Message<L> {
     fn from(message: lifeline::Message<L>) -> Self {
         match message {

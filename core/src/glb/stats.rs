@@ -72,25 +72,22 @@ impl Tally {
         if !matches!(message, Message::Answer(_) | Message::Bound(_)) {
             self.begun += 1;
         }
-        match message {
-            Message::Request { lifeline } => {
-                self.asked_lifeline = *lifeline;
-                self.by(*lifeline).asked += 1;
-            }
-            Message::Answer(Some(loot)) | Message::Loot(loot) => self.sent.add(loot),
-            Message::Answer(None) | Message::Report(_) | Message::Bound(_) => {}
+        if let Message::Request { lifeline } = message {
+            self.asked_lifeline = *lifeline;
+            self.by(*lifeline).asked += 1;
+        }
+        if let Some(loot) = message.loot() {
+            self.sent.add(loot);
         }
     }
 
     /// A message has come to this place.
     pub fn on_receive<B: Bag>(&mut self, message: &Message<B>) {
-        let (lifeline, loot) = match message {
-            Message::Answer(Some(loot)) => (self.asked_lifeline, loot),
-            Message::Loot(loot) => (true, loot),
-            _ => return,
-        };
-        self.by(lifeline).answered += 1;
-        self.received.add(loot);
+        if let Some(loot) = message.loot() {
+            let lifeline = self.asked_lifeline || matches!(message, Message::Loot(_));
+            self.by(lifeline).answered += 1;
+            self.received.add(loot);
+        }
     }
 
     /// Messages so far that neither answer a request nor tell a bound.

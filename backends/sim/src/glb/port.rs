@@ -39,14 +39,6 @@ impl<B: Bag> Weigh for Parcel<B> {
     }
 }
 
-/// The loot of a message, if it has some.
-fn loot<B>(message: &Message<B>) -> Option<&B> {
-    match message {
-        Message::Loot(loot) | Message::Answer(Some(loot)) => Some(loot),
-        _ => None,
-    }
-}
-
 /// All places: the world, its costs, and the locks of the reserves.
 #[derive(Debug)]
 pub(super) struct Ground<B> {
@@ -171,7 +163,7 @@ impl<B: Bag> Unpark for Gate<'_, B> {
 impl<B: Bag> Transport<Message<B>> for Gate<'_, B> {
     fn send(&self, to: PlaceId, message: Message<B>) {
         let machine = &self.ground.machine;
-        let loot = loot(&message);
+        let loot = message.loot();
         if loot.is_some() {
             self.here.pass(machine.split_ns);
         }

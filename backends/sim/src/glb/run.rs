@@ -157,13 +157,11 @@ fn sum(one: &Traffic, other: &Traffic) -> Vec<u64> {
 impl<B: Bag> Parcel<B> {
     /// Submits what was under way when the computation was stopped. Returns whether that was no work.
     fn submit(self, output: &mut B::Output) -> bool {
-        match self.message {
-            Message::Loot(bag) | Message::Answer(Some(bag)) => {
-                let done = bag.is_empty();
-                bag.submit(output);
-                done
-            }
-            _ => true,
-        }
+        let Some(bag) = self.message.into_loot() else {
+            return true;
+        };
+        let done = bag.is_empty();
+        bag.submit(output);
+        done
     }
 }

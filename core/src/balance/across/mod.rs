@@ -22,7 +22,7 @@ use super::places::Places;
 use super::run::{deadline, run_workers};
 use super::settings::Balance;
 use crate::collective::Branch;
-use crate::glb::{Bag, Config, Message, Observer, Run, gather};
+use crate::glb::{Bag, Config, Observer, Run, gather};
 use crate::id::{Layout, PlaceId, Rank, WorkerId};
 use crate::machine::{Action, Machine, Step};
 use crate::port::{Host, Link};
@@ -268,7 +268,10 @@ fn of_end<B: Bag + Portable + 'static, L: Link>(
         RankMessage::Closing(message) => return Some(message),
         RankMessage::Places(message) => {
             peers.mailbox().count_processed();
-            loot(message).into_iter().for_each(|bag| closing.add(bag));
+            message
+                .into_loot()
+                .into_iter()
+                .for_each(|bag| closing.add(bag));
         }
         RankMessage::Abandoned(why) => peers.note_abandoned(peers.ranks.of(from), why),
         // Reports that rank 0 had not awaited.
@@ -284,14 +287,5 @@ fn among(ranks: u32, config: Config, place: PlaceId) -> Config {
         workers: config.workers_of(place),
         smaller: 0,
         ..config
-    }
-}
-
-/// Returns the loot of a message that no place processes any more.
-fn loot<B>(message: Message<B>) -> Option<B> {
-    match message {
-        Message::Loot(loot) => Some(loot),
-        Message::Answer(loot) => loot,
-        Message::Request { .. } | Message::Report(_) | Message::Bound(_) => None,
     }
 }

@@ -35,11 +35,9 @@ impl<B: Bag, P: Port<Message<B>>, O: Observer> Turn<'_, B, P, O> {
 impl<B: Bag, P: Port<Message<B>>, O: Observer> Driver<'_, B, P, O> {
     /// Reports loot that passes between this place and `other`, if the message carries some.
     pub(super) fn observe(&mut self, message: &Message<B>, other: PlaceId, is_sent: bool) {
-        let is_answer = match message {
-            Message::Answer(Some(_)) => true,
-            Message::Loot(_) => false,
-            _ => return,
-        };
+        if message.loot().is_none() {
+            return;
+        }
         let (from, to) = match is_sent {
             true => (self.here, other),
             false => (other, self.here),
@@ -47,7 +45,7 @@ impl<B: Bag, P: Port<Message<B>>, O: Observer> Driver<'_, B, P, O> {
         self.meter.loot(Passage {
             from,
             to,
-            is_answer,
+            is_answer: matches!(message, Message::Answer(_)),
             is_sent,
         });
     }

@@ -400,11 +400,7 @@ impl<B: Bag> Team<B> {
             ..
         } = &*self.lender;
         let arrived = core::iter::from_fn(|| inbox.pop(&Spin));
-        let in_flight = arrived.filter_map(|(_, message)| match message {
-            Message::Loot(loot) => Some(loot),
-            Message::Answer(loot) => loot,
-            Message::Request { .. } | Message::Report(_) | Message::Bound(_) => None,
-        });
+        let in_flight = arrived.filter_map(|(_, message)| message.into_loot());
         let slots = self
             .slots
             .into_vec()
