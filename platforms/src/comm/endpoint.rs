@@ -112,22 +112,23 @@ impl Endpoint {
         let arrivals = Arrivals(Arc::clone(&inbox));
         let channel = Arc::new(exchange.open_at(site, "communicator", 1, arrivals));
         let (number, here) = (channel.ordinal(), exchange.here());
-        let (carrier, bodies): (Box<dyn FnMut(Rank, Packet) + Send>, Box<dyn Bodies>) =
-            if let Some(packets) = packets.clone() {
+        let mut bodies: Box<dyn Bodies> = Box::new(());
+        let carrier: Box<dyn FnMut(Rank, Packet) + Send> = match packets.clone() {
+            Some(packets) => {
                 packets.open(number, inbox.clone());
-                let beside = Beside {
+                bodies = Box::new(Beside {
                     number,
                     packets: Arc::clone(&packets),
-                };
-                let send = move |to, packet| packets.send(number, to, packet);
-                (Box::new(send), Box::new(beside))
-            } else {
+                });
+                Box::new(move |to, packet| packets.send(number, to, packet))
+            }
+            None => {
                 let channel = Arc::clone(&channel);
-                let send = move |to: Rank, packet| {
+                Box::new(move |to: Rank, packet| {
                     channel.send(PlaceId(here.0), PlaceId(to.0), packet);
-                };
-                (Box::new(send), Box::new(()))
-            };
+                })
+            }
+        };
         let messenger = Messenger::new(here, exchange.ranks(), Limits::default());
         let worker = Worker::new(messenger, bodies, carrier, Arc::new(|| ()));
         Self {
