@@ -1,5 +1,5 @@
-//! Ranks that do all they can at the same time: messages of all lengths between several threads, tasks that communicate, collective
-//! operations, communicators that come and go, and a balanced computation. Run under ThreadSanitizer, too.
+//! Ranks that do much at the same time: messages of all lengths between several threads, vectors, tasks that communicate, and beside them
+//! a balanced computation, collective operations, and communicators that come and go. Run under ThreadSanitizer, too.
 #![cfg(feature = "serde")]
 
 use std::thread;
@@ -12,7 +12,7 @@ const RANKS: u32 = 3;
 const LONG: Duration = Duration::from_secs(120);
 const ROUNDS: u64 = 60;
 
-/// Lengths of messages: within a cache line, at once, and offered.
+/// Lengths of messages in bytes: in one line, in several, beyond what is copied, and beyond the room of a sender.
 const LENGTHS: [usize; 4] = [1, 300, 9_000, 300_000];
 
 fn neighbours(comm: &Comm) -> (Rank, Rank) {
@@ -40,7 +40,19 @@ fn messages(comm: &Comm, thread: u64) {
     }
 }
 
-/// Tasks that wait for messages, in the order in which they come.
+/// Vectors that are moved, and come back.
+fn vectors(comm: &Comm) {
+    let (next, before) = neighbours(comm);
+    for round in 0..ROUNDS {
+        let tag = Tag(50);
+        let sent = comm.isend_vec(None, vec![round; 2000], next, tag);
+        let got = comm.irecv_vec(None, vec![0; 2000], before, tag);
+        assert_eq!(got.wait().expect("it was sent").value, vec![round; 2000]);
+        sent.wait().expect("the next rank receives it");
+    }
+}
+
+/// Tasks that wait for messages, each with its tag.
 fn tasks(comm: &Comm) {
     let rt = Runtime::builder().workers(2).pinned(false);
     let rt = rt.build().expect("threads start");
@@ -110,9 +122,10 @@ fn all_at_once() {
                     threads.spawn(move || messages(comm, thread));
                 }
                 threads.spawn(move || tasks(comm));
+                threads.spawn(move || vectors(comm));
+                balanced(world);
                 collectives(world);
             });
-            balanced(world);
         });
     }
 }

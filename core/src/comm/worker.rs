@@ -10,6 +10,7 @@ use crate::id::Rank;
 use crate::machine::{Action, Machine, Step};
 use crate::port::Bell;
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::{fmt, mem};
@@ -59,8 +60,8 @@ pub struct Worker<M: Machine = Messenger<Ticket>> {
     machine: M,
     calls: Box<M::Calls>,
     carrier: Carrier<M::Message>,
-    /// Of the last step; its memory is used again.
-    effects: Vec<M::Effect>,
+    /// What the machine has ended, to be completed after the step.
+    effects: VecDeque<M::Effect>,
     /// The losses, and when each was noticed.
     losses: Vec<(Rank, &'static str)>,
 }
@@ -72,8 +73,8 @@ impl<M: Machine> fmt::Debug for Worker<M> {
 }
 
 impl<M: Machine<Peer = Rank, Event = Event, Effect = Effect>> Worker<M> {
-    /// Creates a worker. `calls` answers the machine within its steps, and `carrier` sends its messages, in order. A task that is submitted rings `bell`, which must end the
-    /// wait of a thread that drives the worker.
+    /// Creates a worker. `calls` answers the machine within its steps, and `carrier` sends its messages, in order. A task that is
+    /// submitted rings `bell`, which must end the wait of a thread that drives the worker.
     pub fn new(
         machine: M,
         calls: Box<M::Calls>,
@@ -88,7 +89,7 @@ impl<M: Machine<Peer = Rank, Event = Event, Effect = Effect>> Worker<M> {
             machine,
             calls,
             carrier,
-            effects: Vec::new(),
+            effects: VecDeque::new(),
             losses: Vec::new(),
         }
     }
@@ -132,8 +133,12 @@ impl<M: Machine<Peer = Rank, Event = Event, Effect = Effect>> Worker<M> {
         self.complete_all();
     }
 
-    /// Lets the machine process an event that belongs to no task.
-    pub fn event(&mut self, event: Event) {
+    /// Ends the receives of this rank: see [`Event::Close`].
+    pub fn close(&mut self) {
+        self.event(Event::Close);
+    }
+
+    fn event(&mut self, event: Event) {
         self.drive(|machine, step| machine.event(event, step));
         self.complete_all();
     }
@@ -157,7 +162,7 @@ impl<M: Machine<Peer = Rank, Event = Event, Effect = Effect>> Worker<M> {
             body,
         };
         self.drive(|machine, step| machine.event(event, step));
-        match self.effects.pop() {
+        match self.effects.pop_back() {
             Some(Effect::AtOnce(outcome)) => Ok(self.explained(outcome)),
             Some(Effect::Returned(body)) => Err(body),
             Some(Effect::Ended(..)) | None => unreachable!("it is sent or returned"),
@@ -169,7 +174,7 @@ impl<M: Machine<Peer = Rank, Event = Event, Effect = Effect>> Worker<M> {
         self.step();
         let event = Event::ReceiveAtOnce { pattern, limit };
         self.drive(|machine, step| machine.event(event, step));
-        match self.effects.pop()? {
+        match self.effects.pop_back()? {
             Effect::AtOnce(outcome) => Some(self.explained(outcome)),
             Effect::Ended(..) | Effect::Returned(_) => unreachable!("it belongs to no task"),
         }
@@ -191,13 +196,19 @@ impl<M: Machine<Peer = Rank, Event = Event, Effect = Effect>> Worker<M> {
             operation => Event::Start(ticket, operation),
         };
         self.drive(|machine, step| machine.event(event, step));
-        let is_own = |effect: &Effect| matches!(effect, Effect::Ended(of, _) if *of == ticket);
-        match self.effects.pop_if(|last| is_own(last)) {
-            Some(Effect::Ended(_, outcome)) => {
+        let own = match self.effects.pop_back() {
+            Some(Effect::Ended(of, outcome)) if of == ticket => Some(outcome),
+            other => {
+                self.effects.extend(other);
+                None
+            }
+        };
+        match own {
+            Some(outcome) => {
                 self.complete_all();
                 complete(&self.consumer, owned, done, self.explained(outcome));
             }
-            _ => {
+            None => {
                 self.consumer.set(&owned, State::Active);
                 self.active.insert(owned, done);
                 self.complete_all();
@@ -207,6 +218,8 @@ impl<M: Machine<Peer = Rank, Event = Event, Effect = Effect>> Worker<M> {
 
     /// Lets the machine take a step. Its effects wait for the end of it.
     fn drive<R>(&mut self, take: impl FnOnce(&mut M, &mut Step<'_, M>) -> R) -> R {
+        // Of a step that panicked.
+        self.complete_all();
         let Self {
             machine,
             calls,
@@ -216,25 +229,20 @@ impl<M: Machine<Peer = Rank, Event = Event, Effect = Effect>> Worker<M> {
         } = self;
         let mut act = |action| match action {
             Action::Send(to, message) => carrier(to, message),
-            Action::Effect(effect) => effects.push(effect),
+            Action::Effect(effect) => effects.push_back(effect),
         };
         take(machine, &mut Step::new(&mut **calls, &mut act))
     }
 
-    /// Completes the tasks that the last step has ended.
+    /// Completes the tasks that a step has ended.
     fn complete_all(&mut self) {
-        if self.effects.is_empty() {
-            return;
-        }
-        let mut effects = mem::take(&mut self.effects);
-        for effect in effects.drain(..) {
+        while let Some(effect) = self.effects.pop_front() {
             let Effect::Ended(ticket, outcome) = effect else {
                 unreachable!("it belongs to no task");
             };
             let (owned, done) = self.active.remove(ticket);
             complete(&self.consumer, owned, done, self.explained(outcome));
         }
-        self.effects = effects;
     }
 
     /// States in an error when the loss was noticed, which the machine is not told.

@@ -289,6 +289,28 @@ impl<M: Portable + 'static> Lane for End<M> {
         Some(packed.map(|()| Packed { from, to, has_next }))
     }
 
+    fn pack_more(&self, rank: Rank, into: &mut Vec<u8>, room: usize) -> Option<Packed> {
+        let (from, to, message) = self.queues().outbox[rank.index()].pop_front()?;
+        let start = into.len();
+        let room = room.min(self.hub.limits.body);
+        let fits = message
+            .as_ref()
+            .is_ok_and(|message| pack_within(message, room, into).is_ok());
+        let mut queues = self.queues();
+        let outbox = &mut queues.outbox[rank.index()];
+        if !fits {
+            // The holder of the link alone takes from it.
+            outbox.push_front((from, to, message));
+            return None;
+        }
+        let has_next = !outbox.is_empty();
+        queues.waiting -= 1;
+        queues.traffic.sent_bytes += (into.len() - start) as u64;
+        // The destructor of the message does not run under the lock.
+        drop(queues);
+        Some(Packed { from, to, has_next })
+    }
+
     fn forget(&self, rank: Rank) {
         let mut queues = self.queues();
         let dropped = core::mem::take(&mut queues.outbox[rank.index()]);

@@ -21,6 +21,8 @@ pub(super) trait Lane: Send + Sync {
     fn waits_for(&self, start: u32) -> Option<Rank>;
     /// Takes the next message for `rank` and appends its encoding to `into`.
     fn pack_next(&self, rank: Rank, into: &mut Vec<u8>) -> Option<Result<Packed, Unencodable>>;
+    /// As [`pack_next`](Self::pack_next), if the encoding has at most `room` bytes; else the message stays where it is.
+    fn pack_more(&self, rank: Rank, into: &mut Vec<u8>, room: usize) -> Option<Packed>;
     /// Drops what waits for `rank`, which has left.
     fn forget(&self, rank: Rank);
     fn take(&self, from: PlaceId, to: PlaceId, body: &[u8]) -> Result<(), Fault>;

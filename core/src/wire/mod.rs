@@ -20,13 +20,13 @@
 //!
 //! A message is put into its channel's outbox as a value, which may be done under a lock.
 //! [`Exchange::turn`] encodes it, outside of that lock, and passes it to the link; any thread may
-//! run it, one at a time does. Short messages of a channel that wait for the same rank share a parcel; no message waits for that.
+//! run it, one at a time does. Short messages of a channel that wait for the same rank share a parcel of up to 1 KiB; no message is held back for that.
 //!
 //! # Bounds
 //! | what | bound |
 //! |---|---|
 //! | a body | [`Limits::body`]; longer ones are errors, at the sender before they exist |
-//! | bytes in the link, for each rank | [`Limits::window`] and two messages; more stay in the outbox, as values |
+//! | bytes in the link, for each rank | [`Limits::window`] and one message, or several of 1 KiB together; more stay in the outbox, as values |
 //! | an outbox | [`Limits::waiting`] messages for each rank with [`Channel::try_send`]; the protocol's own bound with [`Channel::send`] |
 //! | messages for a channel that is not open here yet, for each rank | [`Limits::early`] and one message; the sender holds more back until it knows the channel to be open |
 //! | announcements of channels that are not open here yet, for each rank | 1 MiB, of which each takes 640 bytes and its strings; more are an error |

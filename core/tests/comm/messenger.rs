@@ -340,7 +340,7 @@ fn ranks_that_close_wait_for_no_receive() {
     let late = ranks.send(1, 1, 5, &[5]);
     let late_there = ranks.send(1, 0, 5, &[5]);
     for worker in &mut ranks.workers {
-        worker.event(Event::Close);
+        worker.close();
     }
     ranks.step(1);
     ranks.settle();

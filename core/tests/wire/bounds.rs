@@ -67,8 +67,8 @@ fn short_messages_share_a_parcel() {
             .send(PlaceId(0), PlaceId(1), vec![length as u8; length]);
     }
     all[0].turn().unwrap();
-    // The first three; the long one; two; one that has no room there; the last.
-    assert_eq!(net.with(0, 1, |parcels| parcels.len()), 5);
+    // The first three; the long one; two; two that had no room there.
+    assert_eq!(net.with(0, 1, |parcels| parcels.len()), 4);
     settle(&all).unwrap();
     let got = ends[1].1.lock().unwrap();
     assert!(
@@ -78,6 +78,54 @@ fn short_messages_share_a_parcel() {
     );
     let (sent, received) = (ends[0].0.traffic(), ends[1].0.traffic());
     assert_eq!(sent.sent_bytes, received.received_bytes);
+}
+
+/// A parcel of many messages is short, also if they have no bytes.
+#[test]
+fn a_shared_parcel_is_bounded() {
+    let (net, all) = Net::exchanges(2, TIGHT);
+    let empty: Vec<_> = all.iter().map(|e| open::<()>(e, "empty")).collect();
+    let bytes: Vec<_> = all.iter().map(|e| open::<u8>(e, "bytes")).collect();
+    settle(&all).unwrap();
+    for byte in 0..200 {
+        empty[0].0.send(PlaceId(0), PlaceId(1), ());
+        bytes[0].0.send(PlaceId(0), PlaceId(1), byte);
+    }
+    let mut longest = 0;
+    while empty[1].1.lock().unwrap().len() < 200 || bytes[1].1.lock().unwrap().len() < 200 {
+        all[0].turn().unwrap();
+        let lengths = net.with(0, 1, |parcels| {
+            parcels.iter().map(Vec::len).collect::<Vec<_>>()
+        });
+        let sum: usize = lengths.iter().sum();
+        assert!(sum <= 2 * TIGHT.window, "{lengths:?}");
+        longest = longest.max(lengths.into_iter().max().unwrap_or(0));
+        all[1].turn().unwrap();
+    }
+    assert!(
+        (TIGHT.window - 30..=TIGHT.window).contains(&longest),
+        "{longest}"
+    );
+    let got = bytes[1].1.lock().unwrap();
+    assert!(got.iter().map(|(_, _, byte)| *byte).eq(0..200));
+}
+
+/// What waits before a message that has no encoding arrives.
+#[test]
+fn messages_before_one_without_an_encoding_arrive() {
+    let limits = Limits {
+        body: 100,
+        ..Limits::default()
+    };
+    let (_, all) = Net::exchanges(2, limits);
+    let ends: Vec<_> = all.iter().map(|e| open::<Vec<u8>>(e, "any")).collect();
+    settle(&all).unwrap();
+    for length in [1, 2, 200] {
+        ends[0].0.send(PlaceId(0), PlaceId(1), vec![0; length]);
+    }
+    assert!(all[0].turn().is_err(), "the last is too long");
+    assert!(all[1].turn().is_err(), "it learns of that");
+    assert_eq!(ends[1].1.lock().unwrap().len(), 2);
 }
 
 /// A receiver that answers, and one that sends to its own rank.

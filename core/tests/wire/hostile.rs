@@ -111,11 +111,14 @@ fn parts_that_are_not_those_of_the_parcel_are_seen() {
         let start = parcel.len() - 4 - 12 * (3 - part);
         &mut parcel[start + 4 * field]
     }
-    let forged: [(&str, Forge); 6] = [
+    let forged: [(&str, Forge); 9] = [
         ("lengths", |parcel| *at(parcel, 1, 2) += 1),
         ("lengths", |parcel| *at(parcel, 2, 2) = 255),
         ("lengths", |parcel| *at(parcel, 3, 0) = 4),
         ("lengths", |parcel| *at(parcel, 3, 0) = 255),
+        ("lengths", |parcel| *at(parcel, 3, 0) = 0),
+        ("lengths", |parcel| *at(parcel, 3, 0) = 1),
+        ("is not open at both ends", |parcel| parcel[0] = 7),
         ("sent a message from place 3 to", |parcel| {
             *at(parcel, 0, 0) = 3
         }),

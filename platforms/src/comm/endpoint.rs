@@ -5,7 +5,7 @@ use super::{COMM, Error};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 use tautline_core::comm::{
-    Bodies, Body, Combiner, Event, Limits, Messenger, News, Outcome, Packet, PacketLink, Pattern,
+    Bodies, Body, Combiner, Limits, Messenger, News, Outcome, Packet, PacketLink, Pattern,
     Recipient, Tag, Tasks, Worker,
 };
 use tautline_core::deque;
@@ -245,7 +245,7 @@ impl Endpoint {
     pub(crate) fn end_receives(&self) {
         self.worker.with(&SpinThenYield::default(), |worker| {
             if let Some(worker) = worker {
-                worker.event(Event::Close);
+                worker.close();
             }
         });
         self.inbox.progress.notify();

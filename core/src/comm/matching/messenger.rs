@@ -323,7 +323,9 @@ impl<K: Copy + Eq> Messenger<K> {
 
     /// Ends what depends on a lost rank.
     fn lose(&mut self, rank: Rank, doing: &'static str, step: &mut Step<'_, Self>) {
-        let peer = &mut self.peers[rank.index()];
+        let Some(peer) = self.peers.get_mut(rank.index()) else {
+            return;
+        };
         if peer.lost.is_some() {
             return;
         }
@@ -422,7 +424,7 @@ impl<K: Copy + Eq> Machine for Messenger<K> {
                 if offer < peer.next_offer {
                     return Err(Unexpected);
                 }
-                peer.next_offer = offer.saturating_add(1);
+                peer.next_offer = offer.checked_add(1).ok_or(Unexpected)?;
                 let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
                 self.arrive(from, (comm, tag, bytes), Place::Offered(offer), step);
             }

@@ -74,7 +74,7 @@ impl fmt::Display for Unexpected {
     }
 }
 
-/// What the link of a messenger reports.
+/// A report of the link of a messenger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
     /// A packet from this rank.

@@ -148,6 +148,7 @@ impl AsRef<[u8]> for Body {
 
 impl Eq for Body {}
 
+/// As equality, by the bytes alone, whatever the body was made of.
 impl hash::Hash for Body {
     fn hash<H: hash::Hasher>(&self, state: &mut H) {
         (**self).hash(state);

@@ -1,7 +1,7 @@
 //! What is known of the channels and the other ranks, and the way in.
 
 use super::header::{self, Bad, Header, Sort};
-use super::several::{self, Part};
+use super::several;
 use crate::group::neighbours;
 use crate::id::Rank;
 use crate::wire::hub::Hub;
@@ -198,11 +198,10 @@ impl Book {
                 self.message(hub, from, header, body)
             }
             Sort::Several => {
-                let messages = several::read(body).ok_or_else(|| {
-                    let why = "the lengths of its messages are not that of the parcel";
-                    self.corrupt(hub, from, parcel, why)
-                })?;
-                self.messages(hub, from, header, messages)
+                if header.channel >= self.next {
+                    self.adopt(hub)?;
+                }
+                self.messages(hub, from, header, parcel)
             }
             Sort::Failed => Err(self.failed(hub, from, header, parcel)),
             Sort::Bye => {
@@ -230,14 +229,28 @@ impl Book {
         hub.error(from, None, Cause::Failed { first, message })
     }
 
-    /// Processes the messages of a parcel.
-    fn messages<'b>(
+    /// Processes the messages of a parcel, which are sent only to a channel that is open at both ends.
+    fn messages(
         &mut self,
         hub: &Hub,
         from: Rank,
         header: Header,
-        mut messages: impl Iterator<Item = (Part, &'b [u8])>,
+        parcel: &[u8],
     ) -> Result<(), Error> {
+        let is_open = |side: &Side| side.ends[from.index()].is_open;
+        match self.lanes.get(&header.channel) {
+            Some(side) if is_open(side) => {}
+            // The channel is closed here.
+            None if header.channel < self.next => return Ok(()),
+            _ => {
+                let why = "several messages of a channel that is not open at both ends";
+                return Err(self.corrupt(hub, from, parcel, why));
+            }
+        }
+        let Some(mut messages) = several::read(&parcel[header::BYTES..]) else {
+            let why = "the lengths of its messages are not that of the parcel";
+            return Err(self.corrupt(hub, from, parcel, why));
+        };
         messages.try_for_each(|(part, body)| {
             let (source, to) = part.places();
             let header = Header {

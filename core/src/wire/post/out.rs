@@ -8,7 +8,7 @@ use crate::id::Rank;
 use crate::port::Link;
 use crate::wire::hub::Hub;
 use crate::wire::lane::Packed;
-use crate::wire::{Cause, Error, Unencodable, pack};
+use crate::wire::{Cause, Error, pack};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::mem;
@@ -37,8 +37,6 @@ pub(super) struct Out<L: Link> {
     parcel: Vec<u8>,
     /// The messages in it, if they are several.
     parts: Vec<Part>,
-    /// What may join it.
-    next: Vec<u8>,
 }
 
 impl<L: Link> Out<L> {
@@ -49,7 +47,6 @@ impl<L: Link> Out<L> {
             sent: vec![0; ranks],
             parcel: Vec::new(),
             parts: Vec::new(),
-            next: Vec::new(),
         }
     }
 
@@ -76,7 +73,8 @@ impl<L: Link> Out<L> {
     }
 
     fn start(&mut self) {
-        begin(&mut self.parcel);
+        self.parcel.clear();
+        self.parcel.resize(header::BYTES, 0);
     }
 
     /// Sends the parcel that was begun.
@@ -150,74 +148,41 @@ impl<L: Link> Out<L> {
                 self.finish(to, packed.header(Sort::Message, name.ordinal));
                 continue;
             }
-            let most = SHARED.min(hub.limits.window);
-            self.send_joined(side, to, &packed, most)
-                .map_err(unencodable)?;
+            self.join(side, to, &packed, SHARED.min(hub.limits.window));
+            let sort = match self.parts.is_empty() {
+                true => Sort::Message,
+                false => {
+                    several::write(&self.parts, &mut self.parcel);
+                    Sort::Several
+                }
+            };
+            self.finish(to, packed.header(sort, name.ordinal));
         }
     }
 
-    /// Sends the first message and those that join it.
-    fn send_joined(
-        &mut self,
-        side: &Side,
-        to: Rank,
-        first: &Packed,
-        most: usize,
-    ) -> Result<(), Unencodable> {
-        let channel = side.lane.name().ordinal;
-        let long = self.join(side, to, first, most)?;
-        let sort = match self.parts.is_empty() {
-            true => Sort::Message,
-            false => {
-                several::write(&self.parts, &mut self.parcel);
-                Sort::Several
-            }
-        };
-        self.finish(to, first.header(sort, channel));
-        if let Some(long) = long {
-            mem::swap(&mut self.parcel, &mut self.next);
-            self.finish(to, long.header(Sort::Message, channel));
-        }
-        Ok(())
-    }
-
-    /// Lets the messages that wait behind the first join its parcel, up to `most` bytes. Returns the first that is too long for that, which
-    /// is the next parcel.
-    fn join(
-        &mut self,
-        side: &Side,
-        to: Rank,
-        first: &Packed,
-        most: usize,
-    ) -> Result<Option<Packed>, Unencodable> {
+    /// Lets short messages that wait behind the first join its parcel, up to `most` bytes.
+    fn join(&mut self, side: &Side, to: Rank, first: &Packed, most: usize) {
         self.parts.clear();
         let mut has_next = first.has_next;
-        while has_next && self.parcel.len() < most {
-            begin(&mut self.next);
-            let Some(packed) = side.lane.pack_next(to, &mut self.next) else {
+        let bytes = self.parcel.len() - header::BYTES;
+        // Without what the parts take: the first one's, and one more.
+        let room = |parcel: &[u8], parts: usize| {
+            let parts = several::bytes(parts.max(1) + 1);
+            most.checked_sub(parcel.len() + parts)
+        };
+        while has_next && let Some(room) = room(&self.parcel, self.parts.len()) {
+            let start = self.parcel.len();
+            let Some(packed) = side.lane.pack_more(to, &mut self.parcel, room) else {
                 break;
             };
-            let packed = packed?;
-            let body = &self.next[header::BYTES..];
-            if self.parcel.len() + body.len() > most {
-                return Ok(Some(packed));
-            }
             if self.parts.is_empty() {
-                let bytes = self.parcel.len() - header::BYTES;
                 self.parts.push(Part::new(first, bytes));
             }
-            self.parts.push(Part::new(&packed, body.len()));
-            self.parcel.extend_from_slice(body);
+            self.parts
+                .push(Part::new(&packed, self.parcel.len() - start));
             has_next = packed.has_next;
         }
-        Ok(None)
     }
-}
-
-/// Begins a parcel.
-fn begin(parcel: &mut Vec<u8>) {
-    parcel.clear();
-    parcel.resize(header::BYTES, 0);
 }
 
 impl Packed {

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Bytes of a parcel up to which further messages join those in it: a longer one gains little, and the first waits for its encoding.
+/// Bytes of a parcel up to which further messages join the first, which waits for their encoding.
 pub(super) const SHARED: usize = 1024;
 
 /// The places and the length of a message, as they travel: 12 bytes, little-endian.
@@ -37,21 +37,27 @@ impl Part {
     }
 }
 
+/// Returns the bytes of a number of parts, and of that number.
+pub(super) const fn bytes(parts: usize) -> usize {
+    size_of::<U32>() + parts * size_of::<Part>()
+}
+
 /// Writes the parts behind the bodies.
 pub(super) fn write(parts: &[Part], parcel: &mut Vec<u8>) {
     parcel.extend_from_slice(parts.as_bytes());
     parcel.extend_from_slice(U32::new(parts.len() as u32).as_bytes());
 }
 
-/// Returns the messages; `None` unless the parts are those of the bodies.
+/// Returns the messages; `None` unless they are several, and the parts are those of the bodies.
 pub(super) fn read(body: &[u8]) -> Option<impl Iterator<Item = (Part, &[u8])>> {
     let (rest, count) = U32::read_from_suffix(body).ok()?;
-    let bytes = size_of::<Part>().checked_mul(count.get() as usize)?;
+    let count = count.get() as usize;
+    let bytes = size_of::<Part>().checked_mul(count)?;
     let at = rest.len().checked_sub(bytes)?;
     let (mut bodies, parts) = rest.split_at(at);
     let parts = <[Part]>::ref_from_bytes(parts).ok()?;
     let length = |part: &Part| u64::from(part.bytes.get());
-    if parts.iter().map(length).sum::<u64>() != bodies.len() as u64 {
+    if count < 2 || parts.iter().map(length).sum::<u64>() != bodies.len() as u64 {
         return None;
     }
     Some(parts.iter().map(move |part| {

@@ -211,21 +211,32 @@ impl Checked for Leaving {
         (!at.driver.has_left).then_some((from, packet))
     }
 
+    /// Offers that a rank may have made or claimed, and one that none has; those that are expected are taken.
     fn garbled(&self, _: &Messenger<u32>) -> Vec<Packet> {
-        let (offer, messages) = (99, 99);
-        vec![
-            Packet::Claim {
+        let of_offer = |offer| {
+            let claim = Packet::Claim {
                 offer,
                 is_wanted: true,
-            },
-            Packet::Body {
+            };
+            let body = Packet::Body {
                 offer,
                 body: Body::default(),
-            },
+            };
+            let again = Packet::Offer {
+                comm: WORLD,
+                tag: Tag(0),
+                bytes: 4,
+                offer,
+            };
+            [claim, body, again]
+        };
+        let mut all: Vec<_> = [0, 1, 99].into_iter().flat_map(of_offer).collect();
+        all.extend([
             Packet::Room { bytes: u64::MAX },
-            Packet::Closed { messages },
-            Packet::Arrived { messages },
-        ]
+            Packet::Closed { messages: 99 },
+            Packet::Arrived { messages: 99 },
+        ]);
+        all
     }
 
     /// Messages of one rank are received in their order, each once; and in the end each that its sender takes for sent was received or
