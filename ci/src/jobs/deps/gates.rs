@@ -1,6 +1,7 @@
 //! Where `unsafe`, `std` and the hardware may be named.
 
 use crate::source::{Skip, Source};
+use crate::syntax::Token;
 use crate::tree::Tree;
 use anyhow::Result;
 use std::path::Path;
@@ -15,6 +16,8 @@ const DECLARING: &[&str] = &["port"];
 const SAFE_CRATES: &[&str] = &["platforms", "apps", "verify", "benches", "ci"];
 /// The modules of the core that may ask what it is compiled for.
 const HARDWARE: &[&str] = &["sync", "port"];
+/// The modules of the core that no machine uses.
+const IMPURE: &[&str] = &["sync", "port", "deque", "channel", "watch", "task"];
 const HARDWARE_CFG: &[&str] = &[
     "target_arch",
     "target_os",
@@ -82,6 +85,7 @@ fn core_file(source: &Source, out: &mut Vec<String>) {
         no_unsafe(source, out);
     }
     let tokens = source.live(Skip::TestsAndModels);
+    pure_if_machine(source, &tokens, out);
     for (i, token) in tokens.iter().enumerate() {
         let next = tokens.get(i + 1).map_or("", |t| t.text.as_str());
         let before = i.checked_sub(1).map_or("", |p| tokens[p].text.as_str());
@@ -94,6 +98,22 @@ fn core_file(source: &Source, out: &mut Vec<String>) {
                 "{} in an algorithm: the hardware is behind a port",
                 token.text
             );
+            out.push(source.at(token.line, text));
+        }
+    }
+}
+
+/// A file that implements a machine names no word, no lock, no clock and no other port.
+fn pure_if_machine(source: &Source, tokens: &[&Token], out: &mut Vec<String>) {
+    let texts: Vec<&str> = tokens.iter().map(|t| t.text.as_str()).collect();
+    if !texts.windows(2).any(|pair| pair == ["Machine", "for"]) {
+        return;
+    }
+    for (window, token) in texts.windows(3).zip(tokens) {
+        if let ["crate", "::", name] = window
+            && IMPURE.contains(name)
+        {
+            let text = format!("a machine names no {name}: it has no words, no clock and no port");
             out.push(source.at(token.line, text));
         }
     }
@@ -203,6 +223,19 @@ mod tests {
             0
         );
         assert_eq!(found(file, "#[cfg(test)] mod t { use std::vec; }"), 0);
+    }
+
+    #[test]
+    fn machines_are_pure() {
+        let machine = "impl Machine for Place {}";
+        let file = "core/src/glb/protocol.rs";
+        assert_eq!(found(file, &format!("use crate::id::Rank; {machine}")), 0);
+        assert_eq!(found(file, &format!("use crate::sync::Lock; {machine}")), 1);
+        assert_eq!(
+            found(file, &format!("use crate::port::Clock; {machine}")),
+            1
+        );
+        assert_eq!(found(file, "use crate::sync::Lock;"), 0);
     }
 
     #[test]

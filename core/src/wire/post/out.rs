@@ -148,20 +148,13 @@ impl<L: Link> Out<L> {
                 self.finish(to, packed.header(Sort::Message, name.ordinal));
                 continue;
             }
-            self.join(side, to, &packed, SHARED.min(hub.limits.window));
-            let sort = match self.parts.is_empty() {
-                true => Sort::Message,
-                false => {
-                    several::write(&self.parts, &mut self.parcel);
-                    Sort::Several
-                }
-            };
+            let sort = self.join(side, to, &packed, SHARED.min(hub.limits.window));
             self.finish(to, packed.header(sort, name.ordinal));
         }
     }
 
-    /// Lets short messages that wait behind the first join its parcel, up to `most` bytes.
-    fn join(&mut self, side: &Side, to: Rank, first: &Packed, most: usize) {
+    /// Lets short messages that wait behind the first join its parcel, up to `most` bytes. Returns what the parcel is then.
+    fn join(&mut self, side: &Side, to: Rank, first: &Packed, most: usize) -> Sort {
         self.parts.clear();
         let mut has_next = first.has_next;
         let bytes = self.parcel.len() - header::BYTES;
@@ -182,6 +175,11 @@ impl<L: Link> Out<L> {
                 .push(Part::new(&packed, self.parcel.len() - start));
             has_next = packed.has_next;
         }
+        if self.parts.is_empty() {
+            return Sort::Message;
+        }
+        several::write(&self.parts, &mut self.parcel);
+        Sort::Several
     }
 }
 
