@@ -20,10 +20,15 @@ const SETTINGS: [(usize, Graph, Steal); 5] = [
     (3, Graph::Full, Steal::Half),
 ];
 
-/// Bytes of the head of a parcel, where it has its sort, and the sort of messages.
+/// Bytes of the head of a parcel, where it has its sort, and the sorts of one and of several messages.
 const HEAD: usize = 16;
 const SORT_AT: usize = 12;
 const MESSAGE: u8 = 2;
+const SEVERAL: u8 = 5;
+/// Bytes of a part of several messages, where it has its length, and bytes of their number.
+const PART: usize = 12;
+const LENGTH_AT: usize = 8;
+const NUMBER: usize = 4;
 
 /// What has passed through the link of a rank that has one place.
 ///
@@ -142,9 +147,27 @@ struct Watched {
     seen: Arc<Mutex<Seen>>,
 }
 
-/// Returns the body of a message.
-fn message(parcel: &[u8]) -> Option<&[u8]> {
-    (parcel[SORT_AT] == MESSAGE).then(|| &parcel[HEAD..])
+fn number(bytes: &[u8]) -> usize {
+    u32::from_le_bytes(bytes.try_into().expect("four bytes")) as usize
+}
+
+/// Returns the bodies of the messages in a parcel.
+fn messages(parcel: &[u8]) -> Vec<&[u8]> {
+    let body = &parcel[HEAD..];
+    match parcel[SORT_AT] {
+        MESSAGE => vec![body],
+        SEVERAL => {
+            let (rest, count) = body.split_at(body.len() - NUMBER);
+            let (mut bodies, parts) = rest.split_at(rest.len() - PART * number(count));
+            let next = |part: &[u8]| {
+                let body;
+                (body, bodies) = bodies.split_at(number(&part[LENGTH_AT..]));
+                body
+            };
+            parts.chunks(PART).map(next).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 impl Link for Watched {
@@ -161,7 +184,7 @@ impl Link for Watched {
     }
 
     fn send(&mut self, to: Rank, parcel: &[u8]) {
-        if let Some(body) = message(parcel) {
+        for body in messages(parcel) {
             self.seen.lock().unwrap().sent(to, body);
         }
         self.link.send(to, parcel);
@@ -170,7 +193,7 @@ impl Link for Watched {
     fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
         let seen = &self.seen;
         self.link.poll(&mut |from, parcel| {
-            if let Some(body) = message(parcel) {
+            for body in messages(parcel) {
                 seen.lock().unwrap().received(from, body);
             }
             take(from, parcel);

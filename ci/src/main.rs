@@ -204,6 +204,7 @@ mod tests {
             "systems",
             "table",
             "tsan",
+            "tsan-ranks",
         ];
         assert_eq!(asked.len(), JOBS.len() - on_demand.len());
         assert!(asked.iter().all(|(name, _)| !on_demand.contains(name)));

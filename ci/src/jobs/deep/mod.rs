@@ -374,7 +374,7 @@ mod tests {
         };
         assert!(names(&[]).contains(&"soak") && !names(&[]).contains(&"pentomino-9x10"));
         assert_eq!(names(&["9x10"]), ["pentomino-9x10"]);
-        assert_eq!(names(&["soak", "tsan"]), ["soak", "tsan"]);
+        assert_eq!(names(&["soak", "tsan"]), ["soak", "tsan", "tsan-ranks"]);
         assert!(names(&["unheard of"]).is_empty());
         for step in STEPS {
             assert_eq!(
