@@ -1,6 +1,7 @@
 //! Balanced computations over ranks that are lost, that cancel, or whose messages are garbled: every rank ends, with an error
 //! that names the rank.
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -300,10 +301,38 @@ struct Forged {
     sent: Vec<u64>,
 }
 
-/// Bytes of the head of a parcel, where it has its sort, and the sort of messages.
+/// Bytes of the head of a parcel, where it has its sort, and the sorts of one and of several messages.
 const HEAD: usize = 16;
 const SORT_AT: usize = 12;
 const MESSAGE: u8 = 2;
+const SEVERAL: u8 = 5;
+/// Bytes of a part of several messages, where it has its length, and bytes of their number.
+const PART: usize = 12;
+const LENGTH_AT: usize = 8;
+const NUMBER: usize = 4;
+
+fn number(bytes: &[u8]) -> usize {
+    u32::from_le_bytes(bytes.try_into().expect("four bytes")) as usize
+}
+
+/// Returns where the messages of a parcel are.
+fn bodies(parcel: &[u8]) -> Vec<Range<usize>> {
+    match parcel[SORT_AT] {
+        MESSAGE => vec![HEAD..parcel.len()],
+        SEVERAL => {
+            let end = parcel.len() - NUMBER;
+            let parts = end - PART * number(&parcel[end..]);
+            let mut start = HEAD;
+            let next = |part: &[u8]| {
+                let body = start..start + number(&part[LENGTH_AT..]);
+                start = body.end;
+                body
+            };
+            parcel[parts..end].chunks(PART).map(next).collect()
+        }
+        _ => Vec::new(),
+    }
+}
 
 impl Link for Forged {
     fn here(&self) -> Rank {
@@ -321,10 +350,12 @@ impl Link for Forged {
     fn send(&mut self, to: Rank, parcel: &[u8]) {
         let mut parcel = parcel.to_vec();
         let number = &mut self.sent[to.index()];
-        if parcel[SORT_AT] == MESSAGE && self.forge.is_some_and(|forge| forge(&mut parcel[HEAD..]))
-        {
-            self.forge = None;
-            seal(*number, &mut parcel);
+        for body in bodies(&parcel) {
+            let forges = |forge: Forge| forge(&mut parcel[body.clone()]);
+            if self.forge.is_some_and(forges) {
+                self.forge = None;
+                seal(*number, &mut parcel);
+            }
         }
         *number += 1;
         self.link.send(to, &parcel);
