@@ -318,7 +318,7 @@ fn number(bytes: &[u8]) -> usize {
 /// Returns where the messages of a parcel are.
 fn bodies(parcel: &[u8]) -> Vec<Range<usize>> {
     match parcel[SORT_AT] {
-        MESSAGE => vec![HEAD..parcel.len()],
+        MESSAGE => std::iter::once(HEAD..parcel.len()).collect(),
         SEVERAL => {
             let end = parcel.len() - NUMBER;
             let parts = end - PART * number(&parcel[end..]);
