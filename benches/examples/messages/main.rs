@@ -4,6 +4,7 @@
 //! cargo build --release -p tautline-bench --features mpi --example messages
 //! mpirun -n 2 target/release/examples/messages              # one thread a rank
 //! mpirun -n 2 target/release/examples/messages --threads 4  # plain calls with MPI_THREAD_MULTIPLE
+//! mpirun -n 2 target/release/examples/messages --row trip   # these rows alone, as for a profile
 //! ```
 //!
 //! Rank 0 prints the library, then one row a line: its name, the figure of plain MPI and that of `comm`, with tabs
@@ -32,10 +33,14 @@ struct Options {
     /// Threads of each rank that send and receive.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     threads: u32,
+    /// Measures the rows whose name contains this word.
+    #[arg(long, default_value = "")]
+    row: String,
 }
 
 fn main() -> tautline::Result<()> {
-    let threads = Options::parse().threads as usize;
+    let options = Options::parse();
+    let threads = options.threads as usize;
     let level = match threads {
         1 => Threading::Serialized,
         _ => Threading::Multiple,
@@ -50,10 +55,10 @@ fn main() -> tautline::Result<()> {
         std::process::exit(2);
     }
     let library = mpi::environment::library_version().unwrap_or_default();
-    let before = rows(threads, &|row| measured(|| plain.run(row, threads)));
+    let before = rows(&options, &|row| measured(|| plain.run(row, threads)));
     let world = World::join()?;
     let ours = Ours::new(&world);
-    let after = rows(threads, &|row| measured(|| ours.run(row, threads)));
+    let after = rows(&options, &|row| measured(|| ours.run(row, threads)));
     if world.is_home() {
         println!("library\t{}", library.lines().next().unwrap_or_default());
         for ((row, plain), (_, ours)) in before.iter().zip(&after) {
@@ -107,9 +112,9 @@ impl Row {
     }
 }
 
-/// The seconds of each row that is measured with this number of threads.
-fn rows(threads: usize, seconds: &dyn Fn(Row) -> f64) -> Vec<(Row, f64)> {
-    let all: &[Row] = match threads {
+/// The seconds of each row that is measured with these options.
+fn rows(options: &Options, seconds: &dyn Fn(Row) -> f64) -> Vec<(Row, f64)> {
+    let all: &[Row] = match options.threads {
         1 => &[
             Row::RoundTrip,
             Row::Barrier,
@@ -121,7 +126,8 @@ fn rows(threads: usize, seconds: &dyn Fn(Row) -> f64) -> Vec<(Row, f64)> {
         ],
         _ => &[Row::RoundTrip, Row::Rate],
     };
-    all.iter().map(|row| (*row, seconds(*row))).collect()
+    let selected = all.iter().filter(|row| row.name().contains(&options.row));
+    selected.map(|row| (*row, seconds(*row))).collect()
 }
 
 /// The median of the rounds, behind one that is not counted.

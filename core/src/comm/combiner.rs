@@ -7,7 +7,7 @@
 //!
 //! # Words
 //! `is_missed`: set by a thread that has found the value taken, cleared by the holder before a turn. `value`: under its lock, whose
-//! `try_lock` fails only while a thread holds it.
+//! `try_lock` fails only while a thread holds it. `moves`: counts the turns that have moved something, written by the holder.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -17,7 +17,7 @@
 #![forbid(unsafe_code)]
 
 use crate::port::Relax;
-use crate::sync::{AtomicBool, Guard, Lock, Ordering, full_fence};
+use crate::sync::{AtomicBool, AtomicUsize, Guard, Lock, Ordering, full_fence};
 
 /// A value of which one thread at a time runs turns, also for threads that find it taken.
 ///
@@ -35,6 +35,7 @@ use crate::sync::{AtomicBool, Guard, Lock, Ordering, full_fence};
 pub struct Combiner<T> {
     value: Lock<T>,
     is_missed: AtomicBool,
+    moves: AtomicUsize,
 }
 
 impl<T> Combiner<T> {
@@ -43,7 +44,16 @@ impl<T> Combiner<T> {
         Self {
             value: Lock::new(value),
             is_missed: AtomicBool::new(false),
+            moves: AtomicUsize::new(0),
         }
+    }
+
+    /// Returns the number of turns that have returned true, as a hint: while it is the same, a thread that polls for a change of the
+    /// value need not take it.
+    #[inline]
+    pub fn moves(&self) -> usize {
+        // ORDERING: Relaxed: a hint; the lock carries the value.
+        self.moves.load(Ordering::Relaxed)
     }
 
     /// Calls `turn` until no thread has found the value taken since. If another thread has the value, that one runs a further turn
@@ -56,7 +66,13 @@ impl<T> Combiner<T> {
             // ORDERING: Acquire, pairs with Release in try_again (CB1): what these threads have prepared is visible to the turn. A thread
             // that finds the value taken from here on sets the flag again.
             self.is_missed.swap(false, Ordering::Acquire);
-            moved |= turn(&mut value);
+            if turn(&mut value) {
+                moved = true;
+                // ORDERING: Relaxed on both: written under the lock, and a hint to others.
+                let moves = self.moves.load(Ordering::Relaxed).wrapping_add(1);
+                // ORDERING: Relaxed: as above.
+                self.moves.store(moves, Ordering::Relaxed);
+            }
             drop(value);
             // ORDERING: SeqCst, pairs with the fence of try_again (CB2).
             full_fence();

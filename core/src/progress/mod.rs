@@ -299,7 +299,7 @@ impl Progress {
 
     /// Runs turns until `is_over`, or until nothing has moved for a while, and hands over then: the caller may sleep. Returns at once
     /// while the progress thread is dedicated.
-    pub fn poll_until(&self, driver: &impl Driver, is_over: impl Fn() -> bool) {
+    pub fn poll_until(&self, driver: &impl Driver, mut is_over: impl FnMut() -> bool) {
         if self.is_dedicated() {
             return;
         }

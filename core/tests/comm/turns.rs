@@ -20,6 +20,16 @@ fn a_run_within_a_turn_makes_the_holder_run_another() {
     assert_eq!(combiner.with(&Spin, |turns| *turns), 2);
 }
 
+/// A thread that polls takes the value only if the number has changed.
+#[test]
+fn turns_that_move_something_are_counted() {
+    let combiner = Combiner::new(());
+    assert!(!combiner.run(|()| false));
+    assert_eq!(combiner.moves(), 0);
+    assert!(combiner.run(|()| true));
+    assert_eq!(combiner.moves(), 1);
+}
+
 #[test]
 fn a_turn_that_panics_leaves_the_value_to_others() {
     let combiner = Combiner::new(0);

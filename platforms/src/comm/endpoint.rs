@@ -181,13 +181,24 @@ impl Endpoint {
     }
 
     /// Receives a message without a task, behind what was submitted before, if one has arrived and no other thread has the worker.
-    pub(super) fn receive_at_once(&self, pattern: Pattern, limit: usize) -> Option<Outcome> {
+    /// A thread that polls passes the same `seen`, empty at first: while nothing has come, a poll takes no lock.
+    pub(super) fn receive_at_once(
+        &self,
+        pattern: Pattern,
+        limit: usize,
+        seen: &mut Option<usize>,
+    ) -> Option<Outcome> {
+        let moves = self.worker.moves();
+        if *seen == Some(moves) && self.inbox.news.is_empty() {
+            return None;
+        }
         let mut received = None;
         self.worker.run(|worker| {
             let moved = self.step_of(worker);
             if let (Some(running), None) = (worker, &received) {
                 received = running.receive_at_once(pattern, limit);
             }
+            *seen = Some(moves);
             moved || received.is_some()
         });
         received

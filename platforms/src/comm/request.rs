@@ -212,17 +212,14 @@ pub(super) fn receive_at_once<T>(
         return None;
     }
     shared.assert_rank();
-    let received = std::cell::Cell::new(None);
-    let is_over = || {
-        let now = inside(|| endpoint.receive_at_once(pattern, limit)).flatten();
-        let is_over = now.is_some();
-        received.set(now);
-        is_over
-    };
-    drive(shared, is_over);
+    let (mut received, mut seen) = (None, None);
+    drive(shared, || {
+        received = inside(|| endpoint.receive_at_once(pattern, limit, &mut seen)).flatten();
+        received.is_some()
+    });
     // A step may have left something to do.
     shared.drive_alone();
-    let outcome = received.take()?;
+    let outcome = received?;
     let ended = contain(|| endpoint.ended(outcome, decode));
     Some(ended.unwrap_or(Err(Error::Panicked)))
 }
@@ -409,7 +406,7 @@ pub fn wait_any<T: Send + Sync>(requests: &mut Vec<Request<T>>) -> (usize, Ended
 }
 
 /// Communicates until `is_over`, or until nothing has moved for a while.
-fn drive(shared: &Shared, is_over: impl Fn() -> bool) {
+fn drive(shared: &Shared, mut is_over: impl FnMut() -> bool) {
     if is_over() {
         return;
     }
