@@ -1,8 +1,15 @@
 //! The ports of the core on any board.
 //!
+//! A hart sleeps until its wake-up bit is set; the bit is sticky, which is a permit, but parking
+//! and the barrier lines both need it. So the bit only states that a cause exists. The cause is
+//! recorded before: the permit of a worker, or the episode of a line; each waiter polls its own. A
+//! bit that the other kind of waiter consumes costs a poll, and no wake-up is lost: `tests/port.rs`
+//! waits without a clock, so that a lost wake-up hangs the test, as does the board's program.
+//!
 //! # Words
-//! `worker`, one a hart, private: the worker that the hart is. `hart`, one a worker: written by the hart that becomes it, read
-//! by harts that wake it. `permit`, one a worker: set by harts that wake it, taken by the hart that is it.
+//! `worker`, one a hart, private: the worker that the hart is. `hart`, one a worker: written by the
+//! hart that becomes it, read by harts that wake it. `permit`, one a worker: set by harts that wake
+//! it, taken by the hart that is it.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |

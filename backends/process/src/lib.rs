@@ -1,5 +1,5 @@
-//! Processes of one machine as ranks of a program: a [link](tautline_core::port::Link) of rings in shared memory, and the
-//! launcher that starts them.
+//! Processes of one machine as ranks of a program: a [link](tautline_core::port::Link) of rings in
+//! shared memory, and the launcher that starts them.
 //!
 //! | part | what it does |
 //! |---|---|
@@ -8,11 +8,15 @@
 //! | [`links`] | connects ranks inside one process over a segment, for tests |
 //!
 //! # Algorithm
-//! The launcher creates a segment of memory without a name, which its children inherit; it exists for as long as one of
-//! these processes does. Each pair of ranks has a ring in each direction, and each rank a bell to sleep on. The launcher is the parent
-//! of all ranks: it waits for their end, states it in the segment, and rings all bells, so that a rank that is killed is lost for the
-//! others at once. When the launcher ends, however it does, the system kills the ranks. A program that a rank starts has its variables,
-//! but neither the segment nor a place in the launch.
+//! The launcher creates a segment of memory without a name, which its children inherit; it exists
+//! for as long as one of these processes does. Each pair of ranks has a ring in each direction, and
+//! each rank a bell to sleep on. The launcher is the parent of all ranks: it waits for their end,
+//! states it in the segment, and rings all bells, so that a rank that is killed is lost for the
+//! others at once. When the launcher ends, however it does, the system kills the ranks. A program
+//! that a rank starts has its variables, but neither the segment nor a place in the launch.
+//!
+//! A heartbeat would be a time-out: too long for a user, too short for a busy machine (decision 37
+//! in `docs/decisions`).
 //!
 //! Other systems than Linux are refused with an error: there, a program runs as a single process.
 

@@ -18,12 +18,15 @@
 //! if other tasks wait.
 //!
 //! # Proved
-//! Two places on two workers (`balance_*` in `verify/tests/balance.rs`): loot and the end reach a worker that is suspended, and
-//! a panic reaches the owner.
+//! Two places on two workers (`balance_*` in `verify/tests/balance.rs`): loot and the end reach a
+//! worker that is suspended, and a panic reaches the owner.
 //!
 //! # Not proved
-//! The atomics of the crate `async-task` are invisible to these models: what a poll observes does not rely on them, but on the
-//! lock of its worker's slot.
+//! The atomics of the crate `async-task` are invisible to these models: what a poll observes does
+//! not rely on them, but on the lock of its worker's slot. So a future registers its waker at every
+//! poll, under the lock that `unpark` takes. Once would do for the wakers of `async-task`, but then
+//! what a poll observes after the end would rely on orderings that no model sees: the model of two
+//! places deadlocks.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "wire")]

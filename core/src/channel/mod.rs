@@ -1,29 +1,35 @@
 //! A ring of records from one thread or process to another, in memory that is lent to it.
 //!
 //! # Algorithm
-//! A record is a header and its bytes, rounded up to words. The sender writes records behind those that
-//! are published, an empty header behind the last one, and publishes the batch by its first header, which it stores last.
-//! The receiver polls the header itself, not a position elsewhere, so one cache line moves if the batch fits
-//! into it (as in FastForward, Giacomoni 2008, for single words). Once it has published, the sender empties the units behind the
-//! batch, up to the end of the next line: a short batch then ends at a header that is already empty, and touches no line but its
-//! own. A sender that publishes a short record at once, not after other work, may find that the line has not returned to the polling
-//! receiver between the bytes and the header. The receiver releases what it has taken by a position.
-//! Neither executes a locked instruction or a fence.
+//! A record is a header and its bytes, rounded up to words. The sender writes records after those
+//! that are published, an empty header after the last one, and publishes the batch by its first
+//! header, which it stores last. The receiver polls the header itself, not a position elsewhere, so
+//! one cache line moves if the batch fits into it (as in FastForward, Giacomoni 2008, for single
+//! words). Once it has published, the sender empties the units after the batch, up to the end of
+//! the next line: a short batch then ends at a header that is already empty, and touches no line
+//! but its own. A sender that publishes a short record at once, not after other work, may find that
+//! the line has not returned to the polling receiver between the bytes and the header. The receiver
+//! releases what it has taken by a position. Neither executes a locked instruction or a fence.
 //!
-//! Both sides may sleep: the receiver until a record is published, the sender until there is room. A side that will sleep sets
-//! its mark, executes the heavy half of an asymmetric fence, and looks once more; the other side looks at the mark behind the
-//! light half, and remembers from which sleep it has woken the first. How it does so is the caller's business.
+//! Both sides may sleep: the receiver until a record is published, the sender until there is room.
+//! A side that will sleep sets its mark, executes the heavy half of an asymmetric fence, and polls
+//! once more; the other side loads the mark after the light half, and remembers from which sleep it
+//! has woken the first. How it does so is up to the caller.
 //!
-//! With feature `alloc`, [`Mesh`] is a link of rings between all ranks of a program. On a machine with futexes, its ranks sleep by a
-//! [`Signal`] each.
+//! With feature `alloc`, [`Mesh`] is a link of rings between all ranks of a program. On a machine
+//! with futexes, its ranks sleep by a [`Signal`] each.
 //!
-//! All words are atomics, and what a peer writes is read once and checked before it is used: what a faulty peer writes is at worst
-//! [`Garbled`], wrong bytes or a spurious wake-up, at whichever moment it writes.
+//! All words are atomics, and what a peer writes is read once and checked before it is used: what a
+//! faulty peer writes is at worst [`Garbled`], wrong bytes or a spurious wake-up, at whichever
+//! moment it writes.
+//!
+//! The ends are inlined into their callers. Figures, and the reasons for pieces of long bodies, are
+//! decisions 35 and 36 in `docs/decisions`.
 //!
 //! # Words
-//! `units`: headers and bytes of records, written by the sender. `taken`: the number of units that the receiver has released,
-//! written by it. `marks`: how often the receiver has begun and ended to sleep, and how often the sender has, each written by that
-//! side alone.
+//! `units`: headers and bytes of records, written by the sender. `taken`: the number of units that
+//! the receiver has released, written by it. `marks`: how often the receiver has begun and ended to
+//! sleep, and how often the sender has, each written by that side alone.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |

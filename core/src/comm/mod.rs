@@ -11,15 +11,24 @@
 //! | [`PacketLink`] | port | what carries packets beside the parcels of a link |
 //!
 //! # Algorithm
-//! The communication worker of Chatterjee 2013 (section 4.3, HC-COMM): the only thread of a rank that communicates; every call of
-//! the other threads is a task for it. What differs:
+//! The communication worker of Chatterjee 2013 (section 4.3, HC-COMM): the only thread of a rank
+//! that communicates; every call of the other threads is a task for it. What differs:
 //! - Tasks wait in a queue, so that the messages of a thread are sent in its order (`slot`).
-//! - Nothing blocks the worker, so it serves other ranks while an operation of this one is outstanding.
-//! - Operations end by [`Complete`], whatever carries them; how a task waits for that is not decided here.
+//! - Nothing blocks the worker, so it serves other ranks while an operation of this one is
+//!   outstanding.
+//! - Operations end by [`Complete`], whatever carries them; how a task waits for that is not
+//!   decided here.
+//!
+//! - A message that can leave at once needs no task: the sending thread gets the worker, lets it
+//!   start what was submitted before, and sends. If the receiver has no room, or another thread has
+//!   the worker, the message is submitted as all others. A waiting thread takes a message likewise.
+//!
+//! Decisions 48 to 52 in `docs/decisions`: which thread communicates, the two lists, offers instead
+//! of errors, contained panics, the end of a world.
 //!
 //! # Completion
-//! In this order: the outcome is known; [`Complete::complete`] puts the request and releases the share of the enclosing scope;
-//! then the slot is available.
+//! In this order: the outcome is known; [`Complete::complete`] puts the request and releases the
+//! share of the enclosing scope; then the slot is available.
 #![deny(unsafe_code)]
 
 mod combiner;

@@ -10,11 +10,20 @@
 //! | [`Stock`] | the iterations of a rank that have not begun |
 //! | [`Refusal`] | what is wrong with a message that no correct rank sends |
 //!
-//! The first three are a [`Machine`](crate::machine::Machine) at each rank, and a [`Scheduler`] to a driver of any of them.
+//! The first three are a [`Machine`](crate::machine::Machine) at each rank, and a [`Scheduler`] to
+//! a driver of any of them.
 //!
-//! Each iteration is executed at one rank, and only iterations that have not begun move. Messages may overtake each other.
-//! [`Deferred`] does not move the state that iterations leave for the next instance: a transfer is announced before its sender executes
-//! them for the last time. No driver of these machines is part of the library yet.
+//! Each iteration is executed at one rank, and only iterations that have not begun move. Messages
+//! may overtake each other. [`Deferred`] does not move the state that iterations leave for the next
+//! instance: a transfer is announced before its sender executes them for the last time. No driver
+//! of these machines is part of the library yet.
+//!
+//! A deferred plan is up to two instances old and costs an instance nothing. Self-scheduling from
+//! the placement of the instance before ([`Epochs::placed`]) knows the last instance and corrects
+//! while it runs. [`Choice`] takes the first where times are stable, or iterations communicate.
+//!
+//! The one import among protocols is the tree of [`collective`](crate::collective): `Branch` is
+//! arithmetic on ranks. Decisions 45 to 47 in `docs/decisions` have the alternatives.
 #![forbid(unsafe_code)]
 
 mod baseline;

@@ -13,6 +13,10 @@
 //! [`Waiter::released`] for each waiter that it releases, on its own thread. A waiter that puts
 //! further cells in this call recurses, to the depth of the longest chain of cells.
 //!
+//! # A protocol with `unsafe`
+//! A full cell is read by many threads without a lock, and its waiters are nodes owned by the
+//! thread that took them out of a list: no safe type expresses either.
+//!
 //! # Lifetimes
 //! A waiter stays in a cell until the cell is put or dropped, which no borrow of the cell bounds.
 //! So the safe functions take waiters that are `'static`. Their `_scoped` variants are `unsafe` and

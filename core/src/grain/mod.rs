@@ -17,6 +17,11 @@
 //! [`Rule::Direct`] is ours and does not have this limitation: a sampled turn measures the time of
 //! polling and of the tasks, and the grain follows from the share of the time that polling may
 //! take. That share is larger if workers have recently been waiting for work.
+//!
+//! It has no thread: a worker whose samples are due delivers them under the place's lock, a few
+//! times a millisecond, and the last one to deliver tunes. Turns that end because the bag is empty
+//! do not enlarge the grain; the shortage at the last decisions is remembered, as it comes in
+//! bursts. The shares and figures are in `docs/decisions/025-measured-grain.md`.
 #![forbid(unsafe_code)]
 
 mod gauge;

@@ -10,6 +10,9 @@
 //! What differs: loot that arrives while an answer is outstanding starts the workers immediately;
 //! the answer is taken when it arrives. Messages may overtake each other.
 //!
+//! Loot for a random request leaves the lifeline to the same place requested, since the request
+//! recorded there is still outstanding (mutant `place-random-loot-frees-lifeline`).
+//!
 //! # Proved
 //! Over every delivery order for P = 1 to 4 and small trees (`verify/tests/explore.rs`): at most
 //! one request outstanding on a lifeline, a path from work to every quiet place, and, with

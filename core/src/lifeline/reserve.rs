@@ -1,5 +1,11 @@
 //! Work set aside by the workers of a place: for each other, or for other places.
 //!
+//! A worker that is alone at its place and serves messages itself sets nothing aside for other
+//! places: it divides its bag on request. That is later, and so better, than Finnerty's reserve,
+//! which is used wherever another thread may have to answer. A worker takes half of the reserve,
+//! not all: otherwise every take empties it, and the split/merge rule of [`grain`](crate::grain)
+//! has nothing to count.
+//!
 //! # Words
 //! `pile`: under its lock; never processed in place. `empty`: written under the lock, read without
 //! it: a hint that costs a worker one plain load per turn. Two feeders that both read true both

@@ -15,19 +15,26 @@
 //! | `plan` | the chunks of an execution, from a policy or from earlier executions |
 //!
 //! # Algorithm
-//! The loop forks as many parts as workers run, and each part takes chunks from one shared counter until nothing is left; a part
-//! that no worker steals is entered by the caller at the end, and finds nothing. So a loop takes the workers that are free, and a
-//! nested loop takes none from another.
+//! The loop forks as many parts as workers run, and each part takes chunks from one shared counter
+//! until nothing is left; a part that no worker steals is entered by the caller at the end, and
+//! finds nothing. So a loop takes the workers that are free, and a nested loop takes none from
+//! another.
 //!
-//! Chunks are those of TAPER (Lucco 1995, section 4.1; spec 2.4), at most a factoring chunk. A task in its sense is a *block* of
-//! iterations that lasts as long as about a hundred readings of the clock, so that neither timing blocks nor taking chunks costs
-//! more than about one part in a hundred.
+//! Chunks are those of TAPER (Lucco 1995, section 4.1; spec 2.4), at most a factoring chunk. A task
+//! in its sense is a *block* of iterations that lasts as long as about a hundred readings of the
+//! clock, so that neither timing blocks nor taking chunks costs more than about one part in a
+//! hundred.
 //!
-//! The times of blocks are kept by call site, name and the three innermost enclosing loops ([`taper::Trail`](crate::taper::Trail)),
-//! in a bounded table of the pool ([`taper::Sites`](crate::taper::Sites)). From the
-//! second execution on, chunks have equal *predicted work* (spec 2.11), and only one execution in eight is timed after the
-//! third. A call site that another execution uses at the time runs as the first time. A loop that has taken less than a block runs
-//! on one worker, until it takes longer.
+//! The times of blocks are kept by call site, name and the three innermost enclosing loops
+//! ([`taper::Trail`](crate::taper::Trail)), in a bounded table of the pool
+//! ([`taper::Sites`](crate::taper::Sites)). From the second execution on, chunks have equal
+//! *predicted work* (spec 2.11), and only one execution in eight is timed after the third. A call
+//! site that another execution uses at the time runs as the first time. A loop that has taken less
+//! than a block runs on one worker, until it takes longer.
+//!
+//! Blocks carry the variation that matters to chunks, also where neighbours are alike. A chunk is
+//! at most factoring's, since the first chunk of a loop whose costs fall may not hold half of its
+//! work. Decisions 18 to 21 in `docs/decisions` have the alternatives.
 #![deny(unsafe_code)]
 
 mod body;

@@ -20,6 +20,11 @@
 //! carried by barrier lines), `shared` (the end of a phase, which combines these), `registration`
 //! (one task's view), `handle`. Imports between files form no cycle.
 //!
+//! A sleeper is independent of the nodes below which it wakes (`Sleeper<D>` is generic over its
+//! duty), a reduction is a fold independent of nodes, and the tree reports that it is complete
+//! instead of ending the phase itself. Decisions 22 and 23 in `docs/decisions` have the
+//! alternatives.
+//!
 //! # Proved
 //! By loom, for two to four tasks: phase order and termination under registration, growth, drops,
 //! crossed phasers, split phases, parking; each value counted once; the window. By random

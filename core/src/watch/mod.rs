@@ -13,6 +13,13 @@
 //! pool of tasks ([`task`](crate::task)), which report their changes to their port, as [`Watch`].
 //! A worker reports nothing between two tasks, forks or joins
 //! of its own: only where it has found no task, or before it parks.
+//!
+//! A steal reports the victim after the change of state. Loot is reported before it is sent and
+//! after it has left the inbox ([`Passage`]); pairs are found afterwards, since at most one answer
+//! and one gift along a lifeline are in flight from a place to another. Suspended tasks occupy no
+//! worker: they are counted only if anything is observed, since counting them always would take
+//! some hundred instructions for each wait of a task. Decision 30 in `docs/decisions` has the
+//! alternatives.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "alloc")]

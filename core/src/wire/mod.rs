@@ -20,7 +20,11 @@
 //!
 //! A message is put into its channel's outbox as a value, which may be done under a lock.
 //! [`Exchange::turn`] encodes it, outside of that lock, and passes it to the link; any thread may
-//! run it, one at a time does. Short messages of a channel that wait for the same rank share a parcel of up to 1 KiB; no message is held back for that.
+//! run it, one at a time does. Short messages of a channel that wait for the same rank share a
+//! parcel of up to 1 KiB; no message is held back for that.
+//!
+//! Decisions 31 to 33 and 38 in `docs/decisions` have the alternatives: values in outboxes, turns
+//! run by computing threads, announced channels, the codec.
 //!
 //! # Bounds
 //! | what | bound |
@@ -32,9 +36,9 @@
 //! | announcements of channels that are not open here yet, for each rank | 1 MiB, of which each takes 640 bytes and its strings; more are an error |
 //!
 //! # Words
-//! `Hub::news`: incremented by every thread that sends, opens or closes. `Hub::sleeps`: written by the
-//! thread that waits. `Hub::attendants`: counts the threads that run turns while they compute; they
-//! spare senders the bell. `Hub::is_dead`: written by the thread that holds the link.
+//! `Hub::news`: incremented by every thread that sends, opens or closes. `Hub::sleeps`: written by
+//! the thread that waits. `Hub::attendants`: counts the threads that run turns while they compute;
+//! they spare senders the bell. `Hub::is_dead`: written by the thread that holds the link.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |

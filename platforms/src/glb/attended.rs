@@ -1,5 +1,8 @@
-//! What is done while a computation runs: its progress is reported, an interrupt stops it, and its control is stopped at the deadline
-//! also while all workers are in long tasks.
+//! Supervision of a computation while it runs: progress, interrupts, and the deadline, also while
+//! all workers are in long tasks.
+//!
+//! A worker in a long task checks nothing, so one thread lasts as long as the run; a run that has
+//! no deadline that tasks can poll, no interrupt and no progress starts none.
 
 use super::{Control, Glb, Reason};
 use crate::{Error, Result};

@@ -1,4 +1,8 @@
 //! The clocks of ranks, which begin when their runtimes do.
+//!
+//! For pictures each rank bounds the difference to rank 0's clock by rounds of a broadcast: a round
+//! orders events of both ranks in both directions. The common clock of a machine would be exact,
+//! and of no use over a network.
 
 use super::World;
 use crate::Result;

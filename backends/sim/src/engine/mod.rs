@@ -1,12 +1,20 @@
-//! Discrete events for any protocol: actors whose steps take virtual time, and the messages between them.
+//! Discrete events for any protocol: actors whose steps take virtual time, and the messages between
+//! them.
 //!
-//! An actor is a thread of a place; a message is addressed to a place. The [`World`] holds the clock, the sleeping
-//! threads and the network of a [`Cluster`]; the [`Engine`] holds the actors and processes the events.
+//! An actor is a thread of a place; a message is addressed to a place. The [`World`] holds the
+//! clock, the sleeping threads and the network of a [`Cluster`]; the [`Engine`] holds the actors
+//! and processes the events.
 //!
 //! # Algorithm
-//! The event with the lowest time is next: a thread takes a step, or a message arrives. After a step its duration
-//! passes for the thread that took it. Events of one time are processed in the order in which they were caused, so a run
-//! depends on the actors, the cluster and the seed alone.
+//! The event with the lowest time is next: a thread takes a step, or a message arrives. After a
+//! step its duration passes for the thread that took it. Events of one time are processed in the
+//! order in which they were caused, so a run depends on the actors, the cluster and the seed alone.
+//!
+//! The engine knows no protocol. A place with many workers needs no scheduler of its own, as
+//! threads have the clocks; a message to a place is processed by its first thread. A step also
+//! reports whether the next one is private: such a step is taken at once, without a turn of the
+//! agenda. Faults are below the actors. Options that are off cost a comparison (decision 28 in
+//! `docs/decisions`).
 
 mod agenda;
 mod cluster;

@@ -4,11 +4,17 @@
 //! |---|---|
 //! | `message` | what ranks send to each other |
 //! | `lending` | requests of other ranks while all workers are in long tasks |
-//! | `mailbox` | what has arrived, from the thread that uses the link to the tasks of the computation |
+//! | `mailbox` | arrived messages, from the thread that uses the link to the tasks of the computation |
 //! | `peers` | the places of other ranks, while workers run |
 //! | `ranks` | ranks as places |
 //! | `closing` | from the end of the workers to the result |
 //! | `salvage` | the results of the ranks that are left after a loss |
+//!
+//! The same workers run over the places of all ranks: a message to a place here is still a moved
+//! value. The work is that of rank 0's bag, rank 0 decides how the computation ends, and all ranks
+//! then detect quiescence, so that no message of it is stray afterwards. Nothing in a place waits
+//! for a link. Decisions 42 to 44 in `docs/decisions` have the alternatives, and the loss of a
+//! rank.
 
 mod closing;
 mod lending;

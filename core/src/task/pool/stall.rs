@@ -1,21 +1,28 @@
-//! Finding out that nothing can go on, and what the tasks wait for.
+//! Detection of a deadlock: no task of the pool can continue, and what the tasks wait for.
 //!
 //! # Algorithm
-//! A worker that parks in a wait does so for a limited time, if the port has one. Where that elapses, the worker checks whether
-//! all workers rest. If they did twice, and no worker was unparked in between, the waiting tasks are queried: suspended futures
-//! are woken, and polled once more with a [`Probe`]; tasks that wait for cells, and holds, are members of their scope, with the
-//! call that spawned or took them. Every worker that waits puts the question to the tasks of its caller, which others may not access. If the
-//! workers rest again in two checks afterwards, without an unpark in between, the port is given the result: a thread from
-//! outside that acts meanwhile is noticed. The port may request that the waits end: then every worker that waits aborts the
-//! scope of its wait with a panic. A runtime without waits has no such checks, and one that does not wait for long pays one
-//! load at a wait.
+//! A worker that parks in a wait does so for a limited time, if the port has one. Where that
+//! elapses, the worker checks whether all workers rest. If they did twice, and no worker was
+//! unparked in between, the waiting tasks are queried: suspended futures are woken, and polled once
+//! more with a [`Probe`]; tasks that wait for cells, and holds, are members of their scope, with
+//! the call that spawned or took them. Every worker that waits puts the question to the tasks of
+//! its caller, which others may not access. If the workers rest again in two checks afterwards,
+//! without an unpark in between, the port is given the result: a thread from outside that acts
+//! meanwhile is noticed. The port may request that the waits end: then every worker that waits
+//! aborts the scope of its wait with a panic. A runtime without waits has no such checks, and one
+//! that does not wait for long pays one load at a wait.
+//!
+//! No wait is ended because it seems endless: a cell may be put by a thread that the pool does not
+//! know. Waits keep no register of themselves, so a wait costs no more.
 //!
 //! # Words
-//! `asking`: the number of the inquiry under way, else 0; `round`: the inquiries after which the waits were ended. Both are
-//! written by the worker that inquires. `stage`, `answers`: under their locks.
+//! `asking`: the number of the inquiry under way, else 0; `round`: the inquiries after which the
+//! waits were ended. Both are written by the worker that inquires. `stage`, `answers`: under their
+//! locks.
 //!
 //! # Not found
-//! A task that blocks its thread, in a lock or in a blocking wait for a phase on every worker: it counts as running.
+//! A task that blocks its thread, in a lock or in a blocking wait for a phase on every worker: it
+//! counts as running.
 
 use super::{Pool, TaskScope};
 use crate::id::WorkerId;
