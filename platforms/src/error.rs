@@ -29,7 +29,7 @@ pub enum Error {
     Hierarchy(tautline_core::hierarchy::Fault),
     /// A computation over ranks that ended without a result. Feature `serde`.
     #[cfg(feature = "serde")]
-    Ranks(tautline_core::balance::Ended),
+    Ranks(tautline_core::balance::RankError),
     /// The error of one of the library's modules: a file, the parameters of a tree, a board, a graph, a list.
     Invalid(Box<dyn std::error::Error + Send + Sync>),
 }

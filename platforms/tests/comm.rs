@@ -29,12 +29,8 @@ fn tasks_are_recycled() {
     const MESSAGES: u32 = 100_000;
     let slots = two(|_, comm, other| {
         for number in 0..MESSAGES / 10 {
-            let received: Vec<_> = (0..5)
-                .map(|_| comm.irecv::<u32>(None, other, TAG))
-                .collect();
-            let sent: Vec<_> = (0..5)
-                .map(|_| comm.isend(None, &number, other, TAG))
-                .collect();
+            let received: Vec<_> = (0..5).map(|_| comm.irecv::<u32>(other, TAG)).collect();
+            let sent: Vec<_> = (0..5).map(|_| comm.isend(&number, other, TAG)).collect();
             wait_all(sent).expect("sent");
             for received in wait_all(received).expect("received") {
                 assert_eq!(received.value, number);
@@ -57,18 +53,18 @@ fn a_scope_waits_for_its_operations() {
             runtime(workers).run(|cx| {
                 cx.scope(|cx| {
                     cx.spawn(|_| {
-                        comm.isend(None, &value(SENDS), other, TAG);
+                        comm.isend(&value(SENDS), other, TAG);
                     });
-                    let received = cx.scope(|cx| comm.irecv::<Vec<u8>>(cx.hold(), other, TAG));
+                    let received = cx.scope(|cx| comm.irecv::<Vec<u8>>(other, TAG).hold(cx.hold()));
                     let received = received.test().expect("the scope has ended");
                     assert_eq!(received.as_ref().expect("received").value, value(SENDS));
                 });
                 for number in 0..SENDS {
                     let mut received = None;
                     cx.scope(|cx| {
-                        cx.spawn(|_| received = Some(comm.irecv::<Vec<u8>>(None, other, TAG)));
+                        cx.spawn(|_| received = Some(comm.irecv::<Vec<u8>>(other, TAG)));
                         let value = value(number);
-                        let sent = cx.scope(|cx| comm.isend(cx.hold(), &value, other, TAG));
+                        let sent = cx.scope(|cx| comm.isend(&value, other, TAG).hold(cx.hold()));
                         let sent = sent.test().expect("the scope has ended");
                         assert!(sent.is_ok(), "{sent:?}");
                     });
@@ -84,7 +80,7 @@ fn a_scope_waits_for_its_operations() {
 #[test]
 fn a_task_starts_when_its_message_has_arrived() {
     let bytes = two(|_, comm, other| {
-        let received = comm.irecv::<Bulk<f64>>(None, other, TAG);
+        let received = comm.irecv::<Bulk<f64>>(other, TAG);
         let mut seen = None;
         runtime(1).run(|cx| {
             cx.scope(|cx| {
@@ -92,7 +88,7 @@ fn a_task_starts_when_its_message_has_arrived() {
                     let message = message.as_ref().expect("received");
                     seen = Some((message.value.0.clone(), message.status));
                 });
-                comm.isend(cx.hold(), &Bulk(vec![1.5; 80]), other, TAG);
+                comm.isend(&Bulk(vec![1.5; 80]), other, TAG).hold(cx.hold());
             });
         });
         let (values, status) = seen.expect("the task has run");
@@ -124,7 +120,7 @@ fn requests_are_waited_for() {
 }
 
 fn wait_in_all_ways(comm: &Comm, other: Rank) {
-    let receive = |tag| comm.irecv::<u32>(None, other, Tag(tag));
+    let receive = |tag| comm.irecv::<u32>(other, Tag(tag));
     let value = |received: Result<Received<u32>, Error>| received.expect("received").value;
     assert_eq!(value(receive(2).wait()), 2);
     let both = wait_all([receive(1), receive(0)]).expect("received");
@@ -162,7 +158,7 @@ fn messages_arrive_in_order() {
     two(|_, comm, other| {
         let long = |number: usize| vec![number as u32; number * number * 7 % 70_000];
         let sent: Vec<_> = (0..200)
-            .map(|number| comm.isend(None, &long(number), other, TAG))
+            .map(|number| comm.isend(&long(number), other, TAG))
             .collect();
         for number in 0..200 {
             let received = comm.recv::<Vec<u32>>(other, TAG).expect("received");
@@ -183,10 +179,10 @@ fn a_barrier_orders_what_follows() {
                 cx.scope(|cx| {
                     cx.spawn(|_| spawned.store(true, Ordering::SeqCst));
                     BEFORE.fetch_add(1, Ordering::SeqCst);
-                    let barrier = comm.barrier(None);
+                    let barrier = comm.barrier();
                     // Rank 0 has a message of rank 1 in a barrier that it has not begun to wait for.
-                    let received = comm.irecv::<u8>(None, other, TAG);
-                    comm.isend(cx.hold(), &1u8, other, TAG);
+                    let received = comm.irecv::<u8>(other, TAG);
+                    comm.isend(&1u8, other, TAG).hold(cx.hold());
                     assert_eq!(received.wait_in(cx).expect("received").value, 1);
                     barrier.wait_in(cx).expect("all ranks");
                 });
@@ -209,8 +205,37 @@ fn a_message_ends_a_scope_whose_workers_sleep() {
                 std::thread::sleep(Duration::from_millis(50));
                 comm.send(&1u8, other, TAG).expect("sent");
             });
-            rt.run(|cx| cx.scope(|cx| drop(comm.irecv::<u8>(cx.hold(), other, TAG))));
+            rt.run(|cx| cx.scope(|cx| drop(comm.irecv::<u8>(other, TAG).hold(cx.hold()))));
         });
+    });
+}
+
+/// Each hold of a request keeps the scope open until the operation has ended; one that comes after the end is released at once.
+#[test]
+fn a_request_takes_several_holds_and_late_ones() {
+    two(|_, comm, other| {
+        runtime(1).run(|cx| {
+            std::thread::scope(|threads| {
+                let received = cx.scope(|cx| {
+                    threads.spawn(|| {
+                        // A sleep, since the scope is to wait by then.
+                        std::thread::sleep(Duration::from_millis(20));
+                        comm.send(&1u8, other, TAG).expect("sent");
+                    });
+                    let received = comm.irecv::<u8>(other, TAG);
+                    received.hold(cx.hold()).hold(cx.hold())
+                });
+                assert!(received.test().is_some(), "the scope has ended early");
+            });
+            cx.scope(|cx| {
+                let sent = comm.isend(&2u8, other, Tag(9));
+                while sent.test().is_none() {
+                    std::thread::yield_now();
+                }
+                assert!(sent.hold(cx.hold()).test().is_some());
+            });
+        });
+        assert_eq!(comm.recv::<u8>(other, Tag(9)).expect("sent").value, 2);
     });
 }
 
@@ -261,36 +286,26 @@ fn operations(comm: &Comm, here: u32, ranks: u32) {
     reduced(comm, here, ranks, at, |a, b| if b.0 < a.0 { b } else { a });
 
     let value = |request: Request<_>| request.wait().expect("all ranks").value;
-    comm.barrier(None).wait().expect("all ranks");
+    comm.barrier().wait().expect("all ranks");
     assert_eq!(
-        comm.broadcast(None, here + 40)
-            .wait()
-            .expect("all ranks")
-            .value,
+        comm.broadcast(here + 40).wait().expect("all ranks").value,
         40
     );
     let scattered = (0..ranks).map(|rank| rank * 2).collect();
     assert_eq!(
-        comm.scatter(None, scattered)
-            .wait()
-            .expect("all ranks")
-            .value,
+        comm.scatter(scattered).wait().expect("all ranks").value,
         here * 2
     );
     let names: Vec<_> = (0..ranks).map(|rank| rank.to_string()).collect();
     let gathered = comm
-        .gather(None, here.to_string())
+        .gather(here.to_string())
         .wait()
         .expect("all ranks")
         .value;
     assert_eq!(gathered, (here == 0).then(|| names.clone()));
-    assert_eq!(value(comm.all_gather(None, here.to_string())), names);
+    assert_eq!(value(comm.all_gather(here.to_string())), names);
     let exchanged = (0..ranks).map(|to| (here, to)).collect();
-    let exchanged = comm
-        .all_to_all(None, exchanged)
-        .wait()
-        .expect("all ranks")
-        .value;
+    let exchanged = comm.all_to_all(exchanged).wait().expect("all ranks").value;
     assert_eq!(
         exchanged,
         (0..ranks).map(|from| (from, here)).collect::<Vec<_>>()
@@ -304,9 +319,9 @@ where
     let before = |rank: u32| (0..rank).map(&of).reduce(operator);
     let all = before(ranks).expect("a rank");
     let requests = (
-        comm.all_reduce(None, of(here), operator),
-        comm.reduce(None, of(here), operator),
-        comm.scan(None, of(here), operator),
+        comm.all_reduce(of(here), operator),
+        comm.reduce(of(here), operator),
+        comm.scan(of(here), operator),
     );
     assert_eq!(requests.0.wait().expect("all ranks").value, all);
     assert_eq!(
@@ -332,7 +347,7 @@ fn misuse_is_refused() {
             "{text}"
         );
         comm.send(&vec![1u8; 50], other, TAG).expect("sent");
-        let truncated = comm.irecv_at_most::<Vec<u8>>(None, other, TAG, 20).wait();
+        let truncated = comm.irecv_at_most::<Vec<u8>>(other, TAG, 20).wait();
         let text = truncated.unwrap_err().to_string();
         assert!(
             text.contains(&other.to_string()) && text.contains("51") && text.contains("20"),
@@ -342,11 +357,11 @@ fn misuse_is_refused() {
         let garbled = comm.recv::<Vec<String>>(other, TAG).map(|_| ());
         assert!(line(garbled).starts_with(&format!("a message of {other} with tag 7: ")));
         let freed = comm.dup();
-        let pending = freed.irecv::<u8>(None, other, TAG);
+        let pending = freed.irecv::<u8>(other, TAG);
         freed.free();
         assert_eq!(pending.wait(), Err(Error::Freed));
         assert_eq!(freed.send(&1u8, other, TAG), Err(Error::Freed));
-        let probed = comm.probe(None, None, None);
+        let probed = comm.probe(None, None);
         comm.send(&8u8, other, Tag(8)).expect("sent");
         assert_eq!(probed.wait().expect("a message").status.tag, Some(Tag(8)));
         assert_eq!(comm.recv::<u8>(None, None).expect("received").value, 8);
@@ -359,16 +374,15 @@ fn misuse_is_refused() {
 fn operations_end_with_the_world() {
     let pending = {
         let world = World::alone();
-        world.comm().irecv::<u8>(None, None, None)
+        world.comm().irecv::<u8>(None, None)
     };
     assert_eq!(pending.wait(), Err(Error::Closed));
     // Rank 1 never comes to the first barrier; the second one begins after the end.
-    let barriers =
-        two(|world, comm, _| world.is_home().then(|| (comm.clone(), comm.barrier(None))));
+    let barriers = two(|world, comm, _| world.is_home().then(|| (comm.clone(), comm.barrier())));
     for (comm, barrier) in barriers.into_iter().flatten() {
         let error = barrier.wait().unwrap_err();
         assert!(matches!(error, Error::Wire(_)), "{error}");
-        let error = comm.barrier(None).wait().unwrap_err();
+        let error = comm.barrier().wait().unwrap_err();
         assert!(matches!(error, Error::Wire(_)), "{error}");
         let sent = comm.send(&1u8, Rank(1), TAG);
         assert!(
@@ -380,7 +394,7 @@ fn operations_end_with_the_world() {
         if !world.is_home() {
             return None;
         }
-        let received = comm.irecv::<u8>(None, other, TAG);
+        let received = comm.irecv::<u8>(other, TAG);
         Some(received.wait())
     });
     assert!(
@@ -404,13 +418,13 @@ fn a_dedicated_thread_communicates() {
             sum += rt.build().expect("a runtime").run(|cx| {
                 let mut sum = 0;
                 for number in 0..200u64 {
-                    cx.scope(|cx| _ = comm.isend(cx.hold(), &number, other, TAG));
-                    let received = comm.irecv::<u64>(None, other, TAG).wait_in(cx);
+                    cx.scope(|cx| _ = comm.isend(&number, other, TAG).hold(cx.hold()));
+                    let received = comm.irecv::<u64>(other, TAG).wait_in(cx);
                     sum += received.expect("sent").value;
                 }
                 sum
             });
-            comm.barrier(None).wait().expect("both live");
+            comm.barrier().wait().expect("both live");
         }
         sum
     });
@@ -471,14 +485,14 @@ fn messages_that_arrive_at_once_are_all_taken() {
         let mut values = Vec::new();
         if world.rank() == Rank(0) {
             step.wait();
-            let send = |number| comm.isend(None, &number, Rank(1), TAG);
+            let send = |number| comm.isend(&number, Rank(1), TAG);
             wait_all((0..MESSAGES).map(send)).expect("there is room");
             step.wait();
         } else {
             is_closed.store(true, Ordering::SeqCst);
             step.wait();
             step.wait();
-            let receive = |_| comm.irecv::<u32>(None, Rank(0), TAG);
+            let receive = |_| comm.irecv::<u32>(Rank(0), TAG);
             let requests: Vec<_> = (0..MESSAGES).map(receive).collect();
             is_closed.store(false, Ordering::SeqCst);
             // A thread that waits would communicate.
@@ -501,7 +515,7 @@ fn a_receive_ends_with_its_channel() {
     let step = Barrier::new(2);
     let ended = two(|world, comm, other| {
         let ended = world.is_home().then(|| {
-            let received = comm.irecv::<u8>(None, other, TAG);
+            let received = comm.irecv::<u8>(other, TAG);
             world.wait_at_most(Duration::from_millis(20));
             world.barrier().expect_err("rank 1 does not come");
             let due = Instant::now() + Duration::from_secs(20);

@@ -136,7 +136,7 @@ fn leaving() {
     // SAFETY: all ranks start one barrier; further ones are started by ranks that wait for a rank which has left.
     let matched = unsafe { Matched::promise() };
     let native = comm.native(matched).expect("over MPI");
-    native.barrier(None).wait().expect("all ranks live");
+    native.barrier().wait().expect("all ranks live");
     let last = Rank(comm.ranks() - 1);
     let others = || (0..last.0).map(Rank);
     if comm.rank() == last {
@@ -156,9 +156,9 @@ fn leaving() {
     );
     let bulk = comm.recv::<Bulk<u8>>(last, Tag(2)).expect("sent before");
     assert_eq!(bulk.value.0, vec![7; 20_000]);
-    let of_last = comm.irecv::<u8>(None, last, TAG);
-    let into_vector = comm.irecv_vec(None, vec![0u8; 1_000_000], last, TAG);
-    let barrier = native.barrier(None);
+    let of_last = comm.irecv::<u8>(last, TAG);
+    let into_vector = comm.irecv_vec(vec![0u8; 1_000_000], last, TAG);
+    let barrier = native.barrier();
     let later = |error: Error| {
         let text = error.to_string();
         assert!(text.starts_with(&format!("{last} was lost")), "{text}");
@@ -166,9 +166,9 @@ fn leaving() {
     later(of_last.wait().expect_err("nothing was sent"));
     later(into_vector.wait().expect_err("nothing was sent"));
     later(barrier.wait().expect_err("it has left"));
-    later(native.barrier(None).wait().expect_err("it has left"));
-    let received = comm.irecv_vec(None, vec![0u8; 1_000_000], other, TAG);
-    let sent = comm.isend_vec(None, vec![5u8; 1_000_000], other, TAG);
+    later(native.barrier().wait().expect_err("it has left"));
+    let received = comm.irecv_vec(vec![0u8; 1_000_000], other, TAG);
+    let sent = comm.isend_vec(vec![5u8; 1_000_000], other, TAG);
     assert_eq!(received.wait().expect("it lives").value, vec![5; 1_000_000]);
     sent.wait().expect("received");
     if world.is_home() {
@@ -176,7 +176,7 @@ fn leaving() {
     }
     // What waits for others ends with the world.
     let is_over = |error: &Error| matches!(error, Error::Closed | Error::Lost(_) | Error::Wire(_));
-    let pending = (comm.irecv::<u8>(None, other, Tag(3)), native.clone());
+    let pending = (comm.irecv::<u8>(other, Tag(3)), native.clone());
     thread::scope(|scope| {
         let waiting = scope.spawn(|| pending.0.wait().expect_err("nothing was sent"));
         drop(world);
@@ -184,7 +184,7 @@ fn leaving() {
         let ended = waiting.join().expect("no panic");
         assert!(is_over(&ended), "{ended}");
     });
-    let ended = pending.1.barrier(None).wait().expect_err("it has ended");
+    let ended = pending.1.barrier().wait().expect_err("it has ended");
     assert!(is_over(&ended), "{ended}");
 }
 
@@ -206,15 +206,15 @@ fn vectors(_: &World, comm: &Comm) {
         for length in LENGTHS {
             let mut sent = None;
             if !is_early {
-                sent = Some(comm.isend_vec(None, numbers(comm.rank(), length), behind, TAG));
-                comm.barrier(None).wait().expect("all ranks live");
+                sent = Some(comm.isend_vec(numbers(comm.rank(), length), behind, TAG));
+                comm.barrier().wait().expect("all ranks live");
             }
             let into = vec![0u8; length + 3];
             let start = into.as_ptr();
-            let received = comm.irecv_vec(None, into, before, TAG);
+            let received = comm.irecv_vec(into, before, TAG);
             if is_early {
-                comm.barrier(None).wait().expect("all ranks live");
-                sent = Some(comm.isend_vec(None, numbers(comm.rank(), length), behind, TAG));
+                comm.barrier().wait().expect("all ranks live");
+                sent = Some(comm.isend_vec(numbers(comm.rank(), length), behind, TAG));
             }
             let received = received.wait().expect("it was sent").value;
             assert_eq!(received, numbers(before, length), "{length} bytes");
@@ -223,8 +223,8 @@ fn vectors(_: &World, comm: &Comm) {
             assert_eq!(sent.value, numbers(comm.rank(), length));
         }
     }
-    let doubles = comm.irecv_vec(None, vec![0.0f64; 10_000], before, TAG);
-    let sent = comm.isend_vec(None, vec![1.5f64; 9_999], behind, TAG);
+    let doubles = comm.irecv_vec(vec![0.0f64; 10_000], before, TAG);
+    let sent = comm.isend_vec(vec![1.5f64; 9_999], behind, TAG);
     assert_eq!(doubles.wait().expect("sent").value, vec![1.5; 9_999]);
     sent.wait().expect("received");
 }
@@ -232,8 +232,8 @@ fn vectors(_: &World, comm: &Comm) {
 fn values(_: &World, comm: &Comm) {
     let (before, behind) = ring(comm);
     for length in LENGTHS {
-        let received = comm.irecv::<Bulk<u8>>(None, before, TAG);
-        let sent = comm.isend(None, &Bulk(numbers(comm.rank(), length)), behind, TAG);
+        let received = comm.irecv::<Bulk<u8>>(before, TAG);
+        let sent = comm.isend(&Bulk(numbers(comm.rank(), length)), behind, TAG);
         let received = received.wait().expect("sent");
         assert_eq!(received.value.0, numbers(before, length));
         assert_eq!(received.status.source, Some(before));
@@ -249,7 +249,7 @@ fn order(_: &World, comm: &Comm) {
         .map(|number| {
             let mut body = numbers(comm.rank(), length(number));
             body.extend_from_slice(&(number as u32).to_le_bytes());
-            comm.isend(None, &Bulk(body), behind, TAG)
+            comm.isend(&Bulk(body), behind, TAG)
         })
         .collect();
     for number in 0..COUNT {
@@ -265,10 +265,10 @@ fn from_any(_: &World, comm: &Comm) {
     let others = || (0..comm.ranks()).map(Rank).filter(|r| *r != comm.rank());
     for length in [8, 100_000] {
         let sent: Vec<_> = others()
-            .map(|to| comm.isend_vec(None, vec![comm.rank().0 as u8; length], to, TAG))
+            .map(|to| comm.isend_vec(vec![comm.rank().0 as u8; length], to, TAG))
             .collect();
         let mut pending: Vec<_> = others()
-            .map(|_| comm.irecv_vec(None, vec![0u8; length], None, None))
+            .map(|_| comm.irecv_vec(vec![0u8; length], None, None))
             .collect();
         let mut seen = Vec::new();
         while !pending.is_empty() {
@@ -280,18 +280,18 @@ fn from_any(_: &World, comm: &Comm) {
         seen.sort();
         assert!(seen.into_iter().eq(others()), "one of each rank");
         wait_all(sent).expect("received");
-        comm.barrier(None).wait().expect("all ranks live");
+        comm.barrier().wait().expect("all ranks live");
     }
 }
 
 fn apart(_: &World, comm: &Comm) {
     let (before, behind) = ring(comm);
     let other = comm.dup();
-    let of_other = other.irecv::<u8>(None, before, None);
-    let of_first = comm.irecv::<u8>(None, before, None);
+    let of_other = other.irecv::<u8>(before, None);
+    let of_first = comm.irecv::<u8>(before, None);
     let sent = [
-        comm.isend(None, &1u8, behind, TAG),
-        other.isend(None, &2u8, behind, TAG),
+        comm.isend(&1u8, behind, TAG),
+        other.isend(&2u8, behind, TAG),
     ];
     assert_eq!(of_first.wait().expect("sent").value, 1);
     assert_eq!(of_other.wait().expect("sent").value, 2);
@@ -310,8 +310,8 @@ fn threads(_: &World, comm: &Comm) {
                     comm.send(&number, behind, tag).expect("received");
                     assert_eq!(comm.recv::<u64>(before, tag).expect("sent").value, number);
                     if number % 50 == 0 {
-                        let sent = comm.isend_vec(None, vec![number; 2000], behind, tag);
-                        let received = comm.irecv_vec(None, memory, before, tag);
+                        let sent = comm.isend_vec(vec![number; 2000], behind, tag);
+                        let received = comm.irecv_vec(memory, before, tag);
                         memory = received.wait().expect("sent").value;
                         assert_eq!(memory, vec![number; 2000]);
                         sent.wait().expect("received");
@@ -340,8 +340,8 @@ fn misuse(_: &World, comm: &Comm) {
     assert_eq!(error.to_string(), text);
     // Too long for the receive, as a packet and as an offer: nothing is written beyond its memory, and later messages come.
     for length in [100, 5000, 500_000] {
-        let sent = comm.isend_vec(None, vec![7u8; length], behind, TAG);
-        let received = comm.irecv_vec(None, vec![0u8; length - 1], before, TAG);
+        let sent = comm.isend_vec(vec![7u8; length], behind, TAG);
+        let received = comm.irecv_vec(vec![0u8; length - 1], before, TAG);
         let error = received.wait().expect_err("too long");
         assert!(matches!(error, Error::Truncated(_)), "{error}");
         let text = format!(
@@ -351,24 +351,24 @@ fn misuse(_: &World, comm: &Comm) {
         assert!(error.to_string().ends_with(&text), "{error}");
         sent.wait().expect("it has left, or was not wanted");
     }
-    let sent = comm.isend_vec(None, vec![1u8; 7], behind, TAG);
-    let received = comm.irecv_vec(None, vec![0u64; 2], before, TAG);
+    let sent = comm.isend_vec(vec![1u8; 7], behind, TAG);
+    let received = comm.irecv_vec(vec![0u64; 2], before, TAG);
     let error = received.wait().expect_err("no multiple of 8 bytes");
     assert!(matches!(error, Error::Garbled { .. }), "{error}");
     sent.wait().expect("received");
-    let pending = comm.irecv::<u8>(None, before, Tag(9));
+    let pending = comm.irecv::<u8>(before, Tag(9));
     pending.cancel();
     assert_eq!(pending.wait().expect_err("cancelled"), Error::Cancelled);
     // Each rank frees its own end.
     let freed = comm.dup();
-    let pending = freed.irecv::<u8>(None, before, TAG);
+    let pending = freed.irecv::<u8>(before, TAG);
     freed.free();
     assert_eq!(pending.wait().expect_err("freed"), Error::Freed);
     assert_eq!(
         freed.send(&1u8, behind, TAG).expect_err("freed"),
         Error::Freed
     );
-    let received = comm.irecv::<u8>(None, before, TAG);
+    let received = comm.irecv::<u8>(before, TAG);
     comm.send(&5u8, behind, TAG).expect("received");
     assert_eq!(received.wait().expect("sent").value, 5);
 }
@@ -378,9 +378,10 @@ fn in_a_scope(_: &World, comm: &Comm) {
     let runtime = Runtime::builder().workers(2).pinned(false).build();
     let mut sum = 0.0;
     runtime.expect("a runtime").run(|cx| {
-        let received = comm.irecv_vec(None, vec![0.0f64; 50_000], before, TAG);
+        let received = comm.irecv_vec(vec![0.0f64; 50_000], before, TAG);
         cx.scope(|cx| {
-            comm.isend_vec(cx.hold(), vec![0.5f64; 50_000], behind, TAG);
+            comm.isend_vec(vec![0.5f64; 50_000], behind, TAG)
+                .hold(cx.hold());
             cx.spawn_when(received.cell(), |received, _| {
                 let received = &received.as_ref().expect("sent").value;
                 sum = received.iter().sum();
@@ -393,23 +394,19 @@ fn in_a_scope(_: &World, comm: &Comm) {
 fn operations(comm: &Comm) {
     let (here, ranks) = (comm.rank().0, comm.ranks());
     let pending: Vec<_> = (0..50u32)
-        .map(|number| comm.all_reduce(None, here + number, |a, b| a + b))
+        .map(|number| comm.all_reduce(here + number, |a, b| a + b))
         .collect();
     for (number, request) in pending.into_iter().enumerate() {
         let sum = (0..ranks).map(|rank| rank + number as u32).sum();
         assert_eq!(request.wait().expect("all ranks live").value, sum);
     }
-    let gathered = comm.all_gather(None, vec![here; 3000]).wait();
+    let gathered = comm.all_gather(vec![here; 3000]).wait();
     let expected: Vec<_> = (0..ranks).map(|rank| vec![rank; 3000]).collect();
     assert_eq!(gathered.expect("all ranks live").value, expected);
-    let seed = comm.broadcast(None, 41 + here).wait();
+    let seed = comm.broadcast(41 + here).wait();
     assert_eq!(seed.expect("all ranks live").value, 41);
     let all = (0..ranks).map(|to| 100 * here + to).collect();
-    let all = comm
-        .all_to_all(None, all)
-        .wait()
-        .expect("all ranks live")
-        .value;
+    let all = comm.all_to_all(all).wait().expect("all ranks live").value;
     assert!(all.into_iter().eq((0..ranks).map(|from| 100 * from + here)));
 }
 
@@ -420,7 +417,7 @@ fn natives(_: &World, comm: &Comm) {
     let native = comm.native(matched).expect("over MPI");
     let (here, ranks) = (comm.rank().0, comm.ranks());
     let ended = "all ranks live";
-    native.barrier(None).wait().expect(ended);
+    native.barrier().wait().expect(ended);
     let value = |rank: u32, length: usize| vec![f64::from(rank) + 0.5; length];
     for length in [0, 1, 1000, 100_000] {
         let all: Vec<f64> = (0..ranks).flat_map(|rank| value(rank, length)).collect();
@@ -428,16 +425,16 @@ fn natives(_: &World, comm: &Comm) {
             0 => vector.clone(),
             _ => Vec::new(),
         };
-        let got = native.broadcast(None, value(here, length)).wait();
+        let got = native.broadcast(value(here, length)).wait();
         assert_eq!(got.expect(ended).value, value(0, length));
-        let got = native.scatter(None, at_root(&all), length).wait();
+        let got = native.scatter(at_root(&all), length).wait();
         assert_eq!(got.expect(ended).value, value(here, length));
-        let got = native.gather(None, value(here, length)).wait();
+        let got = native.gather(value(here, length)).wait();
         assert_eq!(got.expect(ended).value, at_root(&all));
-        let got = native.all_gather(None, value(here, length)).wait();
+        let got = native.all_gather(value(here, length)).wait();
         assert_eq!(got.expect(ended).value, all);
         let parts = (0..ranks).flat_map(|to| value(100 * here + to, length));
-        let got = native.all_to_all(None, parts.collect()).wait();
+        let got = native.all_to_all(parts.collect()).wait();
         let parts = (0..ranks).flat_map(|from| value(100 * from + here, length));
         assert!(got.expect(ended).value.into_iter().eq(parts));
     }
@@ -466,19 +463,19 @@ fn natives(_: &World, comm: &Comm) {
         f32: false, f64: false
     );
     for empty in [
-        native.reduce(None, Vec::<u64>::new(), Operator::Sum),
-        native.all_reduce(None, Vec::<u64>::new(), Operator::Sum),
+        native.reduce(Vec::<u64>::new(), Operator::Sum),
+        native.all_reduce(Vec::<u64>::new(), Operator::Sum),
     ] {
         assert!(empty.wait().expect(ended).value.is_empty());
     }
     // Another one of the same communicator continues the sequence of the first.
     let again = comm.native(matched).expect("over MPI");
-    let sum = again.all_reduce(None, vec![1u32], Operator::Sum).wait();
+    let sum = again.all_reduce(vec![1u32], Operator::Sum).wait();
     assert_eq!(sum.expect(ended).value, [ranks]);
-    native.barrier(None).wait().expect(ended);
+    native.barrier().wait().expect(ended);
     // Several at the same time, beside messages.
     let pending: Vec<_> = (0..20u64)
-        .map(|n| native.all_reduce(None, vec![n; 10], Operator::Sum))
+        .map(|n| native.all_reduce(vec![n; 10], Operator::Sum))
         .collect();
     operations(comm);
     for (n, request) in pending.into_iter().enumerate() {
@@ -490,7 +487,7 @@ fn natives(_: &World, comm: &Comm) {
     let child = unsafe { libc::fork() };
     if child == 0 {
         set_hook(Box::new(|_| ()));
-        let refused = || catch_unwind(AssertUnwindSafe(|| native.barrier(None))).is_err();
+        let refused = || catch_unwind(AssertUnwindSafe(|| native.barrier())).is_err();
         // SAFETY: it only ends the process.
         unsafe { libc::_exit(i32::from(!refused())) }
     }
@@ -518,14 +515,14 @@ fn combined<T: Number + PartialEq + std::fmt::Debug>(
     };
     // Logical operators turn numbers into 0 and 1, a single one not.
     let is_logical = matches!(operator, Operator::And | Operator::Or | Operator::Xor);
-    let got = native.all_reduce(None, of(here), operator).wait();
+    let got = native.all_reduce(of(here), operator).wait();
     assert_eq!(got.expect(ended).value, of_first(ranks), "{operator:?}");
-    let got = native.reduce(None, of(here), operator).wait().expect(ended);
+    let got = native.reduce(of(here), operator).wait().expect(ended);
     match here {
         0 => assert_eq!(got.value, of_first(ranks), "{operator:?}"),
         _ => assert!(got.value.is_empty()),
     }
-    let got = native.scan(None, of(here), operator).wait().expect(ended);
+    let got = native.scan(of(here), operator).wait().expect(ended);
     if here > 0 || !is_logical {
         assert_eq!(got.value, of_first(here + 1), "{operator:?}");
     }

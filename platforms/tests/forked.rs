@@ -463,8 +463,8 @@ fn is_refused<T>(call: impl FnOnce() -> T) -> bool {
 fn ranks() {
     let sums = world::loopback(2, |world| {
         let (comm, other) = (world.comm(), world::Rank(1 - world.rank().0));
-        let mut received = Some(comm.irecv::<u32>(None, other, Tag(1)));
-        let mut awaited = Some(comm.irecv::<u32>(None, other, Tag(2)));
+        let mut received = Some(comm.irecv::<u32>(other, Tag(1)));
+        let mut awaited = Some(comm.irecv::<u32>(other, Tag(2)));
         world.barrier()?;
         fork(|| {
             let (received, awaited) = (received.take().expect("one"), awaited.take());
@@ -474,7 +474,7 @@ fn ranks() {
             assert!(is_refused(|| world.comm()));
             assert!(is_refused(|| comm.send(&1, other, Tag(1))));
             assert!(is_refused(|| comm.recv::<u32>(other, Tag(1))));
-            assert!(is_refused(|| comm.barrier(None).wait()));
+            assert!(is_refused(|| comm.barrier().wait()));
             // SAFETY: it is refused.
             let matched = unsafe { Matched::promise() };
             assert!(is_refused(|| comm.native(matched)));

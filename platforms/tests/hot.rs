@@ -27,13 +27,13 @@ fn messages(comm: &Comm, thread: u64) {
     for round in 0..ROUNDS {
         let length = LENGTHS[(round + thread) as usize % LENGTHS.len()];
         let value = vec![round + thread; length / 8 + 1];
-        let sent = comm.isend(None, &value, next, tag);
+        let sent = comm.isend(&value, next, tag);
         if round % 2 == 0 {
             sent.wait().expect("the next rank receives it");
             let got = comm.recv::<Vec<u64>>(before, tag).expect("it was sent");
             assert_eq!(got.value, value);
         } else {
-            let got = comm.irecv::<Vec<u64>>(None, before, tag);
+            let got = comm.irecv::<Vec<u64>>(before, tag);
             assert_eq!(got.wait().expect("it was sent").value, value);
             sent.wait().expect("the next rank receives it");
         }
@@ -45,8 +45,8 @@ fn vectors(comm: &Comm) {
     let (next, before) = neighbours(comm);
     for round in 0..ROUNDS {
         let tag = Tag(50);
-        let sent = comm.isend_vec(None, vec![round; 2000], next, tag);
-        let got = comm.irecv_vec(None, vec![0; 2000], before, tag);
+        let sent = comm.isend_vec(vec![round; 2000], next, tag);
+        let got = comm.irecv_vec(vec![0; 2000], before, tag);
         assert_eq!(got.wait().expect("it was sent").value, vec![round; 2000]);
         sent.wait().expect("the next rank receives it");
     }
@@ -62,14 +62,14 @@ fn tasks(comm: &Comm) {
             for n in 0..ROUNDS {
                 let comm = comm.clone();
                 cx.spawn(move |_| {
-                    let sent = comm.isend(None, &n, next, Tag(100 + n as u32));
+                    let sent = comm.isend(&n, next, Tag(100 + n as u32));
                     sent.wait().expect("the next rank receives it");
                 });
             }
         });
         let mut sum = 0;
         for n in 0..ROUNDS {
-            let received = comm.irecv::<u64>(None, before, Tag(100 + n as u32));
+            let received = comm.irecv::<u64>(before, Tag(100 + n as u32));
             sum += received.wait_in(cx).expect("it was sent").value;
         }
         sum
@@ -86,7 +86,7 @@ fn collectives(world: &World) {
         assert_eq!(sum.expect("all ranks are there"), 3 * round + 3);
         if round % 8 == 0 {
             let own = world.comm().dup();
-            let all = own.all_gather(None, here).wait();
+            let all = own.all_gather(here).wait();
             assert_eq!(all.expect("all ranks are there").value, [0, 1, 2]);
             let (next, before) = neighbours(&own);
             own.send(&round, next, Tag(1)).expect("it is received");

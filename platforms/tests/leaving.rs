@@ -47,7 +47,7 @@ fn what_was_sent_arrives_after_the_end_of_the_program() {
     two(|world, comm, other| {
         if world.is_home() {
             for number in 0..MESSAGES {
-                drop(comm.isend(None, &vec![number; 100_000], other, TAG));
+                drop(comm.isend(&vec![number; 100_000], other, TAG));
             }
             has_ended.wait();
             return;
@@ -69,10 +69,10 @@ fn what_nobody_receives_is_reported() {
     two(|_, comm, other| {
         let tag = Tag(900 + comm.rank().0);
         for bytes in [1 << 20, 10, 1 << 20] {
-            drop(comm.isend(None, &vec![0u8; bytes], other, tag));
+            drop(comm.isend(&vec![0u8; bytes], other, tag));
         }
         // A receive that no message ends is no error.
-        drop(comm.irecv::<()>(None, other, TAG));
+        drop(comm.irecv::<()>(other, TAG));
         have_sent.wait();
     });
     let lines = lines.lock().expect("not poisoned");
@@ -105,7 +105,7 @@ fn what_it_has_sent_to_itself_is_reported() {
     let world = World::alone();
     let comm = world.comm();
     for bytes in [1, 10, 1 << 20] {
-        drop(comm.isend(None, &vec![0u8; bytes], world.rank(), Tag(905)));
+        drop(comm.isend(&vec![0u8; bytes], world.rank(), Tag(905)));
     }
     drop((comm, world));
     let lines = lines.lock().expect("not poisoned");
@@ -128,12 +128,12 @@ fn operations_after_the_end_of_the_world_end() {
         for comm in comms {
             let after = comm.dup();
             in_time(move || {
-                assert!(comm.barrier(None).wait().is_err());
+                assert!(comm.barrier().wait().is_err());
                 assert!(comm.recv::<u32>(None, None).is_err());
             });
             in_time(move || {
                 assert!(after.recv::<u32>(None, None).is_err());
-                assert!(after.barrier(None).wait().is_err());
+                assert!(after.barrier().wait().is_err());
             });
         }
     }
@@ -144,7 +144,7 @@ fn operations_after_the_end_of_the_world_end() {
 fn collective_operations_that_were_started_end_after_the_end_of_the_program() {
     let has_ended = Barrier::new(2);
     for ended in two(|world, comm, _| {
-        let start = || comm.all_reduce(None, 1u32, |a, b| a + b);
+        let start = || comm.all_reduce(1u32, |a, b| a + b);
         if world.is_home() {
             (0..2).for_each(|_| drop(start()));
             has_ended.wait();
@@ -166,7 +166,7 @@ fn collective_operations_that_a_rank_does_not_join_keep_no_rank() {
     let start = Instant::now();
     two(|world, comm, _| {
         if world.is_home() {
-            drop(comm.barrier(None));
+            drop(comm.barrier());
         } else {
             thread::sleep(Duration::from_millis(50));
         }
@@ -181,7 +181,7 @@ fn a_collective_operation_that_a_rank_gives_up_ends_at_all() {
     let end = Mutex::new(end);
     world::loopback(2, |world| {
         let comm = world.comm();
-        let start = || comm.barrier(None);
+        let start = || comm.barrier();
         if world.is_home() {
             return drop(start());
         }
@@ -207,7 +207,7 @@ fn a_thread_that_sends_on_keeps_no_world() {
         let (comm, start) = (comm.clone(), Instant::now());
         let sends = thread::spawn(move || {
             // Each waits for its receive, so that some always do.
-            let send = || comm.isend(None, &vec![0u8; 300_000], other, TAG);
+            let send = || comm.isend(&vec![0u8; 300_000], other, TAG);
             let mut sent: VecDeque<_> = (0..32).map(|_| send()).collect();
             while start.elapsed() < LIMIT {
                 sent.push_back(send());

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, Once};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
-use tautline::comm::{Comm, Ended, Request, Tag};
+use tautline::comm::{self, Comm, Received, Request, Tag};
 use tautline::prelude::*;
 use tautline::world::{self, Bell, Link, Lost, Progress, Rank, World};
 use tautline_node::Loopback;
@@ -58,7 +58,7 @@ impl<F: FnOnce() + Send> Wake for Act<F> {
     }
 }
 
-type Pending<T> = Pin<Box<dyn Future<Output = Ended<T>> + Send>>;
+type Pending<T> = Pin<Box<dyn Future<Output = comm::Result<Received<T>>> + Send>>;
 
 /// Lets `act` run when the request ends.
 fn upon<T, F>(request: Request<T>, act: F) -> (Pending<T>, Receiver<()>)
@@ -74,7 +74,7 @@ where
     (future, wakes)
 }
 
-fn ready<T>(mut future: Pending<T>) -> Ended<T> {
+fn ready<T>(mut future: Pending<T>) -> comm::Result<Received<T>> {
     match future
         .as_mut()
         .poll(&mut Context::from_waker(Waker::noop()))
@@ -93,7 +93,7 @@ fn wakers_that_panic_end_no_later_operation() {
                 comm.recv::<()>(other, TAG).expect("it waits");
                 comm.send(&number, other, TAG).expect("sent");
             } else {
-                let request = comm.irecv::<u32>(None, other, TAG);
+                let request = comm.irecv::<u32>(other, TAG);
                 let (future, woken) = upon(request, || panic::panic_any(QUIET));
                 comm.send(&(), other, TAG).expect("sent");
                 woken.recv_timeout(LONG).expect("woken");
@@ -120,7 +120,7 @@ fn a_waker_that_panics_keeps_no_scope() {
         rt.expect("a runtime").run(|cx| {
             let mut sum = 0;
             let received = cx.scope(|cx| {
-                let request = comm.irecv::<u32>(cx.hold(), other, TAG);
+                let request = comm.irecv::<u32>(other, TAG).hold(cx.hold());
                 for _ in 0..2 {
                     let waker = Waker::from(Arc::new(Act(
                         Mutex::new(Some(|| panic::panic_any(QUIET))),
@@ -152,7 +152,7 @@ fn a_waker_that_panics_keeps_no_scope() {
 fn a_waker_may_poll() {
     struct Inline {
         future: Mutex<Option<Pending<u32>>>,
-        ended: Mutex<Sender<Ended<u32>>>,
+        ended: Mutex<Sender<comm::Result<Received<u32>>>>,
     }
     impl Wake for Inline {
         fn wake(self: Arc<Self>) {
@@ -171,7 +171,7 @@ fn a_waker_may_poll() {
             comm.send(&5u32, other, TAG).expect("sent");
             return 5;
         }
-        let future = comm.irecv::<u32>(None, other, TAG).into_future();
+        let future = comm.irecv::<u32>(other, TAG).into_future();
         let (ended, end) = channel();
         let inline = Arc::new(Inline {
             future: Mutex::new(Some(future)),
@@ -216,7 +216,7 @@ fn values_whose_drop_panics_end_nothing() {
             comm.send(&5u32, other, Tag(1)).expect("sent");
         } else {
             for _ in 0..3 {
-                drop(comm.irecv::<Fragile>(None, other, TAG));
+                drop(comm.irecv::<Fragile>(other, TAG));
             }
             comm.send(&(), other, TAG).expect("sent");
             let received = comm.recv::<u32>(other, Tag(1)).expect("received");
@@ -235,13 +235,13 @@ fn values_whose_drop_panics_end_nothing() {
 fn an_operator_that_panics_is_an_error_at_all_ranks() {
     for ended in two(|world, comm, _| {
         let home = world.is_home();
-        let sum = comm.all_reduce(None, 1u32, move |_, _| match home {
+        let sum = comm.all_reduce(1u32, move |_, _| match home {
             true => panic::panic_any(QUIET),
             false => 2,
         });
         let sum = panic::catch_unwind(AssertUnwindSafe(|| sum.wait()));
         let sum = sum.expect("not unwound").map(|sum| sum.value);
-        (sum, comm.barrier(None).wait())
+        (sum, comm.barrier().wait())
     }) {
         // Rank 1 has combined the values itself.
         assert!(ended[0].0.is_err(), "{ended:?}");
@@ -263,8 +263,8 @@ fn a_world_dropped_in_a_turn_leaves() {
             // It has left, so this ends.
             others.recv::<()>(Rank(0), TAG).map(|_| ())
         });
-        let request = comm.irecv::<u32>(None, Rank(1), TAG);
-        let last = comm.irecv::<u32>(None, Rank(1), Tag(1));
+        let request = comm.irecv::<u32>(Rank(1), TAG);
+        let last = comm.irecv::<u32>(Rank(1), Tag(1));
         comm.send(&(), Rank(1), TAG).expect("sent");
         let (future, woken) = upon(request, move || drop(home));
         woken.recv_timeout(LONG).expect("woken");
@@ -340,8 +340,8 @@ fn one_thread_enters_the_link() {
             let tag = Tag(tag);
             let numbers = 0..100u32;
             let sums = numbers.map(|number| {
-                let received = comm.irecv::<u32>(None, other, tag);
-                comm.isend(None, &number, other, tag).wait().expect("sent");
+                let received = comm.irecv::<u32>(other, tag);
+                comm.isend(&number, other, tag).wait().expect("sent");
                 received.wait().expect("received").value
             });
             sums.sum::<u32>()
@@ -351,7 +351,7 @@ fn one_thread_enters_the_link() {
             let sums: Vec<_> = (0..THREADS).map(start).collect();
             sums.into_iter().map(|sum| sum.join().expect("a sum")).sum()
         });
-        let all = comm.all_reduce(None, sums, |one, other| one + other);
+        let all = comm.all_reduce(sums, |one, other| one + other);
         let all: u32 = all.wait().expect("both ranks").value;
         world.barrier().expect("both ranks");
         all
@@ -386,9 +386,9 @@ fn a_panic_in_a_nested_operation_ends_the_channels() {
     }
     let ended = in_time(|| {
         two(|world, comm, other| {
-            let barrier = || comm.barrier(None);
+            let barrier = || comm.barrier();
             let inner = comm.clone();
-            let scan = move || inner.scan(None, Unique, |_, last| last);
+            let scan = move || inner.scan(Unique, |_, last| last);
             if world.is_home() {
                 comm.recv::<()>(other, TAG).expect("it waits");
                 barrier().wait().expect("both ranks");
@@ -415,8 +415,8 @@ fn the_only_ranks_world_dropped_in_a_turn_of_a_wait_ends() {
         let world = World::alone();
         let comm = world.comm();
         let waits = comm.clone();
-        let request = comm.irecv::<u32>(None, None, TAG);
-        let never = comm.irecv::<u32>(None, None, Tag(1));
+        let request = comm.irecv::<u32>(None, TAG);
+        let never = comm.irecv::<u32>(None, Tag(1));
         let (future, woken) = upon(request, move || {
             // Meanwhile, the sender returns.
             thread::sleep(Duration::from_millis(1));
@@ -461,7 +461,7 @@ fn the_progress_thread_decodes_large_nodes() {
             let next = chain;
             chain = Some(Box::new(Node { numbers, next }));
         }
-        let received = comm.irecv::<Option<Box<Node>>>(None, other, TAG);
+        let received = comm.irecv::<Option<Box<Node>>>(other, TAG);
         comm.send(&chain, other, TAG).expect("sent");
         let received = received.wait().expect("received");
         let first = received.value.as_deref();

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 use tautline::glb::{Control, Local, Reason, Run};
 use tautline::prelude::*;
-use tautline::world::{self, Ended, Left, World};
+use tautline::world::{self, Left, RankError, World};
 use tautline_core::Rank;
 use tautline_core::balance::{Across, Balance};
 use tautline_core::glb::Config;
@@ -278,10 +278,10 @@ fn a_cancelled_scope_reaches_all_ranks() {
         for (rank, (ended, is_cancelled)) in (0..).zip(ended) {
             assert_eq!(is_cancelled, rank == cancels);
             match ended {
-                Ended::Cancelled(cancelled) if rank == cancels => {
+                RankError::Cancelled(cancelled) if rank == cancels => {
                     assert_eq!(cancelled.reason, Reason::Found);
                 }
-                Ended::Abandoned { from, why } => {
+                RankError::Abandoned { from, why } => {
                     assert_eq!((from, rank == cancels), (Rank(cancels), false));
                     assert_eq!(why, Left::Cancelled(Reason::Found));
                 }

@@ -4,7 +4,7 @@ use super::score::{Best, Scores, tile};
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 use tautline::Runtime;
-use tautline::comm::{Comm, Ended, Error, Request, Tag};
+use tautline::comm::{self, Comm, Error, Received, Request, Tag};
 use tautline::runtime::{Cx, Ddf};
 use tautline::world::{Bulk, Rank};
 
@@ -157,7 +157,7 @@ impl<'a> Wave<'a> {
             left.extend(own.iter().map(|&column| match column.checked_sub(1) {
                 Some(before) if owner(before) != comm.rank() => {
                     let tag = tiles.tag(row, column);
-                    Left::Elsewhere(comm.irecv(cx.hold(), owner(before), tag))
+                    Left::Elsewhere(comm.irecv(owner(before), tag).hold(cx.hold()))
                 }
                 _ => Left::Here(Ddf::new()),
             }));
@@ -186,10 +186,13 @@ impl<'a> Wave<'a> {
                     }),
                     Left::Elsewhere(left) => {
                         let inputs = (above, left.cell());
-                        cx.spawn_when(inputs, move |(above, left): (_, &Ended<_>), cx| {
-                            let left = left.as_ref().map(|received| &*received.value.0);
-                            self.compute(at, above, left, cx);
-                        });
+                        cx.spawn_when(
+                            inputs,
+                            move |(above, left): (_, &comm::Result<Received<_>>), cx| {
+                                let left = left.as_ref().map(|received| &*received.value.0);
+                                self.compute(at, above, left, cx);
+                            },
+                        );
                     }
                 }
             }
@@ -254,7 +257,7 @@ impl<'a> Wave<'a> {
             return self.put_left(at.right(), Edge::of(right));
         }
         let tag = self.tiles.tag(at.row, next);
-        let sent = self.comm.isend(cx.hold(), &Bulk(right), owner, tag);
+        let sent = self.comm.isend(&Bulk(right), owner, tag).hold(cx.hold());
         self.put_above(at.below(), Edge::of(row));
         cx.spawn_async(|_| async {
             if let Err(error) = sent.await {
@@ -309,7 +312,7 @@ pub fn across(tiles: &Tiles<'_>, comm: &Comm, runtime: &Runtime) -> Result<Optio
         wave.best.into_inner()
     });
     let best = best.unwrap_or_else(PoisonError::into_inner)?;
-    Ok(comm.reduce(None, best, Best::or).wait()?.value)
+    Ok(comm.reduce(best, Best::or).wait()?.value)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
-use tautline_core::balance::{Across, Balance, Ended, Left};
+use tautline_core::balance::{Across, Balance, Left, RankError};
 use tautline_core::finish::Reason;
 use tautline_core::glb::{Bag, Config, Control, Share};
 use tautline_core::port::Spin;
@@ -56,7 +56,7 @@ impl Bag for One {
     fn submit(self, (): &mut ()) {}
 }
 
-type Outcome = Result<(), Ended>;
+type Outcome = Result<(), RankError>;
 
 /// Computes as the rank of `link`, with one worker, inside a scope that is cancelled at once if `is_cancelled`.
 fn rank(link: Loopback, is_endless: bool, is_cancelled: bool) -> Receiver<Outcome> {
@@ -116,10 +116,10 @@ fn a_scope_that_is_cancelled_ends_a_rank_whose_workers_sleep() {
     let here = one
         .recv_timeout(PATIENCE)
         .expect("no worker has to work for it");
-    assert_eq!(here, Err(Ended::Cancelled(Cancelled { reason })));
+    assert_eq!(here, Err(RankError::Cancelled(Cancelled { reason })));
     let there = zero.recv_timeout(PATIENCE).expect("it is notified");
     let why = Left::Cancelled(reason);
-    assert_eq!(there, Err(Ended::Abandoned { from: Rank(1), why }));
+    assert_eq!(there, Err(RankError::Abandoned { from: Rank(1), why }));
 }
 
 /// The other rank neither takes part nor leaves.
@@ -131,5 +131,5 @@ fn a_scope_that_is_cancelled_ends_the_wait_for_the_result() {
     let here = zero
         .recv_timeout(PATIENCE)
         .expect("no other rank has to answer");
-    assert_eq!(here, Err(Ended::Cancelled(Cancelled { reason })));
+    assert_eq!(here, Err(RankError::Cancelled(Cancelled { reason })));
 }

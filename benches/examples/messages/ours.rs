@@ -32,23 +32,23 @@ impl Ours {
     pub(crate) fn run(&self, row: Row, threads: usize) {
         match row {
             Row::Barrier => {
-                (0..OPERATIONS).for_each(|_| drop(self.comm.barrier(None).wait().expect(DONE)))
+                (0..OPERATIONS).for_each(|_| drop(self.comm.barrier().wait().expect(DONE)))
             }
             Row::AllReduce => (0..OPERATIONS as u64).for_each(|number| {
-                let sum = self.comm.all_reduce(None, number, |a, b| a + b).wait();
+                let sum = self.comm.all_reduce(number, |a, b| a + b).wait();
                 assert_eq!(sum.expect(DONE).value, 2 * number);
             }),
             Row::RoundTrip => each(threads, &|thread| self.ping_pong(thread, threads)),
             Row::Rate => each(threads, &|thread| self.one_way(thread, threads)),
             Row::Bandwidth => self.long(),
             Row::NativeBarrier => {
-                (0..OPERATIONS).for_each(|_| drop(self.native.barrier(None).wait().expect(DONE)))
+                (0..OPERATIONS).for_each(|_| drop(self.native.barrier().wait().expect(DONE)))
             }
             Row::NativeAllReduce => {
                 let mut vector = vec![1u64];
                 for _ in 0..OPERATIONS {
                     vector[0] = 1;
-                    let sum = self.native.all_reduce(None, vector, Operator::Sum).wait();
+                    let sum = self.native.all_reduce(vector, Operator::Sum).wait();
                     vector = sum.expect(DONE).value;
                     assert_eq!(vector, [2]);
                 }
@@ -73,10 +73,10 @@ impl Ours {
         let (comm, other, tag) = (&self.comm, self.other, Tag(thread as u32));
         let count = (OPERATIONS / threads) as u64;
         if self.is_home {
-            (0..count).for_each(|number| drop(comm.isend(None, &number, other, tag)));
+            (0..count).for_each(|number| drop(comm.isend(&number, other, tag)));
             assert_eq!(comm.recv::<u64>(other, tag).expect(DONE).value, count);
         } else {
-            let all = (0..count).map(|_| comm.irecv::<u64>(None, other, tag));
+            let all = (0..count).map(|_| comm.irecv::<u64>(other, tag));
             wait_all(all.collect::<Vec<_>>()).expect(DONE);
             comm.send(&count, other, tag).expect(DONE);
         }
@@ -88,13 +88,13 @@ impl Ours {
         let mut bytes = vec![1u8; LONG_BYTES];
         if self.is_home {
             for _ in 0..LONG {
-                let sent = comm.isend_vec(None, bytes, other, Tag(0)).wait();
+                let sent = comm.isend_vec(bytes, other, Tag(0)).wait();
                 bytes = sent.expect(DONE).value;
             }
             comm.recv::<u8>(other, Tag(0)).expect(DONE);
         } else {
             for _ in 0..LONG {
-                let received = comm.irecv_vec(None, bytes, other, Tag(0)).wait();
+                let received = comm.irecv_vec(bytes, other, Tag(0)).wait();
                 bytes = received.expect(DONE).value;
                 assert_eq!(bytes.len(), LONG_BYTES);
             }

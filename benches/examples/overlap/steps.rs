@@ -65,8 +65,8 @@ impl Ours {
 impl Steps for Ours {
     fn step(&mut self, work: impl FnOnce()) {
         let (sent, received) = (mem::take(&mut self.sent), mem::take(&mut self.received));
-        let receive = self.comm.irecv_vec(None, received, self.other, Tag(0));
-        let send = self.comm.isend_vec(None, sent, self.other, Tag(0));
+        let receive = self.comm.irecv_vec(received, self.other, Tag(0));
+        let send = self.comm.isend_vec(sent, self.other, Tag(0));
         work();
         self.sent = send.wait().expect("both ranks live").value;
         self.received = receive.wait().expect("both ranks live").value;

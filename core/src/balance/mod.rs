@@ -39,7 +39,7 @@ mod seats;
 mod settings;
 
 #[cfg(feature = "wire")]
-pub use across::{Across, Ended, Left};
+pub use across::{Across, Left, RankError};
 #[cfg(feature = "wire")]
 #[doc(hidden)]
 pub use across::{Closing, InClosing, Next, Part};

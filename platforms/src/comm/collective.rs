@@ -1,9 +1,8 @@
 //! Operations of all ranks as tasks: each ends in a cell, and no thread waits in it.
 
-use super::request::{Completion, Ended};
-use super::{Comm, Error, Received, Request};
+use super::request::Completion;
+use super::{Comm, Error, Received, Request, Result};
 use crate::contain::contain;
-use crate::runtime::Hold;
 use crate::world::home::{AtHome, FromHome, FromHomeToAll};
 use crate::world::{Pending, inside};
 use std::panic::Location;
@@ -26,24 +25,24 @@ impl Comm {
     /// ```
     /// use tautline::world;
     ///
-    /// let ended = world::loopback(3, |world| world.comm().barrier(None).wait());
+    /// let ended = world::loopback(3, |world| world.comm().barrier().wait());
     /// assert!(ended.iter().all(Result::is_ok));
     /// ```
     #[track_caller]
-    pub fn barrier(&self, hold: impl Into<Option<Hold>>) -> Request<()> {
-        let (site, hold) = (Location::caller(), hold.into());
+    pub fn barrier(&self) -> Request<()> {
+        let site = Location::caller();
         let machine = ForAll::barrier(self.rank(), self.ranks());
-        self.begin("barrier", site, hold, machine, ())
+        self.begin("barrier", site, machine, ())
     }
 
     /// Starts an operation that brings rank 0's `value` to all ranks.
     #[track_caller]
-    pub fn broadcast<T>(&self, hold: impl Into<Option<Hold>>, value: T) -> Request<T>
+    pub fn broadcast<T>(&self, value: T) -> Request<T>
     where
         T: Portable + Clone + Sync + 'static,
     {
         let operation = FromHomeToAll::of(value);
-        self.wave("broadcast", Location::caller(), hold.into(), operation, ())
+        self.wave("broadcast", Location::caller(), operation, ())
     }
 
     /// Starts an operation that brings to each rank the value that rank 0 has for it.
@@ -51,27 +50,20 @@ impl Comm {
     /// # Panics
     /// At rank 0, if there is not one value for each rank.
     #[track_caller]
-    pub fn scatter<T>(&self, hold: impl Into<Option<Hold>>, values: Vec<T>) -> Request<T>
+    pub fn scatter<T>(&self, values: Vec<T>) -> Request<T>
     where
         T: Portable + Sync + 'static,
     {
         let (given, ranks) = (values.len(), self.ranks());
         let is_complete = self.rank() != Rank(0) || given == ranks as usize;
         assert!(is_complete, "{given} values for {ranks} ranks");
-        self.wave(
-            "scatter",
-            Location::caller(),
-            hold.into(),
-            FromHome::of(values),
-            (),
-        )
+        self.wave("scatter", Location::caller(), FromHome::of(values), ())
     }
 
     /// Starts an operation that combines the values of all ranks at rank 0; the others get `None`.
     #[track_caller]
     pub fn reduce<T>(
         &self,
-        hold: impl Into<Option<Hold>>,
         value: T,
         operator: impl FnMut(T, T) -> T + Send + 'static,
     ) -> Request<Option<T>>
@@ -79,17 +71,17 @@ impl Comm {
         T: Portable + Sync + 'static,
     {
         let operation = AtHome::of(Combine::by(operator));
-        self.wave("reduce", Location::caller(), hold.into(), operation, value)
+        self.wave("reduce", Location::caller(), operation, value)
     }
 
     /// Starts an operation that brings the values of all ranks, by rank, to rank 0; the others get `None`.
     #[track_caller]
-    pub fn gather<T>(&self, hold: impl Into<Option<Hold>>, value: T) -> Request<Option<Vec<T>>>
+    pub fn gather<T>(&self, value: T) -> Request<Option<Vec<T>>>
     where
         T: Portable + Sync + 'static,
     {
         let operation = AtHome::of(Collect::default());
-        self.wave("gather", Location::caller(), hold.into(), operation, value)
+        self.wave("gather", Location::caller(), operation, value)
     }
 
     /// Starts an operation that combines the values of all ranks, for all. `operator` must be associative.
@@ -98,7 +90,7 @@ impl Comm {
     /// use tautline::world;
     ///
     /// let sums = world::loopback(3, |world| {
-    ///     let sum = world.comm().all_reduce(None, world.rank().0, |a, b| a + b);
+    ///     let sum = world.comm().all_reduce(world.rank().0, |a, b| a + b);
     ///     sum.wait().map(|sum| sum.value)
     /// });
     /// assert_eq!(sums.into_iter().collect::<Result<Vec<_>, _>>()?, [3, 3, 3]);
@@ -107,39 +99,31 @@ impl Comm {
     #[track_caller]
     pub fn all_reduce<T>(
         &self,
-        hold: impl Into<Option<Hold>>,
         value: T,
         operator: impl FnMut(T, T) -> T + Send + 'static,
     ) -> Request<T>
     where
         T: Portable + Clone + Sync + 'static,
     {
-        let (site, hold) = (Location::caller(), hold.into());
+        let site = Location::caller();
         let machine = ForAll::new(self.rank(), self.ranks(), operator);
-        self.begin("all-reduce", site, hold, machine, value)
+        self.begin("all-reduce", site, machine, value)
     }
 
     /// Starts an operation that brings the values of all ranks, by rank, to all.
     #[track_caller]
-    pub fn all_gather<T>(&self, hold: impl Into<Option<Hold>>, value: T) -> Request<Vec<T>>
+    pub fn all_gather<T>(&self, value: T) -> Request<Vec<T>>
     where
         T: Portable + Clone + Sync + 'static,
     {
         let operation = CollectForAll::default();
-        self.wave(
-            "all-gather",
-            Location::caller(),
-            hold.into(),
-            operation,
-            value,
-        )
+        self.wave("all-gather", Location::caller(), operation, value)
     }
 
     /// Starts an operation that combines, for each rank, the values of the ranks before it; rank 0 gets `None`.
     #[track_caller]
     pub fn scan<T>(
         &self,
-        hold: impl Into<Option<Hold>>,
         value: T,
         operator: impl FnMut(T, T) -> T + Send + 'static,
     ) -> Request<Option<T>>
@@ -147,7 +131,7 @@ impl Comm {
         T: Portable + Clone + Sync + 'static,
     {
         let operation = CombineBefore::by(operator);
-        self.wave("scan", Location::caller(), hold.into(), operation, value)
+        self.wave("scan", Location::caller(), operation, value)
     }
 
     /// Starts an operation that sends one of `values` to each rank, by rank, and brings those of all ranks for this one, by rank.
@@ -155,20 +139,14 @@ impl Comm {
     /// # Panics
     /// If there is not one value for each rank.
     #[track_caller]
-    pub fn all_to_all<T>(&self, hold: impl Into<Option<Hold>>, values: Vec<T>) -> Request<Vec<T>>
+    pub fn all_to_all<T>(&self, values: Vec<T>) -> Request<Vec<T>>
     where
         T: Portable + Sync + 'static,
     {
         let (given, ranks) = (values.len(), self.ranks());
         assert_eq!(given, ranks as usize, "{given} values for {ranks} ranks");
         let machine = AllToAll::new(self.rank(), ranks);
-        self.begin(
-            "all-to-all",
-            Location::caller(),
-            hold.into(),
-            machine,
-            values,
-        )
+        self.begin("all-to-all", Location::caller(), machine, values)
     }
 
     /// Starts an operation along the tree of ranks.
@@ -176,7 +154,6 @@ impl Comm {
         &self,
         kind: &'static str,
         site: &'static Location<'static>,
-        hold: Option<Hold>,
         operation: O,
         own: O::Own,
     ) -> Request<O::Output>
@@ -188,7 +165,7 @@ impl Comm {
         Message<O::Up, O::Down>: Portable + 'static,
     {
         let branch = Branch::of(self.rank(), self.ranks());
-        self.begin(kind, site, hold, Wave::new(branch, operation), own)
+        self.begin(kind, site, Wave::new(branch, operation), own)
     }
 
     /// Begins an operation, and lets `machine` begin with `own`, and process each message that arrives, until it has ended.
@@ -196,7 +173,6 @@ impl Comm {
         &self,
         kind: &'static str,
         site: &'static Location<'static>,
-        hold: Option<Hold>,
         machine: M,
         own: M::Event,
     ) -> Request<M::Effect>
@@ -209,8 +185,8 @@ impl Comm {
         if let Some(refused) = Request::refused(shared, endpoint) {
             return refused;
         }
-        let cell = Arc::default();
-        let completion = Completion::new(Arc::clone(&cell), hold);
+        let running = Arc::default();
+        let completion = Completion::new(Arc::clone(&running));
         let pending = Pending::new(&shared.progress);
         let end = End(Mutex::new(Some((completion, pending))));
         let service = Arc::new(Service::new(machine, Box::new(()), end));
@@ -226,7 +202,7 @@ impl Comm {
             inside(|| _ = shared.exchange.turn());
         }
         shared.drive_alone();
-        Request::of(shared, cell)
+        Request::of(shared, running)
     }
 }
 
@@ -237,7 +213,7 @@ type Running<M> = Service<M, Operation<<M as Machine>::Message>, End<<M as Machi
 
 impl<T: Send + Sync> End<T> {
     /// Ends the operation with this result, for the first call.
-    fn put<M>(&self, ended: Ended<T>, operation: &Running<M>)
+    fn put<M>(&self, ended: Result<Received<T>>, operation: &Running<M>)
     where
         M: WireMachine<Peer = Rank, Effect = T>,
     {

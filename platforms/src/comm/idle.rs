@@ -19,8 +19,8 @@ impl Builder {
     ///     let sum = rt.run(|cx| {
     ///         let mut sum = 0;
     ///         for number in 1..=100u64 {
-    ///             comm.isend(None, &number, other, Tag(1));
-    ///             sum += comm.irecv::<u64>(None, other, Tag(1)).wait_in(cx)?.value;
+    ///             comm.isend(&number, other, Tag(1));
+    ///             sum += comm.irecv::<u64>(other, Tag(1)).wait_in(cx)?.value;
     ///         }
     ///         Ok::<_, tautline::comm::Error>(sum)
     ///     });

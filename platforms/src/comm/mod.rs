@@ -10,7 +10,7 @@
 //! | waits in a task, whose worker runs others meanwhile | [`wait_in`](Request::wait_in) |
 //! | waits on a thread of its own | [`wait`](Request::wait), [`wait_all`], [`wait_any`] |
 //! | looks | [`test`](Request::test) |
-//! | lets the enclosing scope wait | passes a [hold](tautline_core::task::Cx::hold) to the call |
+//! | lets the enclosing scope wait | [`hold`](Request::hold), with a [hold](tautline_core::task::Cx::hold) of the scope |
 //!
 //! ```
 //! use tautline::comm::Tag;
@@ -20,12 +20,12 @@
 //! let sums = world::loopback(2, |world| {
 //!     let (comm, rt) = (world.comm(), Runtime::builder().workers(1).pinned(false).build()?);
 //!     let (here, other) = (world.rank(), world::Rank(1 - world.rank().0));
-//!     let received = comm.irecv::<Vec<u64>>(None, other, Tag(7));
+//!     let received = comm.irecv::<Vec<u64>>(other, Tag(7));
 //!     let mut sum = 0;
 //!     rt.run(|cx| {
 //!         cx.scope(|cx| {
 //!             // The scope does not end before the message has left.
-//!             comm.isend(cx.hold(), &vec![u64::from(here.0); 1000], other, Tag(7));
+//!             comm.isend(&vec![u64::from(here.0); 1000], other, Tag(7)).hold(cx.hold());
 //!             cx.spawn_when(received.cell(), |numbers, _| {
 //!                 sum = numbers.as_ref().map_or(0, |numbers| numbers.value.iter().sum());
 //!             });
@@ -59,10 +59,9 @@ mod unreceived;
 pub(crate) use endpoint::Endpoint;
 pub use error::Error;
 pub use native::Native;
-pub use request::{Ended, Received, Request, wait_all, wait_any};
+pub use request::{Received, Request, wait_all, wait_any};
 pub use tautline_core::comm::{Limits, Matched, Number, Operator, Status, Tag};
 
-use crate::runtime::Hold;
 use crate::world::{Shared, World};
 use serde::Serialize;
 use std::fmt;
@@ -72,6 +71,9 @@ use tautline_core::Rank;
 use tautline_core::comm::{Body, CommId, Operation, Pattern};
 use tautline_core::service::Calls;
 use tautline_core::wire::{Garbled, Plain, Portable, pack_within, unpack};
+
+/// The result type of operations.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The most bytes of a message beside the parcels of a link.
 const LONGEST: usize = 1 << 30;
@@ -106,7 +108,7 @@ impl World {
     ///
     /// let world = World::alone();
     /// let comm = world.comm();
-    /// let received = comm.irecv::<String>(None, None, None);
+    /// let received = comm.irecv::<String>(None, None);
     /// comm.send(&"hello".to_string(), comm.rank(), Tag(1))?;
     /// assert_eq!(received.wait()?.value, "hello");
     /// # Ok::<(), tautline::Error>(())
@@ -149,8 +151,8 @@ impl Comm {
         }
     }
 
-    /// Starts to send `value`, which is encoded before this returns. The request ends when the message has left, maybe long before it is
-    /// received. A `hold` is released then: `cx.hold()` has the scope around a task wait for the operation, `None` is for all others.
+    /// Starts to send `value`, which is encoded before this returns. The request ends when the message
+    /// has left, maybe long before it is received.
     ///
     /// The message is sent whether or not the request is kept, also if the [`World`] is dropped
     /// next. A short one leaves at once, if the receiver has room, and its request ends without an
@@ -159,38 +161,31 @@ impl Comm {
     /// how many messages to a rank were not received, with a tag, if no request has returned that:
     /// those whose request was dropped before; and short ones, of which the receiver states those
     /// that had arrived, and this rank the others.
-    pub fn isend<T: Serialize + ?Sized>(
-        &self,
-        hold: impl Into<Option<Hold>>,
-        value: &T,
-        to: Rank,
-        tag: Tag,
-    ) -> Request<()> {
-        let hold = hold.into();
+    pub fn isend<T: Serialize + ?Sized>(&self, value: &T, to: Rank, tag: Tag) -> Request<()> {
         let sent = self.encoded(value).map_err(Err).and_then(|body| {
             request::send_at_once(&self.shared, &self.endpoint, to, tag, body).map_err(Ok)
         });
         match sent {
             Ok(ended) => Request::ended(&self.shared, ended),
             Err(Err(error)) => Request::failed(&self.shared, error),
-            Err(Ok(body)) => self.submit_send(hold, to, tag, body),
+            Err(Ok(body)) => self.submit_send(to, tag, body),
         }
     }
 
-    fn encoded<T: Serialize + ?Sized>(&self, value: &T) -> Result<Body, Error> {
+    fn encoded<T: Serialize + ?Sized>(&self, value: &T) -> Result<Body> {
         let mut body = Vec::new();
         pack_within(value, self.shared.body, &mut body).map_err(Error::Unencodable)?;
         Ok(body.into())
     }
 
-    fn submit_send(&self, hold: Option<Hold>, to: Rank, tag: Tag, body: Body) -> Request<()> {
+    fn submit_send(&self, to: Rank, tag: Tag, body: Body) -> Request<()> {
         let operation = Operation::Send {
             comm: COMM,
             to,
             tag,
             body,
         };
-        self.submit(hold, operation, |_, _| Ok(()))
+        self.submit(operation, |_, _| Ok(()))
     }
 
     /// Starts to send the elements of a vector of plain data, which is moved and not encoded; the request returns it when the message has
@@ -202,8 +197,8 @@ impl Comm {
     ///
     /// let received = world::loopback(2, |world| {
     ///     let (comm, other) = (world.comm(), world::Rank(1 - world.rank().0));
-    ///     let received = comm.irecv_vec(None, vec![0.0f64; 1000], other, Tag(1));
-    ///     let sent = comm.isend_vec(None, vec![1.5f64; 900], other, Tag(1));
+    ///     let received = comm.irecv_vec(vec![0.0f64; 1000], other, Tag(1));
+    ///     let sent = comm.isend_vec(vec![1.5f64; 900], other, Tag(1));
     ///     let (again, received) = (sent.wait()?.value, received.wait()?.value); // for the next messages
     ///     Ok((again.len(), received.len()))
     /// });
@@ -213,7 +208,6 @@ impl Comm {
     /// ```
     pub fn isend_vec<T: Plain + Copy + Send + Sync + 'static>(
         &self,
-        hold: impl Into<Option<Hold>>,
         elements: Vec<T>,
         to: Rank,
         tag: Tag,
@@ -233,38 +227,35 @@ impl Comm {
             tag,
             body,
         };
-        self.submit(hold.into(), operation, request::elements)
+        self.submit(operation, request::elements)
     }
 
     /// Sends `value`, and returns when it has left. In a task, use [`isend`](Self::isend).
     ///
     /// # Errors
     /// A rank or a tag out of range, a value that cannot be encoded, the loss of the receiver, the end of the channels.
-    pub fn send<T: Serialize + ?Sized>(&self, value: &T, to: Rank, tag: Tag) -> Result<(), Error> {
+    pub fn send<T: Serialize + ?Sized>(&self, value: &T, to: Rank, tag: Tag) -> Result<()> {
         let body = self.encoded(value)?;
         let sent = request::send_at_once(&self.shared, &self.endpoint, to, tag, body);
-        let ended = sent.unwrap_or_else(|body| self.submit_send(None, to, tag, body).wait());
+        let ended = sent.unwrap_or_else(|body| self.submit_send(to, tag, body).wait());
         ended.map(|_| ())
     }
 
-    /// Starts to receive the first message from `source`, or from any rank, with this tag, or with any, that no earlier receive
-    /// takes. A `hold` is released when it has ended: `cx.hold()` has the scope around a task wait for the operation, `None` is for all
-    /// others.
+    /// Starts to receive the first message from `source`, or from any rank, with this tag, or with
+    /// any, that no earlier receive takes.
     pub fn irecv<T: Portable + Sync + 'static>(
         &self,
-        hold: impl Into<Option<Hold>>,
         source: impl Into<Option<Rank>>,
         tag: impl Into<Option<Tag>>,
     ) -> Request<T> {
         let most = self.shared.body;
-        self.irecv_at_most(hold, source, tag, most)
+        self.irecv_at_most(source, tag, most)
     }
 
     /// As [`irecv`](Self::irecv), of a message whose encoding has at most `bytes` bytes. A longer one is lost, and the receive
     /// ends with [`Error::Truncated`].
     pub fn irecv_at_most<T: Portable + Sync + 'static>(
         &self,
-        hold: impl Into<Option<Hold>>,
         source: impl Into<Option<Rank>>,
         tag: impl Into<Option<Tag>>,
         bytes: usize,
@@ -274,14 +265,13 @@ impl Comm {
             limit: bytes,
             into: Body::default(),
         };
-        self.submit(hold.into(), operation, decoded)
+        self.submit(operation, decoded)
     }
 
     /// Starts to receive a vector that was sent by [`isend_vec`](Self::isend_vec) into `elements`, whose length is the most that is
     /// accepted; the request returns it with what was received alone. If it fails, the vector is dropped.
     pub fn irecv_vec<T: Plain + Copy + Send + Sync + 'static>(
         &self,
-        hold: impl Into<Option<Hold>>,
         elements: Vec<T>,
         source: impl Into<Option<Rank>>,
         tag: impl Into<Option<Tag>>,
@@ -292,7 +282,7 @@ impl Comm {
             limit: into.len(),
             into,
         };
-        self.submit(hold.into(), operation, request::elements)
+        self.submit(operation, request::elements)
     }
 
     /// Receives a message, as [`irecv`](Self::irecv), and returns when it has arrived. In a task, use `irecv`.
@@ -303,30 +293,29 @@ impl Comm {
         &self,
         source: impl Into<Option<Rank>>,
         tag: impl Into<Option<Tag>>,
-    ) -> Result<Received<T>, Error> {
+    ) -> Result<Received<T>> {
         let (source, tag) = (source.into(), tag.into());
         let (pattern, most) = (pattern(source, tag), self.shared.body);
         let received =
             request::receive_at_once(&self.shared, &self.endpoint, pattern, most, decoded);
-        received.unwrap_or_else(|| self.irecv(None, source, tag).wait())
+        received.unwrap_or_else(|| self.irecv(source, tag).wait())
     }
 
     /// Waits for a message as [`irecv`](Self::irecv) does, but leaves it for a later receive: the request has its status.
     pub fn probe(
         &self,
-        hold: impl Into<Option<Hold>>,
         source: impl Into<Option<Rank>>,
         tag: impl Into<Option<Tag>>,
     ) -> Request<()> {
         let operation = Operation::Probe {
             pattern: pattern(source.into(), tag.into()),
         };
-        self.submit(hold.into(), operation, |_, _| Ok(()))
+        self.submit(operation, |_, _| Ok(()))
     }
 
     /// Ends the use of the communicator at this rank: operations that have not ended, and all later ones, end with [`Error::Freed`].
     pub fn free(&self) {
-        let freed = self.submit(None, Operation::Free(COMM), |_, _| Ok(()));
+        let freed = self.submit(Operation::Free(COMM), |_, _| Ok(()));
         drop(freed);
     }
 
@@ -338,11 +327,10 @@ impl Comm {
 
     fn submit<T: Send + Sync + 'static>(
         &self,
-        hold: Option<Hold>,
         operation: Operation,
         decode: request::Decode<T>,
     ) -> Request<T> {
-        Request::submit(&self.shared, &self.endpoint, hold, operation, decode)
+        Request::submit(&self.shared, &self.endpoint, operation, decode)
     }
 }
 

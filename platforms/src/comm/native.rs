@@ -2,7 +2,6 @@
 
 use super::request::{Completion, Decode, Task, elements};
 use super::{Comm, Error, LONGEST, Request};
-use crate::runtime::Hold;
 use crate::world::Pending;
 use std::sync::Arc;
 use tautline_core::Rank;
@@ -56,8 +55,8 @@ impl Comm {
     ///     // SAFETY: all ranks make the same calls with vectors of one element.
     ///     let matched = unsafe { Matched::promise() };
     ///     match comm.native(matched) {
-    ///         Some(native) => native.all_reduce(None, vec![1u64], Operator::Sum).wait().map(|sum| sum.value[0]),
-    ///         None => comm.all_reduce(None, 1u64, |a, b| a + b).wait().map(|sum| sum.value),
+    ///         Some(native) => native.all_reduce(vec![1u64], Operator::Sum).wait().map(|sum| sum.value[0]),
+    ///         None => comm.all_reduce(1u64, |a, b| a + b).wait().map(|sum| sum.value),
     ///     }
     /// });
     /// assert_eq!(sums.into_iter().collect::<Result<Vec<_>, _>>()?, [2, 2]);
@@ -77,19 +76,18 @@ impl Comm {
 
 impl Native {
     /// Starts an operation that ends when all ranks have started it.
-    pub fn barrier(&self, hold: impl Into<Option<Hold>>) -> Request<()> {
+    pub fn barrier(&self) -> Request<()> {
         let none = (Body::default(), Body::default());
-        self.start(hold.into(), Collective::Barrier, none, |_, _| Ok(()))
+        self.start(Collective::Barrier, none, |_, _| Ok(()))
     }
 
     /// Starts an operation that brings rank 0's `vector` to all ranks; those of the others are as long.
     pub fn broadcast<T: Plain + Copy + Send + Sync + 'static>(
         &self,
-        hold: impl Into<Option<Hold>>,
         vector: Vec<T>,
     ) -> Request<Vec<T>> {
         let memory = (Body::default(), Body::of(vector));
-        self.start(hold.into(), Collective::Broadcast, memory, elements)
+        self.start(Collective::Broadcast, memory, elements)
     }
 
     /// Starts an operation that brings to each rank `count` elements of rank 0's `vector`, which has as many for each, by rank. Those of the
@@ -99,34 +97,31 @@ impl Native {
     /// If `vector` has another length at rank 0.
     pub fn scatter<T: Plain + Copy + Send + Sync + 'static>(
         &self,
-        hold: impl Into<Option<Hold>>,
         vector: Vec<T>,
         count: usize,
     ) -> Request<Vec<T>> {
         if self.is_root() {
             assert_eq!(vector.len(), count * self.ranks(), "elements of rank 0");
         }
-        self.vectors(hold.into(), Collective::Scatter, vector, count)
+        self.vectors(Collective::Scatter, vector, count)
     }
 
     /// Starts an operation that brings the vectors of all ranks, by rank, to rank 0; the others get an empty one.
     pub fn gather<T: Plain + Copy + Send + Sync + 'static>(
         &self,
-        hold: impl Into<Option<Hold>>,
         vector: Vec<T>,
     ) -> Request<Vec<T>> {
         let count = if self.is_root() { self.ranks() } else { 0 } * vector.len();
-        self.vectors(hold.into(), Collective::Gather, vector, count)
+        self.vectors(Collective::Gather, vector, count)
     }
 
     /// Starts an operation that brings the vectors of all ranks, by rank, to all.
     pub fn all_gather<T: Plain + Copy + Send + Sync + 'static>(
         &self,
-        hold: impl Into<Option<Hold>>,
         vector: Vec<T>,
     ) -> Request<Vec<T>> {
         let count = self.ranks() * vector.len();
-        self.vectors(hold.into(), Collective::AllGather, vector, count)
+        self.vectors(Collective::AllGather, vector, count)
     }
 
     /// Starts an operation that sends a part of `vector` to each rank, by rank, and brings those of all ranks for this one, by rank.
@@ -135,57 +130,41 @@ impl Native {
     /// If the vector cannot be divided into parts of equal length.
     pub fn all_to_all<T: Plain + Copy + Send + Sync + 'static>(
         &self,
-        hold: impl Into<Option<Hold>>,
         vector: Vec<T>,
     ) -> Request<Vec<T>> {
         let (count, ranks) = (vector.len(), self.ranks());
         assert_eq!(count % ranks, 0, "{count} elements for {ranks} ranks");
-        self.vectors(hold.into(), Collective::AllToAll, vector, count)
+        self.vectors(Collective::AllToAll, vector, count)
     }
 
     /// Starts an operation that combines the vectors of all ranks, element by element, at rank 0; the others get an empty one.
     ///
     /// # Panics
     /// If `operator` does not apply to numbers of this type.
-    pub fn reduce<T: Number>(
-        &self,
-        hold: impl Into<Option<Hold>>,
-        vector: Vec<T>,
-        operator: Operator,
-    ) -> Request<Vec<T>> {
+    pub fn reduce<T: Number>(&self, vector: Vec<T>, operator: Operator) -> Request<Vec<T>> {
         let count = if self.is_root() { vector.len() } else { 0 };
         let collective = Collective::Reduce(T::ELEMENT, applied::<T>(operator));
-        self.vectors(hold.into(), collective, vector, count)
+        self.vectors(collective, vector, count)
     }
 
     /// As [`reduce`](Self::reduce), for all ranks.
     ///
     /// # Panics
     /// As [`reduce`](Self::reduce).
-    pub fn all_reduce<T: Number>(
-        &self,
-        hold: impl Into<Option<Hold>>,
-        vector: Vec<T>,
-        operator: Operator,
-    ) -> Request<Vec<T>> {
+    pub fn all_reduce<T: Number>(&self, vector: Vec<T>, operator: Operator) -> Request<Vec<T>> {
         let count = vector.len();
         let collective = Collective::AllReduce(T::ELEMENT, applied::<T>(operator));
-        self.vectors(hold.into(), collective, vector, count)
+        self.vectors(collective, vector, count)
     }
 
     /// As [`reduce`](Self::reduce), for each rank over those up to it, itself included.
     ///
     /// # Panics
     /// As [`reduce`](Self::reduce).
-    pub fn scan<T: Number>(
-        &self,
-        hold: impl Into<Option<Hold>>,
-        vector: Vec<T>,
-        operator: Operator,
-    ) -> Request<Vec<T>> {
+    pub fn scan<T: Number>(&self, vector: Vec<T>, operator: Operator) -> Request<Vec<T>> {
         let count = vector.len();
         let collective = Collective::Scan(T::ELEMENT, applied::<T>(operator));
-        self.vectors(hold.into(), collective, vector, count)
+        self.vectors(collective, vector, count)
     }
 
     fn is_root(&self) -> bool {
@@ -199,18 +178,16 @@ impl Native {
     /// Starts an operation from a vector into another one of `count` elements.
     fn vectors<T: Plain + Copy + Send + Sync + 'static>(
         &self,
-        hold: Option<Hold>,
         collective: Collective,
         own: Vec<T>,
         count: usize,
     ) -> Request<Vec<T>> {
         let memory = (Body::of(own), zeroed::<T>(count));
-        self.start(hold, collective, memory, elements)
+        self.start(collective, memory, elements)
     }
 
     fn start<T: Send + Sync + 'static>(
         &self,
-        hold: Option<Hold>,
         collective: Collective,
         (own, into): (Body, Body),
         decode: Decode<T>,
@@ -226,9 +203,9 @@ impl Native {
             let most = LONGEST;
             return Request::failed(shared, Error::TooLong { bytes, most });
         }
-        let cell = Arc::default();
+        let running = Arc::default();
         let task = Arc::new(Task {
-            completion: Completion::new(Arc::clone(&cell), hold),
+            completion: Completion::new(Arc::clone(&running)),
             decode,
             endpoint: Arc::clone(endpoint),
             sent: None,
@@ -242,12 +219,12 @@ impl Native {
             let body = into;
             let status = Status::default();
             done.complete(Ok(Done { status, body }));
-            return Request::of(shared, cell);
+            return Request::of(shared, running);
         }
         let number = endpoint.number();
         self.packets
             .collective(self.matched, number, collective, own, into, done);
-        Request::of(shared, cell)
+        Request::of(shared, running)
     }
 }
 

@@ -1,14 +1,15 @@
 //! Operations that were started.
 
-use super::{Endpoint, Error};
+use super::{Endpoint, Error, Result};
 use crate::contain::contain;
 use crate::runtime::{Cx, Ddf, Hold};
 use crate::world::{Shared, inside};
 use std::fmt;
 use std::future::{Future, IntoFuture};
+use std::mem;
 use std::ops::Deref;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use tautline_core::Rank;
@@ -46,9 +47,6 @@ pub struct Received<T> {
     pub status: Status,
 }
 
-/// How an operation has ended.
-pub type Ended<T> = Result<Received<T>, Error>;
-
 /// An operation that was started: a cell that is full once it has ended. Dropping it does not
 /// cancel the operation, and the end of the [`World`](crate::world::World) waits for sends and
 /// collective operations.
@@ -62,18 +60,55 @@ pub struct Request<T> {
 /// The cell of a request.
 enum Cell<T> {
     /// Full from the start.
-    Own(Ddf<Ended<T>>),
+    Own(Ddf<Result<Received<T>>>),
     /// Filled by the communication worker.
-    Shared(Arc<Ddf<Ended<T>>>),
+    Shared(Arc<Running<T>>),
+}
+
+/// An operation that the communication worker ends.
+pub(super) struct Running<T> {
+    cell: Ddf<Result<Received<T>>>,
+    hold: Mutex<Holding>,
+}
+
+/// The holds of an operation.
+enum Holding {
+    /// Released when the operation has ended; rarely more than one.
+    Until(Vec<Hold>),
+    Ended,
+}
+
+impl<T> Default for Running<T> {
+    fn default() -> Self {
+        Self {
+            cell: Ddf::default(),
+            hold: Mutex::new(Holding::Until(Vec::new())),
+        }
+    }
+}
+
+impl<T> Running<T> {
+    fn holding(&self) -> MutexGuard<'_, Holding> {
+        // It is consistent between any two statements that change it.
+        self.hold.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the holds, as the cell is full.
+    fn take_holds(&self) -> Vec<Hold> {
+        match mem::replace(&mut *self.holding(), Holding::Ended) {
+            Holding::Until(holds) => holds,
+            Holding::Ended => Vec::new(),
+        }
+    }
 }
 
 impl<T> Deref for Cell<T> {
-    type Target = Ddf<Ended<T>>;
+    type Target = Ddf<Result<Received<T>>>;
 
     fn deref(&self) -> &Self::Target {
         match self {
             Self::Own(cell) => cell,
-            Self::Shared(cell) => cell,
+            Self::Shared(running) => &running.cell,
         }
     }
 }
@@ -89,39 +124,38 @@ impl<T> fmt::Debug for Request<T> {
     }
 }
 
-/// What the communication worker does when an operation has ended.
-pub(super) struct Completion<T>(Mutex<Option<Completed<T>>>);
-
-/// The cell that it fills, and what it releases then.
-type Completed<T> = (Arc<Ddf<Ended<T>>>, Option<Hold>);
+/// Ends an operation, once; empty afterwards.
+pub(super) struct Completion<T>(Mutex<Option<Arc<Running<T>>>>);
 
 impl<T> Completion<T> {
-    pub(super) fn new(cell: Arc<Ddf<Ended<T>>>, hold: Option<Hold>) -> Self {
-        Self(Mutex::new(Some((cell, hold))))
+    pub(super) fn new(running: Arc<Running<T>>) -> Self {
+        Self(Mutex::new(Some(running)))
     }
 
     /// Whether the request was dropped.
     fn is_dropped(&self) -> bool {
-        let completed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        completed
+        let running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        running
             .as_ref()
-            .is_some_and(|(cell, _)| Arc::strong_count(cell) == 1)
+            .is_some_and(|running| Arc::strong_count(running) == 1)
     }
 
-    /// Fills the cell, wakes what waits for it, and releases the hold; the program's code that this runs cannot panic on the calling
+    /// Fills the cell, wakes what waits for it, and releases the holds; the program's code that this runs cannot panic on the calling
     /// thread. Later calls have no effect.
-    pub(super) fn put(&self, ended: Ended<T>) {
+    pub(super) fn put(&self, ended: Result<Received<T>>) {
         let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some((cell, hold)) = taken else {
+        let Some(running) = taken else {
             return;
         };
-        let waiters = cell.fill(ended).ok();
+        let waiters = running.cell.fill(ended).ok();
+        // The cell is full: a hold that comes later is released at once.
+        let holds = running.take_holds();
         // Before what waits runs, which may take the value out of the cell; if nothing waits, the value is dropped here.
-        contain(|| drop(cell));
+        contain(|| drop(running));
         if let Some(mut waiters) = waiters {
             while contain(|| waiters.release()).is_none() {}
         }
-        contain(|| drop(hold));
+        contain(|| drop(holds));
     }
 }
 
@@ -148,14 +182,14 @@ impl<T: Send + Sync> Complete for Task<T> {
 }
 
 impl<T> Task<T> {
-    fn ended(&self, outcome: Outcome) -> Ended<T> {
+    fn ended(&self, outcome: Outcome) -> Result<Received<T>> {
         self.endpoint.ended(outcome, self.decode)
     }
 }
 
 impl Endpoint {
     /// Returns how an operation has ended whose message is decoded by `decode`.
-    fn ended<T>(&self, outcome: Outcome, decode: Decode<T>) -> Ended<T> {
+    fn ended<T>(&self, outcome: Outcome, decode: Decode<T>) -> Result<Received<T>> {
         let done = outcome.map_err(|error| match error {
             tautline_core::comm::Error::Closed => self.closed(),
             other => other.into(),
@@ -183,7 +217,7 @@ pub(super) fn send_at_once(
     to: Rank,
     tag: Tag,
     body: Body,
-) -> Result<Ended<()>, Body> {
+) -> Result<Result<Received<()>>, Body> {
     if shared.progress.is_dedicated() || shared.progress.ends() {
         return Err(body);
     }
@@ -207,7 +241,7 @@ pub(super) fn receive_at_once<T>(
     pattern: Pattern,
     limit: usize,
     decode: Decode<T>,
-) -> Option<Ended<T>> {
+) -> Option<Result<Received<T>>> {
     if shared.progress.is_dedicated() || shared.progress.ends() {
         return None;
     }
@@ -225,16 +259,16 @@ pub(super) fn receive_at_once<T>(
 }
 
 impl<T> Request<T> {
-    pub(super) fn of(shared: &Arc<Shared>, cell: Arc<Ddf<Ended<T>>>) -> Self {
+    pub(super) fn of(shared: &Arc<Shared>, running: Arc<Running<T>>) -> Self {
         Self {
-            cell: Cell::Shared(cell),
+            cell: Cell::Shared(running),
             shared: Arc::clone(shared),
             task: None,
         }
     }
 
     /// Returns a request that has ended.
-    pub(super) fn ended(shared: &Arc<Shared>, ended: Ended<T>) -> Self {
+    pub(super) fn ended(shared: &Arc<Shared>, ended: Result<Received<T>>) -> Self {
         let cell = Ddf::default();
         _ = cell.put(ended);
         Self {
@@ -261,7 +295,6 @@ impl<T> Request<T> {
     pub(super) fn submit(
         shared: &Arc<Shared>,
         endpoint: &Arc<Endpoint>,
-        hold: Option<Hold>,
         operation: Operation,
         decode: Decode<T>,
     ) -> Self
@@ -271,9 +304,9 @@ impl<T> Request<T> {
         if let Some(refused) = Self::refused(shared, endpoint) {
             return refused;
         }
-        let cell = Arc::<Ddf<Ended<T>>>::default();
+        let running = Arc::<Running<T>>::default();
         let task = Task {
-            completion: Completion::new(Arc::clone(&cell), hold),
+            completion: Completion::new(Arc::clone(&running)),
             decode,
             endpoint: Arc::clone(endpoint),
             sent: match &operation {
@@ -284,20 +317,38 @@ impl<T> Request<T> {
         let ticket = endpoint.tasks().submit(operation, Arc::new(task));
         shared.start(endpoint);
         Self {
-            cell: Cell::Shared(cell),
+            cell: Cell::Shared(running),
             shared: Arc::clone(shared),
             task: Some((Arc::clone(endpoint), ticket)),
         }
     }
 
+    /// Releases `hold` when the operation has ended, or at once if it has: `comm.isend(&value, to, tag).hold(cx.hold())` has the scope
+    /// around a task wait for the operation. Of several holds each is kept.
+    pub fn hold(self, hold: Hold) -> Self {
+        let later = match &self.cell {
+            Cell::Own(_) => Some(hold),
+            Cell::Shared(running) => match &mut *running.holding() {
+                Holding::Until(holds) => {
+                    holds.push(hold);
+                    None
+                }
+                Holding::Ended => Some(hold),
+            },
+        };
+        // Outside of the lock: the scope may end.
+        drop(later);
+        self
+    }
+
     /// Returns the cell, which is full once the operation has ended: for [`spawn_when`](tautline_core::task::Cx::spawn_when), and for lists
     /// of cells.
-    pub fn cell(&self) -> &Ddf<Ended<T>> {
+    pub fn cell(&self) -> &Ddf<Result<Received<T>>> {
         &self.cell
     }
 
     /// Returns how the operation has ended; `None` if it has not. Does not communicate.
-    pub fn test(&self) -> Option<&Ended<T>> {
+    pub fn test(&self) -> Option<&Result<Received<T>>> {
         self.cell.get().ok()
     }
 
@@ -319,7 +370,7 @@ impl<T> Request<T> {
     ///
     /// # Errors
     /// How the operation has ended, if it has not succeeded.
-    pub fn wait(self) -> Ended<T>
+    pub fn wait(self) -> Result<Received<T>>
     where
         T: Send + Sync,
     {
@@ -334,7 +385,7 @@ impl<T> Request<T> {
     ///
     /// # Errors
     /// As [`wait`](Self::wait).
-    pub fn wait_in(self, cx: &mut Cx<'_, '_>) -> Ended<T>
+    pub fn wait_in(self, cx: &mut Cx<'_, '_>) -> Result<Received<T>>
     where
         T: Send + Sync,
     {
@@ -347,16 +398,16 @@ impl<T> Request<T> {
     }
 
     /// Takes the result out of a full cell.
-    fn into_ended(self) -> Ended<T> {
-        let mut cell = match self.cell {
+    fn into_ended(self) -> Result<Received<T>> {
+        let mut running = match self.cell {
             Cell::Own(cell) => return cell.into_inner().expect("it is full"),
-            Cell::Shared(cell) => cell,
+            Cell::Shared(running) => running,
         };
         loop {
-            match Arc::try_unwrap(cell) {
-                Ok(cell) => return cell.into_inner().expect("it is full"),
+            match Arc::try_unwrap(running) {
+                Ok(running) => return running.cell.into_inner().expect("it is full"),
                 // Another thread has just filled it, and releases it before it runs anything else.
-                Err(shared) => cell = shared,
+                Err(shared) => running = shared,
             }
             thread::yield_now();
         }
@@ -364,8 +415,8 @@ impl<T> Request<T> {
 }
 
 impl<T: Send + Sync + 'static> IntoFuture for Request<T> {
-    type Output = Ended<T>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Ended<T>> + Send>>;
+    type Output = Result<Received<T>>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Result<Received<T>>> + Send>>;
 
     /// Waits for the end; the task occupies no worker meanwhile.
     fn into_future(self) -> Self::IntoFuture {
@@ -395,7 +446,7 @@ pub fn wait_all<T: Send + Sync>(
 ///
 /// # Panics
 /// If `requests` is empty.
-pub fn wait_any<T: Send + Sync>(requests: &mut Vec<Request<T>>) -> (usize, Ended<T>) {
+pub fn wait_any<T: Send + Sync>(requests: &mut Vec<Request<T>>) -> (usize, Result<Received<T>>) {
     let first = requests.first().expect("no request to wait for");
     let is_over = || requests.iter().any(|request| request.cell.is_full());
     drive(&first.shared, is_over);

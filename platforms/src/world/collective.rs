@@ -7,7 +7,7 @@ use crate::error::Error;
 use std::cell::Cell;
 use std::panic::Location;
 use std::sync::{Arc, mpsc};
-use tautline_core::balance::Ended;
+use tautline_core::balance::RankError;
 use tautline_core::collective::{
     AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, ForAll, Message, Operation,
     Wave,
@@ -238,11 +238,11 @@ impl World {
                 return Ok(output);
             }
             let next = self.next_of(&arrived);
-            let (from, message) = next.map_err(|error| Error::Ranks(Ended::Wire(error)))?;
+            let (from, message) = next.map_err(|error| Error::Ranks(RankError::Wire(error)))?;
             let received = machine.receive(from, message, &mut Step::new(&mut (), &mut act));
             received.map_err(|refusal| {
                 let why = refusal.to_string();
-                Error::Ranks(Ended::Refused { from, why })
+                Error::Ranks(RankError::Refused { from, why })
             })?;
         }
     }

@@ -38,7 +38,7 @@ use owned::RankOwned;
 pub use progress::Progress;
 use progress::carry;
 pub use tautline_core::Rank;
-pub use tautline_core::balance::{Ended, Left};
+pub use tautline_core::balance::{Left, RankError};
 pub use tautline_core::port::{Bell, Link, Lost};
 pub use tautline_core::wire::{Bulk, Cause, Limits, Portable};
 
@@ -267,12 +267,12 @@ pub fn over<T: Send, L: Link + Send + 'static>(
 ///
 /// ```
 /// use tautline::Error;
-/// use tautline::world::{self, Cause, Ended, Limits};
+/// use tautline::world::{self, Cause, Limits, RankError};
 /// use tautline_node::Loopback;
 ///
 /// let limits = Limits { body: 1000, ..Limits::default() }; // bytes of a message
 /// let runs = world::within(limits, Loopback::new(2), |world| world.gather(vec![7u8; 2000]));
-/// let Err(Error::Ranks(Ended::Wire(error))) = &runs[1] else { panic!("not encoded") };
+/// let Err(Error::Ranks(RankError::Wire(error))) = &runs[1] else { panic!("not encoded") };
 /// assert!(matches!(error.cause, Cause::Unencodable(_)), "{error}");
 /// ```
 ///

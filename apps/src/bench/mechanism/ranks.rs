@@ -95,8 +95,8 @@ impl Messages {
 
     fn round_trip(&mut self) -> Result<(), tautline::comm::Error> {
         let [sent, received] = std::mem::take(&mut self.buffers);
-        let received = self.comm.irecv_vec(None, received, self.other, Tag(0));
-        let send = || self.comm.isend_vec(None, sent, self.other, Tag(0)).wait();
+        let received = self.comm.irecv_vec(received, self.other, Tag(0));
+        let send = || self.comm.isend_vec(sent, self.other, Tag(0)).wait();
         self.buffers = if self.is_first {
             [send()?.value, received.wait()?.value]
         } else {

@@ -153,7 +153,7 @@ impl OnRanks {
         });
         let runtime = builder.world(&world).build()?;
         let (comm, ranks) = (world.comm(), world.ranks());
-        let started = comm.barrier(None).wait();
+        let started = comm.barrier().wait();
         started.map_err(failure(&world))?;
         let began = Instant::now();
         let computed = problem.across(&comm, &runtime).map_err(failure(&world))?;

@@ -63,7 +63,7 @@ pub struct Across<'x, L: Link> {
 /// Why a computation over ranks ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Ended {
+pub enum RankError {
     /// A scope around the task was cancelled at this rank.
     Cancelled(Cancelled),
     /// The channels between the ranks have ended.
@@ -86,7 +86,7 @@ pub enum Ended {
     Result(Garbled),
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for RankError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cancelled(cancelled) => cancelled.fmt(f),
@@ -98,9 +98,9 @@ impl fmt::Display for Ended {
     }
 }
 
-impl core::error::Error for Ended {}
+impl core::error::Error for RankError {}
 
-impl From<Trouble> for Ended {
+impl From<Trouble> for RankError {
     fn from(trouble: Trouble) -> Self {
         match trouble {
             Trouble::Wire(error) => Self::Wire(error),
@@ -147,7 +147,7 @@ impl<P: Host> Cx<'_, '_, P> {
         bag: B,
         shared: impl Fn(PlaceId) -> B::Shared,
         mut output: B::Output,
-    ) -> Result<Run<B::Output, O>, Ended>
+    ) -> Result<Run<B::Output, O>, RankError>
     where
         B: Bag + Portable + 'static,
         O: Observer,
@@ -181,7 +181,7 @@ impl<P: Host> Cx<'_, '_, P> {
         let closed = port.catch(|| self.close(Closing::new(&branch, own), &mut peers));
         let (result, is_salvaged) = peers.unwound(port, closed)?;
         peers.leave();
-        let mut whole: Part<B> = unpack(&result.0).map_err(Ended::Result)?;
+        let mut whole: Part<B> = unpack(&result.0).map_err(RankError::Result)?;
         whole.scale_times(ticks_per_second / 1e9);
         if let Some(bag) = whole.bag {
             bag.submit(&mut output);
@@ -206,7 +206,7 @@ impl<P: Host> Cx<'_, '_, P> {
         &mut self,
         mut closing: Closing<B>,
         peers: &mut Peers<'_, B, L>,
-    ) -> Result<(Bulk<u8>, bool), Ended> {
+    ) -> Result<(Bulk<u8>, bool), RankError> {
         let mut later = peers.later().into_iter();
         let (mut is_due, mut losses) = (true, 0);
         let task = self.task();
@@ -246,7 +246,7 @@ impl<P: Host> Cx<'_, '_, P> {
                         let cancelled = task.cancelled();
                         return cancelled.map_or(Poll::Pending, |reason| {
                             peers.leaves(Left::Cancelled(reason));
-                            Poll::Ready(Err(Ended::Cancelled(Cancelled { reason })))
+                            Poll::Ready(Err(RankError::Cancelled(Cancelled { reason })))
                         });
                     }
                 }

@@ -5,7 +5,7 @@
 //! there decides: the ending travels down the tree of ranks, and each rank stops its workers for that reason. A rank that leaves before,
 //! by a panic or a cancelled scope, notifies all others, which then end with an error.
 
-use super::Ended;
+use super::RankError;
 use super::lending::Lending;
 use super::mailbox::{Arrived, Mailbox};
 use super::message::{Ending, Left, RankMessage};
@@ -144,12 +144,12 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
         &self,
         port: &P,
         ended: Result<Result<T, Cancelled>, P::Payload>,
-    ) -> Result<T, Ended> {
+    ) -> Result<T, RankError> {
         // What is counted as sent is final from here on.
         self.mailbox.stop_lending();
         self.unwound(port, ended).map_err(|cancelled| {
             self.leaves(Left::Cancelled(cancelled.reason));
-            Ended::Cancelled(cancelled)
+            RankError::Cancelled(cancelled)
         })
     }
 
@@ -172,22 +172,22 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
     }
 
     /// Leaves, as `from` has sent a message that does not belong to the end; returns the error of that.
-    pub(super) fn refuses(&self, from: Rank, why: &dyn fmt::Display) -> Ended {
+    pub(super) fn refuses(&self, from: Rank, why: &dyn fmt::Display) -> RankError {
         self.leaves(Left::Refused(format!("{from}: {why}")));
-        Ended::Refused {
+        RankError::Refused {
             from,
             why: why.to_string(),
         }
     }
 
     /// Leaves, as a rank was lost while the results were collected, the last of `losses`; returns the error of that loss.
-    pub(super) fn late(&self, losses: usize) -> Ended {
+    pub(super) fn late(&self, losses: usize) -> RankError {
         let lost = losses
             .checked_sub(1)
             .and_then(|last| self.mailbox.loss(last));
         let lost = lost.expect("results are late after a loss");
         self.leaves(Left::Lost(lost.peer));
-        Ended::Wire(lost)
+        RankError::Wire(lost)
     }
 
     /// Notes why this rank cannot continue; the first reason counts.
