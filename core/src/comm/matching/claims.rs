@@ -108,7 +108,7 @@ fn send_body<K: Copy + Eq>(
         false => (body, Body::default()),
         true => match step.calls().send(to, offer, body) {
             Ok(back) => return back,
-            Err(body) => (body.clone(), body),
+            Err(body) => (body.to_vec().into(), body),
         },
     };
     step.send(to, Packet::Body { offer, body });

@@ -43,7 +43,7 @@ impl<K: Copy + Eq> Messenger<K> {
         peer.sent = sent;
         peer.short.count_sent(tag);
         let (body, back) = match body.is_vector() {
-            true => (body.clone(), body),
+            true => (body.to_vec().into(), body),
             false => (body, Body::default()),
         };
         step.send(to, Packet::Message { comm, tag, body });

@@ -17,6 +17,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 /// # #[cfg(feature = "wire")] {
 /// let body = Body::of(vec![1.5f64; 3]);
 /// assert_eq!(body.len(), 24);
+/// assert!(body.clone().is_vector());
 /// assert_eq!(body.into_vec::<f64>(), Some(vec![1.5; 3]));
 /// # }
 /// ```
@@ -35,6 +36,7 @@ enum Memory {
 trait Vector: Any + Send + Sync {
     fn bytes(&self) -> &[u8];
     fn bytes_mut(&mut self) -> &mut [u8];
+    fn copied(&self) -> Box<dyn Vector>;
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
@@ -49,6 +51,10 @@ where
 
     fn bytes_mut(&mut self) -> &mut [u8] {
         self.as_mut_slice().as_mut_bytes()
+    }
+
+    fn copied(&self) -> Box<dyn Vector> {
+        Box::new(self.clone())
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
@@ -122,9 +128,12 @@ impl ops::Deref for Body {
 }
 
 impl Clone for Body {
-    /// Copies the bytes.
+    /// Copies the bytes; the copy of a vector is a vector of the same type.
     fn clone(&self) -> Self {
-        Self::from(self.to_vec())
+        Self(match &self.0 {
+            Memory::Bytes(bytes) => Memory::Bytes(bytes.clone()),
+            Memory::Vector(vector) => Memory::Vector(vector.copied()),
+        })
     }
 }
 
