@@ -46,13 +46,22 @@ pub enum Sequenced<T, B> {
         /// That number.
         calls: u64,
     },
+    /// The sender has made another call than the receiver, as the check of a message of the receiver shows.
+    Differs {
+        /// The number of the call.
+        number: u64,
+        /// Its terms at the sender, if it has them.
+        terms: Option<T>,
+    },
 }
 
 impl<T, B> Sequenced<T, B> {
     /// Returns the number of the call that it is about: of the next one, if it is about those before.
     pub fn number(&self) -> u64 {
         match self {
-            Self::Body { number, .. } | Self::Ask { number, .. } => *number,
+            Self::Body { number, .. } | Self::Ask { number, .. } | Self::Differs { number, .. } => {
+                *number
+            }
             Self::Begun { calls } => *calls,
         }
     }

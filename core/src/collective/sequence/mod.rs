@@ -20,7 +20,7 @@ const RECENT: usize = 16;
 /// the number and a check of its call. A message for a call to come is kept; its sender holds back what would be too much until it
 /// hears that the call was made. A rank that waits for some time asks its [neighbours] for the call, and
 /// shows its own, so that two ranks that wait for each other in different calls learn it. A rank that notices by the check that
-/// another one has made another call shows its own likewise: that rank has both then, and reports the error.
+/// another one has made another call shows its own: that rank has both then, and reports the error.
 ///
 /// # Bounds
 /// Of each rank, `limit` bytes and one message are kept for calls to come, beside one question. Calls that have ended take no memory,
@@ -272,12 +272,16 @@ impl<C: Call, B: Weight> Sequence<C, B> {
     /// Delivers a message for a call that this rank has made.
     fn deliver(&mut self, from: Rank, number: u64, check: u32, body: B, step: &mut Step<'_, Self>) {
         if self.made(number).is_some_and(|made| made.check != check) {
+            if self.peer(from).differs.is_some() {
+                return;
+            }
+            self.peer(from).differs = Some(number);
+            if self.left.contains(&from) {
+                return self.differs(from, number, None, step);
+            }
             // That rank compares the terms.
             let terms = self.terms(number);
-            if self.peer(from).differs.is_none() {
-                self.peer(from).differs = Some(number);
-                step.send(from, Sequenced::Ask { number, terms });
-            }
+            step.send(from, Sequenced::Differs { number, terms });
             return;
         }
         self.compared(from, number);
@@ -383,7 +387,7 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         let peer = self.peer(rank);
         peer.held.clear();
         if let Some(number) = peer.differs {
-            return self.differs(rank, number, step);
+            return self.differs(rank, number, None, step);
         }
         let is_missing = |number: &&u64| self.missing(**number).any(|missing| missing == rank);
         if let Some(&number) = self.open.keys().find(is_missing) {
@@ -391,13 +395,13 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         }
     }
 
-    /// A rank that has made another call does not know it any more.
-    fn differs(&self, rank: Rank, number: u64, step: &mut Step<'_, Self>) {
+    /// A rank has made another call.
+    fn differs(&self, rank: Rank, number: u64, there: Option<C::Terms>, step: &mut Step<'_, Self>) {
         step.effect(Effect::Differs {
             rank,
             number,
             here: self.terms(number),
-            there: None,
+            there,
         });
     }
 }
@@ -478,10 +482,16 @@ impl<C: Call, B: Weight> Machine for Sequence<C, B> {
                 if calls < peer.begun {
                     return Err(Refusal::Contradicts);
                 }
-                if let Some(number) = peer.differs {
-                    self.differs(from, number, step);
-                }
                 self.heard(from, calls, step);
+            }
+            Sequenced::Differs { number, terms } => {
+                let here = self.terms(number);
+                // This rank has sent a message of that call, and the calls are not the same.
+                if number >= self.begun || here.is_some() && here == terms {
+                    return Err(Refusal::Contradicts);
+                }
+                self.heard(from, number + 1, step);
+                self.differs(from, number, terms, step);
             }
         }
         Ok(())

@@ -24,7 +24,9 @@ pub(super) type Message = Sequenced<Terms, Body>;
 pub(super) fn message_weight(message: &Message) -> usize {
     match message {
         Sequenced::Body { body, .. } => body.weight(),
-        Sequenced::Ask { terms, .. } => ENVELOPE + terms.as_ref().map_or(0, Terms::bytes),
+        Sequenced::Ask { terms, .. } | Sequenced::Differs { terms, .. } => {
+            ENVELOPE + terms.as_ref().map_or(0, Terms::bytes)
+        }
         Sequenced::Begun { .. } => ENVELOPE,
     }
 }

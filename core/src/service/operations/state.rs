@@ -330,7 +330,9 @@ impl State {
         let (mut delivery, mut found) = (None, None);
         let mut act = |action| match action {
             Action::Send(to, mut message) => {
-                if let Sequenced::Ask { terms, .. } = &mut message {
+                if let Sequenced::Ask { terms, .. } | Sequenced::Differs { terms, .. } =
+                    &mut message
+                {
                     // They are for a message only.
                     terms.take_if(|terms: &mut Terms| terms.bytes() > TERMS.min(body));
                 }
