@@ -15,6 +15,8 @@
 //! Each `EXPLORE` line has a floor: an exploration that shrinks below it has lost what it looked at.
 //! The last tests break the protocol on purpose and must see it fail.
 
+#[path = "explore/calls.rs"]
+mod calls;
 #[path = "explore/closing.rs"]
 mod closing;
 #[path = "explore/collective.rs"]
@@ -27,6 +29,8 @@ mod dispatch;
 mod finish;
 #[path = "explore/leaving.rs"]
 mod leaving;
+#[path = "explore/matching.rs"]
+mod matching;
 #[path = "explore/opening.rs"]
 mod opening;
 #[path = "explore/scenario.rs"]
