@@ -1,5 +1,7 @@
 //! Programs that send, receive, probe and withdraw, in every order of deliveries: each operation ends as MPI's rule requires.
 
+#[path = "matching/link.rs"]
+mod link;
 #[path = "matching/ranks.rs"]
 mod ranks;
 #[path = "matching/rule.rs"]

@@ -1,6 +1,7 @@
 //! Calls that all ranks of a group make in the same order, over one channel.
 
 mod message;
+mod peer;
 
 pub use message::{Call, Effect, Event, Refusal, Sequenced, Weight};
 
@@ -9,6 +10,7 @@ use crate::id::Rank;
 use crate::machine::{Machine, Step, Tolerance};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
+use peer::Peer;
 
 /// Calls that are remembered, so that a message for one that has ended is compared, too.
 const RECENT: usize = 16;
@@ -69,41 +71,6 @@ struct Early<B> {
     from: Rank,
     check: u32,
     body: B,
-}
-
-/// Another rank, as far as it is known.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Peer<T, B> {
-    /// The number of calls that it has made, at least.
-    begun: u64,
-    /// The calls that it is not known to have made, of messages that were sent to it, with their bytes.
-    ahead: VecDeque<(u64, usize)>,
-    ahead_bytes: usize,
-    /// Messages for it that are held back.
-    held: VecDeque<(u64, u32, B)>,
-    /// The call about which it was asked.
-    asked: Option<u64>,
-    /// Its question.
-    asks: Option<(u64, Option<T>)>,
-    /// Bytes of its messages for calls to come.
-    kept: usize,
-    /// The call that it has made differently.
-    differs: Option<u64>,
-}
-
-impl<T, B> Default for Peer<T, B> {
-    fn default() -> Self {
-        Self {
-            begun: 0,
-            ahead: VecDeque::new(),
-            ahead_bytes: 0,
-            held: VecDeque::new(),
-            asked: None,
-            asks: None,
-            kept: 0,
-            differs: None,
-        }
-    }
 }
 
 impl<C: Call, B: Weight> Sequence<C, B> {
@@ -395,6 +362,23 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         }
     }
 
+    /// A rank shows its call, which differs by the check of a message of this one.
+    fn shown(
+        &mut self,
+        from: Rank,
+        number: u64,
+        there: Option<C::Terms>,
+        step: &mut Step<'_, Self>,
+    ) -> Result<(), Refusal> {
+        let here = self.terms(number);
+        if number >= self.begun || here.is_some() && here == there {
+            return Err(Refusal::Contradicts);
+        }
+        self.heard(from, number + 1, step);
+        self.differs(from, number, there, step);
+        Ok(())
+    }
+
     /// A rank has made another call.
     fn differs(&self, rank: Rank, number: u64, there: Option<C::Terms>, step: &mut Step<'_, Self>) {
         step.effect(Effect::Differs {
@@ -484,15 +468,7 @@ impl<C: Call, B: Weight> Machine for Sequence<C, B> {
                 }
                 self.heard(from, calls, step);
             }
-            Sequenced::Differs { number, terms } => {
-                let here = self.terms(number);
-                // This rank has sent a message of that call, and the calls are not the same.
-                if number >= self.begun || here.is_some() && here == terms {
-                    return Err(Refusal::Contradicts);
-                }
-                self.heard(from, number + 1, step);
-                self.differs(from, number, terms, step);
-            }
+            Sequenced::Differs { number, terms } => return self.shown(from, number, terms, step),
         }
         Ok(())
     }

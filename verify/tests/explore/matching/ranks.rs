@@ -1,5 +1,6 @@
 //! Ranks whose programs send, receive, probe and withdraw: their driver, and what must hold.
 
+use super::link::Link;
 use super::rule::{End, Key, Name, Post, Required, Seen, required};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tautline_core::comm::{
@@ -93,32 +94,6 @@ pub(crate) enum Act {
     Next,
     /// A vector leaves that the link has kept.
     Depart,
-}
-
-/// A link, which keeps the vectors that are sent until they leave, and the memory that is to receive others.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Link {
-    is_direct: bool,
-    departing: VecDeque<(Rank, u64, Body)>,
-    memories: BTreeMap<(Rank, u64), Body>,
-}
-
-impl Bodies for Link {
-    fn send(&mut self, to: Rank, offer: u64, body: Body) -> Result<Option<Body>, Body> {
-        if !self.is_direct {
-            return Err(body);
-        }
-        self.departing.push_back((to, offer, body));
-        Ok(None)
-    }
-
-    fn provide(&mut self, from: Rank, offer: u64, memory: Body, _: usize) -> Option<Body> {
-        if !self.is_direct {
-            return Some(memory);
-        }
-        self.memories.insert((from, offer), memory);
-        None
-    }
 }
 
 /// The state of a rank's driver.

@@ -1,0 +1,38 @@
+//! What a sequence knows of another rank.
+
+use alloc::collections::VecDeque;
+
+/// Another rank, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Peer<T, B> {
+    /// The number of calls that it has made, at least.
+    pub(super) begun: u64,
+    /// The calls that it is not known to have made, of messages that were sent to it, with their bytes.
+    pub(super) ahead: VecDeque<(u64, usize)>,
+    pub(super) ahead_bytes: usize,
+    /// Messages for it that are held back.
+    pub(super) held: VecDeque<(u64, u32, B)>,
+    /// The call about which it was asked.
+    pub(super) asked: Option<u64>,
+    /// Its question.
+    pub(super) asks: Option<(u64, Option<T>)>,
+    /// Bytes of its messages for calls to come.
+    pub(super) kept: usize,
+    /// The call that it has made differently.
+    pub(super) differs: Option<u64>,
+}
+
+impl<T, B> Default for Peer<T, B> {
+    fn default() -> Self {
+        Self {
+            begun: 0,
+            ahead: VecDeque::new(),
+            ahead_bytes: 0,
+            held: VecDeque::new(),
+            asked: None,
+            asks: None,
+            kept: 0,
+            differs: None,
+        }
+    }
+}
