@@ -303,17 +303,21 @@ impl Progress {
         if self.is_dedicated() {
             return;
         }
-        let (mut since, mut polls) = (driver.now(), 0u32);
+        // A message that comes soon costs no look at the clock.
+        let (mut since, mut polls) = (None, 0u32);
         while !is_over() {
             let moved = self.turn_alone(driver);
             if moved == Some(true) {
-                (since, polls) = (driver.now(), 0);
+                (since, polls) = (None, 0);
                 continue;
             }
             polls = polls.wrapping_add(1);
             if moved.is_some() && polls % self.pace.polls != 0 {
                 driver.relax(polls);
-            } else if driver.now() - since < self.pace.polling {
+                continue;
+            }
+            let now = driver.now();
+            if now - *since.get_or_insert(now) < self.pace.polling {
                 driver.yield_now(polls);
             } else {
                 // A thread that still polls hands over itself.

@@ -63,6 +63,7 @@ pub use channel::{Channel, Receiver, Traffic};
 pub use codec::{
     Bulk, Garbled, Plain, Portable, Unencodable, Unfit, Why, pack, pack_within, unpack,
 };
+pub(crate) use codec::{Sink, pack_onto};
 pub use error::{Cause, Error, Fault, Name};
 pub use exchange::{Attendance, Exchange};
 pub use limits::Limits;

@@ -1,12 +1,14 @@
 //! Operations that all ranks make together.
 
-use super::World;
+use super::mailbox::Mailbox;
+use super::progress::of_this_rank;
+use super::{Shared, World, inside};
 use super::home::{AtHome, FromHome, FromHomeToAll};
 use crate::Result;
 use crate::error::Error;
 use std::cell::Cell;
 use std::panic::Location;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use tautline_core::balance::RankError;
 use tautline_core::collective::{
     AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, ForAll, Message, Operation,
@@ -14,8 +16,8 @@ use tautline_core::collective::{
 };
 use tautline_core::machine::{Action, Machine, Step};
 use tautline_core::service::Operation as Begun;
-use tautline_core::wire::{self, Fault, Portable, Receiver, unpack};
-use tautline_core::{PlaceId, Rank};
+use tautline_core::Rank;
+use tautline_core::wire::{self, Cause, Portable, unpack};
 
 /// Every rank makes the same call, with values of the same type, and waits in it until all have: a worker that makes it runs no
 /// other task meanwhile. Values are combined in the order of ranks, so results have the same bits in every run.
@@ -224,61 +226,74 @@ impl World {
         M: Machine<Peer = Rank, Calls = ()>,
         M::Message: Portable + 'static,
     {
-        let (mail, arrived) = mpsc::channel();
-        let mail = Arc::new(Mail(mail));
-        let operation: Begun<M::Message> = self.shared().calls.begin(site, kind, mail);
-        let output = Cell::new(None);
+        let shared = &**self.shared();
+        let mailbox = shared.mailboxes.take();
+        let receiver = Arc::clone(&mailbox);
+        let operation: Begun<M::Message> = shared.calls.begin(site, kind, receiver);
+        let (output, has_sent) = (Cell::new(None), Cell::new(false));
         let mut act = |action: Action<M>| match action {
-            Action::Send(to, message) => operation.send(to, &message),
+            Action::Send(to, message) => {
+                operation.send(to, &message);
+                has_sent.set(true);
+            }
             Action::Effect(ended) => output.set(Some(ended)),
         };
         machine.event(own, &mut Step::new(&mut (), &mut act));
-        loop {
-            if let Some(output) = output.take() {
-                return Ok(output);
+        let output = loop {
+            if has_sent.take() {
+                // Also if the call returns now: the others would wait until the next turn of this rank.
+                shared.progress.look(shared);
             }
-            let next = self.next_of(&arrived);
+            if let Some(output) = output.take() {
+                break output;
+            }
+            let next = next_of(shared, &mailbox);
+            let next = next.and_then(|(from, body)| {
+                let decoded = decoded(shared, &operation, from, &body);
+                mailbox.recycle(body);
+                decoded
+            });
             let (from, message) = next.map_err(|error| Error::Ranks(RankError::Wire(error)))?;
             let received = machine.receive(from, message, &mut Step::new(&mut (), &mut act));
             received.map_err(|refusal| {
                 let why = refusal.to_string();
                 Error::Ranks(RankError::Refused { from, why })
             })?;
-        }
-    }
-}
-
-/// A message and its sender, or the end of the channel.
-type Next<M> = Result<(Rank, M), wire::Error>;
-
-impl World {
-    /// Waits for a message: communicates for a while, then sleeps.
-    fn next_of<M>(&self, arrived: &mpsc::Receiver<Next<M>>) -> Next<M> {
-        let found = Cell::new(None);
-        let is_found = || {
-            let next = arrived.try_recv().ok();
-            let is_found = next.is_some();
-            found.set(next);
-            is_found
         };
-        self.shared.progress.poll_until(&*self.shared, is_found);
-        let found = found.take().map_or_else(|| arrived.recv(), Ok);
-        found.expect("the operation owns the sender")
+        drop(operation);
+        shared.mailboxes.give(mailbox);
+        Ok(output)
     }
 }
 
-/// Passes messages, and the end of the channel, to the thread that waits for them.
-struct Mail<M>(mpsc::Sender<Next<M>>);
+/// Waits for a message: communicates for a while, then sleeps.
+fn next_of(shared: &Shared, mailbox: &Mailbox) -> Result<(Rank, Vec<u8>), wire::Error> {
+    let found = Cell::new(None);
+    let is_found = || {
+        let next = mailbox.try_next();
+        let is_found = next.is_some();
+        found.set(next);
+        is_found
+    };
+    shared.progress.poll_until(shared, is_found);
+    found.take().unwrap_or_else(|| mailbox.next())
+}
 
-impl<M: Portable> Receiver for Mail<M> {
-    fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Fault> {
-        let message = unpack(body)?;
-        // The thread that has its output takes no more.
-        _ = self.0.send(Ok((Rank(from.0), message)));
-        Ok(())
-    }
-
-    fn fail(&self, error: &wire::Error) {
-        _ = self.0.send(Err(error.clone()));
-    }
+/// Decodes a message. If it is malformed, or decoding panics, ends all channels as a turn does.
+fn decoded<M: Portable + 'static>(
+    shared: &Shared,
+    operation: &Begun<M>,
+    from: Rank,
+    body: &[u8],
+) -> Result<(Rank, M), wire::Error> {
+    let error = match inside(|| unpack(body)) {
+        Some(Ok(message)) => return Ok((from, message)),
+        Some(Err(garbled)) => operation.error(from, garbled),
+        None => {
+            let doing = "encoding or decoding, which panicked";
+            of_this_rank(&shared.exchange, Cause::Lost { doing })
+        }
+    };
+    shared.exchange.fail(&error);
+    Err(error)
 }

@@ -25,6 +25,7 @@ mod inside;
 #[cfg(feature = "process")]
 mod join;
 mod lent;
+mod mailbox;
 mod owned;
 mod progress;
 #[cfg(feature = "mpi")]
@@ -34,6 +35,7 @@ mod waiting;
 pub(crate) use inside::inside;
 use inside::is_inside;
 pub(crate) use lent::Lent;
+use mailbox::Mailboxes;
 use owned::RankOwned;
 pub use progress::Progress;
 use progress::carry;
@@ -103,6 +105,8 @@ pub(crate) struct Shared {
     pub(crate) operations: Arc<Operations>,
     /// The operations of the world itself.
     calls: Calls,
+    /// For the calls that wait.
+    mailboxes: Mailboxes,
     /// The way of packets of communicators, if the link has one beside its parcels.
     pub(crate) packets: Option<Arc<dyn PacketLink>>,
     /// Which threads communicate.
@@ -140,6 +144,7 @@ impl Shared {
             packets,
             progress,
             calls: operations.all(),
+            mailboxes: Mailboxes::default(),
             operations,
             body: limits.body.saturating_sub(FRAME),
             is_driven,

@@ -236,7 +236,7 @@ fn dropped(exchange: &Exchange<AnyLink>) -> Error {
     of_this_rank(exchange, Cause::Lost { doing })
 }
 
-fn of_this_rank(exchange: &Exchange<AnyLink>, cause: Cause) -> Error {
+pub(super) fn of_this_rank(exchange: &Exchange<AnyLink>, cause: Cause) -> Error {
     let here = exchange.here();
     Error {
         here,

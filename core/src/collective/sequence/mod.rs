@@ -1,6 +1,7 @@
 //! Calls that all ranks of a group make in the same order, over one channel.
 
 mod message;
+mod numbered;
 mod peer;
 
 pub use message::{Call, Effect, Event, Refusal, Sequenced, Weight};
@@ -10,6 +11,7 @@ use crate::id::Rank;
 use crate::machine::{Machine, Step, Tolerance};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
+pub(crate) use numbered::Numbered;
 use peer::Peer;
 
 /// Calls that are remembered, so that a message for one that has ended is compared, too.
@@ -34,11 +36,11 @@ pub struct Sequence<C: Call, B> {
     limit: usize,
     begun: u64,
     /// The calls that have not ended.
-    open: BTreeMap<u64, Open<C>>,
+    open: Numbered<Open<C>>,
     /// The last calls.
     recent: VecDeque<Made<C>>,
     /// By call to come.
-    early: BTreeMap<u64, Vec<Early<B>>>,
+    early: Numbered<Early<B>>,
     peers: BTreeMap<Rank, Peer<C::Terms, B>>,
     /// The ranks with a question to be answered.
     asking: BTreeSet<Rank>,
@@ -85,9 +87,9 @@ impl<C: Call, B: Weight> Sequence<C, B> {
             ranks,
             limit: limit.max(1),
             begun: 0,
-            open: BTreeMap::new(),
+            open: Numbered::default(),
             recent: VecDeque::new(),
-            early: BTreeMap::new(),
+            early: Numbered::default(),
             peers: BTreeMap::new(),
             asking: BTreeSet::new(),
             left: BTreeSet::new(),
@@ -98,11 +100,6 @@ impl<C: Call, B: Weight> Sequence<C, B> {
     /// Returns the number of the next call.
     pub fn next(&self) -> u64 {
         self.begun
-    }
-
-    /// Whether a call has not ended.
-    pub fn is_busy(&self) -> bool {
-        !self.open.is_empty()
     }
 
     /// Whether nothing is held back for a rank that may still make the call.
@@ -123,7 +120,7 @@ impl<C: Call, B: Weight> Sequence<C, B> {
     /// Returns the first call in which this rank has waited for some time, and the neighbours that are not known to have made it, if
     /// there are any.
     pub fn absent(&self) -> Option<(u64, Vec<Rank>)> {
-        self.open.keys().find_map(|&number| {
+        self.open.iter().find_map(|(number, _)| {
             let is_asked = |rank: &Rank| {
                 let asked = self.peers.get(rank).and_then(|peer| peer.asked);
                 asked.is_some_and(|of| of <= number)
@@ -139,12 +136,10 @@ impl<C: Call, B: Weight> Sequence<C, B> {
     }
 
     fn made(&self, number: u64) -> Option<&Made<C>> {
-        if let Some(open) = self.open.get(&number) {
-            return Some(&open.made);
-        }
         let first = self.begun - self.recent.len() as u64;
-        let at = number.checked_sub(first)?;
-        self.recent.get(usize::try_from(at).ok()?)
+        let recent = number.checked_sub(first);
+        let recent = recent.and_then(|at| self.recent.get(usize::try_from(at).ok()?));
+        recent.or_else(|| self.open.get(number).map(|open| &open.made))
     }
 
     fn terms(&self, number: u64) -> Option<C::Terms> {
@@ -165,7 +160,7 @@ impl<C: Call, B: Weight> Sequence<C, B> {
 
     /// Returns the neighbours whose call with this number was not compared, and that may still answer.
     fn uncompared(&self, number: u64) -> impl Iterator<Item = Rank> {
-        let same = self.open.get(&number).map_or(0, |open| open.same);
+        let same = self.open.get(number).map_or(0, |open| open.same);
         let bits = (0..).map(|at| 1 << at);
         let unknown = bits.zip(neighbours(self.here, self.ranks));
         let unknown = unknown.filter(move |(bit, _)| same & bit == 0);
@@ -190,10 +185,21 @@ impl<C: Call, B: Weight> Sequence<C, B> {
             same: 0,
         };
         self.open.insert(number, open);
-        for early in self.early.remove(&number).unwrap_or_default() {
+        while let Some(early) = self.early.pop(number) {
             self.peer(early.from).kept -= early.body.weight();
             self.deliver(early.from, number, early.check, early.body, step);
         }
+        self.answer_all(step);
+        if !self.left.is_empty() {
+            let gone = self.missing(number).find(|rank| self.left.contains(rank));
+            if let Some(rank) = gone {
+                step.effect(Effect::Absent { rank, number });
+            }
+        }
+    }
+
+    /// Answers the questions about calls that this rank has made.
+    fn answer_all(&mut self, step: &mut Step<'_, Self>) {
         for rank in core::mem::take(&mut self.asking) {
             match self.peer(rank).asks.take() {
                 Some((of, terms)) if of < self.begun => self.answer(rank, of, terms, step),
@@ -203,12 +209,6 @@ impl<C: Call, B: Weight> Sequence<C, B> {
                     // It may hold back messages of this call.
                     step.send(rank, Sequenced::Begun { calls: self.begun });
                 }
-            }
-        }
-        if !self.left.is_empty() {
-            let gone = self.missing(number).find(|rank| self.left.contains(rank));
-            if let Some(rank) = gone {
-                step.effect(Effect::Absent { rank, number });
             }
         }
     }
@@ -252,7 +252,7 @@ impl<C: Call, B: Weight> Sequence<C, B> {
             return;
         }
         self.compared(from, number);
-        if self.open.contains_key(&number) {
+        if self.open.get(number).is_some() {
             step.effect(Effect::Deliver { number, from, body });
         }
     }
@@ -260,7 +260,7 @@ impl<C: Call, B: Weight> Sequence<C, B> {
     /// Takes note that a call is the same at another rank.
     fn compared(&mut self, rank: Rank, number: u64) {
         let mut neighbours = neighbours(self.here, self.ranks);
-        if let Some(open) = self.open.get_mut(&number)
+        if let Some(open) = self.open.get_mut(number)
             && let Some(at) = neighbours.position(|neighbour| neighbour == rank)
         {
             open.same |= 1 << at;
@@ -293,14 +293,10 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         let peer = self.peer(to);
         let mut rest = VecDeque::new();
         while let Some((number, check, body)) = peer.held.pop_front() {
-            if number >= peer.begun {
-                if peer.ahead_bytes >= limit || !rest.is_empty() {
-                    rest.push_back((number, check, body));
-                    continue;
-                }
-                let bytes = body.weight();
-                peer.ahead.push_back((number, bytes));
-                peer.ahead_bytes += bytes;
+            let limit = if rest.is_empty() { limit } else { 0 };
+            if !peer.admits(number, limit, || body.weight()) {
+                rest.push_back((number, check, body));
+                continue;
             }
             let message = Sequenced::Body {
                 number,
@@ -321,19 +317,30 @@ impl<C: Call, B: Weight> Sequence<C, B> {
 
     fn send(&mut self, number: u64, to: Rank, body: B, step: &mut Step<'_, Self>) {
         // A call that has ended sends nothing.
-        let Some(check) = self.open.get(&number).map(|open| open.made.check) else {
+        let Some(check) = self.open.get(number).map(|open| open.made.check) else {
             return;
         };
-        self.peer(to).held.push_back((number, check, body));
+        let limit = self.limit;
+        let peer = self.peer(to);
+        // The common cases: nothing waits, and the receiver has made the call, or may keep the message.
+        if peer.held.is_empty() && peer.admits(number, limit, || body.weight()) {
+            let message = Sequenced::Body {
+                number,
+                check,
+                body,
+            };
+            return step.send(to, message);
+        }
+        peer.held.push_back((number, check, body));
         self.send_held(to, step);
     }
 
     /// Asks the neighbours about the first call that was not compared with theirs, if it was there at the last look.
     fn wait(&mut self, step: &mut Step<'_, Self>) {
-        let mut open = self.open.iter();
-        let first = open.find(|(number, _)| self.uncompared(**number).next().is_some());
+        let is_unknown = |(number, _): &(u64, &_)| self.uncompared(*number).next().is_some();
+        let first = self.open.iter().find(is_unknown);
         let old = first.filter(|(_, call)| call.is_old);
-        let old = old.map(|(&number, _)| (number, self.uncompared(number).collect::<Vec<_>>()));
+        let old = old.map(|(number, _)| (number, self.uncompared(number).collect::<Vec<_>>()));
         self.open.values_mut().for_each(|call| call.is_old = true);
         let Some((number, ranks)) = old else {
             return;
@@ -356,8 +363,8 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         if let Some(number) = peer.differs {
             return self.differs(rank, number, None, step);
         }
-        let is_missing = |number: &&u64| self.missing(**number).any(|missing| missing == rank);
-        if let Some(&number) = self.open.keys().find(is_missing) {
+        let is_missing = |number: &u64| self.missing(*number).any(|missing| missing == rank);
+        if let Some(number) = self.open.iter().map(|(number, _)| number).find(is_missing) {
             step.effect(Effect::Absent { rank, number });
         }
     }
@@ -403,7 +410,7 @@ impl<C: Call, B: Weight> Machine for Sequence<C, B> {
         match event {
             Event::Begin(call) => self.begin(call, step),
             Event::Send { number, to, body } => self.send(number, to, body, step),
-            Event::End(number) => _ = self.open.remove(&number),
+            Event::End(number) => _ = self.open.remove(number),
             Event::Wait => self.wait(step),
             Event::Left(rank) => self.left(rank, step),
             Event::Leave => {
@@ -444,7 +451,7 @@ impl<C: Call, B: Weight> Machine for Sequence<C, B> {
                 self.peer(from).kept = count;
                 self.heard(from, number + 1, step);
                 let early = Early { from, check, body };
-                self.early.entry(number).or_default().push(early);
+                self.early.insert(number, early);
             }
             Sequenced::Ask { number, terms } if number < self.begun => {
                 self.heard(from, number + 1, step);

@@ -36,3 +36,24 @@ impl<T, B> Default for Peer<T, B> {
         }
     }
 }
+
+impl<T, B> Peer<T, B> {
+    /// Whether a message of a call may be sent to it: it has made the call, or may keep the message, which is counted then.
+    pub(super) fn admits(
+        &mut self,
+        number: u64,
+        limit: usize,
+        bytes: impl FnOnce() -> usize,
+    ) -> bool {
+        if number < self.begun {
+            return true;
+        }
+        if self.ahead_bytes >= limit {
+            return false;
+        }
+        let bytes = bytes();
+        self.ahead.push_back((number, bytes));
+        self.ahead_bytes += bytes;
+        true
+    }
+}

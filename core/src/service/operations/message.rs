@@ -2,7 +2,7 @@
 
 use crate::collective::sequence::{Call, Sequenced, Weight};
 use crate::group::GroupId;
-use crate::wire::Terms;
+use crate::wire::{Sink, Terms, Unencodable, pack_onto};
 use alloc::vec::Vec;
 use core::fmt;
 use core::panic::Location;
@@ -31,19 +31,89 @@ pub(super) fn message_weight(message: &Message) -> usize {
     }
 }
 
+/// Bytes of an encoding that needs no memory of its own.
+const SHORT: usize = 30;
+
 /// The encoding of a message of an operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Body(pub(super) Vec<u8>);
+#[derive(Clone, Debug)]
+pub(super) enum Body {
+    /// As many of these bytes.
+    Short(u8, [u8; SHORT]),
+    Long(Vec<u8>),
+}
+
+impl Body {
+    /// Encodes a message, by at most `limit` bytes.
+    pub(super) fn pack(message: &impl Serialize, limit: usize) -> Result<Self, Unencodable> {
+        let mut body = Self::Short(0, [0; SHORT]);
+        pack_onto(message, limit, &mut body)?;
+        Ok(body)
+    }
+
+    fn of(bytes: &[u8]) -> Self {
+        if bytes.len() > SHORT {
+            return Self::Long(bytes.to_vec());
+        }
+        let mut short = [0; SHORT];
+        short[..bytes.len()].copy_from_slice(bytes);
+        Self::Short(bytes.len() as u8, short)
+    }
+
+    #[cold]
+    fn extend_long(&mut self, more: &[u8]) {
+        if let Self::Short(..) = self {
+            *self = Self::Long(self.bytes().to_vec());
+        }
+        if let Self::Long(bytes) = self {
+            bytes.extend_from_slice(more);
+        }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Short(len, bytes) => &bytes[..usize::from(*len)],
+            Self::Long(bytes) => bytes,
+        }
+    }
+}
+
+impl Sink for Body {
+    #[inline]
+    fn len(&self) -> usize {
+        match self {
+            Self::Short(len, _) => usize::from(*len),
+            Self::Long(bytes) => bytes.len(),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, byte: u8) {
+        self.extend(&[byte]);
+    }
+
+    #[inline]
+    fn extend(&mut self, more: &[u8]) {
+        if let Self::Short(len, bytes) = self
+            && let Some(free) = bytes.get_mut(usize::from(*len)..)
+            && let Some(free) = free.get_mut(..more.len())
+        {
+            free.copy_from_slice(more);
+            *len += more.len() as u8;
+            return;
+        }
+        self.extend_long(more);
+    }
+}
 
 impl Weight for Body {
     fn weight(&self) -> usize {
-        ENVELOPE + self.0.len()
+        ENVELOPE + self.bytes().len()
     }
 }
 
 impl Serialize for Body {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(&self.0)
+        serializer.serialize_bytes(self.bytes())
     }
 }
 
@@ -63,7 +133,7 @@ impl de::Visitor<'_> for Bytes {
     }
 
     fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Body, E> {
-        Ok(Body(bytes.to_vec()))
+        Ok(Body::of(bytes))
     }
 }
 

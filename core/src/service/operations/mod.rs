@@ -8,7 +8,7 @@ use crate::group::{Group, GroupId, Name};
 use crate::id::{PlaceId, Rank};
 use crate::port::{Link, Relax};
 use crate::sync::{Guard, Lock};
-use crate::wire::{Error, Exchange, Fault, Portable, Receiver, pack_within, unpack};
+use crate::wire::{Error, Exchange, Fault, Portable, Receiver, unpack};
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
@@ -88,11 +88,6 @@ impl Operations {
             id,
             group,
         }))
-    }
-
-    /// Returns whether an operation of this rank has not ended.
-    pub fn is_busy(&self) -> bool {
-        self.state().is_busy()
     }
 
     /// Returns the error of the ranks that have not begun an operation in which this one waits, as far as it knows.
@@ -267,7 +262,7 @@ impl Calls {
 fn deliver(receiver: &dyn Receiver, group: &Group, early: Vec<(Rank, Body)>) -> Option<Fault> {
     let to = PlaceId(group.here().0);
     early.into_iter().find_map(|(from, body)| {
-        let fault = receiver.take(PlaceId(from.0), to, &body.0).err()?;
+        let fault = receiver.take(PlaceId(from.0), to, body.bytes()).err()?;
         let peer = fault.peer.or(Some(group.member(from)));
         Some(Fault { peer, ..fault })
     })
@@ -291,6 +286,24 @@ impl<M> Operation<M> {
     pub fn number(&self) -> u64 {
         self.number
     }
+
+    /// Returns the error that a message of `from`, a rank of the group, is not what this operation expects, for a receiver that
+    /// decodes later than it takes. All channels are to [end](Exchange::fail) with it.
+    pub fn error(&self, from: Rank, fault: impl Into<Fault>) -> Error {
+        let Joined {
+            operations,
+            id,
+            group,
+        } = &*self.calls.0;
+        let Fault { peer, name, cause } = fault.into();
+        let state = operations.state();
+        Error {
+            here: state.here,
+            peer: peer.unwrap_or(group.member(from)),
+            channel: name.or(Some(state.name(*id, self.number))),
+            cause,
+        }
+    }
 }
 
 impl<M: Portable + 'static> Operation<M> {
@@ -305,12 +318,11 @@ impl<M: Portable + 'static> Operation<M> {
             group,
         } = &*self.calls.0;
         assert_ne!(to, group.here(), "a message to the rank itself");
-        let mut body = Vec::new();
-        let packed = pack_within(message, operations.body, &mut body);
+        let packed = Body::pack(message, operations.body);
         let mut state = operations.state();
         match packed {
-            Ok(()) => {
-                let (number, body) = (self.number, Body(body));
+            Ok(body) => {
+                let number = self.number;
                 state.event(*id, Event::Send { number, to, body });
             }
             Err(why) => {

@@ -1,7 +1,7 @@
 //! The groups of a rank, and their operations that have not ended.
 
 use super::message::{Body, ENVELOPE, Envelope, Made, Message, message_weight};
-use crate::collective::sequence::{Effect, Event, Refusal, Sequence, Sequenced};
+use crate::collective::sequence::{Effect, Event, Numbered, Refusal, Sequence, Sequenced};
 use crate::group::{Group, GroupId};
 use crate::id::{PlaceId, Rank};
 use crate::machine::{Action, Machine, Step};
@@ -51,7 +51,7 @@ pub(super) struct State {
 struct Operating {
     group: Group,
     sequence: Sequence<Made, Body>,
-    receivers: BTreeMap<u64, Entry>,
+    receivers: Numbered<Entry>,
 }
 
 enum Entry {
@@ -75,7 +75,7 @@ impl Delivery {
     pub(super) fn deliver(&self) -> Result<(), Fault> {
         let place = |rank: Rank| PlaceId(rank.0);
         self.receiver
-            .take(place(self.from), place(self.to), &self.body.0)
+            .take(place(self.from), place(self.to), self.body.bytes())
     }
 }
 
@@ -113,7 +113,7 @@ impl State {
         self.groups.entry(id).or_insert_with(|| Operating {
             group: group.clone(),
             sequence: Sequence::new(here, ranks, early),
-            receivers: BTreeMap::new(),
+            receivers: Numbered::default(),
         });
         let ends = self.left.iter().copied();
         let ends: Vec<_> = ends.filter_map(|rank| group.rank_of(rank)).collect();
@@ -176,7 +176,7 @@ impl State {
         receiver: &Arc<dyn Receiver>,
     ) -> Vec<(Rank, Body)> {
         let operating = self.groups.get_mut(&id);
-        let entry = operating.and_then(|operating| operating.receivers.get_mut(&number));
+        let entry = operating.and_then(|operating| operating.receivers.get_mut(number));
         match entry {
             Some(Entry::Beginning(kept)) if !kept.is_empty() => core::mem::take(kept),
             Some(entry) => {
@@ -190,7 +190,7 @@ impl State {
     /// Ends an operation. The caller drops the receiver, outside of the lock.
     pub(super) fn end(&mut self, id: GroupId, number: u64) -> Option<Arc<dyn Receiver>> {
         let operating = self.groups.get_mut(&id)?;
-        let entry = operating.receivers.remove(&number);
+        let entry = operating.receivers.remove(number);
         self.event(id, Event::End(number));
         match entry {
             Some(Entry::Open(receiver)) => Some(receiver),
@@ -234,11 +234,6 @@ impl State {
                 self.step(id, |sequence, step| sequence.lost(rank, step));
             }
         }
-    }
-
-    /// Returns whether an operation has not ended.
-    pub(super) fn is_busy(&self) -> bool {
-        self.groups.values().any(|group| group.sequence.is_busy())
     }
 
     /// Returns the error of the ranks that have not begun an operation for which this one waits.
@@ -342,7 +337,7 @@ impl State {
                 }
             }
             Action::Effect(Effect::Deliver { number, from, body }) => {
-                match receivers.get_mut(&number) {
+                match receivers.get_mut(number) {
                     Some(Entry::Beginning(kept)) => kept.push((from, body)),
                     Some(Entry::Open(receiver)) => {
                         delivery = Some(Delivery {

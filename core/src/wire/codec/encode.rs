@@ -20,10 +20,39 @@ impl Error for Unfit {
 
 impl core::error::Error for Unfit {}
 
-/// Appends values to a vector.
-pub(super) struct Encoder<'v> {
-    into: &'v mut Vec<u8>,
-    /// The length that the vector may have at most.
+/// Bytes that grow at the end.
+pub(crate) trait Sink {
+    /// Returns the number of bytes.
+    fn len(&self) -> usize;
+
+    /// Appends a byte.
+    fn push(&mut self, byte: u8);
+
+    /// Appends bytes.
+    fn extend(&mut self, bytes: &[u8]);
+}
+
+impl Sink for Vec<u8> {
+    #[inline]
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn push(&mut self, byte: u8) {
+        self.push(byte);
+    }
+
+    #[inline]
+    fn extend(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+/// Appends values to bytes.
+pub(super) struct Encoder<'v, W> {
+    into: &'v mut W,
+    /// The length that the bytes may have at most.
     end: usize,
     limit: usize,
     /// The levels that may still be entered.
@@ -34,9 +63,9 @@ pub(super) struct Encoder<'v> {
 
 type Done = Result<(), Unfit>;
 
-impl<'v> Encoder<'v> {
+impl<'v, W: Sink> Encoder<'v, W> {
     /// Creates an encoder that appends at most `limit` bytes to `into`.
-    pub(super) fn new(into: &'v mut Vec<u8>, limit: usize) -> Self {
+    pub(super) fn new(into: &'v mut W, limit: usize) -> Self {
         Self {
             end: into.len().saturating_add(limit),
             into,
@@ -60,7 +89,7 @@ impl<'v> Encoder<'v> {
         if bytes.len() > self.end - self.into.len() {
             return Err(Unfit::TooLong(self.limit));
         }
-        self.into.extend_from_slice(bytes);
+        self.into.extend(bytes);
         Ok(())
     }
 
@@ -98,14 +127,14 @@ impl<'v> Encoder<'v> {
 
     /// Opens a level with a known number of values.
     #[inline]
-    fn fields(&mut self) -> Result<Fields<'_, 'v>, Unfit> {
+    fn fields(&mut self) -> Result<Fields<'_, 'v, W>, Unfit> {
         self.enter()?;
         Ok(Fields { encoder: self })
     }
 
     /// Opens a level with `len` elements.
     #[inline]
-    fn elements(&mut self, len: Option<usize>) -> Result<Elements<'_, 'v>, Unfit> {
+    fn elements(&mut self, len: Option<usize>) -> Result<Elements<'_, 'v, W>, Unfit> {
         self.varint(len.ok_or(Unfit::Failed)? as u64)?;
         self.enter()?;
         Ok(Elements {
@@ -121,16 +150,16 @@ fn zigzag(number: i64) -> u64 {
     (number << 1 ^ number >> 63) as u64
 }
 
-impl<'a, 'v> Serializer for &'a mut Encoder<'v> {
+impl<'a, 'v, W: Sink> Serializer for &'a mut Encoder<'v, W> {
     type Ok = ();
     type Error = Unfit;
-    type SerializeSeq = Elements<'a, 'v>;
-    type SerializeTuple = Fields<'a, 'v>;
-    type SerializeTupleStruct = Fields<'a, 'v>;
-    type SerializeTupleVariant = Fields<'a, 'v>;
-    type SerializeMap = Elements<'a, 'v>;
-    type SerializeStruct = Fields<'a, 'v>;
-    type SerializeStructVariant = Fields<'a, 'v>;
+    type SerializeSeq = Elements<'a, 'v, W>;
+    type SerializeTuple = Fields<'a, 'v, W>;
+    type SerializeTupleStruct = Fields<'a, 'v, W>;
+    type SerializeTupleVariant = Fields<'a, 'v, W>;
+    type SerializeMap = Elements<'a, 'v, W>;
+    type SerializeStruct = Fields<'a, 'v, W>;
+    type SerializeStructVariant = Fields<'a, 'v, W>;
 
     fn is_human_readable(&self) -> bool {
         false
@@ -256,17 +285,17 @@ impl<'a, 'v> Serializer for &'a mut Encoder<'v> {
     }
 
     #[inline]
-    fn serialize_seq(self, len: Option<usize>) -> Result<Elements<'a, 'v>, Unfit> {
+    fn serialize_seq(self, len: Option<usize>) -> Result<Elements<'a, 'v, W>, Unfit> {
         self.elements(len)
     }
 
     #[inline]
-    fn serialize_tuple(self, _: usize) -> Result<Fields<'a, 'v>, Unfit> {
+    fn serialize_tuple(self, _: usize) -> Result<Fields<'a, 'v, W>, Unfit> {
         self.fields()
     }
 
     #[inline]
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Fields<'a, 'v>, Unfit> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Fields<'a, 'v, W>, Unfit> {
         self.fields()
     }
 
@@ -277,18 +306,18 @@ impl<'a, 'v> Serializer for &'a mut Encoder<'v> {
         number: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Fields<'a, 'v>, Unfit> {
+    ) -> Result<Fields<'a, 'v, W>, Unfit> {
         self.varint(number.into())?;
         self.fields()
     }
 
     #[inline]
-    fn serialize_map(self, len: Option<usize>) -> Result<Elements<'a, 'v>, Unfit> {
+    fn serialize_map(self, len: Option<usize>) -> Result<Elements<'a, 'v, W>, Unfit> {
         self.elements(len)
     }
 
     #[inline]
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Fields<'a, 'v>, Unfit> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Fields<'a, 'v, W>, Unfit> {
         self.fields()
     }
 
@@ -299,18 +328,18 @@ impl<'a, 'v> Serializer for &'a mut Encoder<'v> {
         number: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Fields<'a, 'v>, Unfit> {
+    ) -> Result<Fields<'a, 'v, W>, Unfit> {
         self.varint(number.into())?;
         self.fields()
     }
 }
 
 /// The fields of a tuple, a structure or a variant: as many as their type has.
-pub(super) struct Fields<'a, 'v> {
-    encoder: &'a mut Encoder<'v>,
+pub(super) struct Fields<'a, 'v, W> {
+    encoder: &'a mut Encoder<'v, W>,
 }
 
-impl Fields<'_, '_> {
+impl<W: Sink> Fields<'_, '_, W> {
     #[inline]
     fn add<T: Serialize + ?Sized>(&mut self, value: &T) -> Done {
         value.serialize(&mut *self.encoder)
@@ -326,7 +355,7 @@ impl Fields<'_, '_> {
 /// Implements one of serde's traits for [`Fields`].
 macro_rules! fields {
     ($($trait:ident, $add:ident $(, $key:ty)?;)*) => {$(
-        impl $trait for Fields<'_, '_> {
+        impl<W: Sink> $trait for Fields<'_, '_, W> {
             type Ok = ();
             type Error = Unfit;
 
@@ -352,13 +381,13 @@ fields! {
 }
 
 /// The elements of a sequence or a map: as many as its value has.
-pub(super) struct Elements<'a, 'v> {
-    encoder: &'a mut Encoder<'v>,
+pub(super) struct Elements<'a, 'v, W> {
+    encoder: &'a mut Encoder<'v, W>,
     /// Where the element begins.
     begin: usize,
 }
 
-impl Elements<'_, '_> {
+impl<W: Sink> Elements<'_, '_, W> {
     /// Ends an element, and counts it if it has no bytes.
     #[inline]
     fn next(&mut self) -> Done {
@@ -378,7 +407,7 @@ impl Elements<'_, '_> {
     }
 }
 
-impl SerializeSeq for Elements<'_, '_> {
+impl<W: Sink> SerializeSeq for Elements<'_, '_, W> {
     type Ok = ();
     type Error = Unfit;
 
@@ -394,7 +423,7 @@ impl SerializeSeq for Elements<'_, '_> {
     }
 }
 
-impl SerializeMap for Elements<'_, '_> {
+impl<W: Sink> SerializeMap for Elements<'_, '_, W> {
     type Ok = ();
     type Error = Unfit;
 

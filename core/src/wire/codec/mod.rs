@@ -24,6 +24,7 @@ use core::any::type_name;
 use core::fmt;
 use decode::Decoder;
 use encode::Encoder;
+pub(crate) use encode::Sink;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -92,13 +93,21 @@ pub fn pack_within<T: Serialize + ?Sized>(
     into: &mut Vec<u8>,
 ) -> Result<(), Unencodable> {
     let start = into.len();
-    value
-        .serialize(&mut Encoder::new(into, limit))
-        .map_err(|why| {
-            into.truncate(start);
-            let what = type_name::<T>();
-            Unencodable { what, why }
-        })
+    let packed = pack_onto(value, limit, into);
+    packed.inspect_err(|_| into.truncate(start))
+}
+
+/// As [`pack_within`], onto any bytes, which are incomplete after an error.
+pub(crate) fn pack_onto<T: Serialize + ?Sized>(
+    value: &T,
+    limit: usize,
+    into: &mut impl Sink,
+) -> Result<(), Unencodable> {
+    let packed = value.serialize(&mut Encoder::new(into, limit));
+    packed.map_err(|why| {
+        let what = type_name::<T>();
+        Unencodable { what, why }
+    })
 }
 
 /// Decodes a value, which must take all bytes.

@@ -1,0 +1,149 @@
+//! Messages of an operation whose caller waits: it takes and decodes them itself.
+#![forbid(unsafe_code)]
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use tautline_core::wire::{Error, Fault, Receiver};
+use tautline_core::{PlaceId, Rank};
+
+/// Buffers and mailboxes that are kept for later messages.
+const KEPT: usize = 16;
+/// Bytes of a buffer that is kept.
+const KEPT_BYTES: usize = 1 << 12;
+
+/// The encodings that have arrived for the operation of a thread.
+#[derive(Default)]
+pub(super) struct Mailbox {
+    mail: Mutex<Mail>,
+    arrival: Condvar,
+    /// Whether there may be mail.
+    has_mail: AtomicBool,
+}
+
+#[derive(Default)]
+struct Mail {
+    arrived: VecDeque<(Rank, Vec<u8>)>,
+    /// The error with which the channels have ended.
+    error: Option<Error>,
+    /// Empty buffers.
+    spare: Vec<Vec<u8>>,
+    is_awaited: bool,
+}
+
+impl Mail {
+    fn next(&mut self) -> Option<Result<(Rank, Vec<u8>), Error>> {
+        if let Some(next) = self.arrived.pop_front() {
+            return Some(Ok(next));
+        }
+        self.error.clone().map(Err)
+    }
+
+    fn recycle(&mut self, mut buffer: Vec<u8>) {
+        if self.spare.len() < KEPT && buffer.capacity() <= KEPT_BYTES {
+            buffer.clear();
+            self.spare.push(buffer);
+        }
+    }
+}
+
+impl Mailbox {
+    /// Returns the next message, or the error with which the channels have ended, if there is either.
+    pub(super) fn try_next(&self) -> Option<Result<(Rank, Vec<u8>), Error>> {
+        // ORDERING: Relaxed: a hint; the lock of the mail orders what it announces.
+        if !self.has_mail.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut mail = self.mail();
+        let next = mail.next();
+        let has_more = !mail.arrived.is_empty() || mail.error.is_some();
+        // ORDERING: Relaxed: written under the lock of the mail.
+        self.has_mail.store(has_more, Ordering::Relaxed);
+        next
+    }
+
+    /// As [`try_next`](Self::try_next), but sleeps until there is either.
+    pub(super) fn next(&self) -> Result<(Rank, Vec<u8>), Error> {
+        let mut mail = self.mail();
+        loop {
+            if let Some(next) = mail.next() {
+                return next;
+            }
+            mail.is_awaited = true;
+            let woken = self.arrival.wait(mail);
+            mail = woken.unwrap_or_else(PoisonError::into_inner);
+            mail.is_awaited = false;
+        }
+    }
+
+    /// Takes back the buffer of a message.
+    pub(super) fn recycle(&self, buffer: Vec<u8>) {
+        self.mail().recycle(buffer);
+    }
+
+    /// Changes the mail, and wakes the thread that waits for it.
+    fn put(&self, change: impl FnOnce(&mut Mail)) {
+        let mut mail = self.mail();
+        change(&mut mail);
+        // ORDERING: Relaxed: as in try_next.
+        self.has_mail.store(true, Ordering::Relaxed);
+        let is_awaited = mail.is_awaited;
+        drop(mail);
+        if is_awaited {
+            self.arrival.notify_one();
+        }
+    }
+
+    fn mail(&self) -> MutexGuard<'_, Mail> {
+        // It is consistent between any two statements that change it.
+        self.mail.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Receiver for Mailbox {
+    fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Fault> {
+        self.put(|mail| {
+            let mut buffer = mail.spare.pop().unwrap_or_default();
+            buffer.extend_from_slice(body);
+            mail.arrived.push_back((Rank(from.0), buffer));
+        });
+        Ok(())
+    }
+
+    fn fail(&self, error: &Error) {
+        self.put(|mail| _ = mail.error.get_or_insert_with(|| error.clone()));
+    }
+}
+
+/// Mailboxes that no operation uses.
+#[derive(Default)]
+pub(super) struct Mailboxes(Mutex<Vec<Arc<Mailbox>>>);
+
+impl Mailboxes {
+    /// Returns an empty mailbox.
+    pub(super) fn take(&self) -> Arc<Mailbox> {
+        self.free().pop().unwrap_or_default()
+    }
+
+    /// Keeps a mailbox for later operations, unless another thread may still put a message of an earlier one into it.
+    pub(super) fn give(&self, mut mailbox: Arc<Mailbox>) {
+        let Some(unique) = Arc::get_mut(&mut mailbox) else {
+            return;
+        };
+        let mail = unique.mail.get_mut();
+        let mail = mail.unwrap_or_else(PoisonError::into_inner);
+        while let Some((_, buffer)) = mail.arrived.pop_front() {
+            mail.recycle(buffer);
+        }
+        let mut free = self.free();
+        // After the end of the channels, each operation learns of it anew.
+        if mail.error.is_none() && free.len() < KEPT {
+            free.push(mailbox);
+        }
+    }
+
+    fn free(&self) -> MutexGuard<'_, Vec<Arc<Mailbox>>> {
+        // As in `Mailbox::mail`.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
