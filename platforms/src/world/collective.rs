@@ -7,6 +7,7 @@ use super::home::{AtHome, FromHome, FromHomeToAll};
 use crate::Result;
 use crate::error::Error;
 use std::cell::Cell;
+use std::mem;
 use std::panic::Location;
 use std::sync::Arc;
 use tautline_core::balance::RankError;
@@ -227,7 +228,7 @@ impl World {
         M::Message: Portable + 'static,
     {
         let shared = &**self.shared();
-        let mailbox = shared.mailboxes.take();
+        let mailbox = Mailbox::take();
         let receiver = Arc::clone(&mailbox);
         let operation: Begun<M::Message> = shared.calls.begin(site, kind, receiver);
         let (output, has_sent) = (Cell::new(None), Cell::new(false));
@@ -239,6 +240,7 @@ impl World {
             Action::Effect(ended) => output.set(Some(ended)),
         };
         machine.event(own, &mut Step::new(&mut (), &mut act));
+        let mut last = Vec::new();
         let output = loop {
             if has_sent.take() {
                 // Also if the call returns now: the others would wait until the next turn of this rank.
@@ -250,7 +252,10 @@ impl World {
             let next = next_of(shared, &mailbox);
             let next = next.and_then(|(from, body)| {
                 let decoded = decoded(shared, &operation, from, &body);
-                mailbox.recycle(body);
+                let before = mem::replace(&mut last, body);
+                if before.capacity() > 0 {
+                    mailbox.recycle(before);
+                }
                 decoded
             });
             let (from, message) = next.map_err(|error| Error::Ranks(RankError::Wire(error)))?;
@@ -261,7 +266,7 @@ impl World {
             })?;
         };
         drop(operation);
-        shared.mailboxes.give(mailbox);
+        Mailbox::give_back(mailbox, last);
         Ok(output)
     }
 }

@@ -1,13 +1,14 @@
 //! Messages of an operation whose caller waits: it takes and decodes them itself.
 #![forbid(unsafe_code)]
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use tautline_core::wire::{Error, Fault, Receiver};
 use tautline_core::{PlaceId, Rank};
 
-/// Buffers and mailboxes that are kept for later messages.
+/// Buffers that are kept for later messages.
 const KEPT: usize = 16;
 /// Bytes of a buffer that is kept.
 const KEPT_BYTES: usize = 1 << 12;
@@ -40,7 +41,7 @@ impl Mail {
     }
 
     fn recycle(&mut self, mut buffer: Vec<u8>) {
-        if self.spare.len() < KEPT && buffer.capacity() <= KEPT_BYTES {
+        if self.spare.len() < KEPT && (1..=KEPT_BYTES).contains(&buffer.capacity()) {
             buffer.clear();
             self.spare.push(buffer);
         }
@@ -115,35 +116,34 @@ impl Receiver for Mailbox {
     }
 }
 
-/// Mailboxes that no operation uses.
-#[derive(Default)]
-pub(super) struct Mailboxes(Mutex<Vec<Arc<Mailbox>>>);
+thread_local! {
+    /// A mailbox that no operation uses.
+    static FREE: Cell<Option<Arc<Mailbox>>> = const { Cell::new(None) };
+}
 
-impl Mailboxes {
-    /// Returns an empty mailbox.
-    pub(super) fn take(&self) -> Arc<Mailbox> {
-        self.free().pop().unwrap_or_default()
+impl Mailbox {
+    /// Returns an empty mailbox: that of the last operation of this thread, if it was [given back](Self::give_back).
+    pub(super) fn take() -> Arc<Self> {
+        let free = FREE.try_with(Cell::take);
+        free.ok().flatten().unwrap_or_default()
     }
 
-    /// Keeps a mailbox for later operations, unless another thread may still put a message of an earlier one into it.
-    pub(super) fn give(&self, mut mailbox: Arc<Mailbox>) {
+    /// Keeps a mailbox for later operations, with the buffer of its last message; unless another thread may still put a message of
+    /// this operation into it.
+    pub(super) fn give_back(mut mailbox: Arc<Self>, last: Vec<u8>) {
         let Some(unique) = Arc::get_mut(&mut mailbox) else {
             return;
         };
         let mail = unique.mail.get_mut();
         let mail = mail.unwrap_or_else(PoisonError::into_inner);
+        mail.recycle(last);
         while let Some((_, buffer)) = mail.arrived.pop_front() {
             mail.recycle(buffer);
         }
-        let mut free = self.free();
+        *unique.has_mail.get_mut() = false;
         // After the end of the channels, each operation learns of it anew.
-        if mail.error.is_none() && free.len() < KEPT {
-            free.push(mailbox);
+        if mail.error.is_none() {
+            _ = FREE.try_with(|free| free.set(Some(mailbox)));
         }
-    }
-
-    fn free(&self) -> MutexGuard<'_, Vec<Arc<Mailbox>>> {
-        // As in `Mailbox::mail`.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -35,7 +35,6 @@ mod waiting;
 pub(crate) use inside::inside;
 use inside::is_inside;
 pub(crate) use lent::Lent;
-use mailbox::Mailboxes;
 use owned::RankOwned;
 pub use progress::Progress;
 use progress::carry;
@@ -105,8 +104,6 @@ pub(crate) struct Shared {
     pub(crate) operations: Arc<Operations>,
     /// The operations of the world itself.
     calls: Calls,
-    /// For the calls that wait.
-    mailboxes: Mailboxes,
     /// The way of packets of communicators, if the link has one beside its parcels.
     pub(crate) packets: Option<Arc<dyn PacketLink>>,
     /// Which threads communicate.
@@ -144,7 +141,6 @@ impl Shared {
             packets,
             progress,
             calls: operations.all(),
-            mailboxes: Mailboxes::default(),
             operations,
             body: limits.body.saturating_sub(FRAME),
             is_driven,

@@ -135,6 +135,11 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         self.made(number).map(|made| &made.call)
     }
 
+    /// Returns the last call.
+    pub(crate) fn last(&self) -> Option<&C> {
+        self.recent.back().map(|made| &made.call)
+    }
+
     fn made(&self, number: u64) -> Option<&Made<C>> {
         let first = self.begun - self.recent.len() as u64;
         let recent = number.checked_sub(first);

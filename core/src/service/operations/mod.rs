@@ -16,7 +16,7 @@ use core::any::type_name;
 use core::fmt;
 use core::marker::PhantomData;
 use core::panic::Location;
-use message::{Body, ENVELOPE, Envelope, Made};
+use message::{Body, ENVELOPE, Envelope};
 use state::{KIND, State};
 
 /// The operations of a rank's groups, over one channel of all ranks.
@@ -215,14 +215,8 @@ impl Calls {
             id,
             group,
         } = &*self.0;
-        let message = type_name::<M>();
-        let made = Made {
-            kind,
-            site,
-            message,
-        };
         let mut state = operations.state();
-        let number = state.begin(*id, made);
+        let number = state.begin(*id, kind, site, type_name::<M>());
         // Dropped, it ends, also if a receiver panics.
         let operation = Operation {
             calls: self.clone(),

@@ -11,6 +11,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::any::type_name;
+use core::panic::Location;
 
 /// The purpose of the channel.
 pub(super) const KIND: &str = "operations";
@@ -159,9 +160,17 @@ impl State {
     }
 
     /// Begins an operation; its messages wait until it is [opened](Self::open).
-    pub(super) fn begin(&mut self, id: GroupId, made: Made) -> u64 {
+    pub(super) fn begin(
+        &mut self,
+        id: GroupId,
+        kind: &'static str,
+        site: &'static Location<'static>,
+        message: &'static str,
+    ) -> u64 {
         let operating = self.groups.get_mut(&id).expect("its handle is here");
         let number = operating.sequence.next();
+        let last = operating.sequence.last();
+        let made = Made::new(kind, site, message, last);
         let kept = Entry::Beginning(Vec::new());
         operating.receivers.insert(number, kept);
         self.event(id, Event::Begin(made));
