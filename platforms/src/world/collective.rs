@@ -1,15 +1,16 @@
 //! Operations that all ranks make together.
 
+use super::home::{AtHome, FromHome, FromHomeToAll};
 use super::mailbox::Mailbox;
 use super::progress::of_this_rank;
 use super::{Shared, World, inside};
-use super::home::{AtHome, FromHome, FromHomeToAll};
 use crate::Result;
 use crate::error::Error;
 use std::cell::Cell;
 use std::mem;
 use std::panic::Location;
 use std::sync::Arc;
+use tautline_core::Rank;
 use tautline_core::balance::RankError;
 use tautline_core::collective::{
     AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, ForAll, Message, Operation,
@@ -17,7 +18,6 @@ use tautline_core::collective::{
 };
 use tautline_core::machine::{Action, Machine, Step};
 use tautline_core::service::Operation as Begun;
-use tautline_core::Rank;
 use tautline_core::wire::{self, Cause, Portable, unpack};
 
 /// Every rank makes the same call, with values of the same type, and waits in it until all have: a worker that makes it runs no

@@ -35,7 +35,10 @@ impl<T> Numbered<T> {
         let guess = usize::try_from(number.checked_sub(*first)?).ok()?;
         match self.0.get(guess) {
             Some((other, _)) if *other == number => Some(guess),
-            _ => self.0.binary_search_by_key(&number, |(other, _)| *other).ok(),
+            _ => self
+                .0
+                .binary_search_by_key(&number, |(other, _)| *other)
+                .ok(),
         }
     }
 

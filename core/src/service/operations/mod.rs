@@ -11,7 +11,6 @@ use crate::sync::{Guard, Lock};
 use crate::wire::{Error, Exchange, Fault, Portable, Receiver, unpack};
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
-use alloc::vec::Vec;
 use core::any::type_name;
 use core::fmt;
 use core::marker::PhantomData;
@@ -208,7 +207,7 @@ impl Calls {
         &self,
         site: &'static Location<'static>,
         kind: &'static str,
-        receiver: Arc<dyn Receiver>,
+        mut receiver: Arc<dyn Receiver>,
     ) -> Operation<M> {
         let Joined {
             operations,
@@ -225,13 +224,20 @@ impl Calls {
         };
         // After the end of the channels, a message that has come before does not let it end as if there were others to come.
         while state.failed.is_none() {
-            let early = state.open(*id, number, &receiver);
-            if early.is_empty() {
+            // The common case: nothing has happened that it is to learn of.
+            if state.losses.is_empty() {
+                let Err(back) = state.open(*id, number, receiver) else {
+                    return operation;
+                };
+                receiver = back;
+            } else if state.open(*id, number, Arc::clone(&receiver)).is_ok() {
                 break;
             }
+            let early = state.early(*id, number);
             drop(state);
-            let fault = deliver(&*receiver, group, early);
+            let fault = deliver(&*receiver, group, &early);
             state = operations.state();
+            state.recycle(early);
             if let Some(fault) = fault {
                 let name = fault.name.or_else(|| Some(state.name(*id, number)));
                 state.fault.get_or_insert(Fault { name, ..fault });
@@ -253,11 +259,11 @@ impl Calls {
 }
 
 /// Delivers early messages; returns the first fault.
-fn deliver(receiver: &dyn Receiver, group: &Group, early: Vec<(Rank, Body)>) -> Option<Fault> {
+fn deliver(receiver: &dyn Receiver, group: &Group, early: &[(Rank, Body)]) -> Option<Fault> {
     let to = PlaceId(group.here().0);
-    early.into_iter().find_map(|(from, body)| {
+    early.iter().find_map(|(from, body)| {
         let fault = receiver.take(PlaceId(from.0), to, body.bytes()).err()?;
-        let peer = fault.peer.or(Some(group.member(from)));
+        let peer = fault.peer.or(Some(group.member(*from)));
         Some(Fault { peer, ..fault })
     })
 }

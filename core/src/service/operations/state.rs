@@ -11,6 +11,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::any::type_name;
+use core::mem;
 use core::panic::Location;
 
 /// The purpose of the channel.
@@ -24,6 +25,9 @@ const UNMADE: usize = 16;
 
 /// Bytes of the terms in a question.
 const TERMS: usize = 1 << 14;
+
+/// Early messages for which memory is kept.
+const SPARE: usize = 64;
 
 pub(super) struct State {
     pub(super) here: Rank,
@@ -46,6 +50,8 @@ pub(super) struct State {
     pub(super) failed: Option<Error>,
     /// The fault that is to be reported.
     pub(super) fault: Option<Fault>,
+    /// Memory for the early messages of the next operation.
+    spare: Vec<(Rank, Body)>,
 }
 
 /// A group at this rank.
@@ -95,6 +101,7 @@ impl State {
             losses: Vec::new(),
             failed: None,
             fault: None,
+            spare: Vec::new(),
         }
     }
 
@@ -171,29 +178,49 @@ impl State {
         let number = operating.sequence.next();
         let last = operating.sequence.last();
         let made = Made::new(kind, site, message, last);
-        let kept = Entry::Beginning(Vec::new());
+        let kept = Entry::Beginning(mem::take(&mut self.spare));
         operating.receivers.insert(number, kept);
         self.event(id, Event::Begin(made));
         number
     }
 
-    /// Lets an operation receive, unless messages have come for it, which are returned.
+    /// Lets an operation receive, unless messages have come for it: then returns the receiver.
     pub(super) fn open(
         &mut self,
         id: GroupId,
         number: u64,
-        receiver: &Arc<dyn Receiver>,
-    ) -> Vec<(Rank, Body)> {
-        let operating = self.groups.get_mut(&id);
-        let entry = operating.and_then(|operating| operating.receivers.get_mut(number));
-        match entry {
-            Some(Entry::Beginning(kept)) if !kept.is_empty() => core::mem::take(kept),
+        receiver: Arc<dyn Receiver>,
+    ) -> Result<(), Arc<dyn Receiver>> {
+        match self.entry(id, number) {
+            Some(Entry::Beginning(kept)) if !kept.is_empty() => return Err(receiver),
             Some(entry) => {
-                *entry = Entry::Open(Arc::clone(receiver));
-                Vec::new()
+                if let Entry::Beginning(kept) = mem::replace(entry, Entry::Open(receiver)) {
+                    self.recycle(kept);
+                }
             }
-            None => Vec::new(),
+            None => {}
         }
+        Ok(())
+    }
+
+    /// Takes back the memory of early messages, which were delivered.
+    pub(super) fn recycle(&mut self, mut early: Vec<(Rank, Body)>) {
+        early.clear();
+        if (self.spare.capacity()..=SPARE).contains(&early.capacity()) {
+            self.spare = early;
+        }
+    }
+
+    /// Takes the messages that have come for an operation that is not open.
+    pub(super) fn early(&mut self, id: GroupId, number: u64) -> Vec<(Rank, Body)> {
+        match self.entry(id, number) {
+            Some(Entry::Beginning(kept)) => mem::take(kept),
+            _ => Vec::new(),
+        }
+    }
+
+    fn entry(&mut self, id: GroupId, number: u64) -> Option<&mut Entry> {
+        self.groups.get_mut(&id)?.receivers.get_mut(number)
     }
 
     /// Ends an operation. The caller drops the receiver, outside of the lock.
