@@ -294,7 +294,7 @@ fn a_rank_may_leave_first() {
 #[test]
 fn losses_are_those_of_the_operations() {
     for (tolerates, later) in [(true, true), (true, false), (false, true)] {
-        let (net, all, operations) = ranks(3, Limits::default());
+        let (net, all, operations) = ranks(3, TIGHT);
         let groups = groups(&operations);
         all[..2].iter().for_each(Exchange::tolerate_losses);
         let site = Location::caller();
@@ -313,9 +313,12 @@ fn losses_are_those_of_the_operations() {
         let all = &all[..2];
         _ = settle(all);
         assert_eq!(errors(all)[0].is_none(), tolerates);
-        let _second = groups[0].begin::<u32>(site, "second", log(later));
+        let second = groups[0].begin::<u32>(site, "second", log(later));
         wait(all);
         assert_eq!(errors(all)[0].is_none(), tolerates && later);
+        // More than may be kept there: the lost rank holds nothing back.
+        (0..100).for_each(|number| second.send(Rank(2), &number));
+        assert!(operations[0].is_sent());
     }
 }
 

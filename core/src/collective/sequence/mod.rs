@@ -325,6 +325,10 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         let Some(check) = self.open.get(number).map(|open| open.made.check) else {
             return;
         };
+        // Held back for a lost rank, it would keep this one from leaving.
+        if self.lost.contains(&to) {
+            return;
+        }
         let limit = self.limit;
         let peer = self.peer(to);
         // The common cases: nothing waits, and the receiver has made the call, or may keep the message.
