@@ -116,9 +116,7 @@ impl Default for Pace {
 /// struct Alone(AtomicU32);
 ///
 /// impl Clock for Alone {
-///     fn now(&self) -> u64 {
-///         0
-///     }
+///     fn now(&self) -> u64 { 0 }
 /// }
 ///
 /// impl Relax for Alone {
@@ -126,9 +124,7 @@ impl Default for Pace {
 /// }
 ///
 /// impl Driver for Alone {
-///     fn exchange(&self) -> bool {
-///         false
-///     }
+///     fn exchange(&self) -> bool { false }
 ///
 ///     fn step(&self) -> bool {
 ///         self.0.fetch_add(1, Ordering::Relaxed) == 0
@@ -298,12 +294,11 @@ impl Progress {
     }
 
     /// Runs turns until `is_over`, or until nothing has moved for a while, and hands over then: the caller may sleep. Returns at once
-    /// while the progress thread is dedicated.
+    /// while the progress thread is dedicated. A message that comes soon costs no reading of the clock.
     pub fn poll_until(&self, driver: &impl Driver, mut is_over: impl FnMut() -> bool) {
         if self.is_dedicated() {
             return;
         }
-        // A message that comes soon costs no look at the clock.
         let (mut since, mut polls) = (None, 0u32);
         while !is_over() {
             let moved = self.turn_alone(driver);
@@ -314,10 +309,7 @@ impl Progress {
             polls = polls.wrapping_add(1);
             if moved.is_some() && polls % self.pace.polls != 0 {
                 driver.relax(polls);
-                continue;
-            }
-            let now = driver.now();
-            if now - *since.get_or_insert(now) < self.pace.polling {
+            } else if self.is_patient(&mut since, driver.now()) {
                 driver.yield_now(polls);
             } else {
                 // A thread that still polls hands over itself.
@@ -327,6 +319,10 @@ impl Progress {
                 return;
             }
         }
+    }
+
+    fn is_patient(&self, since: &mut Option<u64>, now: u64) -> bool {
+        now - *since.get_or_insert(now) < self.pace.polling
     }
 
     /// Runs a [turn](Self::turn), unless another thread that waits does: then returns `None`.
