@@ -82,8 +82,8 @@ impl Side<'_> {
                 let into = vec![0.0; own.len()];
                 Coming::Messages(Box::new(Messages {
                     // The receive first: the message finds it posted. Held, as the other rank may take its time.
-                    received: comm.irecv_vec(task.hold(), into, *rank, *theirs),
-                    sent: comm.isend_vec(task.hold(), row, *rank, *ours),
+                    received: comm.irecv_vec(into, *rank, *theirs).hold(task.hold()),
+                    sent: comm.isend_vec(row, *rank, *ours).hold(task.hold()),
                 }))
             }
         }
