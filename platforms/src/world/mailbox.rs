@@ -141,7 +141,7 @@ impl Mailbox {
             mail.recycle(buffer);
         }
         *unique.has_mail.get_mut() = false;
-        // After the end of the channels, each operation learns of it anew.
+        // After the end of the channels, each operation learns of it again.
         if mail.error.is_none() {
             _ = FREE.try_with(|free| free.set(Some(mailbox)));
         }
