@@ -236,7 +236,7 @@ fn carry<D: Driver + Send + Sync + 'static>(
 #[test]
 fn progress_waits() {
     let model = Model::new("progress_waits").bound(2);
-    model.floor(75_000).check(|| {
+    model.floor(170_000).check(|| {
         let scene = Scene::new(NEVER);
         let carrier = carry(&scene.progress, &scene, || ());
         let waits = {
@@ -415,8 +415,8 @@ fn progress_hand_over() {
 /// A thread polls for a while and sleeps, and another one notifies: the progress thread has taken over, also if no time elapses.
 #[test]
 fn progress_sleeps() {
-    let model = Model::new("progress_sleeps").bound(2);
-    model.floor(16_500).check(|| {
+    let model = Model::new("progress_sleeps").bound(3);
+    model.floor(120_000).check(|| {
         let scene = Plain::new(NEVER);
         let carrier = carry(&scene.progress, &scene, || ());
         let theirs = Arc::clone(&scene);
