@@ -63,8 +63,8 @@ fn both(world: &World) -> [u64; 2] {
 fn barriers_and_sums_of_words_do_not_allocate() {
     for ranks in [2, 3, 4] {
         for (rank, counted) in world::loopback(ranks, both).into_iter().enumerate() {
-            // Now and then another thread still has the last mailbox when a call begins, which then makes a new one.
-            let few = CALLS / 8;
+            // A thread that is preempted while it has the last mailbox makes the next call take a new one.
+            let few = CALLS / 50;
             let is_free = counted.iter().all(|count| *count < few);
             assert!(
                 is_free,

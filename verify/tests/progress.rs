@@ -259,7 +259,7 @@ fn progress_waits() {
 #[test]
 fn progress_polled() {
     let model = Model::new("progress_polled").bound(1);
-    model.floor(15_000).check(|| {
+    model.floor(14_000).check(|| {
         let scene = Scene::new(2);
         let carrier = carry(&scene.progress, &scene, || ());
         let waits = {
@@ -415,8 +415,8 @@ fn progress_hand_over() {
 /// A thread polls for a while and sleeps, and another one notifies: the progress thread has taken over, also if no time elapses.
 #[test]
 fn progress_sleeps() {
-    let model = Model::new("progress_sleeps").bound(3);
-    model.floor(120_000).check(|| {
+    let model = Model::new("progress_sleeps").bound(2);
+    model.floor(14_500).check(|| {
         let scene = Plain::new(NEVER);
         let carrier = carry(&scene.progress, &scene, || ());
         let theirs = Arc::clone(&scene);

@@ -117,33 +117,35 @@ impl Receiver for Mailbox {
 }
 
 thread_local! {
-    /// A mailbox that no operation uses.
-    static FREE: Cell<Option<Arc<Mailbox>>> = const { Cell::new(None) };
+    /// The mailbox of this thread's last operation.
+    static LAST: Cell<Option<Arc<Mailbox>>> = const { Cell::new(None) };
 }
 
 impl Mailbox {
-    /// Returns an empty mailbox: that of the last operation of this thread, if it was [given back](Self::give_back).
+    /// Returns an empty mailbox: that of the last operation of this thread, unless another thread may still put a message of that
+    /// operation into it.
     pub(super) fn take() -> Arc<Self> {
-        let free = FREE.try_with(Cell::take);
-        free.ok().flatten().unwrap_or_default()
+        let last = LAST.try_with(Cell::take).ok().flatten();
+        let emptied = last.and_then(|mut mailbox| {
+            Arc::get_mut(&mut mailbox)?.empty();
+            Some(mailbox)
+        });
+        emptied.unwrap_or_default()
     }
 
-    /// Keeps a mailbox for later operations, with the buffer of its last message; unless another thread may still put a message of
-    /// this operation into it.
-    pub(super) fn give_back(mut mailbox: Arc<Self>, last: Vec<u8>) {
-        let Some(unique) = Arc::get_mut(&mut mailbox) else {
-            return;
-        };
-        let mail = unique.mail.get_mut();
-        let mail = mail.unwrap_or_else(PoisonError::into_inner);
-        mail.recycle(last);
+    /// Keeps the mailbox of an operation that has ended for the next one, with the buffer of its last message.
+    pub(super) fn give_back(mailbox: Arc<Self>, last: Vec<u8>) {
+        mailbox.recycle(last);
+        _ = LAST.try_with(|free| free.set(Some(mailbox)));
+    }
+
+    fn empty(&mut self) {
+        let mail = self.mail.get_mut().unwrap_or_else(PoisonError::into_inner);
         while let Some((_, buffer)) = mail.arrived.pop_front() {
             mail.recycle(buffer);
         }
-        *unique.has_mail.get_mut() = false;
-        // After the end of the channels, each operation learns of it again.
-        if mail.error.is_none() {
-            _ = FREE.try_with(|free| free.set(Some(mailbox)));
-        }
+        // Each operation learns of the end of the channels again.
+        mail.error = None;
+        *self.has_mail.get_mut() = false;
     }
 }
