@@ -210,23 +210,33 @@ fn a_message_ends_a_scope_whose_workers_sleep() {
     });
 }
 
-/// Each hold of a request keeps the scope open until the operation has ended; one that comes after the end is released at once.
+/// Each hold of a request keeps its scope open until the operation has ended; one that comes after the end is released at once.
 #[test]
 fn a_request_takes_several_holds_and_late_ones() {
     two(|_, comm, other| {
-        runtime(1).run(|cx| {
-            std::thread::scope(|threads| {
-                let received = cx.scope(|cx| {
-                    threads.spawn(|| {
-                        // A sleep, since the scope is to wait by then.
-                        std::thread::sleep(Duration::from_millis(20));
-                        comm.send(&1u8, other, TAG).expect("sent");
-                    });
-                    let received = comm.irecv::<u8>(other, TAG);
-                    received.hold(cx.hold()).hold(cx.hold())
+        let (rt, holds) = (runtime(2), std::sync::mpsc::channel());
+        let request = std::sync::RwLock::new(None);
+        std::thread::scope(|threads| {
+            for _ in 0..2 {
+                let (rt, request, put) = (&rt, &request, holds.0.clone());
+                threads.spawn(move || {
+                    rt.run(|cx| cx.scope(|cx| put.send(cx.hold()).expect("taken below")));
+                    let request = request.read().expect("no panic");
+                    let request: Option<&Request<u8>> = request.as_ref();
+                    assert!(
+                        request.is_some_and(|request| request.test().is_some()),
+                        "a scope has ended early"
+                    );
                 });
-                assert!(received.test().is_some(), "the scope has ended early");
-            });
+            }
+            let [one, another] = [(); 2].map(|()| holds.1.recv().expect("given above"));
+            let received = comm.irecv::<u8>(other, TAG).hold(one).hold(another);
+            *request.write().expect("no panic") = Some(received);
+            // A sleep, since the scopes are to wait by then.
+            std::thread::sleep(Duration::from_millis(20));
+            comm.send(&1u8, other, TAG).expect("sent");
+        });
+        rt.run(|cx| {
             cx.scope(|cx| {
                 let sent = comm.isend(&2u8, other, Tag(9));
                 while sent.test().is_none() {

@@ -216,7 +216,7 @@ impl PacketLink for SharedWire {
 
     fn send_body(&self, number: u32, to: Rank, offer: u64, body: Body) -> Option<Body> {
         if to == self.here {
-            let copy = body.clone();
+            let copy = body.to_vec().into();
             self.deliver(number, News::Packet(to, Packet::Body { offer, body: copy }));
             return Some(body);
         }

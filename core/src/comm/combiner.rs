@@ -6,8 +6,9 @@
 //! later: a combining lock (Hendler 2010, flat combining) whose requests are elsewhere.
 //!
 //! # Words
-//! `is_missed`: set by a thread that has found the value taken, cleared by the holder before a turn. `value`: under its lock, whose
-//! `try_lock` fails only while a thread holds it. `moves`: counts the turns that have moved something, written by the holder.
+//! `is_missed`: set by a thread that has found the value taken, cleared by the holder before a turn.
+//! `value`: under its lock, whose `try_lock` fails only while a thread holds it. `moves`: counts the
+//! turns that have moved something, written by the holder.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -48,8 +49,9 @@ impl<T> Combiner<T> {
         }
     }
 
-    /// Returns the number of turns that have returned true, as a hint: while it is the same, a thread that polls for a change of the
-    /// value need not take it.
+    /// Returns the number of turns that have returned true, as a hint: while it is the same, no turn has
+    /// moved anything, so that a thread that polls need not take the value. Changes by
+    /// [`with`](Self::with) and [`try_with`](Self::try_with), and by a turn that panics, do not count.
     #[inline]
     pub fn moves(&self) -> usize {
         // ORDERING: Relaxed: a hint; the lock carries the value.

@@ -80,7 +80,7 @@ pub trait Driver: Clock + Relax {
 /// How long threads poll, in ticks of the driver's clock. The default is in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// For how long a thread that waits polls while nothing moves.
+    /// For how long a thread that waits polls while nothing moves, after the first `polls` polls.
     pub polling: u64,
     /// Polls of that thread between two looks at the clock; at least 1.
     pub polls: u32,

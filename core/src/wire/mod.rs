@@ -69,5 +69,5 @@ pub use exchange::{Attendance, Exchange};
 pub use limits::Limits;
 #[doc(hidden)]
 pub use post::seal;
-pub(crate) use terms::OneLine;
 pub use terms::Terms;
+pub(crate) use terms::{OneLine, first_chars};

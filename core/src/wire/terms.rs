@@ -59,7 +59,8 @@ impl Terms {
     }
 }
 
-fn first_chars(name: &str) -> &str {
+/// Returns as much of the name of a type as terms have.
+pub(crate) fn first_chars(name: &str) -> &str {
     let end = name.char_indices().nth(TYPE_CHARS);
     end.map_or(name, |(end, _)| &name[..end])
 }

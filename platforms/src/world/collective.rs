@@ -252,6 +252,8 @@ impl World {
             let next = next_of(shared, &mailbox);
             let next = next.and_then(|(from, body)| {
                 let decoded = decoded(shared, &operation, from, &body);
+                // The channels may have ended before, for another reason.
+                let decoded = decoded.map_err(|error| mailbox.error().unwrap_or(error));
                 let before = mem::replace(&mut last, body);
                 if before.capacity() > 0 {
                     mailbox.recycle(before);
@@ -299,6 +301,7 @@ fn decoded<M: Portable + 'static>(
             of_this_rank(&shared.exchange, Cause::Lost { doing })
         }
     };
-    shared.exchange.fail(&error);
+    // In a turn: completions of other operations run the program's code.
+    inside(|| shared.exchange.fail(&error));
     Err(error)
 }

@@ -40,6 +40,15 @@ impl Mail {
         self.error.clone().map(Err)
     }
 
+    /// Drops the messages of an operation that has ended; keeps the memory of `last` and of a few others.
+    fn clear(&mut self, last: Vec<u8>) {
+        self.recycle(last);
+        while let Some((_, buffer)) = self.arrived.pop_front() {
+            self.recycle(buffer);
+        }
+        self.arrived.shrink_to(KEPT);
+    }
+
     fn recycle(&mut self, mut buffer: Vec<u8>) {
         if self.spare.len() < KEPT && (1..=KEPT_BYTES).contains(&buffer.capacity()) {
             buffer.clear();
@@ -75,6 +84,11 @@ impl Mailbox {
             mail = woken.unwrap_or_else(PoisonError::into_inner);
             mail.is_awaited = false;
         }
+    }
+
+    /// Returns the error with which the channels have ended, if they have.
+    pub(super) fn error(&self) -> Option<Error> {
+        self.mail().error.clone()
     }
 
     /// Takes back the buffer of a message.
@@ -135,16 +149,14 @@ impl Mailbox {
 
     /// Keeps the mailbox of an operation that has ended for the next one, with the buffer of its last message.
     pub(super) fn give_back(mailbox: Arc<Self>, last: Vec<u8>) {
-        mailbox.recycle(last);
-        _ = LAST.try_with(|free| free.set(Some(mailbox)));
+        mailbox.mail().clear(last);
+        _ = LAST.try_with(|kept| kept.set(Some(mailbox)));
     }
 
     fn empty(&mut self) {
         let mail = self.mail.get_mut().unwrap_or_else(PoisonError::into_inner);
-        while let Some((_, buffer)) = mail.arrived.pop_front() {
-            mail.recycle(buffer);
-        }
-        // Each operation learns of the end of the channels again.
+        mail.clear(Vec::new());
+        // Each operation gets the error with which the channels have ended.
         mail.error = None;
         *self.has_mail.get_mut() = false;
     }

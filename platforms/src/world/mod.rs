@@ -347,7 +347,7 @@ impl World {
         add_awaiting(lent.awaiting());
         let (carried, described) = (Arc::clone(&shared), Arc::clone(&shared));
         let here = shared.exchange.here();
-        // With the stack of a worker: values may nest deep, and this thread decodes them.
+        // With the stack of a worker: values may nest deep, and this thread decodes those of communicators.
         let threads = pool::Thread {
             name: "tautline-link".to_owned(),
             ..pool::Thread::default()

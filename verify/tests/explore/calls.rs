@@ -1,5 +1,5 @@
-//! Several calls of groups open at a time, in every order of deliveries: each ends with the values of its own ranks, and if the programs
-//! differ, all ranks learn both calls.
+//! Several calls of groups open at a time, in every order of deliveries: each ends with the values of
+//! its own ranks, and if the programs differ, each rank that has not left learns both calls.
 
 #[path = "calls/rank.rs"]
 mod rank;
@@ -482,7 +482,7 @@ fn calls_of_some_ranks_end_with_their_values() {
     );
 }
 
-/// Every rank learns both calls that differ, whichever other calls are open.
+/// Each rank that has not left learns both calls that differ, whichever other calls are open.
 #[test]
 fn calls_that_differ_are_told_to_all() {
     whole(

@@ -11,7 +11,7 @@ use super::{LIMIT, flawless, report};
 use ranks::Op::{
     Await, Cancel, Free, Probe, Receive, ReceiveAtOnce, ReceiveProbed, Send, SendAtOnce,
 };
-use ranks::{Exchange, Letter, Op, Slip, Wanted};
+use ranks::{Exchange, Op, Outgoing, Slip, Wanted};
 use std::path::Path;
 use std::time::Instant;
 use tautline_verify::explore::{
@@ -29,8 +29,8 @@ const LOSS: Faults = Faults {
     spared: 0,
 };
 
-const fn to(to: u32, tag: u32) -> Letter {
-    Letter {
+const fn to(to: u32, tag: u32) -> Outgoing {
+    Outgoing {
         to,
         comm: 0,
         tag,
@@ -75,15 +75,15 @@ const LARGE: Wanted = Wanted {
     ..ANY
 };
 
-const fn other(to: u32, tag: u32) -> Letter {
-    Letter {
+const fn other(to: u32, tag: u32) -> Outgoing {
+    Outgoing {
         comm: 1,
         ..self::to(to, tag)
     }
 }
 
-const fn vector(to: u32, bytes: usize) -> Letter {
-    Letter {
+const fn vector(to: u32, bytes: usize) -> Outgoing {
+    Outgoing {
         bytes,
         is_vector: true,
         ..self::to(to, 0)

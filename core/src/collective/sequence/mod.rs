@@ -102,6 +102,11 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         self.begun
     }
 
+    /// Whether a call has not ended.
+    pub fn is_busy(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// Whether nothing is held back for a rank that may still make the call.
     pub fn is_sent(&self) -> bool {
         self.peers.values().all(|peer| peer.held.is_empty())
@@ -136,6 +141,7 @@ impl<C: Call, B: Weight> Sequence<C, B> {
     }
 
     /// Returns the last call.
+    #[cfg(feature = "wire")]
     pub(crate) fn last(&self) -> Option<&C> {
         self.recent.back().map(|made| &made.call)
     }
@@ -325,12 +331,13 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         let Some(check) = self.open.get(number).map(|open| open.made.check) else {
             return;
         };
-        // Held back for a lost rank, it would keep this one from leaving.
-        if self.lost.contains(&to) {
+        let (limit, has_left) = (self.limit, self.left.contains(&to));
+        let is_lost = self.lost.contains(&to);
+        let peer = self.peer(to);
+        // Held back for a rank that does not make the call, it would keep this one from leaving.
+        if is_lost || has_left && peer.begun <= number {
             return;
         }
-        let limit = self.limit;
-        let peer = self.peer(to);
         // The common cases: nothing waits, and the receiver has made the call, or may keep the message.
         if peer.held.is_empty() && peer.admits(number, limit, || body.weight()) {
             let message = Sequenced::Body {

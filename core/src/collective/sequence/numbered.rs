@@ -74,9 +74,14 @@ impl<T> Numbered<T> {
 
     /// Releases the memory of a burst that is over.
     fn release(&mut self) {
-        if self.0.is_empty() {
-            self.0.shrink_to(KEPT);
+        let capacity = self.0.capacity();
+        if capacity > KEPT && self.0.len() < capacity / 4 {
+            self.0.shrink_to(KEPT.max(capacity / 2));
         }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Returns the numbers and values, in order.
@@ -85,11 +90,12 @@ impl<T> Numbered<T> {
     }
 
     /// Returns the values, in order.
+    #[cfg(feature = "wire")]
     pub(crate) fn values(&self) -> impl Iterator<Item = &T> {
         self.0.iter().map(|(_, value)| value)
     }
 
-    /// As [`values`](Self::values).
+    /// Returns the values, in order.
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.iter_mut().map(|(_, value)| value)
     }

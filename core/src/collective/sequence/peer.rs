@@ -1,4 +1,4 @@
-//! What a sequence knows of another rank.
+//! Another rank, as far as a sequence knows it.
 
 use alloc::collections::VecDeque;
 

@@ -224,7 +224,7 @@ impl Calls {
         };
         // After the end of the channels, a message that has come before does not let it end as if there were others to come.
         while state.failed.is_none() {
-            // The common case: nothing has happened that it is to learn of.
+            // The common case: no loss and no end to report to it.
             if state.losses.is_empty() {
                 let Err(back) = state.open(*id, number, receiver) else {
                     return operation;

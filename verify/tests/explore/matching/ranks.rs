@@ -19,9 +19,9 @@ const COPIED: usize = 4096;
 /// A step of a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    Send(Letter),
+    Send(Outgoing),
     /// Sends at once if that is possible, else as [`Op::Send`].
-    SendAtOnce(Letter),
+    SendAtOnce(Outgoing),
     Receive(Wanted),
     ReceiveAtOnce(Wanted),
     Probe(Wanted),
@@ -35,7 +35,7 @@ pub(crate) enum Op {
 
 /// A message to be sent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Letter {
+pub(crate) struct Outgoing {
     pub(crate) to: u32,
     pub(crate) comm: u32,
     pub(crate) tag: u32,
@@ -120,26 +120,26 @@ impl Exchange {
         self.programs[here.index()][key]
     }
 
-    fn letter(&self, (from, key): Name) -> Letter {
+    fn outgoing(&self, (from, key): Name) -> Outgoing {
         match self.op(from, key) {
-            Op::Send(letter) | Op::SendAtOnce(letter) => letter,
+            Op::Send(outgoing) | Op::SendAtOnce(outgoing) => outgoing,
             other => panic!("{other:?} sends nothing"),
         }
     }
 
     fn envelope(&self, name: Name) -> Envelope {
-        let letter = self.letter(name);
+        let outgoing = self.outgoing(name);
         Envelope {
-            comm: CommId(letter.comm),
+            comm: CommId(outgoing.comm),
             source: name.0,
-            tag: Tag(letter.tag),
-            bytes: letter.bytes,
+            tag: Tag(outgoing.tag),
+            bytes: outgoing.bytes,
         }
     }
 
     /// Returns the message: its name, and zeros.
     fn bytes(&self, name: Name) -> Vec<u8> {
-        let mut bytes = vec![0; self.letter(name).bytes];
+        let mut bytes = vec![0; self.outgoing(name).bytes];
         bytes[0] = 1 + name.0.0 as u8;
         bytes[1] = name.1 as u8;
         bytes
@@ -147,7 +147,7 @@ impl Exchange {
 
     fn body(&self, name: Name) -> Body {
         let bytes = self.bytes(name);
-        match self.letter(name).is_vector {
+        match self.outgoing(name).is_vector {
             true => Body::of(bytes),
             false => bytes.into(),
         }
@@ -171,19 +171,19 @@ impl Exchange {
     }
 
     /// Whether there is room for a message without an offer, or a vector that long needs none.
-    fn fits(&self, state: &State, letter: &Letter) -> bool {
-        let used = state.used.get(&Rank(letter.to)).copied().unwrap_or(0);
-        let is_copied = !letter.is_vector || letter.bytes <= COPIED;
-        is_copied && used + ENVELOPE + letter.bytes <= self.room
+    fn fits(&self, state: &State, outgoing: &Outgoing) -> bool {
+        let used = state.used.get(&Rank(outgoing.to)).copied().unwrap_or(0);
+        let is_copied = !outgoing.is_vector || outgoing.bytes <= COPIED;
+        is_copied && used + ENVELOPE + outgoing.bytes <= self.room
     }
 
     /// Returns the operation at `key`, and takes note of it.
     fn operation(&self, here: Rank, state: &mut State, key: Key) -> Operation<Key> {
         match self.op(here, key) {
-            Op::Send(letter) | Op::SendAtOnce(letter) => Operation::Send {
-                comm: CommId(letter.comm),
-                to: Rank(letter.to),
-                tag: Tag(letter.tag),
+            Op::Send(outgoing) | Op::SendAtOnce(outgoing) => Operation::Send {
+                comm: CommId(outgoing.comm),
+                to: Rank(outgoing.to),
+                tag: Tag(outgoing.tag),
                 body: self.body((here, key)),
             },
             Op::Receive(_) | Op::ReceiveProbed(_) => {
@@ -220,8 +220,8 @@ impl Exchange {
 
     /// Returns the end of a send that reports `done`: its vector is back as it was.
     fn sent(&self, name: Name, state: &State, done: &Done) -> Option<End> {
-        let letter = self.letter(name);
-        let is_back = match letter.is_vector {
+        let outgoing = self.outgoing(name);
+        let is_back = match outgoing.is_vector {
             true => done.body.is_vector() && done.body == self.bytes(name),
             false => done.body.is_empty(),
         };
@@ -419,10 +419,10 @@ impl Checked for Exchange {
         at.driver.next += 1;
         match self.op(here, key) {
             Op::Await(_) => None,
-            Op::SendAtOnce(letter) => Some(Event::SendAtOnce {
-                comm: CommId(letter.comm),
-                to: Rank(letter.to),
-                tag: Tag(letter.tag),
+            Op::SendAtOnce(outgoing) => Some(Event::SendAtOnce {
+                comm: CommId(outgoing.comm),
+                to: Rank(outgoing.to),
+                tag: Tag(outgoing.tag),
                 body: self.body((here, key)),
             }),
             Op::ReceiveAtOnce(wanted) => {
@@ -463,9 +463,9 @@ impl Checked for Exchange {
             Effect::Returned(body) => {
                 // It could have left, or it is another.
                 let name = (at.here, key);
-                let letter = self.letter(name);
-                let is_same = body == self.bytes(name) && body.is_vector() == letter.is_vector;
-                if !is_same || self.fits(at.driver, &letter) {
+                let outgoing = self.outgoing(name);
+                let is_same = body == self.bytes(name) && body.is_vector() == outgoing.is_vector;
+                if !is_same || self.fits(at.driver, &outgoing) {
                     at.find(Flaw::Requests);
                 }
                 let operation = self.operation(at.here, at.driver, key);
@@ -479,16 +479,16 @@ impl Checked for Exchange {
         let (here, key) = (at.here, at.driver.next.saturating_sub(1));
         match &packet {
             Packet::Message { .. } | Packet::Offer { .. } => {
-                let letter = self.letter((here, key));
+                let outgoing = self.outgoing((here, key));
                 let is_here = matches!(packet, Packet::Message { .. });
-                if is_here != self.fits(at.driver, &letter) {
+                if is_here != self.fits(at.driver, &outgoing) {
                     at.find(Flaw::Requests);
                 }
                 if !at.driver.sent.insert(key) {
                     at.find(Flaw::Repeated);
                 }
                 if is_here {
-                    *at.driver.used.entry(to).or_default() += ENVELOPE + letter.bytes;
+                    *at.driver.used.entry(to).or_default() += ENVELOPE + outgoing.bytes;
                 }
                 at.ghost.entry((here, to)).or_default().push_back(key);
             }

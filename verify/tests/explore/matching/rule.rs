@@ -19,7 +19,7 @@ pub(crate) enum Post {
     Probe,
 }
 
-/// What a rank has seen, in order.
+/// Events at a rank, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Seen {
     Arrived {
@@ -50,7 +50,7 @@ pub(crate) enum End {
     Done,
 }
 
-/// What the rule requires.
+/// Ends that the rule requires.
 #[derive(Debug, Default)]
 pub(crate) struct Required {
     /// By receive and probe: its end, and whether the body of its message comes later. Without an end it waits.
