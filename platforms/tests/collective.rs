@@ -178,3 +178,40 @@ fn a_rank_that_leaves_is_named() {
         assert!(error.contains("rank 2"), "rank {rank}: {error}");
     }
 }
+
+/// A value that its own type does not decode.
+#[derive(Clone, Debug)]
+enum Undecodable {
+    Refused,
+    Panics,
+}
+
+impl serde::Serialize for Undecodable {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bool(matches!(self, Self::Panics))
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Undecodable {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match bool::deserialize(deserializer)? {
+            true => panic!("wanted"),
+            false => Err(serde::de::Error::custom("wanted")),
+        }
+    }
+}
+
+/// Each rank gets an error, also of later calls, and none waits.
+#[test]
+fn a_value_that_cannot_be_decoded_ends_the_calls_of_all_ranks() {
+    for value in [Undecodable::Refused, Undecodable::Panics] {
+        let ended = world::loopback(3, |world| {
+            let pending = world.comm().barrier();
+            let first = world.all_gather(value.clone()).is_err();
+            (first, world.barrier().is_err(), pending.wait().is_err())
+        });
+        for (first, second, _) in ended {
+            assert!(first && second, "{value:?}");
+        }
+    }
+}
