@@ -1,7 +1,6 @@
 //! Ends a command that does not end by itself, with all that it started, and names what still ran.
 
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -10,15 +9,6 @@ use std::time::Duration;
 /// the jobs after it still run within the time that a server gives.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
 
-/// Whether commands have a limit at present.
-static LIMITED: AtomicBool = AtomicBool::new(false);
-
-/// Gives the commands that follow a limit, or none.
-pub(crate) fn limit_commands(limited: bool) {
-    // ORDERING: no other memory depends on it; jobs run in sequence.
-    LIMITED.store(limited, Ordering::Relaxed);
-}
-
 /// A thread that waits beside a child process.
 pub(crate) struct Watch {
     ended: Sender<()>,
@@ -26,11 +16,9 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Watches a process that has been started just now, and has not been waited for.
-    pub(crate) fn over(process: u32) -> Self {
-        // ORDERING: see `limit_commands`.
-        let limit = LIMITED.load(Ordering::Relaxed).then_some(LIMIT);
-        Self::within(process, limit)
+    /// Watches a process that has been started just now, and has not been waited for; without a limit, until it ends.
+    pub(crate) fn over(process: u32, limited: bool) -> Self {
+        Self::within(process, limited.then_some(LIMIT))
     }
 
     fn within(process: u32, limit: Option<Duration>) -> Self {

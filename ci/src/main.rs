@@ -3,23 +3,27 @@
 //! Depends on no crate of the workspace, so that it works when they do not compile.
 #![forbid(unsafe_code)]
 
+mod context;
 mod crates;
 mod imports;
 mod jobs;
+mod lanes;
 mod limit;
 mod shell;
 mod source;
 mod syntax;
+mod times;
 mod tree;
 
-use jobs::{JOBS, Job, Verdict, WITH_WORDS};
+use jobs::{JOBS, Job, WITH_WORDS};
+use lanes::Mark;
 use std::process::ExitCode;
 use std::time::Instant;
 use tree::Tree;
 
 const USAGE: &str = "\
-usage: cargo ci              all jobs that `cargo ci list` marks with *
-       cargo ci JOB…         these jobs
+usage: cargo ci              all jobs that `cargo ci list` marks with *, in two lanes at once
+       cargo ci JOB…         these jobs, one after the other
        cargo ci mutants [NAME…]
                              the recorded mutants, or those whose name contains one of the words
        cargo ci litmus [NAME…]
@@ -58,8 +62,12 @@ fn main() -> ExitCode {
         }
     };
     let strict = std::env::var_os("CI").is_some_and(|v| v == "true");
-    let ends: Vec<End> = asked.iter().map(|a| end(&tree, a, strict)).collect();
-    print!("\n{}", table(&ends));
+    let start = Instant::now();
+    let ends = match words.is_empty() {
+        true => lanes::in_lanes(&tree, &asked, strict),
+        false => lanes::in_sequence(&tree, &asked, strict),
+    };
+    print!("\n{}", lanes::table(&ends, start.elapsed()));
     ExitCode::from(u8::from(ends.iter().any(|e| e.mark == Mark::Failed)))
 }
 
@@ -106,74 +114,9 @@ fn listing() -> String {
     JOBS.iter().map(line).collect()
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mark {
-    Ok,
-    Failed,
-    NotRun,
-}
-
-#[derive(Debug)]
-struct End {
-    name: &'static str,
-    mark: Mark,
-    seconds: f64,
-    said: String,
-}
-
-/// How many findings of a job the table repeats: a log is often cut before its end.
-const FINDINGS: usize = 12;
-
-fn end(tree: &Tree, (job, words): &(&'static Job, Vec<String>), strict: bool) -> End {
-    println!("\n=== {}: {}", job.name, job.about);
-    // The others take hours, each as many as its machine needs.
-    limit::limit_commands(job.default);
-    let start = Instant::now();
-    let (mark, said) = match (job.run)(tree, words) {
-        Ok(Verdict::Holds(said)) => (Mark::Ok, said),
-        Ok(Verdict::CannotRun(why)) if strict => (Mark::Failed, format!("cannot run: {why}")),
-        Ok(Verdict::CannotRun(why)) => (Mark::NotRun, why),
-        Err(error) => (Mark::Failed, format!("{error:#}")),
-    };
-    if mark != Mark::Ok {
-        println!("{}: {said}", job.name);
-    }
-    End {
-        name: job.name,
-        mark,
-        seconds: start.elapsed().as_secs_f64(),
-        said,
-    }
-}
-
-fn table(ends: &[End]) -> String {
-    let line = |e: &End| {
-        let mark = match e.mark {
-            Mark::Ok => "ok",
-            Mark::Failed => "FAILED",
-            Mark::NotRun => "not run",
-        };
-        let mut said = e.said.lines();
-        let first = said.next().unwrap_or_default();
-        let mut line = format!("{:<12} {mark:<8} {:>8.1} s  {first}\n", e.name, e.seconds);
-        // All of them are printed at the end of their job.
-        for finding in said.by_ref().take(FINDINGS) {
-            line += &format!("    {finding}\n");
-        }
-        match said.count() {
-            0 => line,
-            more => line + &format!("    and {more} more, above\n"),
-        }
-    };
-    ends.iter().map(line).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Asked, End, FINDINGS, JOBS, Mark, end, jobs, listing, table, understand};
-    use crate::tree::Tree;
-    use jobs::{Job, Verdict};
-    use std::path::PathBuf;
+    use super::{Asked, JOBS, listing, understand};
 
     fn names(words: &[&str]) -> Result<Vec<(&'static str, Vec<String>)>, String> {
         let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
@@ -233,52 +176,5 @@ mod tests {
             assert_eq!(JOBS.iter().filter(|j| j.name == job.name).count(), 1);
             assert!(listing().contains(job.about));
         }
-    }
-
-    #[test]
-    fn what_cannot_run_fails_only_on_the_server() {
-        static CANNOT: Job = Job {
-            name: "x",
-            about: "",
-            default: false,
-            run: |_, _| Ok(Verdict::CannotRun("no such machine".to_owned())),
-        };
-        let tree = Tree {
-            root: PathBuf::new(),
-        };
-        let here = end(&tree, &(&CANNOT, Vec::new()), false);
-        let server = end(&tree, &(&CANNOT, Vec::new()), true);
-        assert_eq!((here.mark, server.mark), (Mark::NotRun, Mark::Failed));
-    }
-
-    #[test]
-    fn the_table_says_what_failed() {
-        let end = End {
-            name: "fmt",
-            mark: Mark::Failed,
-            seconds: 1.25,
-            said: "why".to_owned(),
-        };
-        let line = table(&[end]);
-        assert!(line.contains("fmt") && line.contains("FAILED") && line.contains("1.2 s"));
-    }
-
-    #[test]
-    fn the_table_repeats_findings_but_not_all_of_many() {
-        let end = |findings: usize| End {
-            name: "models",
-            mark: Mark::Failed,
-            seconds: 1.0,
-            said: format!(
-                "{findings} findings{}",
-                "\nx: 3 executions".repeat(findings)
-            ),
-        };
-        let few = table(&[end(2)]);
-        assert_eq!(few.matches("    x: 3 executions\n").count(), 2);
-        assert!(!few.contains("more"));
-        let many = table(&[end(FINDINGS + 5)]);
-        assert_eq!(many.matches("x: 3").count(), FINDINGS);
-        assert!(many.contains("and 5 more"));
     }
 }

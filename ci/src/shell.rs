@@ -1,12 +1,15 @@
 //! Starting cargo, and reading its output.
 
+use crate::context::{self, Output, say};
 use crate::limit::Watch;
+use crate::times;
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::thread;
 
 /// What a program said and how it ended.
 #[derive(Debug)]
@@ -93,53 +96,113 @@ fn shown(command: &Command) -> String {
     )
 }
 
-/// Runs to the end with the terminal attached; an exit status other than 0 is an error.
+/// Runs to the end and shows its output; an exit status other than 0 is an error.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let line = shown(command);
-    println!("$ {line}");
-    let mut child = command
-        .spawn()
-        .with_context(|| format!("starting {line}"))?;
-    let watch = Watch::over(child.id());
-    let status = child.wait()?;
-    in_time(&line, watch)?;
+    say!("$ {line}");
+    let (status, ..) = perform(command, &line, [SHOWN, SHOWN])?;
     if !status.success() {
         bail!("`{line}` ended with {status}");
     }
     Ok(())
 }
 
-/// An error if the command was ended by its watch.
-fn in_time(line: &str, watch: Watch) -> Result<()> {
-    match watch.end() {
-        Some(said) => bail!("`{line}` {said}"),
-        None => Ok(()),
-    }
-}
-
-/// Runs to the end, shows standard output as it comes, and keeps it.
+/// Runs to the end, shows its output as it comes, and keeps standard output.
 pub(crate) fn tee(command: &mut Command) -> Result<Said> {
     let line = shown(command);
-    println!("$ {line}");
+    say!("$ {line}");
+    let (status, out, err) = perform(command, &line, [SHOWN_AND_KEPT, SHOWN])?;
+    let ok = status.success();
+    Ok(Said { ok, out, err })
+}
+
+/// Runs to the end in silence and keeps all that was said.
+pub(crate) fn quiet(command: &mut Command) -> Result<Said> {
+    let line = shown(command);
+    let (status, out, err) = perform(command.stdin(Stdio::null()), &line, [KEPT, KEPT])?;
+    let ok = status.success();
+    Ok(Said { ok, out, err })
+}
+
+/// What happens to a stream of a command.
+#[derive(Clone, Copy)]
+struct Stream {
+    is_shown: bool,
+    is_kept: bool,
+}
+
+const SHOWN: Stream = Stream {
+    is_shown: true,
+    is_kept: false,
+};
+const KEPT: Stream = Stream {
+    is_shown: false,
+    is_kept: true,
+};
+const SHOWN_AND_KEPT: Stream = Stream {
+    is_shown: true,
+    is_kept: true,
+};
+
+/// Runs a command to its end, within its limit. Returns its status, and what is kept of its output and errors.
+fn perform(
+    command: &mut Command,
+    line: &str,
+    streams: [Stream; 2],
+) -> Result<(ExitStatus, String, String)> {
+    let context = context::current();
+    // What is only shown stays attached to the terminal, where this lane is the only one.
+    let [out, err] = streams.map(|stream| stream.is_kept || !context.is_attached());
+    if out {
+        command.stdout(Stdio::piped());
+    }
+    if err {
+        command.stderr(Stdio::piped());
+    }
+    if !context.is_attached() {
+        command.stdin(Stdio::null());
+    }
     let mut child = command
-        .stdout(Stdio::piped())
         .spawn()
         .with_context(|| format!("starting {line}"))?;
-    let watch = Watch::over(child.id());
-    let mut out = String::new();
-    if let Some(pipe) = child.stdout.take() {
-        for line in BufReader::new(pipe).split(b'\n') {
-            let line = line?;
-            let line = String::from_utf8_lossy(&line);
-            println!("{line}");
-            out.push_str(&line);
-            out.push('\n');
-        }
+    let watch = Watch::over(child.id(), context.limited);
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let [out, err] = thread::scope(|scope| {
+        let output = &context.output;
+        let err = scope.spawn(move || read(err, streams[1], output));
+        let out = read(out, streams[0], output);
+        [out, err.join().expect("a reader does not panic")]
+    });
+    let (status, used) = times::wait(&mut child)?;
+    context.add(used);
+    if let Some(said) = watch.end() {
+        bail!("`{line}` {said}");
     }
-    let ok = child.wait()?.success();
-    in_time(&line, watch)?;
-    let err = String::new();
-    Ok(Said { ok, out, err })
+    Ok((status, out?, err?))
+}
+
+/// Reads a stream to its end, in whole lines. Returns what is kept.
+fn read(pipe: Option<impl Read>, stream: Stream, output: &Output) -> io::Result<String> {
+    let mut kept = String::new();
+    let Some(pipe) = pipe else {
+        return Ok(kept);
+    };
+    let mut pipe = BufReader::new(pipe);
+    let mut bytes = Vec::new();
+    while pipe.read_until(b'\n', &mut bytes)? > 0 {
+        let mut line = String::from_utf8_lossy(&bytes).into_owned();
+        if stream.is_kept {
+            kept += &line;
+        }
+        if stream.is_shown {
+            if !line.ends_with('\n') {
+                line.push('\n');
+            }
+            output.text(&line);
+        }
+        bytes.clear();
+    }
+    Ok(kept)
 }
 
 /// Runs tests as [`tee`] does. The error names those that failed.
@@ -169,28 +232,40 @@ pub(crate) fn failed_tests(out: &str) -> Vec<&str> {
     names
 }
 
-/// Runs to the end in silence and keeps all that was said.
-pub(crate) fn quiet(command: &mut Command) -> Result<Said> {
-    let line = shown(command);
-    let child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("starting {line}"))?;
-    let watch = Watch::over(child.id());
-    let output = child.wait_with_output()?;
-    in_time(&line, watch)?;
-    Ok(Said {
-        ok: output.status.success(),
-        out: String::from_utf8_lossy(&output.stdout).into_owned(),
-        err: String::from_utf8_lossy(&output.stderr).into_owned(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::failed_tests;
+    use super::{failed_tests, quiet, run, tee};
+    use crate::context::{Context, Output, lock};
+    use std::process::Command;
+
+    fn shell(program: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", program]);
+        command
+    }
+
+    #[test]
+    fn a_lane_gets_all_output_in_whole_lines() {
+        let (output, text) = Output::collecting();
+        let context = Context::new(output, true);
+        context.enter(|| {
+            let said = tee(&mut shell("printf 'a\\nb'; echo c >&2")).unwrap();
+            assert_eq!((said.ok, &*said.out, &*said.err), (true, "a\nb", ""));
+            let said = quiet(&mut shell("echo d; echo e >&2; exit 1")).unwrap();
+            assert_eq!((said.ok, &*said.out, &*said.err), (false, "d\n", "e\n"));
+            let error = run(&mut shell("echo f >&2; exit 4"))
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.contains("ended with") && error.contains('4'),
+                "{error}"
+            );
+        });
+        let text = lock(&text);
+        let mut lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('$')).collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["a", "b", "c", "f"]);
+    }
 
     #[test]
     fn the_names_of_failed_tests_are_found_behind_what_they_printed() {

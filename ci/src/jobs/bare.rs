@@ -6,6 +6,7 @@
 
 use super::Verdict;
 use super::packages::{self, Need, exists};
+use crate::context::say;
 use crate::shell::{Said, quiet, target_dir, tee};
 use crate::tree::Tree;
 use anyhow::{Result, bail};
@@ -96,7 +97,7 @@ fn build(tree: &Tree, words: &[&str]) -> Result<()> {
         .env("CARGO_TARGET_DIR", folder(tree));
     let built = quiet(&mut command)?;
     if !built.ok || built.err.contains("warning: ") {
-        print!("{}", built.err);
+        say!("{}", built.err);
         bail!("{FOLDER} does not build without a warning");
     }
     Ok(())
@@ -160,7 +161,7 @@ fn refused(said: &Said, message: &str) -> Result<()> {
     if said.ok || !said.out.contains(message) || !said.out.contains("FAIL") {
         bail!("`{message}` is not noticed: the job sees no failure");
     }
-    println!("a full stack is noticed, as it must be");
+    say!("a full stack is noticed, as it must be");
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! What a program builds that depends on the library: no warning with any feature alone, with none and with all; few crates.
 
 use super::Verdict;
+use crate::context::say;
 use crate::crates::{crates, named};
 use crate::shell::{cargo, quiet, run as attached};
 use crate::tree::Tree;
@@ -50,7 +51,7 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
             none.len()
         );
     }
-    println!("without features: {list}");
+    say!("without features: {list}");
     Ok(Verdict::Holds(format!(
         "{} crates without features",
         none.len()

@@ -1,4 +1,4 @@
-//! The jobs, in the order in which `cargo ci` runs them.
+//! The jobs, in the order in which `cargo ci` runs those of a lane.
 
 mod api;
 mod bare;
@@ -44,26 +44,55 @@ pub(crate) enum Verdict {
     CannotRun(String),
 }
 
-/// One job. `words` are the arguments after the name of a job that takes any.
+/// What a job does, with the words after its name.
+pub(crate) type Run = fn(&Tree, &[String]) -> Result<Verdict>;
+
+/// Where a job runs when all run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// With those that build in `target/debug`, one at a time, since cargo locks that folder.
+    Shared,
+    /// With those that build in folders of their own.
+    Own,
+}
+
+/// One job.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub name: &'static str,
     pub about: &'static str,
     /// Whether `cargo ci` without names runs it.
     pub default: bool,
-    pub run: fn(&Tree, &[String]) -> Result<Verdict>,
+    pub lane: Lane,
+    pub run: Run,
+    /// The rest of the job, which needs the machine for itself.
+    pub alone: Option<Run>,
 }
 
-const fn job(
-    name: &'static str,
-    about: &'static str,
-    run: fn(&Tree, &[String]) -> Result<Verdict>,
-) -> Job {
+const fn job(name: &'static str, about: &'static str, run: Run) -> Job {
     Job {
         name,
         about,
         default: true,
+        lane: Lane::Shared,
         run,
+        alone: None,
+    }
+}
+
+/// A job that builds in a folder of its own.
+const fn own(name: &'static str, about: &'static str, run: Run) -> Job {
+    Job {
+        lane: Lane::Own,
+        ..job(name, about, run)
+    }
+}
+
+/// A job that runs by its name only.
+const fn on_demand(name: &'static str, about: &'static str, run: Run) -> Job {
+    Job {
+        default: false,
+        ..job(name, about, run)
     }
 }
 
@@ -75,18 +104,8 @@ const MUTANTS: &str = "mutants";
 const DEEP: &str = "deep";
 
 pub(crate) const JOBS: &[Job] = &[
+    // Texts first: a mistake is reported at once.
     job("fmt", "the code is formatted", cargo::fmt),
-    job("clippy", "clippy has nothing to say", cargo::clippy),
-    job(
-        "docs",
-        "the documentation builds without a warning",
-        cargo::docs,
-    ),
-    job(
-        "api",
-        "the public items of the library are those of the listings",
-        api::check,
-    ),
     job(
         "deps",
         "crates and modules import only from lower floors; unsafe, std and hardware stay where they belong",
@@ -132,42 +151,23 @@ pub(crate) const JOBS: &[Job] = &[
         "every module has its tests, models and benchmark under its own name; tests name listed facts",
         mirror::run,
     ),
+    job("clippy", "clippy has nothing to say", cargo::clippy),
     job(
-        "msrv",
-        "the library compiles with the oldest compiler that Cargo.toml promises",
-        msrv::run_all,
+        "docs",
+        "the documentation builds without a warning",
+        cargo::docs,
+    ),
+    job(
+        "api",
+        "the public items of the library are those of the listings",
+        api::check,
     ),
     job(
         "features",
         "the library compiles without warnings with each feature, and brings few crates without them",
         features::run,
     ),
-    job(
-        "nostd",
-        "the core links and runs without std, libc and allocator",
-        nostd::run,
-    ),
-    job(
-        "bare",
-        "the core boots and runs on a board without an operating system, under emulation",
-        bare::run_all,
-    ),
     job("test", "all tests pass", cargo::test),
-    job(
-        "models",
-        "loom finds nothing, looks often enough, and catches the canary",
-        models::models,
-    ),
-    job(
-        "schedules",
-        "random schedules find nothing, and show the canary's bug",
-        models::schedules,
-    ),
-    job(
-        "explore",
-        "the message explorer finds nothing and looks far enough",
-        models::explore,
-    ),
     job(
         "examples",
         "the examples and the README's program build, run and stay short",
@@ -178,150 +178,126 @@ pub(crate) const JOBS: &[Job] = &[
         "every benchmark runs once; tables are what their figures render",
         cargo::bench_smoke,
     ),
-    Job {
-        default: false,
-        ..job(
-            api::LIST,
-            "writes the listings of public items that `api` compares with",
-            api::list,
-        )
-    },
-    Job {
-        default: false,
-        ..job(
-            table::WRITE,
-            "writes the tables that `tables` compares with",
-            table::write,
-        )
-    },
-    Job {
-        default: false,
-        ..job(
-            "cost",
-            "instructions of the core's operations, and how they synchronize, are those of the table, on x86-64, Arm, POWER and RISC-V",
-            cost::check,
-        )
-    },
-    Job {
-        default: false,
-        ..job(
-            cost::LIST,
-            "writes the table that `cost` compares with",
-            cost::list,
-        )
-    },
-    Job {
-        default: false,
-        ..job(
-            "native",
-            "compiled for this processor, the tree search is as fast as the default build",
-            native::run_all,
-        )
-    },
-    Job {
-        default: false,
-        ..job(
-            "static",
-            "the command is one static file, whose copy measures the machine",
-            static_file::run_all,
-        )
-    },
-    Job {
-        default: false,
-        ..job(
-            MUTANTS,
-            "every recorded mutant is killed by its model (mutants [NAME…]: those whose name contains one)",
-            mutants::run,
-        )
-    },
-    Job {
-        default: false,
-        ..job(
-            LITMUS,
-            "the memory models of the language and of processors forbid what the orderings exclude, and allow it without",
-            litmus::run,
-        )
-    },
-    Job {
-        default: false,
-        ..job(
-            "soak",
-            "a thousand million tasks in flat memory, a hundred thousand pools started and stopped",
-            soak::run_all,
-        )
-    },
-    Job {
-        default: false,
-        ..job(
-            "package",
-            "the crates are complete as they are published; a program and a backend outside of the workspace build and run",
-            package::run,
-        )
-    },
-    Job {
-        default: false,
-        ..job(
-            CROSS,
-            "tests on POWER, Arm, RISC-V, big-endian and 32-bit processors, emulated (cross [TARGET…]: some of them)",
-            cross::run_all,
-        )
-    },
-    Job {
-        default: false,
-        ..job(
-            "cross-turn",
-            "the quickest tests on one other processor, emulated: POWER, Arm and RISC-V take turns by commit",
-            cross::in_turn,
-        )
-    },
-    Job {
-        default: false,
-        ..job(
-            "systems",
-            "macOS: it compiles; Windows: the tests of threads pass under Wine",
-            systems::run_all,
-        )
-    },
-    Job {
-        default: false,
-        ..job(
-            "mpi",
-            "ranks over MPI: conformance of the link, and the applications, with Open MPI and MPICH",
-            mpi::run_all,
-        )
-    },
-    Job {
-        default: false,
-        ..job(
-            "asan",
-            "AddressSanitizer finds nothing in the tests of what is unsafe in the core and its threads (deep: in all)",
-            sanitizers::asan,
-        )
-    },
-    Job {
-        default: false,
-        ..job(
-            "tsan",
-            "ThreadSanitizer finds nothing in the tests of the core and of its threads",
-            sanitizers::tsan,
-        )
-    },
-    Job {
-        default: false,
-        ..job(
-            "tsan-ranks",
-            "ThreadSanitizer finds nothing in tests of several ranks in one process",
-            sanitizers::tsan_ranks,
-        )
-    },
-    Job {
-        default: false,
-        ..job(
-            DEEP,
-            "the tests and jobs that take minutes to hours (deep [NAME…]: those whose name contains one)",
-            deep::run,
-        )
-    },
+    own(
+        "nostd",
+        "the core links and runs without std, libc and allocator",
+        nostd::run,
+    ),
+    own(
+        "msrv",
+        "the library compiles with the oldest compiler that Cargo.toml promises",
+        msrv::run_all,
+    ),
+    own(
+        "bare",
+        "the core boots and runs on a board without an operating system, under emulation",
+        bare::run_all,
+    ),
+    own(
+        "models",
+        "loom finds nothing, looks often enough, and catches the canary",
+        models::models,
+    ),
+    own(
+        "schedules",
+        "random schedules find nothing, and show the canary's bug",
+        models::schedules,
+    ),
+    own(
+        "explore",
+        "the message explorer finds nothing and looks far enough",
+        models::explore,
+    ),
+    on_demand(
+        api::LIST,
+        "writes the listings of public items that `api` compares with",
+        api::list,
+    ),
+    on_demand(
+        table::WRITE,
+        "writes the tables that `tables` compares with",
+        table::write,
+    ),
+    on_demand(
+        "cost",
+        "instructions of the core's operations, and how they synchronize, are those of the table, on x86-64, Arm, POWER and RISC-V",
+        cost::check,
+    ),
+    on_demand(
+        cost::LIST,
+        "writes the table that `cost` compares with",
+        cost::list,
+    ),
+    on_demand(
+        "native",
+        "compiled for this processor, the tree search is as fast as the default build",
+        native::run_all,
+    ),
+    on_demand(
+        "static",
+        "the command is one static file, whose copy measures the machine",
+        static_file::run_all,
+    ),
+    on_demand(
+        MUTANTS,
+        "every recorded mutant is killed by its model (mutants [NAME…]: those whose name contains one)",
+        mutants::run,
+    ),
+    on_demand(
+        LITMUS,
+        "the memory models of the language and of processors forbid what the orderings exclude, and allow it without",
+        litmus::run,
+    ),
+    on_demand(
+        "soak",
+        "a thousand million tasks in flat memory, a hundred thousand pools started and stopped",
+        soak::run_all,
+    ),
+    on_demand(
+        "package",
+        "the crates are complete as they are published; a program and a backend outside of the workspace build and run",
+        package::run,
+    ),
+    on_demand(
+        CROSS,
+        "tests on POWER, Arm, RISC-V, big-endian and 32-bit processors, emulated (cross [TARGET…]: some of them)",
+        cross::run_all,
+    ),
+    on_demand(
+        "cross-turn",
+        "the quickest tests on one other processor, emulated: POWER, Arm and RISC-V take turns by commit",
+        cross::in_turn,
+    ),
+    on_demand(
+        "systems",
+        "macOS: it compiles; Windows: the tests of threads pass under Wine",
+        systems::run_all,
+    ),
+    on_demand(
+        "mpi",
+        "ranks over MPI: conformance of the link, and the applications, with Open MPI and MPICH",
+        mpi::run_all,
+    ),
+    on_demand(
+        "asan",
+        "AddressSanitizer finds nothing in the tests of what is unsafe in the core and its threads (deep: in all)",
+        sanitizers::asan,
+    ),
+    on_demand(
+        "tsan",
+        "ThreadSanitizer finds nothing in the tests of the core and of its threads",
+        sanitizers::tsan,
+    ),
+    on_demand(
+        "tsan-ranks",
+        "ThreadSanitizer finds nothing in tests of several ranks in one process",
+        sanitizers::tsan_ranks,
+    ),
+    on_demand(
+        DEEP,
+        "the tests and jobs that take minutes to hours (deep [NAME…]: those whose name contains one)",
+        deep::run,
+    ),
 ];
 
 /// Turns what a text rule found into the job's end.

@@ -1,6 +1,7 @@
 //! Loom over the words, random schedules of them, and the explorer over the protocols.
 
 use super::{Verdict, counted, judge};
+use crate::context::say;
 use crate::shell::{Said, cargo, failed_tests, long_run, target_dir, tee, with_loom, with_shuttle};
 use crate::tree::Tree;
 use anyhow::{Result, anyhow};
@@ -96,7 +97,7 @@ fn all_models(tree: &Tree, bound: Option<&str>) -> Result<Verdict> {
         ));
     }
     findings.extend(counted::findings(&lines, "model", "executions"));
-    println!("\n{}", counted::table(&lines, "model", "executions"));
+    say!("\n{}", counted::table(&lines, "model", "executions"));
     let total = counted::total(&lines);
     judge(
         findings,
@@ -122,7 +123,7 @@ pub(super) fn schedules(tree: &Tree, _: &[String]) -> Result<Verdict> {
     }
     findings.extend(schedules_canary(&lines));
     findings.extend(counted::findings(&lines, "program", "schedules"));
-    println!("\n{}", counted::table(&lines, "program", "schedules"));
+    say!("\n{}", counted::table(&lines, "program", "schedules"));
     let total = counted::total(&lines);
     judge(
         findings,
@@ -142,7 +143,7 @@ pub(super) fn explore(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let said = said(tree, EXPLORE, None)?;
     let (lines, mut findings) = judge_file(EXPLORE, &said, "EXPLORE", "states");
     findings.extend(counted::findings(&lines, "exploration", "states"));
-    println!("\n{}", counted::table(&lines, "exploration", "states"));
+    say!("\n{}", counted::table(&lines, "exploration", "states"));
     let total = counted::total(&lines);
     judge(
         findings,

@@ -5,6 +5,7 @@
 //! outgrown the promise.
 
 use super::Verdict;
+use crate::context::say;
 use crate::crates::{Crate, Layer, crates};
 use crate::shell::{quiet, run, target_dir};
 use crate::tree::Tree;
@@ -110,7 +111,7 @@ fn install(toolchain: &str) -> Result<Option<String>> {
     if is_listed(&list.out, toolchain) {
         return Ok(None);
     }
-    println!("installing Rust {toolchain}");
+    say!("installing Rust {toolchain}");
     let mut command = Command::new("rustup");
     command.args(["toolchain", "install", toolchain, "--profile", "minimal"]);
     let done = quiet(command.arg("--no-self-update"))?;

@@ -6,6 +6,7 @@
 use super::counted::passed;
 use super::models::{EXPLORE, test_command};
 use super::{Verdict, judge};
+use crate::context::{self, say};
 use crate::crates::named;
 use crate::shell::{cargo, quiet, target_dir};
 use crate::tree::Tree;
@@ -67,9 +68,12 @@ pub(super) fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
         }
         Ok(findings)
     };
+    let context = context::current();
     let findings: Result<Vec<Vec<String>>> = thread::scope(|scope| {
-        let lane = &lane;
-        let started: Vec<_> = (0..lanes).map(|n| scope.spawn(move || lane(n))).collect();
+        let (lane, context) = (&lane, &context);
+        let started: Vec<_> = (0..lanes)
+            .map(|n| scope.spawn(move || context.enter(|| lane(n))))
+            .collect();
         let ended = started.into_iter().map(ScopedJoinHandle::join);
         ended
             .map(|findings| findings.expect("a lane returns its errors"))
@@ -105,7 +109,7 @@ fn run_group(copy: &Tree, group: &[&Mutant], width: usize) -> Result<Vec<String>
         let start = Instant::now();
         let end = if holds { one(copy, m)? } else { End::Unsound };
         let seconds = start.elapsed().as_secs_f64();
-        println!(
+        say!(
             "{:<width$}  {:<10}  {}  {seconds:>6.1} s",
             m.name,
             m.model,
@@ -229,7 +233,7 @@ fn holds_unbroken(copy: &Tree, m: &Mutant) -> Result<bool> {
     let said = quiet(&mut model(copy, m, &words(m))?)?;
     let holds = said.ok && passed(&said.out) > 0;
     if !holds {
-        print!("{}{}", said.out, said.err);
+        say!("{}{}", said.out, said.err);
     }
     Ok(holds)
 }

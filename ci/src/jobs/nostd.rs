@@ -3,9 +3,10 @@
 //! The same program with std in its graph must not build, or the job would prove nothing.
 
 use super::Verdict;
-use crate::shell::{Said, cargo, quiet, target_dir};
+use crate::context::say;
+use crate::shell::{Said, cargo, quiet, run as run_attached, target_dir};
 use crate::tree::Tree;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -20,21 +21,16 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     for words in [&[][..], &["--features", "tasks"]] {
         let built = build(tree, words)?;
         if !built.ok {
-            print!("{}", built.err);
+            say!("{}", built.err);
             bail!("{MANIFEST}: does not build without std");
         }
         let program = folder(tree).join("release").join(PROGRAM);
-        let status = Command::new(&program)
-            .status()
-            .with_context(|| format!("starting {}", program.display()))?;
-        if !status.success() {
-            bail!("{PROGRAM} {} ended with {status}", words.join(" "));
-        }
-        println!("{PROGRAM} {} ran and ended with {status}", words.join(" "));
+        run_attached(&mut Command::new(&program))?;
+        say!("{PROGRAM} {} ran and said yes", words.join(" "));
     }
     let leaked = build(tree, &["--features", "leak-std"])?;
     refused(&leaked)?;
-    println!("with std in its graph it does not build, as it must not");
+    say!("with std in its graph it does not build, as it must not");
     Ok(Verdict::Holds(String::new()))
 }
 
@@ -53,7 +49,7 @@ fn refused(said: &Said) -> Result<()> {
         bail!("{MANIFEST}: builds with feature leak-std, so the job cannot see std");
     }
     if !said.err.contains("E0152") || !said.err.contains("panic_impl") {
-        print!("{}", said.err);
+        say!("{}", said.err);
         bail!("{MANIFEST}: feature leak-std fails, but not by std's own panic handler");
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! Programs and libraries of the system that a job needs.
 
+use crate::context::say;
 use crate::shell::{Said, quiet};
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -53,7 +54,7 @@ pub(super) fn install(needs: &[Need<'_>], may_go: &[&str]) -> Result<Option<Stri
     if !plan.ok || removed(&plan.out).any(|package| !may_go.contains(&package)) {
         return Ok(Some(why));
     }
-    println!("installing {}", packages.join(" "));
+    say!("installing {}", packages.join(" "));
     let done = apt(&["-y"], &packages)?;
     match needs.iter().find(|need| !(need.is_there)()) {
         None => Ok(None),

@@ -1,6 +1,7 @@
 //! AddressSanitizer and ThreadSanitizer over the tests of the core, of the threads under it, and of ranks in one process.
 
 use super::Verdict;
+use crate::context::say;
 use crate::shell::{Said, quiet, target_dir, test as run_tests};
 use crate::tree::Tree;
 use anyhow::{Result, bail};
@@ -227,7 +228,7 @@ fn sanitized(tree: &Tree, sanitizer: Sanitizer, words: &[&str]) -> Command {
 fn caught(canary: &str, report: &str, said: &Said) -> Result<()> {
     let begins = |line: &str| line.contains("Sanitizer: ") && line.contains(report);
     if !said.err.lines().any(begins) {
-        print!("{}{}", said.out, said.err);
+        say!("{}{}", said.out, said.err);
         bail!("`{canary}` is not reported as {report}: the sanitizer sees nothing");
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! What users install compiles for macOS and Windows, and the tests of threads pass under Wine.
 
 use super::Verdict;
+use crate::context::say;
 use crate::crates::crates;
 use crate::shell::{cargo, quiet, run, target_dir};
 use crate::tree::Tree;
@@ -86,7 +87,7 @@ fn install(target: &str) -> Result<Option<String>> {
     if list.out.lines().any(|line| line == target) {
         return Ok(None);
     }
-    println!("installing {target}");
+    say!("installing {target}");
     let done = quiet(Command::new("rustup").args(["target", "add", target]))?;
     let last = done.err.lines().last().unwrap_or("").trim();
     Ok((!done.ok).then(|| format!("{target} cannot be installed: {last}")))

@@ -10,6 +10,7 @@ mod table;
 
 use super::packages::{self, Need, exists};
 use super::{Verdict, judge};
+use crate::context::{self, say};
 use crate::shell::{Said, cargo, quiet, target_dir};
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail, ensure};
@@ -161,16 +162,18 @@ pub(super) fn check(tree: &Tree, _: &[String]) -> Result<Verdict> {
             continue;
         };
         if stated.compiler != section.compiler {
-            println!(
+            say!(
                 "{}: the table is of {}, and this is {}: instructions are not judged",
-                section.processor, stated.compiler, section.compiler
+                section.processor,
+                stated.compiler,
+                section.compiler
             );
         }
         let Difference {
             findings: judged,
             notes,
         } = table::compare(stated, section);
-        notes.iter().for_each(|note| println!("{note}"));
+        notes.iter().for_each(|note| say!("{note}"));
         findings.extend(judged);
     }
     match missing {
@@ -239,8 +242,11 @@ fn count_all(tree: &Tree) -> Result<(Vec<Section>, Option<String>)> {
         };
         Some((processor, compiler?.as_str()))
     });
+    let context = &context::current();
     let found = thread::scope(|scope| {
-        let start = |(processor, compiler)| scope.spawn(move || count(tree, processor, compiler));
+        let start = |(processor, compiler)| {
+            scope.spawn(move || context.enter(|| count(tree, processor, compiler)))
+        };
         let started: Vec<_> = processors.map(start).collect();
         let ended = started.into_iter().map(ScopedJoinHandle::join);
         let sections = ended.map(|section| section.expect("a count returns its errors"));
@@ -250,7 +256,7 @@ fn count_all(tree: &Tree) -> Result<(Vec<Section>, Option<String>)> {
         processor, rows, ..
     } in &found
     {
-        rows.iter().for_each(|row| println!("{processor} {row}"));
+        rows.iter().for_each(|row| say!("{processor} {row}"));
     }
     let missing = missing.map(|why| format!("only {} is counted: {why}", PROCESSORS[0].name));
     Ok((found, missing))
@@ -352,7 +358,7 @@ fn build_command(tree: &Tree, feature: Option<&str>, targets: &[&Emulated]) -> C
 
 fn built(said: &Said) -> Result<()> {
     if !said.ok || said.err.contains("warning: ") {
-        print!("{}", said.err);
+        say!("{}", said.err);
         bail!("{MANIFEST}: {PROGRAM} does not build without a warning");
     }
     Ok(())

@@ -13,6 +13,7 @@ use super::{
     Verdict, cost, cross, litmus, models, mpi, mutants, native, package, sanitizers, soak,
     static_file, systems,
 };
+use crate::context::{self, say};
 use crate::crates::named;
 use crate::shell::{cargo, quiet, tee};
 use crate::tree::Tree;
@@ -278,7 +279,7 @@ pub(super) fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
     let mut lines = String::new();
     let (mut failed, mut cannot) = (Vec::new(), Vec::new());
     for step in &steps {
-        println!("\n--- deep: {}", step.name);
+        say!("\n--- deep: {}", step.name);
         let start = Instant::now();
         let (mark, said) = match perform(tree, step) {
             Ok(Verdict::Holds(said)) => ("ok", said),
@@ -296,12 +297,12 @@ pub(super) fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
             "DEEP {:<14} {mark:<8} {seconds:>8.1} s  {said}\n",
             step.name
         );
-        print!("{line}");
+        context::text(&line);
         lines += &line;
     }
-    print!("\n{lines}");
+    context::text(&format!("\n{lines}"));
     for step in STEPS.iter().filter(|step| step.hours && words.is_empty()) {
-        println!("DEEP {:<14} by its name only: takes hours", step.name);
+        say!("DEEP {:<14} by its name only: takes hours", step.name);
     }
     match (failed.is_empty(), cannot.is_empty()) {
         (false, _) => bail!("failed: {}", failed.join(", ")),

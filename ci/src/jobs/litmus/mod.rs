@@ -11,6 +11,7 @@ mod riscv;
 mod table;
 
 use super::{Verdict, judge};
+use crate::context::{self, say};
 use crate::shell::target_dir;
 use crate::tree::Tree;
 use aarch64::AArch64;
@@ -65,8 +66,11 @@ pub(super) fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
         Ok(out)
     };
     let lanes = thread::available_parallelism().map_or(1, NonZero::get);
+    let context = context::current();
     let ends: Result<Vec<_>> = thread::scope(|scope| {
-        let started: Vec<_> = (0..lanes).map(|_| scope.spawn(lane)).collect();
+        let (lane, context) = (&lane, &context);
+        let start = |_| scope.spawn(move || context.enter(lane));
+        let started: Vec<_> = (0..lanes).map(start).collect();
         let ended = started.into_iter().map(|lane| lane.join());
         ended
             .map(|end| end.expect("a lane returns its errors"))
@@ -74,11 +78,11 @@ pub(super) fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
     });
     let mut ends = ends?.concat();
     ends.sort();
-    print!("{:<66}", "");
-    println!("{}", MODELS.map(|model| format!("{model:<10}")).concat());
+    let models = MODELS.map(|model| format!("{model:<10}")).concat();
+    say!("{:<66}{models}", "");
     let mut findings = Vec::new();
     for (_, row, own) in ends {
-        println!("{row}");
+        say!("{row}");
         findings.extend(own);
     }
     let (tests, weaker) = (tests.len(), variants.len() - tests.len());

@@ -5,6 +5,7 @@ mod facts;
 
 use super::deps::{Floor, floor_of};
 use super::{Verdict, judge};
+use crate::context::say;
 use crate::tree::Tree;
 use anyhow::Result;
 use toml::Value;
@@ -46,7 +47,7 @@ const EXCEPTIONS: &[Exception] = &[
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     for e in EXCEPTIONS {
-        println!("{} is {}: {}", e.missing, e.instead, e.why);
+        say!("{} is {}: {}", e.missing, e.instead, e.why);
     }
     let modules = tree.folders("core/src").len();
     let mut findings = check(tree, EXCEPTIONS)?;
