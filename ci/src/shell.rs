@@ -116,6 +116,15 @@ pub(crate) fn tee(command: &mut Command) -> Result<Said> {
     Ok(Said { ok, out, err })
 }
 
+/// Runs to the end, shows what it reports as an error, and keeps standard output, which is for this program.
+pub(crate) fn keep(command: &mut Command) -> Result<Said> {
+    let line = shown(command);
+    say!("$ {line}");
+    let (status, out, err) = perform(command, &line, [KEPT, SHOWN])?;
+    let ok = status.success();
+    Ok(Said { ok, out, err })
+}
+
 /// Runs to the end in silence and keeps all that was said.
 pub(crate) fn quiet(command: &mut Command) -> Result<Said> {
     let line = shown(command);

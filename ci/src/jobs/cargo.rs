@@ -30,7 +30,7 @@ pub(super) fn workspace(tree: &Tree) -> Result<Vec<String>> {
 }
 
 /// Returns `cargo WORD` for all these packages, followed by `words`.
-fn of_all(tree: &Tree, word: &'static str, words: &str) -> Result<Command> {
+pub(super) fn of_all(tree: &Tree, word: &'static str, words: &str) -> Result<Command> {
     let mut command = cargo(tree, [word]);
     command.args(workspace(tree)?).args(words.split(' '));
     Ok(command)
@@ -66,16 +66,6 @@ pub(super) fn clippy(tree: &Tree, _: &[String]) -> Result<Verdict> {
 pub(super) fn docs(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let words = "--no-deps --document-private-items";
     run(of_all(tree, "doc", words)?.env("RUSTDOCFLAGS", "-Dwarnings"))?;
-    holds()
-}
-
-/// Plain `cargo test`, so that a machine with nothing but Rust can run it.
-pub(super) fn test(tree: &Tree, _: &[String]) -> Result<Verdict> {
-    run_tests(&mut of_all(tree, "test", "--no-fail-fast")?)?;
-    // Only an unstable rustdoc checks the error codes of `compile_fail` examples; only core's
-    // examples name codes.
-    let codes = "test -p tautline-core --doc";
-    run_tests(cargo(tree, codes.split(' ')).env("RUSTC_BOOTSTRAP", "1"))?;
     holds()
 }
 

@@ -24,6 +24,7 @@ mod nostd;
 mod orderings;
 mod package;
 mod packages;
+mod programs;
 mod sanitizers;
 mod sizes;
 mod soak;
@@ -167,7 +168,10 @@ pub(crate) const JOBS: &[Job] = &[
         "the library compiles without warnings with each feature, and brings few crates without them",
         features::run,
     ),
-    job("test", "all tests pass", cargo::test),
+    Job {
+        alone: Some(programs::alone),
+        ..job("test", "all tests pass", programs::together)
+    },
     job(
         "examples",
         "the examples and the README's program build, run and stay short",
