@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
+use std::time::Instant;
 
 /// Plain `cargo test`, so that a machine with nothing but Rust can run it.
 const BUILD: &str = "--no-fail-fast --no-run --message-format=json-render-diagnostics";
@@ -180,7 +181,10 @@ fn run(tree: &Tree, program: &Program) -> Vec<String> {
         .env("CARGO_MANIFEST_DIR", &folder)
         .current_dir(&folder);
     let named = |what: &str| format!("{}: {what}", program.name());
-    match tee(&mut command) {
+    let start = Instant::now();
+    let end = tee(&mut command);
+    say!("{}: {:.1} s", program.name(), start.elapsed().as_secs_f64());
+    match end {
         Err(error) => vec![named(&format!("{error:#}"))],
         Ok(said) if said.ok => Vec::new(),
         Ok(said) => match &failed_tests(&said.out)[..] {
