@@ -173,6 +173,18 @@ impl Crate {
     pub(crate) fn depends_on(&self, package: &str) -> bool {
         table(&self.manifest, "dependencies").is_some_and(|all| all.contains_key(package))
     }
+
+    /// Whether it depends on this package on any system; `tests`: or its tests do.
+    pub(crate) fn names(&self, package: &str, tests: bool) -> bool {
+        let targets = table(&self.manifest, "target").into_iter().flatten();
+        let targets = targets.filter_map(|(_, value)| value.as_table());
+        let kinds = ["dependencies", "build-dependencies", "dev-dependencies"];
+        let kinds = &kinds[..if tests { 3 } else { 2 }];
+        [&self.manifest].into_iter().chain(targets).any(|of| {
+            let mut all = kinds.iter().filter_map(|kind| table(of, kind));
+            all.any(|all| all.contains_key(package))
+        })
+    }
 }
 
 fn table<'a>(of: &'a Table, key: &str) -> Option<&'a Table> {

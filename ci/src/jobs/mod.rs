@@ -25,6 +25,7 @@ mod orderings;
 mod package;
 mod packages;
 mod programs;
+mod proofs;
 mod sanitizers;
 mod sizes;
 mod soak;

@@ -1,5 +1,6 @@
 //! Loom over the words, random schedules of them, and the explorer over the protocols.
 
+use super::proofs::{Choice, Plan};
 use super::{Verdict, counted, judge};
 use crate::context::say;
 use crate::shell::{Said, cargo, failed_tests, long_run, target_dir, tee, with_loom, with_shuttle};
@@ -17,6 +18,11 @@ const WITHOUT_LOOM: &[&str] = &[EXPLORE, "conform"];
 
 /// The files that run with shuttle: words and phasers under random schedules, and in virtual time.
 const SCHEDULES: &[&str] = &["schedules", "phased", "virtual_time"];
+
+/// That of them which has a canary.
+const WITH_CANARY: &str = "schedules";
+/// Parts of the names of explorations of protocols with a mistake, which must be found.
+const MISTAKES: &[&str] = &["found", "detected", "is_seen", "too_early"];
 
 /// `cargo test` of one file of verify/tests, with loom unless the file holds no models or runs with shuttle.
 pub(super) fn test_command(tree: &Tree, file: &str) -> Command {
@@ -59,76 +65,153 @@ fn said(tree: &Tree, file: &str, bound: Option<&str>) -> Result<Said> {
 }
 
 pub(super) fn models(tree: &Tree, _: &[String]) -> Result<Verdict> {
-    all_models(tree, None)
+    all_models(tree, None, Choice::Changed)
 }
 
 /// Runs all models, each with one preemption more than its own bound.
 pub(super) fn wider(tree: &Tree, _: &[String]) -> Result<Verdict> {
-    all_models(tree, Some("+1"))
+    all_models(tree, Some("+1"), Choice::Other)
 }
 
-fn all_models(tree: &Tree, bound: Option<&str>) -> Result<Verdict> {
-    let mut lines = Vec::new();
-    let mut findings = Vec::new();
+/// Runs everything, whatever has passed before.
+pub(super) fn proofs(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    let mut said = Vec::new();
+    for verdict in [
+        all_models(tree, None, Choice::All)?,
+        all_schedules(tree, Choice::All)?,
+        all_explorations(tree, Choice::All)?,
+    ] {
+        match verdict {
+            Verdict::Holds(one) => said.push(one),
+            cannot @ Verdict::CannotRun(_) => return Ok(cannot),
+        }
+    }
+    Ok(Verdict::Holds(said.join("; ")))
+}
+
+/// Chooses which of these files are run.
+fn plan(tree: &Tree, files: &[&str], always: &[&str], choice: Choice) -> Result<Plan> {
+    let command = |file: &&str| ((*file).to_owned(), test_command(tree, file));
+    Plan::new(tree, files.iter().map(command).collect(), always, choice)
+}
+
+fn all_models(tree: &Tree, bound: Option<&str>, choice: Choice) -> Result<Verdict> {
     let programs = tree.programs(TESTS);
     let names = programs.iter().map(String::as_str);
     let with_loom = names.filter(|name| !WITHOUT_LOOM.contains(name) && !SCHEDULES.contains(name));
     let with_loom: Vec<&str> = with_loom.collect();
-    build(tree, &with_loom)?;
+    let mut plan = plan(tree, &with_loom, &[CANARY], choice)?;
+    let running = with_loom.iter().copied().filter(|file| plan.runs(file));
+    build(tree, &running.collect::<Vec<_>>())?;
+    let mut found = Found::default();
     for file in with_loom {
-        if file == CANARY {
-            continue;
+        if file != CANARY && plan.runs(file) {
+            found.run(tree, file, bound, MODEL, &mut plan);
         }
-        let said = said(tree, file, bound)?;
-        let (own, wrong) = judge_file(file, &said, "MODEL", "executions");
-        lines.extend(own);
-        findings.extend(wrong);
     }
     if tree.has(format!("{TESTS}/{CANARY}.rs")) {
         let said = said(tree, CANARY, None)?;
-        findings.extend(judge_canary(&said));
-        match counted::parse(&said.out, "MODEL", "executions") {
-            Ok(own) => lines.extend(own),
-            Err(error) => findings.push(format!("{TESTS}/{CANARY}.rs: {error}")),
+        found.findings.extend(judge_canary(&said));
+        match counted::parse(&said.out, MODEL.word, MODEL.unit) {
+            Ok(own) => found.lines.extend(own),
+            Err(error) => found.findings.push(format!("{TESTS}/{CANARY}.rs: {error}")),
         }
     } else {
-        findings.push(format!(
+        found.findings.push(format!(
             "{TESTS}/{CANARY}.rs: missing, so nothing shows that loom sees the atomics"
         ));
     }
-    findings.extend(counted::findings(&lines, "model", "executions"));
-    say!("\n{}", counted::table(&lines, "model", "executions"));
-    let total = counted::total(&lines);
-    judge(
-        findings,
-        format!("{} models, {total} executions", lines.len()),
-    )
+    found.end(tree, MODEL, plan)
+}
+
+/// What a file reports of each of its programs: the word at the beginning of the line, what it counts, and what a program is.
+#[derive(Clone, Copy)]
+struct Report {
+    word: &'static str,
+    unit: &'static str,
+    what: &'static str,
+}
+
+const MODEL: Report = Report {
+    word: "MODEL",
+    unit: "executions",
+    what: "model",
+};
+const SCHEDULE: Report = Report {
+    word: "SCHEDULES",
+    unit: "schedules",
+    what: "program",
+};
+const EXPLORATION: Report = Report {
+    word: "EXPLORE",
+    unit: "states",
+    what: "exploration",
+};
+
+/// The results of all files that were run.
+#[derive(Default)]
+struct Found {
+    lines: Vec<counted::Counted>,
+    findings: Vec<String>,
+}
+
+impl Found {
+    /// Runs a file.
+    fn run(
+        &mut self,
+        tree: &Tree,
+        file: &str,
+        bound: Option<&str>,
+        report: Report,
+        plan: &mut Plan,
+    ) {
+        let (own, mut wrong) = match said(tree, file, bound) {
+            Ok(said) => judge_file(file, &said, report.word, report.unit),
+            Err(error) => (Vec::new(), vec![format!("{TESTS}/{file}.rs: {error:#}")]),
+        };
+        let floors = counted::findings(&own, report.what, report.unit);
+        plan.ended(file, wrong.is_empty() && floors.is_empty(), &own);
+        self.lines.extend(own);
+        self.findings.append(&mut wrong);
+    }
+
+    /// Judges all lines, and stores what passed.
+    fn end(mut self, tree: &Tree, report: Report, plan: Plan) -> Result<Verdict> {
+        let Report { unit, what, .. } = report;
+        if !self.lines.is_empty() || plan.all_run() {
+            let wrong = counted::findings(&self.lines, what, unit);
+            self.findings.extend(wrong);
+        }
+        say!("\n{}", counted::table(&self.lines, what, unit));
+        let total = counted::total(&self.lines);
+        let number = self.lines.len();
+        let said = format!("{number} {what}s, {total} {unit}{}", plan.unchanged(unit));
+        plan.store(tree)?;
+        judge(self.findings, said)
+    }
+}
+
+pub(super) fn schedules(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    all_schedules(tree, Choice::Changed)
 }
 
 /// The canary is among them: a barrier with a bug, which fails its test when no schedule shows it.
-pub(super) fn schedules(tree: &Tree, _: &[String]) -> Result<Verdict> {
-    let mut lines = Vec::new();
-    let mut findings = Vec::new();
+fn all_schedules(tree: &Tree, choice: Choice) -> Result<Verdict> {
     for file in SCHEDULES {
         if !tree.has(format!("{TESTS}/{file}.rs")) {
             return Err(anyhow!("{TESTS}/{file}.rs: missing"));
         }
     }
-    build(tree, SCHEDULES)?;
-    for file in SCHEDULES {
-        let said = said(tree, file, None)?;
-        let (own, wrong) = judge_file(file, &said, "SCHEDULES", "schedules");
-        lines.extend(own);
-        findings.extend(wrong);
+    let mut plan = plan(tree, SCHEDULES, &[WITH_CANARY], choice)?;
+    let running = SCHEDULES.iter().copied().filter(|file| plan.runs(file));
+    let running: Vec<&str> = running.collect();
+    build(tree, &running)?;
+    let mut found = Found::default();
+    for file in running {
+        found.run(tree, file, None, SCHEDULE, &mut plan);
     }
-    findings.extend(schedules_canary(&lines));
-    findings.extend(counted::findings(&lines, "program", "schedules"));
-    say!("\n{}", counted::table(&lines, "program", "schedules"));
-    let total = counted::total(&lines);
-    judge(
-        findings,
-        format!("{} programs, {total} schedules", lines.len()),
-    )
+    found.findings.extend(schedules_canary(&found.lines));
+    found.end(tree, SCHEDULE, plan)
 }
 
 fn schedules_canary(lines: &[counted::Counted]) -> Option<String> {
@@ -137,18 +220,29 @@ fn schedules_canary(lines: &[counted::Counted]) -> Option<String> {
 }
 
 pub(super) fn explore(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    all_explorations(tree, Choice::Changed)
+}
+
+fn all_explorations(tree: &Tree, choice: Choice) -> Result<Verdict> {
     if !tree.has(format!("{TESTS}/{EXPLORE}.rs")) {
         return Err(anyhow!("{TESTS}/{EXPLORE}.rs: missing"));
     }
-    let said = said(tree, EXPLORE, None)?;
-    let (lines, mut findings) = judge_file(EXPLORE, &said, "EXPLORE", "states");
-    findings.extend(counted::findings(&lines, "exploration", "states"));
-    say!("\n{}", counted::table(&lines, "exploration", "states"));
-    let total = counted::total(&lines);
-    judge(
-        findings,
-        format!("{} explorations, {total} states", lines.len()),
-    )
+    let mut plan = plan(tree, &[EXPLORE], &[], choice)?;
+    let mut found = Found::default();
+    if plan.runs(EXPLORE) {
+        found.run(tree, EXPLORE, None, EXPLORATION, &mut plan);
+    } else {
+        // Unchanged; that the explorer finds mistakes is seen anyway.
+        let mut command = test_command(tree, EXPLORE);
+        let said = tee(command.arg("--").args(MISTAKES))?;
+        if !said.ok || counted::passed(&said.out) == 0 {
+            let names = failed_tests(&said.out).join(", ");
+            let finding = format!("{TESTS}/{EXPLORE}.rs: mistakes are not found: {names}");
+            found.findings.push(finding);
+            plan.ended(EXPLORE, false, &[]);
+        }
+    }
+    found.end(tree, EXPLORATION, plan)
 }
 
 /// The lines of one test file, and what is wrong with the file as a whole. A model is a test, so

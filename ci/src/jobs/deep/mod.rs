@@ -238,6 +238,7 @@ const STEPS: &[Step] = &[
     job("tsan-ranks", sanitizers::tsan_ranks),
     job("mutants", all_mutants),
     job("litmus", litmus::run),
+    job("proofs", models::proofs),
     Step {
         hours: true,
         ..job("models-wider", models::wider)

@@ -8,6 +8,13 @@ use crate::syntax::{Token, is_word};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+mod reach;
+
+pub(crate) use reach::Crates;
+
+/// What a `use` binds that binds all names of a module.
+const GLOB: &str = "*";
+
 /// The names of the modules from the root of the crate down to one.
 type Module = Vec<String>;
 
@@ -35,8 +42,8 @@ struct Mention {
 struct Scope {
     file: usize,
     defined: BTreeSet<String>,
-    /// Names that a `use` binds, and their paths.
-    bound: BTreeMap<String, Vec<String>>,
+    /// Names that a `use` binds, and their paths: several where they depend on the configuration.
+    bound: BTreeMap<String, Vec<Vec<String>>>,
     globs: Vec<Vec<String>>,
 }
 
@@ -67,6 +74,9 @@ pub(crate) fn imports(folder: &Path, sources: &[Source]) -> Vec<Import> {
     let graph = Graph { scopes };
     let mut out = BTreeSet::new();
     for (from, mention) in mentions {
+        if matches!(&mention.bound, Some((name, _)) if name == GLOB) {
+            continue;
+        }
         if let Some((name, true)) = &mention.bound {
             // A re-export is not a use, except where the file itself uses the name.
             if !words.contains(&(from, name.clone())) {
@@ -250,12 +260,13 @@ impl Reader {
             return;
         };
         let scope = self.scopes.entry(module.clone()).or_default();
-        if name == "*" {
+        if name == GLOB {
             segments.pop();
-            scope.globs.push(segments);
-            return;
+            scope.globs.push(segments.clone());
+        } else {
+            let paths = scope.bound.entry(name.clone()).or_default();
+            paths.push(segments.clone());
         }
-        scope.bound.insert(name.clone(), segments.clone());
         let mention = Mention {
             line,
             module: module.clone(),
@@ -310,7 +321,7 @@ impl Graph {
         if scope.defined.contains(name) {
             return Some(Target::File(scope.file));
         }
-        if let Some(path) = scope.bound.get(name) {
+        if let Some(path) = scope.bound.get(name).and_then(|paths| paths.last()) {
             // `use name;` and `use name::…` of another crate bind the name that they begin with.
             let same = path.first().is_some_and(|first| first == name);
             return if same {
