@@ -11,7 +11,10 @@ use std::process::Command;
 const FOLDERS: [&str; 2] = ["platforms/examples", "apps/examples"];
 /// What texts show, word for word: the text, and the files that its ```rust blocks are.
 const SHOWN: [(&str, &[&str]); 3] = [
-    ("README.md", &["platforms/examples/first.rs"]),
+    (
+        "README.md",
+        &["platforms/examples/first.rs", "platforms/examples/fib.rs"],
+    ),
     ("platforms/README.md", &["platforms/examples/anywhere.rs"]),
     (
         "docs/backend.md",
@@ -223,7 +226,8 @@ mod tests {
             );
             files.iter().for_each(|file| tree.write(file, PROGRAM));
         }
-        let rows = ["first", "anywhere"].map(|name| format!("| [{name}](x) | is | `it` |\n"));
+        let rows =
+            ["first", "fib", "anywhere"].map(|name| format!("| [{name}](x) | is | `it` |\n"));
         tree.write("platforms/examples/README.md", &rows.concat());
         tree
     }

@@ -12,8 +12,12 @@ const FILE_LINES: usize = 600;
 const CORE_FILE_LINES: usize = 500;
 const FUNCTION_LINES: usize = 60;
 const FOLDER_FILES: usize = 8;
-const README_LINES: usize = 150;
+const README_LINES: usize = 100;
 const FOLDER_README_LINES: usize = 60;
+const MAP: &str = "ARCHITECTURE.md";
+const MAP_WORDS: usize = 2500;
+const DECISIONS: &str = "docs/decisions";
+const DECISION_WORDS: usize = 200;
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let (findings, files) = check(tree)?;
@@ -60,24 +64,34 @@ fn check(tree: &Tree) -> Result<(Vec<String>, usize)> {
             ));
         }
     }
+    texts(tree, &mut out)?;
+    Ok((out, files))
+}
+
+/// READMEs, the map, and decisions.
+fn texts(tree: &Tree, out: &mut Vec<String>) -> Result<()> {
     for path in tree.files("") {
-        if path.ends_with("README.md") {
-            let lines = tree.read(&path)?.lines().count();
-            let top = path.as_os_str() == "README.md";
-            let allowed = if top {
-                README_LINES
-            } else {
-                FOLDER_README_LINES
-            };
-            if lines > allowed {
-                out.push(format!(
-                    "{}: {lines} lines, {allowed} are allowed",
-                    path.display()
-                ));
-            }
+        let is_readme = path.ends_with("README.md");
+        let (most, unit) = match path.parent() {
+            Some(top) if is_readme && top.as_os_str().is_empty() => (README_LINES, "lines"),
+            _ if is_readme => (FOLDER_README_LINES, "lines"),
+            _ if path == Path::new(MAP) => (MAP_WORDS, "words"),
+            Some(folder) if folder == Path::new(DECISIONS) => (DECISION_WORDS, "words"),
+            _ => continue,
+        };
+        let text = tree.read(&path)?;
+        let count = match unit {
+            "lines" => text.lines().count(),
+            _ => text.split_whitespace().count(),
+        };
+        if count > most {
+            out.push(format!(
+                "{}: {count} {unit}, {most} are allowed",
+                path.display()
+            ));
         }
     }
-    Ok((out, files))
+    Ok(())
 }
 
 fn functions(source: &Source, out: &mut Vec<String>) {
@@ -157,8 +171,16 @@ mod tests {
 
     #[test]
     fn long_readmes_are_found() {
-        assert_eq!(found("README.md", &"x\n".repeat(150)).len(), 0);
-        assert_eq!(found("README.md", &"x\n".repeat(151)).len(), 1);
+        assert_eq!(found("README.md", &"x\n".repeat(100)).len(), 0);
+        assert_eq!(found("README.md", &"x\n".repeat(101)).len(), 1);
         assert_eq!(found("backends/README.md", &"x\n".repeat(61)).len(), 1);
+    }
+
+    #[test]
+    fn a_long_map_and_long_decisions_are_found() {
+        assert_eq!(found("ARCHITECTURE.md", &"x ".repeat(2500)).len(), 0);
+        assert_eq!(found("ARCHITECTURE.md", &"x ".repeat(2501)).len(), 1);
+        assert_eq!(found("docs/decisions/001-x.md", &"x ".repeat(201)).len(), 1);
+        assert_eq!(found("docs/x.md", &"x ".repeat(2501)).len(), 0);
     }
 }

@@ -1,5 +1,6 @@
 //! Calls that all ranks of a group make in the same order, over one channel.
 
+mod made;
 mod message;
 mod numbered;
 mod peer;
@@ -11,6 +12,7 @@ use crate::id::Rank;
 use crate::machine::{Machine, Step, Tolerance};
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
+use made::{Made, Open};
 pub(crate) use numbered::Numbered;
 use peer::Peer;
 
@@ -48,23 +50,6 @@ pub struct Sequence<C: Call, B> {
     left: BTreeSet<Rank>,
     /// The ranks that are lost, without which this one continues.
     lost: BTreeSet<Rank>,
-}
-
-/// A call of this rank.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Made<C> {
-    call: C,
-    check: u32,
-}
-
-/// A call that has not ended.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Open<C> {
-    made: Made<C>,
-    /// Whether it was there when time had passed.
-    is_old: bool,
-    /// The neighbours whose call is the same: a bit for each.
-    same: u64,
 }
 
 /// A message for a call to come.
