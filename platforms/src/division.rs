@@ -56,7 +56,7 @@ impl Division {
     /// Divides the processors that workers are pinned to by default.
     ///
     /// ```
-    /// use tautline::{Machine, division::{Cut, Division}};
+    /// use tautline::{Machine, internal::{Cut, Division}};
     ///
     /// let machine = Machine::read("/nowhere".as_ref(), &(0..100).collect::<Vec<_>>());
     /// let division = Division::of(&machine);
@@ -84,7 +84,7 @@ impl Division {
     /// How many places there are, and how many processors in all of them.
     ///
     /// ```
-    /// use tautline::{Machine, division::Division};
+    /// use tautline::{Machine, internal::Division};
     ///
     /// let machine = Machine::read("/nowhere".as_ref(), &(0..100).collect::<Vec<_>>());
     /// let division = Division::of(&machine);
@@ -98,7 +98,7 @@ impl Division {
     /// The processor of each worker, place by place.
     ///
     /// ```
-    /// use tautline::{Machine, division::Division};
+    /// use tautline::{Machine, internal::Division};
     ///
     /// let machine = Machine::read("/nowhere".as_ref(), &(0..100).collect::<Vec<_>>());
     /// let division = Division::of(&machine);
@@ -111,7 +111,7 @@ impl Division {
     /// Why the places are these, in one line.
     ///
     /// ```
-    /// use tautline::{Machine, division::Division};
+    /// use tautline::{Machine, internal::Division};
     ///
     /// let machine = Machine::read("/nowhere".as_ref(), &(0..100).collect::<Vec<_>>());
     /// let division = Division::of(&machine);

@@ -1,16 +1,14 @@
 //! The settings of a runtime, with their values, sources and reasons.
 #![forbid(unsafe_code)]
 
-use crate::choice::{self, Choice, Source};
 use crate::pinning::ranges;
 use crate::plan::Placement;
-use crate::rules::{Rules, variable};
+use crate::setting::{
+    self, Choice, PHASER_DEGREE, PIN, PLACES, PLATFORM, Rules, Setting, Source, WORKERS,
+};
 use crate::{Machine, phaser};
-use tautline_core::glb::{Config, Fairness};
+use tautline_core::glb::Config;
 use tautline_node::machine::Fallback;
-
-/// The setting that lists the processors of the workers.
-pub(crate) const PINNED: &str = "pinned to";
 
 /// What the settings of a runtime follow from.
 pub(crate) struct Facts<'a> {
@@ -43,7 +41,7 @@ impl Facts<'_> {
             Choice::chosen("placement", line, source, line.clone())
         };
         all.extend(self.surprises.iter().map(surprise));
-        all.extend(self.balancer());
+        all.extend(setting::choices(self.balancing, self.rules));
         all
     }
 
@@ -53,82 +51,51 @@ impl Facts<'_> {
         let processors = self.machine.cpus().len();
         let default = match &self.division {
             Some(why) => format!("{places}: {why}"),
-            None => "as few as the workers need, at most 64 a place".to_owned(),
+            None => PLACES.why.to_owned(),
         };
         let each = match self.platform {
             Some(_) => "one for each of the platform".to_owned(),
-            None => format!("{processors}, one for each processor that this process may use"),
+            None => format!("{processors}, {}", WORKERS.why),
         };
         let (pinned, memories) = match self.cpus {
             [] => ("not pinned".to_owned(), self.platform.unwrap_or("one")),
             cpus => (ranges(cpus), self.platform.unwrap_or("one")),
         };
-        let choice = |setting, value: String, source, why: String| {
+        let choice = |setting: Setting, value: String, source, why: String| {
             let why = match source {
                 Source::Rule | Source::Detected if !why.starts_with(&value) => {
                     format!("{value}, {why}")
                 }
                 _ => why,
             };
-            Choice::chosen(setting, value, source, why)
+            Choice::chosen(setting.name, value, source, why)
         };
         let degree = self.phasers.degree.to_string();
         vec![
-            choice("places", places.to_string(), self.places, default),
-            choice("workers", workers.to_string(), self.workers, each),
+            choice(PLACES, places.to_string(), self.places, default),
+            choice(WORKERS, workers.to_string(), self.workers, each),
             choice(
-                PINNED,
+                PIN,
                 pinned,
                 self.placement.source,
                 match &self.placement.why_not {
                     Some(why) => why.clone(),
-                    None => "one worker for each core first".to_owned(),
+                    None => PIN.why.to_owned(),
                 },
             ),
             choice(
-                "memories",
+                PLATFORM,
                 memories.to_owned(),
                 self.described,
-                "one for all workers".to_owned(),
+                PLATFORM.why.to_owned(),
             ),
             choice(
-                "task phasers",
+                PHASER_DEGREE,
                 format!("degree {degree}"),
                 self.degree,
-                "few levels, since tasks share workers".to_owned(),
+                PHASER_DEGREE.why.to_owned(),
             ),
         ]
-    }
-
-    fn balancer(&self) -> Vec<Choice> {
-        let asked = |setting: &str| match setting {
-            "random steals" => self.rules.random_steals.is_some(),
-            "lifelines" => self.rules.lifelines.is_some(),
-            "steal" => self.rules.steal.is_some(),
-            "grain" => self.rules.grain.is_some(),
-            "fairness" => self.rules.fairness.is_some(),
-            _ => self.rules.seed.is_some(),
-        };
-        let mut all = choice::explain(self.balancing);
-        let own = |setting, value: String, why: &str| {
-            Choice::chosen(setting, value, Source::Rule, why.to_owned())
-        };
-        let (fairness, seed) = (self.balancing.fairness, self.balancing.seed);
-        all.push(own(
-            "fairness",
-            crate::spelling::Spelled(fairness).to_string(),
-            match fairness {
-                Fairness::Inline => "inline: a worker serves messages between two grains",
-                _ => "inline",
-            },
-        ));
-        all.push(own("seed", seed.to_string(), "1"));
-        for choice in &mut all {
-            if let Some(name) = variable(choice.setting).filter(|_| asked(choice.setting)) {
-                choice.source = Source::Variable(name);
-            }
-        }
-        all
     }
 }
 
@@ -287,7 +254,7 @@ mod tests {
             let machine = Machine::read(&root.0, &[0, 1]);
             let builder = crate::runtime::Builder::on(machine);
             let plan = builder.plan().unwrap();
-            let row = plan.explain().iter().find(|row| row.setting == PINNED);
+            let row = plan.explain().iter().find(|row| row.setting == PIN.name);
             let row = row.expect("every plan explains where workers are");
             match expected {
                 None => assert_eq!((plan.pinned, &*row.value), (true, "0-1")),

@@ -22,10 +22,10 @@ pub use attended::Progress;
 use crate::Result;
 use crate::pinning::Pinning;
 use crate::plan::{Plan, places_of, refuse};
-use crate::rules;
 use crate::runtime::Runtime;
+use crate::setting::spelling::Lifelines;
+use crate::setting::{self, PLACES, Rules, WORKERS};
 use crate::setup::{Ground, Setup};
-use crate::spelling::Lifelines;
 use attended::Reports;
 use std::time::Duration;
 use tautline_core::grain::GRAIN_MAX;
@@ -117,13 +117,14 @@ impl<'a, F> Glb<'a, F> {
     }
 
     /// Sets how many random requests a dry place makes before it uses its lifelines. Default:
-    /// [`choice::random_steals`](crate::choice::random_steals).
+    /// one for each doubling of the places.
     pub fn random_steals(mut self, tries: usize) -> Self {
         self.setup.rules.random_steals = Some(tries);
         self
     }
 
-    /// Sets the lifeline graph. Default: [`choice::lifelines`](crate::choice::lifelines).
+    /// Sets the lifeline graph. Default: the binary hypercube, with radix 8
+    /// above 8192 places.
     pub fn lifelines(mut self, graph: Graph) -> Self {
         self.setup.rules.lifelines = Some(Lifelines::Graph(graph));
         self
@@ -162,6 +163,13 @@ impl<'a, F> Glb<'a, F> {
     /// Sets the seed of the choice of victims.
     pub fn seed(mut self, seed: u64) -> Self {
         self.setup.rules.seed = Some(seed);
+        self
+    }
+
+    /// Sets all parameters of the balancer to those of `config`, for the command.
+    #[doc(hidden)]
+    pub fn balanced_as(mut self, config: &Config) -> Self {
+        self.setup.rules = Rules::of(config);
         self
     }
 
@@ -328,9 +336,9 @@ impl<'a, F> Glb<'a, F> {
                 let places = places.unwrap_or(planned.places);
                 let most = Self::THREADS_MAX;
                 if !(1..=most as u32).contains(&places) {
-                    return refuse("places", places, format!("from 1 to {most}"));
+                    return refuse(PLACES.name, places, format!("from 1 to {most}"));
                 }
-                let workers = workers.map(|workers| ("workers", workers));
+                let workers = workers.map(|workers| (WORKERS.name, workers));
                 places_of(places as usize, workers, plan.workers())?
             }
         };
@@ -374,7 +382,7 @@ impl<'a, F> Glb<'a, F> {
 fn on(runtime: &Runtime, config: Config) -> Config {
     let workers = runtime.plan().workers();
     match workers < config.all_workers() {
-        true => rules::reduced(config, workers),
+        true => setting::reduced(config, workers),
         false => config,
     }
 }
@@ -384,7 +392,7 @@ fn within_place(workers: usize) -> Result<()> {
         return Ok(());
     }
     refuse(
-        "workers",
+        WORKERS.name,
         workers,
         format!("from 1 to {} a place", Crew::MAX),
     )
@@ -409,9 +417,9 @@ impl Runtime {
 /// Returns these parameters, if they may be used on threads and in simulations.
 fn checked(config: Config) -> Result<Config> {
     within_place(config.workers)?;
-    match rules::check(&config) {
+    match setting::check(&config) {
         Ok(()) => Ok(config),
-        Err((setting, value, allowed)) => refuse(setting, value, allowed),
+        Err((setting, value, allowed)) => refuse(setting.name, value, allowed),
     }
 }
 

@@ -129,15 +129,13 @@
 )]
 
 pub mod backtrack;
-pub mod choice;
 #[cfg(feature = "serde")]
 pub mod comm;
 mod contain;
 mod deadline;
 mod detached;
-pub mod division;
+mod division;
 mod engine;
-mod environment;
 mod error;
 mod explain;
 #[cfg(any(feature = "describe", feature = "sim"))]
@@ -148,7 +146,6 @@ pub mod glb;
 pub mod guide;
 #[cfg(all(unix, feature = "signals"))]
 mod interrupt;
-mod launchers;
 #[cfg(feature = "sim")]
 pub mod machines;
 pub mod messages;
@@ -159,16 +156,14 @@ pub mod plan;
 pub mod platform;
 #[cfg(feature = "serde")]
 pub mod protocol;
-pub mod rules;
 pub mod runtime;
+mod setting;
 mod setup;
-pub mod spelling;
 #[cfg(feature = "story")]
 pub mod story;
 mod sum;
 mod thread;
 mod unwind;
-pub mod variables;
 pub mod watch;
 #[cfg(feature = "serde")]
 pub mod world;
@@ -178,6 +173,7 @@ pub use error::{Error, Result};
 pub use file::FileError;
 pub use platform::Platform;
 pub use runtime::{Runtime, global};
+pub use setting::variables;
 pub use tautline_core::{hierarchy, loops};
 pub use tautline_node::{Machine, machine};
 
@@ -195,6 +191,13 @@ pub mod prelude {
     pub use crate::glb::{AnyBound, Bag, Best, Bound, Glb, Local, Share, Task, Tasks};
     pub use crate::phaser::Mode;
     pub use crate::runtime::{Cx, Ddf, Runtime, TaskCx};
+}
+
+/// Items for the command, without a promise of stability.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::division::{Cut, Division};
+    pub use crate::setting::*;
 }
 
 /// The how-tos of the folder `docs`, whose programs are compiled and run as tests.

@@ -1,16 +1,12 @@
 //! The settings of a runtime: the machine, the environment and the builder's settings, read once.
 //!
-//! | variable | meaning |
-//! |---|---|
-//! | `TAUTLINE_PLACES` | the number of places: shares of the machine that exchange work by messages |
-//! | `TAUTLINE_WORKERS` | the number of workers: of each place if `TAUTLINE_PLACES` is set, else in all |
-//! | `TAUTLINE_PIN`, else `OMP_PLACES` | the processors of the workers ([`pinning`](crate::pinning)) |
-//! | `TAUTLINE_PLATFORM` | a file that describes the tree of memories ([`platform`]) |
-//! | `TAUTLINE_NO_PIN` | 1: the system may move workers between processors; 0: they are pinned also where that is not the default |
-//! | `TAUTLINE_PHASER_DEGREE` | the degree of phasers ([`phaser`](mod@crate::phaser)) |
-//! | `TAUTLINE_RANDOM_STEALS`, `TAUTLINE_LIFELINES`, `TAUTLINE_STEAL`, `TAUTLINE_GRAIN`, `TAUTLINE_FAIRNESS`, `TAUTLINE_SEED` | the balancer's rules, spelled as in the options of the command ([`spelling`](crate::spelling)) |
-//! | `TAUTLINE_TRACE`, `TAUTLINE_LIFE`, `TAUTLINE_TIMES`, `TAUTLINE_DUMP` | what is recorded of the workers ([`watch`](crate::watch)) |
-//! | `TAUTLINE_STALLED` | what happens if no task can go on ([`Stalled`]) |
+//! The variables of the [processors](crate::pinning), of [memories](crate::platform), of [phasers](mod@crate::phaser) and of
+//! [observation](crate::watch) are described there; those of the balancer are the setters of [`Glb`](crate::glb::Glb).
+//!
+#![doc = include_str!("setting/table.md")]
+//!
+//! `TAUTLINE_WORKERS` counts the workers of each place if the number of places is set, else of all. What is recorded is described in
+//! [`watch`](crate::watch), and what happens if no task can go on in [`Stalled`].
 //!
 //! A setter of the [`Builder`] or of [`Glb`](crate::glb::Glb) overrides the variable. An empty variable counts as unset, and
 //! blanks around a value are ignored; a malformed value is an error that names the variable, the value, and what is allowed.
@@ -22,15 +18,14 @@ mod placement;
 
 pub(crate) use placement::Placement;
 
-use crate::choice::{Choice, Source};
 use crate::division::Division;
-use crate::environment;
-use crate::explain::{Facts, PINNED};
+use crate::explain::Facts;
 use crate::hierarchy::Hierarchy;
 use crate::phaser;
 use crate::pinning::{Pinning, ranges};
-use crate::platform;
-use crate::rules::{self, Rules};
+use crate::setting::{
+    self, PHASER_DEGREE, PIN, PLACES, PLATFORM, Rules, Setting, WORKERS, environment,
+};
 use crate::watch::{Observe, Stalled};
 use crate::{Error, Machine, Platform, Result};
 use std::borrow::Cow;
@@ -39,15 +34,7 @@ use tautline_core::lifeline::Crew;
 use tautline_core::task::Outside;
 use tautline_node::pool;
 
-/// The maximum number of workers of a runtime.
-pub const WORKERS_MAX: usize = 4096;
-
-/// The variable that sets the number of places.
-pub const PLACES_VARIABLE: &str = "TAUTLINE_PLACES";
-/// The variable that sets the number of workers.
-pub const WORKERS_VARIABLE: &str = "TAUTLINE_WORKERS";
-/// The variable that lets the system move workers between processors.
-pub const NO_PIN_VARIABLE: &str = "TAUTLINE_NO_PIN";
+pub use crate::setting::{Choice, Source, WORKERS_MAX};
 
 /// The settings with which a [`Runtime`](crate::Runtime) is built.
 ///
@@ -103,7 +90,7 @@ pub struct Plan {
     /// How phasers of tasks are built.
     pub phasers: phaser::Config,
     /// The balancer's rules that the environment requests.
-    pub rules: Rules,
+    pub(crate) rules: Rules,
     pub(crate) choices: Vec<Choice>,
     /// What is recorded of the workers.
     pub observe: Observe,
@@ -138,19 +125,19 @@ impl Plan {
     /// Adapts this plan to the workers that the system has allowed: what is reported is what runs. A place keeps one worker at least.
     pub(crate) fn reduce(&mut self, started: usize) {
         let wanted = self.workers();
-        self.balancing = rules::reduced(self.balancing, started);
+        self.balancing = setting::reduced(self.balancing, started);
         self.cpus.truncate(started);
         let stale = self.pinning.surprise(wanted, self.pinned);
         self.choices
             .retain(|choice| stale.as_ref() != Some(&choice.value));
         for choice in &mut self.choices {
             match choice.setting {
-                "workers" => {
+                at if at == WORKERS.name => {
                     choice.value = started.to_string();
                     choice.source = Source::Detected;
                     choice.why = format!("{started}: the system refused threads for {wanted}");
                 }
-                PINNED if self.pinned => choice.value = ranges(&self.cpus),
+                at if at == PIN.name && self.pinned => choice.value = ranges(&self.cpus),
                 _ => {}
             }
         }
@@ -402,16 +389,16 @@ impl Builder {
             machine: &self.machine,
             balancing: &balancing,
             rules: &rules,
-            places: self.source(self.places.is_some(), PLACES_VARIABLE)?,
+            places: self.source(self.places.is_some(), &PLACES)?,
             workers: self.workers_source()?,
             division: division.as_ref().map(Division::why),
             cpus: &cpus,
             surprises: self.surprises(&pinning, all, placement.is_pinned)?,
             placement: &placement,
             platform: described.as_ref().map(Platform::info),
-            described: self.source(self.platform.is_some(), platform::VARIABLE)?,
+            described: self.source(self.platform.is_some(), &PLATFORM)?,
             phasers,
-            degree: self.source(self.phasers.is_some(), phaser::DEGREE_VARIABLE)?,
+            degree: self.source(self.phasers.is_some(), &PHASER_DEGREE)?,
         }
         .choices();
         Ok(Plan {
@@ -461,18 +448,18 @@ impl Builder {
     }
 
     /// Where a setting came from that has a setter, which was called or not, and a variable.
-    fn source(&self, is_set: bool, variable: &'static str) -> Result<Source> {
+    fn source(&self, is_set: bool, setting: &Setting) -> Result<Source> {
         Ok(match is_set {
             true => Source::Asked,
-            false if self.environment && environment::text(variable)?.is_some() => {
-                Source::Variable(variable)
+            false if self.environment && environment::text(setting.variable)?.is_some() => {
+                Source::Variable(setting.variable)
             }
             false => Source::Rule,
         })
     }
 
     fn workers_source(&self) -> Result<Source> {
-        let source = self.source(self.workers.is_some(), WORKERS_VARIABLE)?;
+        let source = self.source(self.workers.is_some(), &WORKERS)?;
         Ok(match source {
             Source::Rule => Source::Detected,
             source => source,
@@ -492,12 +479,12 @@ impl Builder {
     /// How many places and workers there are, if either was set.
     fn shape(&self, default: usize) -> Result<Option<Config>> {
         let places = match self.places {
-            Some(places) => Some(("places", places as usize)),
-            None => self.variable(PLACES_VARIABLE)?,
+            Some(places) => Some((PLACES.name, places as usize)),
+            None => self.variable(&PLACES)?,
         };
         let workers = match self.workers {
-            Some(workers) => Some(("workers", workers)),
-            None => self.variable(WORKERS_VARIABLE)?,
+            Some(workers) => Some((WORKERS.name, workers)),
+            None => self.variable(&WORKERS)?,
         };
         match (places, workers) {
             (None, None) => Ok(None),
@@ -521,20 +508,19 @@ impl Builder {
         (division.config(), Some(division))
     }
 
-    fn variable(&self, name: &'static str) -> Result<Option<(&'static str, usize)>> {
+    fn variable(&self, setting: &Setting) -> Result<Option<(&'static str, usize)>> {
         if !self.environment {
             return Ok(None);
         }
-        let number = environment::number(name, 1, WORKERS_MAX)?;
-        Ok(number.map(|number| (name, number)))
+        let number = environment::number(setting)?;
+        Ok(number.map(|number| (setting.variable, number)))
     }
 }
 
 /// Refuses rules of the environment that are out of bounds.
 fn checked(balancing: &Config) -> Result<()> {
-    rules::check(balancing).or_else(|(setting, value, allowed)| {
-        refuse(rules::variable(setting).unwrap_or(setting), value, allowed)
-    })
+    setting::check(balancing)
+        .or_else(|(setting, value, allowed)| refuse(setting.variable, value, allowed))
 }
 
 /// Returns the processor of each of `workers` workers: of the platform, if it knows all of them.

@@ -27,10 +27,10 @@
 //! | do so, and fork | [`balance_with`](tautline_core::task::Cx::balance_with), with a [`Balance`](crate::glb::Balance) |
 #![forbid(unsafe_code)]
 
-use crate::choice::{Choice, Source};
 use crate::detached::Outer;
 use crate::engine::Engine;
 use crate::plan::refuse;
+use crate::setting::{Choice, Source};
 use crate::watch::{Dump, TimeTable};
 use crate::{Error, Result};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use crate::plan::Builder;
-use crate::rules::Rules;
 use crate::runtime::Runtime;
+use crate::setting::Rules;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 

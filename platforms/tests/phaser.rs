@@ -222,7 +222,10 @@ fn the_environment_overrides_the_degree() {
         inside
             .args(["--exact", test, "--nocapture"])
             .env(INSIDE, "1");
-        let output = inside.env(phaser::DEGREE_VARIABLE, value).output().unwrap();
+        let output = inside
+            .env("TAUTLINE_PHASER_DEGREE", value)
+            .output()
+            .unwrap();
         let said = String::from_utf8(output.stdout).unwrap();
         for line in expected {
             assert!(said.contains(line), "{value}: no {line:?} in {said}");

@@ -8,7 +8,7 @@ use super::show::object;
 use clap::Args;
 use serde_json::json;
 use tautline::glb::PlaceId;
-use tautline::spelling;
+use tautline::internal::spelling;
 use tautline_cli::synthetic::{Children, Cost, Found, Params, Synthetic as Bag, Work};
 
 /// The duration of a unit on a core of a present-day server.

@@ -3,16 +3,18 @@
 use super::duration::seconds;
 use super::known::{Known, named};
 use super::show;
-use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use serde_json::{Map, Value};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
-use tautline::choice;
-use tautline::glb::{Config, Control, Fairness, Glb, Grain, Graph, Steal};
+use tautline::glb::{Config, Control, Glb};
+use tautline::internal::spelling::{self, truth};
+use tautline::internal::{self, DEADLINE, NO_PIN, PIN, PLACES, Rule, Setting, WORKERS};
 use tautline::pinning::{Bind, Pinning, PlaceList};
+use tautline::plan::Choice;
 use tautline::runtime::Builder;
-use tautline::spelling::{self, Lifelines, Spelled, grain, steal, truth};
 use tautline_core::lifeline::Crew;
 
 const PLACES_MAX: u64 = <Glb>::THREADS_MAX as u64;
@@ -25,112 +27,88 @@ pub const DEADLINE_MIN_NS: u64 = 1_000_000;
 #[command(next_help_heading = "Balancer")]
 #[group(skip)]
 pub struct Balancer {
-    /// Places: shares of the machine that exchange work by messages [default: as few as the workers need]
-    #[arg(long, value_name = "P", env = "TAUTLINE_PLACES")]
+    #[arg(long, value_name = "P", env = PLACES.variable, help = with_default(&PLACES))]
     #[arg(value_parser = places, allow_hyphen_values = true, hide_env_values = true)]
     places: Option<u32>,
-    /// Processors to pin the workers to, a list as in OMP_PLACES: cores, sockets(1), {0:4},{8:4}
-    #[arg(long, value_name = "LIST", env = "TAUTLINE_PIN")]
+    #[arg(long, value_name = "LIST", env = PIN.variable, help = PIN.help)]
     #[arg(value_parser = Known::new(list, parts), hide_possible_values = true, allow_hyphen_values = true, hide_env_values = true)]
     pin: Option<PlaceList>,
-    /// Workers of a place, 1 to 64 [default: the allowed processors, divided among the places]
-    #[arg(long, value_name = "W", env = "TAUTLINE_WORKERS")]
+    #[arg(long, value_name = "W", env = WORKERS.variable, help = with_default(&WORKERS))]
     #[arg(value_parser = whole::<usize, WORKERS_MAX>(), allow_negative_numbers = true, hide_env_values = true)]
     workers: Option<usize>,
     #[command(flatten)]
     rules: Rules,
-    /// Let the system move workers between processors
-    #[arg(long, env = "TAUTLINE_NO_PIN", hide_env_values = true, value_parser = truth)]
+    #[arg(long, env = NO_PIN.variable, hide_env_values = true, value_parser = truth, help = NO_PIN.help)]
     no_pin: bool,
-    /// Stop after this time, seconds or with units as in 500ms and 1h30m, and show the partial result
-    #[arg(
-        long,
-        value_name = "TIME",
-        env = "TAUTLINE_DEADLINE",
-        hide_env_values = true
-    )]
+    #[arg(long, value_name = "TIME", env = DEADLINE.variable, hide_env_values = true, help = DEADLINE.help)]
     #[arg(value_parser = seconds::<DEADLINE_MIN_NS>, allow_hyphen_values = true)]
     deadline: Option<Duration>,
 }
 
-/// The options of places, on threads and simulated.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Balancer")]
-#[group(skip)]
-pub struct Rules {
-    /// Random steals before a place uses its lifelines
-    #[arg(
-        short = 'w',
-        long,
-        value_name = "auto|N",
-        env = "TAUTLINE_RANDOM_STEALS",
-        default_value = "auto"
-    )]
-    #[arg(value_parser = Known::new(tries, || named(&["auto"])), hide_possible_values = true, allow_negative_numbers = true, hide_env_values = true)]
-    random_steals: Tries,
-    /// Lifeline graph: by the number of places (auto), ring, full, hypercube:H with radix H, or dimension:Z, the hypercube of Z
-    /// dimensions with the least radix
-    #[arg(
-        long,
-        value_name = "GRAPH",
-        env = "TAUTLINE_LIFELINES",
-        default_value = "auto"
-    )]
-    #[arg(value_parser = Known::new(graph, || named(&["auto", "ring", "full"])), hide_possible_values = true, hide_env_values = true)]
-    lifelines: Lines,
-    /// What a thief gets: half, or this number of tasks
-    #[arg(
-        long,
-        value_name = "half|K",
-        env = "TAUTLINE_STEAL",
-        default_value = "half"
-    )]
-    #[arg(value_parser = Known::new(steal, || named(&["half"])), hide_possible_values = true, allow_negative_numbers = true, hide_env_values = true)]
-    steal: Steal,
-    /// Tasks between two polls: measured (auto), by a rule of Finnerty's from 10 on (merge-empty,
-    /// split-merge), fixed (N), or frozen:N (fixed; the tuner runs but its result is ignored)
-    #[arg(
-        short = 'n',
-        long,
-        value_name = "auto|RULE|N",
-        env = "TAUTLINE_GRAIN",
-        default_value = "auto"
-    )]
-    #[arg(value_parser = Known::new(grain, || named(&["auto", "merge-empty", "split-merge"])), hide_possible_values = true, allow_negative_numbers = true, hide_env_values = true)]
-    grain: Grain,
-    /// The thread that serves messages while all workers of a place are busy
-    #[arg(
-        long,
-        env = "TAUTLINE_FAIRNESS",
-        default_value = "inline",
-        hide_env_values = true
-    )]
-    fairness: Service,
-    /// Seed of the choice of victims
-    #[arg(long, value_name = "N", env = "TAUTLINE_SEED", default_value = "1")]
-    #[arg(value_parser = spelling::seed, allow_negative_numbers = true, hide_env_values = true)]
-    seed: u64,
+/// Returns the help of a setting whose option has no value by default.
+pub fn with_default(setting: &Setting) -> String {
+    format!("{} [default: {}]", setting.help, setting.default)
 }
 
-/// Returns the requested number of random steals, if any.
+/// The options of places, on threads and simulated: one for each parameter of the balancer.
 #[derive(Clone, Copy, Debug)]
-struct Tries(Option<usize>);
+pub struct Rules(internal::Rules);
 
-/// The lifelines, if requested.
-#[derive(Clone, Copy, Debug)]
-struct Lines(Option<Lifelines>);
+impl Args for Rules {
+    fn augment_args(command: Command) -> Command {
+        let command = command.next_help_heading("Balancer");
+        command.args(internal::balancer().map(|(setting, rule)| arg(setting, rule)))
+    }
 
-/// [`Fairness`] in the spelling of the command line.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Service {
-    /// A worker, between two grains
-    Inline,
-    /// One worker yields until another thread has served them
-    Yield,
-    /// One worker fewer: its thread only serves messages
-    OneCoreFree,
-    /// No thread, until a worker runs dry
-    Never,
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Rules {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut rules = internal::Rules::default();
+        for (setting, rule) in internal::balancer() {
+            let value = matches.get_one::<String>(setting.variable);
+            let value = value.expect("each option has a default");
+            (rule.read)(value, &mut rules).expect("its parser has read it");
+        }
+        Ok(Self(rules))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Returns the option of a parameter of the balancer.
+fn arg(setting: &'static Setting, rule: &'static Rule) -> Arg {
+    let option = setting.option.expect("each has an option");
+    let arg = Arg::new(setting.variable)
+        .long(option.long)
+        .short(option.short)
+        .value_name(option.value)
+        .env(setting.variable)
+        .default_value(setting.default)
+        .help(setting.help)
+        .hide_env_values(true);
+    if rule.is_closed {
+        let value =
+            |(name, help): &(&'static str, &'static str)| PossibleValue::new(*name).help(*help);
+        return arg.value_parser(PossibleValuesParser::new(rule.known.iter().map(value)));
+    }
+    let read =
+        |text: &str| (rule.read)(text, &mut internal::Rules::default()).map(|()| text.to_owned());
+    let known = || {
+        rule.known
+            .iter()
+            .map(|(name, _)| (*name).to_owned())
+            .collect()
+    };
+    arg.value_parser(Known::new(read, known))
+        .hide_possible_values(true)
+        .allow_negative_numbers(true)
 }
 
 impl Balancer {
@@ -156,8 +134,8 @@ impl Balancer {
         if let Some(deadline) = self.deadline {
             glb = glb.deadline(deadline);
         }
-        let places = glb.plan()?.balancing.places;
-        Ok(self.rules.of(glb, places).control(control))
+        let shape = glb.plan()?.balancing;
+        Ok(self.rules.of(glb, shape).control(control))
     }
 
     /// Returns the list of processors to which workers are to be pinned, if there is one.
@@ -172,49 +150,19 @@ impl Balancer {
 }
 
 impl Rules {
-    /// Applies these rules to `glb`, for `places` places.
-    pub fn of<'a>(&self, glb: Glb<'a>, places: u32) -> Glb<'a> {
-        glb.random_steals(self.random_steals(places))
-            .lifelines(self.lifelines(places))
-            .steal(self.steal)
-            .grain(self.grain)
-            .seed(self.seed)
-            .fairness(self.fairness())
+    /// Applies these rules to `glb`, for the places of `shape`.
+    pub fn of<'a>(&self, glb: Glb<'a>, shape: Config) -> Glb<'a> {
+        glb.balanced_as(&self.over(shape))
     }
 
-    /// Returns the number of random steals, for `places` places.
-    pub fn random_steals(&self, places: u32) -> usize {
-        let Tries(asked) = self.random_steals;
-        asked.unwrap_or_else(|| choice::random_steals(places))
-    }
-
-    /// Returns the lifelines, for `places` places.
-    pub fn lifelines(&self, places: u32) -> Graph {
-        let Lines(asked) = self.lifelines;
-        asked.map_or_else(|| choice::lifelines(places), |lines| lines.of(places))
-    }
-
-    /// Returns which thread serves messages while all workers of a place are busy.
-    pub fn fairness(&self) -> Fairness {
-        match self.fairness {
-            Service::Inline => Fairness::Inline,
-            Service::Yield => Fairness::Yield,
-            Service::OneCoreFree => Fairness::OneCoreFree,
-            Service::Never => Fairness::Never,
-        }
+    /// Returns all parameters, for the places of `shape`.
+    pub fn over(&self, shape: Config) -> Config {
+        self.0.over(shape)
     }
 }
 
 fn places(text: &str) -> Result<u32, String> {
     spelling::whole::<u32, PLACES_MAX>(text)
-}
-
-fn tries(text: &str) -> Result<Tries, String> {
-    spelling::random_steals(text).map(Tries)
-}
-
-fn graph(text: &str) -> Result<Lines, String> {
-    spelling::lifelines(text).map(Lines)
 }
 
 /// Pins the workers of `builder` to the processors of `list`.
@@ -268,45 +216,34 @@ pub fn crews(config: &Config) -> String {
 
 /// Returns the settings in one line.
 pub fn line(config: &Config) -> String {
-    format!(
-        "random steals {}, lifelines {}, steal {}, grain {}, fairness {}, seed {}",
-        config.random_steals,
-        Spelled(config.lifelines),
-        Spelled(config.steal),
-        Spelled(config.grain),
-        Spelled(config.fairness),
-        config.seed
-    )
+    let shown = internal::balancer();
+    let shown = shown.map(|(setting, rule)| format!("{} {}", setting.name, (rule.value)(config)));
+    shown.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the settings and their reasons, as rows of a table.
 pub fn reasons(config: &Config) -> Vec<(&'static str, String)> {
-    rows(choice::explain(config))
+    rows(internal::explain(config))
 }
 
 /// Choices as rows of a table.
-pub fn rows(choices: Vec<choice::Choice>) -> Vec<(&'static str, String)> {
-    let row = |choice: choice::Choice| (choice.setting, choice.to_string());
+pub fn rows(choices: Vec<Choice>) -> Vec<(&'static str, String)> {
+    let row = |choice: Choice| (choice.setting, choice.to_string());
     choices.into_iter().map(row).collect()
 }
 
 /// Returns the settings as data, with their reasons if `explain`.
 pub fn json(config: &Config, explain: bool) -> Value {
-    let mut object = json!({
-        "random_steals": config.random_steals,
-        "lifelines": Spelled(config.lifelines).to_string(),
-        "steal": Spelled(config.steal).to_string(),
-        "grain": match config.grain {
-            Grain::Fixed(tasks) => tasks.into(),
-            tuned @ Grain::Tuned(_) => Value::from(Spelled(tuned).to_string()),
-        },
-        "fairness": Spelled(config.fairness).to_string(),
-        "seed": config.seed,
-    });
+    let value = |rule: &Rule| match (rule.value)(config) {
+        internal::Value::Number(number) => number.into(),
+        internal::Value::Text(text) => Value::from(text),
+    };
+    let all = internal::balancer().map(|(setting, rule)| (setting.key(), value(rule)));
+    let mut object: Map<_, _> = all.collect();
     if explain {
         let why = reasons(config).into_iter();
         let why = why.map(|(setting, reason)| (setting, reason.into()));
-        object["why"] = Value::Object(show::object(why));
+        object.insert("why".to_owned(), Value::Object(show::object(why)));
     }
-    object
+    Value::Object(object)
 }

@@ -18,19 +18,23 @@ use std::ffi::OsStr;
 /// assert_eq!(given.get_one("n"), Some(&7_u32));
 /// ```
 #[derive(Clone, Debug)]
-pub struct Known<P> {
+pub struct Known<P, V = fn() -> Vec<String>> {
     parse: P,
-    values: fn() -> Vec<String>,
+    values: V,
 }
 
-impl<P> Known<P> {
+impl<P, V> Known<P, V> {
     /// Returns a parser by `parse`, of an option for which shells propose `values`.
-    pub fn new(parse: P, values: fn() -> Vec<String>) -> Self {
+    pub fn new(parse: P, values: V) -> Self {
         Self { parse, values }
     }
 }
 
-impl<P: TypedValueParser> TypedValueParser for Known<P> {
+impl<P, V> TypedValueParser for Known<P, V>
+where
+    P: TypedValueParser,
+    V: Fn() -> Vec<String> + Clone + Send + Sync + 'static,
+{
     type Value = P::Value;
 
     fn parse_ref(

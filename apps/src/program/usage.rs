@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tautline::pinning::WARN_VARIABLE;
+use tautline::internal::WARN;
 use tautline::variables;
 
 /// The heading of options that change what is printed and written, not what is computed.
@@ -108,11 +108,12 @@ fn with_variables(command: clap::Command) -> clap::Command {
 /// Refuses values of variables that no option has, before anything runs.
 fn check_variables() -> Result<(), String> {
     variables::check().map_err(|error| error.to_string())?;
-    let value = std::env::var(WARN_VARIABLE).unwrap_or_default();
+    let value = std::env::var(WARN.variable).unwrap_or_default();
     match value.trim() {
         "" | "0" | "1" => Ok(()),
         other => Err(format!(
-            "{WARN_VARIABLE} {}: 0 silences warnings, 1 does not",
+            "{} {}: 0 silences warnings, 1 does not",
+            WARN.variable,
             other.escape_debug()
         )),
     }

@@ -2,7 +2,7 @@
 
 use super::{Bag, Control, Glb, IntoBag, Local, Observer, PlaceId, Run, Unobserved, WorkerId};
 use crate::plan::Builder;
-use crate::rules::Rules;
+use crate::setting::Rules;
 use crate::setup::{Ground, Setup};
 use crate::sum::Sum;
 use crate::{Machine, Result};

@@ -42,7 +42,7 @@
 //!
 //! [`Bands`] are a grid for stencils whose bands of rows meet at a phaser.
 //!
-//! Their configuration follows from the machine ([`rule`](mod@rule)); [`DEGREE_VARIABLE`] overrides
+//! Their configuration follows from the machine ([`rule`](mod@rule)); `TAUTLINE_PHASER_DEGREE` overrides
 //! the degree.
 #![forbid(unsafe_code)]
 
@@ -52,6 +52,7 @@ pub mod rule;
 pub use bands::{Bands, BandsError, Held, Rows};
 
 use crate::Result;
+use crate::setting::{PHASER_DEGREE, environment};
 use rule::{Site, rule};
 use tautline_core::phaser;
 use tautline_node::Machine;
@@ -107,9 +108,6 @@ pub type TaskPhaser<'scope> = phaser::Phaser<PoolPort<'scope, Node>>;
 /// A reduction among tasks, as a parameter of a function; see [`phaser::Accumulator`].
 pub type TaskAccumulator<'scope, T> = phaser::Accumulator<T, PoolPort<'scope, Node>>;
 
-/// The variable that overrides the degree of the trees.
-pub const DEGREE_VARIABLE: &str = "TAUTLINE_PHASER_DEGREE";
-
 /// Creates a phaser for `threads` threads of this machine, and returns the caller's registration,
 /// which registers the others. More threads, or fewer, may take part.
 ///
@@ -126,7 +124,7 @@ pub const DEGREE_VARIABLE: &str = "TAUTLINE_PHASER_DEGREE";
 /// ```
 ///
 /// # Errors
-/// A malformed [`DEGREE_VARIABLE`].
+/// A malformed `TAUTLINE_PHASER_DEGREE`.
 pub fn for_threads(threads: usize, mode: Mode) -> Result<Registration> {
     let config = config(&Machine::discover(), Some(threads))?;
     Ok(Registration::create(rule::port(config), mode, config)?)
@@ -166,7 +164,7 @@ pub fn accumulator_for_threads<T: Element>(
 /// ```
 ///
 /// # Errors
-/// A malformed [`DEGREE_VARIABLE`].
+/// A malformed `TAUTLINE_PHASER_DEGREE`.
 pub fn config(machine: &Machine, tasks: Option<usize>) -> Result<Config> {
     let rules = rule(&Site::of(machine), tasks);
     Ok(Config {
@@ -175,7 +173,7 @@ pub fn config(machine: &Machine, tasks: Option<usize>) -> Result<Config> {
     })
 }
 
-/// Returns the degree that [`DEGREE_VARIABLE`] sets.
+/// Returns the degree that `TAUTLINE_PHASER_DEGREE` sets.
 ///
 /// ```
 /// // `None`, unless the variable is set.
@@ -184,7 +182,7 @@ pub fn config(machine: &Machine, tasks: Option<usize>) -> Result<Config> {
 /// ```
 ///
 /// # Errors
-/// A malformed [`DEGREE_VARIABLE`].
+/// A malformed `TAUTLINE_PHASER_DEGREE`.
 pub fn asked() -> Result<Option<usize>> {
-    crate::environment::number(DEGREE_VARIABLE, 2, 1024)
+    environment::number(&PHASER_DEGREE)
 }

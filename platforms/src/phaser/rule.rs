@@ -7,9 +7,9 @@
 //! bench barrier --degree`.
 #![forbid(unsafe_code)]
 
-use super::{Config, DEGREE_VARIABLE};
+use super::Config;
 use crate::Platform;
-use crate::choice::{Choice, Source};
+use crate::setting::{Choice, PHASER_DEGREE, Source};
 use tautline_core::hierarchy::{Domain, Kind};
 use tautline_node::{Machine, SpinThenYield};
 
@@ -250,7 +250,7 @@ impl Rules {
             match asked {
                 Some(asked) => Choice {
                     value: asked.to_string(),
-                    source: Source::Variable(DEGREE_VARIABLE),
+                    source: Source::Variable(PHASER_DEGREE.variable),
                     ..degree
                 },
                 None => degree,

@@ -15,10 +15,9 @@
 
 use super::refusal::Refusal;
 use super::{ranges, warn};
-use crate::choice::{Choice, Source};
-use crate::explain::PINNED;
 use crate::order::distinct;
 use crate::plan::Plan;
+use crate::setting::{Choice, PIN, Source};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use tautline_node::process::without_forks;
@@ -145,7 +144,7 @@ impl Plan {
     fn leave_unpinned(&mut self, refusal: &Refusal) {
         self.cpus.clear();
         (self.pinned, self.yields) = (false, false);
-        let choice = self.choices.iter_mut().find(|it| it.setting == PINNED);
+        let choice = self.choices.iter_mut().find(|it| it.setting == PIN.name);
         let choice = choice.expect("every plan explains where workers are");
         choice.value = "not pinned".to_owned();
         choice.source = Source::Detected;

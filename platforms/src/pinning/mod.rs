@@ -37,17 +37,15 @@ pub(crate) use refusal::Refusal;
 pub use share::{divided, in_order};
 pub use unpinned::unpinned;
 
-pub use crate::environment::WARN_VARIABLE;
 use crate::order::distinct;
-use crate::{Error, Result, environment, messages};
+use crate::setting::{PIN, WARN, environment};
+use crate::{Error, Result, messages};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tautline_node::Machine;
 use tautline_node::machine::Cpu;
 
-/// The variable that lists the processors for workers.
-pub const VARIABLE: &str = "TAUTLINE_PIN";
 /// The variable of OpenMP that lists them where ours is unset.
-pub const OPENMP_VARIABLE: &str = "OMP_PLACES";
+pub(crate) const OPENMP_VARIABLE: &str = "OMP_PLACES";
 
 /// How workers are spread over places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -132,11 +130,11 @@ impl Pinning {
     /// # Errors
     /// The list in `TAUTLINE_PIN` is malformed or has no allowed processor.
     pub fn from_environment(machine: &Machine) -> Result<Self> {
-        match environment::text(VARIABLE)? {
+        match environment::text(PIN.variable)? {
             None => Ok(Self::from_openmp(machine)),
             Some(value) => match value.parse() {
-                Ok(list) => Self::asked(machine, VARIABLE, &list, Bind::Close),
-                Err(error) => refuse(VARIABLE, &value, error.to_string()),
+                Ok(list) => Self::asked(machine, PIN.variable, &list, Bind::Close),
+                Err(error) => refuse(PIN.variable, &value, error.to_string()),
             },
         }
     }
@@ -394,7 +392,8 @@ fn warn(was_warned: &AtomicBool, line: &str) {
     // ORDERING: Relaxed: it publishes nothing.
     if !was_warned.swap(true, Ordering::Relaxed) {
         messages::send(&format!(
-            "tautline: {line}; {WARN_VARIABLE}=0 silences this"
+            "tautline: {line}; {}=0 silences this",
+            WARN.variable
         ));
     }
 }

@@ -1,10 +1,10 @@
 //! Whether workers are pinned, to which processors, and why.
 #![forbid(unsafe_code)]
 
-use super::{Builder, NO_PIN_VARIABLE};
-use crate::choice::Source;
+use super::Builder;
+use crate::Result;
 use crate::pinning::{self, Pinning, Refusal};
-use crate::{Result, environment};
+use crate::setting::{NO_PIN, PIN, Source, environment};
 
 /// The placement of the workers: by the system, or by pinning.
 pub(crate) struct Placement {
@@ -43,7 +43,7 @@ impl Builder {
     fn is_pinned(&self) -> Result<bool> {
         match self.pinned {
             Some(pinned) => Ok(pinned),
-            None => Ok(!self.environment || !environment::flag(NO_PIN_VARIABLE)?),
+            None => Ok(!self.environment || !environment::flag(&NO_PIN)?),
         }
     }
 
@@ -58,14 +58,14 @@ impl Builder {
     fn is_pinning_asked(&self, pinning: &Pinning) -> Result<bool> {
         Ok(self.pinned.is_some()
             || self.pinning_source(pinning, true)? != Source::Rule
-            || self.source(false, NO_PIN_VARIABLE)? != Source::Rule)
+            || self.source(false, &NO_PIN)? != Source::Rule)
     }
 
     fn pinning_source(&self, pinning: &Pinning, pinned: bool) -> Result<Source> {
         if !pinned {
-            return self.source(self.pinned.is_some(), NO_PIN_VARIABLE);
+            return self.source(self.pinned.is_some(), &NO_PIN);
         }
-        let source = self.source(self.pinning.is_some(), pinning::VARIABLE)?;
+        let source = self.source(self.pinning.is_some(), &PIN)?;
         Ok(match source {
             Source::Rule if *pinning != Pinning::of(&self.machine) => {
                 Source::Variable(pinning::OPENMP_VARIABLE)
@@ -81,7 +81,7 @@ impl Builder {
         workers: usize,
         pinned: bool,
     ) -> Result<Vec<String>> {
-        let source = self.source(self.pinning.is_some(), pinning::VARIABLE)?;
+        let source = self.source(self.pinning.is_some(), &PIN)?;
         let passed_over = match source {
             Source::Rule if self.environment => Pinning::passed_over(&self.machine),
             _ => None,

@@ -45,13 +45,11 @@ mod read;
 pub use read::{machine_from_file, machine_from_xml};
 
 use crate::pinning::{Pinning, ranges};
-use crate::{Error, Result, environment};
+use crate::setting::{PLATFORM, environment};
+use crate::{Error, Result};
 use std::borrow::Cow;
 use tautline_core::hierarchy::Hierarchy;
 use tautline_node::Machine;
-
-/// The variable that names a file with the platform of this machine.
-pub const VARIABLE: &str = "TAUTLINE_PLATFORM";
 
 /// A node: its tree of memories, and the processors of its workers.
 ///
@@ -70,7 +68,7 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// Returns the platform of the file that [`VARIABLE`] names; `None` if that is unset or empty.
+    /// Returns the platform of the file that `TAUTLINE_PLATFORM` names; `None` if that is unset or empty.
     ///
     /// ```
     /// use tautline::platform::Platform;
@@ -84,12 +82,12 @@ impl Platform {
     /// A file that cannot be read or has a mistake, in a line that begins with the name of the variable; a processor that is
     /// not allowed on `machine`. Without the feature `describe` no file can be read.
     pub fn from_environment(machine: &Machine) -> Result<Option<Self>> {
-        let Some(file) = environment::text(VARIABLE)? else {
+        let Some(file) = environment::text(PLATFORM.variable)? else {
             return Ok(None);
         };
         let refuse = |value: String, allowed: Cow<'static, str>| {
             Err(Error::Setting {
-                setting: VARIABLE,
+                setting: PLATFORM.variable,
                 value,
                 allowed,
             })

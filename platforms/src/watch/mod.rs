@@ -1,12 +1,7 @@
 //! Observation of a runtime: where the time of each worker goes, for any program.
 //!
-//! | variable | meaning |
-//! |---|---|
-//! | `TAUTLINE_TRACE` | a file for the latest states of every worker, for ui.perfetto.dev |
-//! | `TAUTLINE_LIFE` | a file for a page that draws what every worker did over time |
-//! | `TAUTLINE_TIMES` | 1: print the time that every worker spent in each state |
-//! | `TAUTLINE_DUMP` | 1: print what every worker does upon `SIGUSR1`, and for which other ranks each rank waits |
-//! | `TAUTLINE_STALLED` | what happens if no task can go on: `report` (default), `panic`, `abort` or `ignore` ([`Stalled`]) |
+//! The variables `TAUTLINE_TRACE`, `TAUTLINE_LIFE`, `TAUTLINE_TIMES`, `TAUTLINE_DUMP` and `TAUTLINE_STALLED` request it
+//! ([`plan`](mod@crate::plan); [`Stalled`]).
 //!
 //! The first two need the feature `story`. The first three are written when the runtime is dropped, so not by a program that keeps it in a
 //! `static`. Of several runtimes in one process, each writes the files when it is dropped.
@@ -44,9 +39,9 @@ pub use dump::Dump;
 pub use observe::Observe;
 use record::Record;
 pub(crate) use signal::Printer;
+pub use stalled::Stalled;
 #[cfg(feature = "serde")]
 pub(crate) use stalled::{Awaiting, add_awaiting};
-pub use stalled::{STALLED_VARIABLE, Stalled};
 pub use tautline_core::task::Inspection;
 pub use tautline_core::watch::{Awaits, Doing, Observer, Passage, Stall, State, Times, Waits};
 pub use times::{TimeTable, WorkerTimes};
@@ -55,15 +50,6 @@ use crate::plan::{Builder, Plan};
 use crate::{Error, Result, messages};
 use std::sync::Arc;
 use tautline_node::pool::{Threads, Watcher};
-
-/// The variable that names the file for the trace.
-pub const TRACE_VARIABLE: &str = "TAUTLINE_TRACE";
-/// The variable that names the file for the life story.
-pub const LIFE_VARIABLE: &str = "TAUTLINE_LIFE";
-/// The variable that prints the time in each state.
-pub const TIMES_VARIABLE: &str = "TAUTLINE_TIMES";
-/// The variable that prints the states of all workers upon `SIGUSR1`.
-pub const DUMP_VARIABLE: &str = "TAUTLINE_DUMP";
 
 impl Builder {
     /// Sets what is recorded of the workers. Default: what the [environment](crate::watch) requests.

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::plan::refuse;
-use crate::watch::DUMP_VARIABLE;
+use crate::setting::DUMP;
 
 /// Never created.
 #[derive(Debug)]
@@ -12,6 +12,6 @@ impl Printer {
     /// Refuses.
     pub(crate) fn start(_: impl Fn() -> String + Send + 'static) -> Result<Self> {
         let allowed = "needs a Unix system and the feature `signals`";
-        refuse(DUMP_VARIABLE, 1, allowed.to_owned())
+        refuse(DUMP.variable, 1, allowed.to_owned())
     }
 }

@@ -1,8 +1,7 @@
 //! What is to be recorded of a runtime.
 
-use super::{DUMP_VARIABLE, LIFE_VARIABLE, TIMES_VARIABLE, TRACE_VARIABLE};
+use crate::setting::{DUMP, LIFE, Setting, TIMES, TRACE, environment, launchers};
 use crate::{Error, Result};
-use crate::{environment, launchers};
 use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
@@ -190,15 +189,16 @@ impl Observe {
     /// Returns what the environment requests.
     pub(crate) fn from_environment() -> Result<Self> {
         let rank = launchers::rank()?;
-        let file = |setting| {
+        let file = |setting: &Setting| {
+            let setting = setting.variable;
             let path = environment::text(setting)?.map(|path| of_rank(path, rank.as_deref()));
             Ok::<_, Error>(path.map(|path| Target { setting, path }))
         };
         Ok(Self {
-            trace: file(TRACE_VARIABLE)?,
-            life: file(LIFE_VARIABLE)?,
-            is_printed: environment::flag(TIMES_VARIABLE)?,
-            is_dumped: environment::flag(DUMP_VARIABLE)?,
+            trace: file(&TRACE)?,
+            life: file(&LIFE)?,
+            is_printed: environment::flag(&TIMES)?,
+            is_dumped: environment::flag(&DUMP)?,
             rank: launchers::rank_of_all()?,
             ..Self::default()
         })

@@ -1,17 +1,14 @@
 //! What a runtime does where nothing can go on.
 
 use crate::deadline::is_one_pending;
-use crate::{Error, Result, environment, messages};
-use std::borrow::Cow;
+use crate::setting::{STALLED, environment};
+use crate::{Result, messages};
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tautline_core::watch::Stall;
 use tautline_node::pool::{StallWatch, Stalling};
 use tautline_node::process::PerProcess;
-
-/// The variable that sets what happens where nothing can go on.
-pub const STALLED_VARIABLE: &str = "TAUTLINE_STALLED";
 
 /// The time between two checks of a wait. A report takes four of them after, or five, the program has come to a standstill.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -89,20 +86,20 @@ impl Stalled {
     }
 
     fn from_environment() -> Result<Option<Self>> {
-        let Some(value) = environment::text(STALLED_VARIABLE)? else {
-            return Ok(None);
-        };
-        match value.as_str() {
-            "report" => Ok(Some(Self::Report)),
-            "panic" => Ok(Some(Self::Panic)),
-            "abort" => Ok(Some(Self::Abort)),
-            "ignore" => Ok(Some(Self::Ignore)),
-            _ => Err(Error::Setting {
-                setting: STALLED_VARIABLE,
-                value: value.escape_debug().to_string(),
-                allowed: Cow::from("report, panic, abort or ignore"),
-            }),
-        }
+        environment::parsed(STALLED.variable, |word| {
+            Self::named(word).ok_or_else(|| STALLED.allowed())
+        })
+    }
+
+    /// Returns the value of the word, if it is one.
+    fn named(word: &str) -> Option<Self> {
+        Some(match word {
+            "report" => Self::Report,
+            "panic" => Self::Panic,
+            "abort" => Self::Abort,
+            "ignore" => Self::Ignore,
+            _ => return None,
+        })
     }
 
     /// Returns what is called where nothing can go on.
@@ -110,7 +107,8 @@ impl Stalled {
         let act: fn(&Stall) -> Stalling = match self {
             Self::Report => |stall: &Stall| {
                 messages::send(&format!(
-                    "tautline: {stall} ({STALLED_VARIABLE}=panic ends such a run)"
+                    "tautline: {stall} ({}=panic ends such a run)",
+                    STALLED.variable
                 ));
                 Stalling::Reported
             },
@@ -131,5 +129,26 @@ impl Stalled {
             false => act(stall),
         };
         Some(StallWatch::new(LIMIT, act))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setting::Kind;
+
+    #[test]
+    fn every_word_of_the_table_has_a_value() {
+        let Kind::Word(words) = STALLED.kind else {
+            panic!("{STALLED:?}");
+        };
+        let values: Vec<_> = words.iter().map(|word| Stalled::named(word)).collect();
+        let all = [
+            Stalled::Report,
+            Stalled::Panic,
+            Stalled::Abort,
+            Stalled::Ignore,
+        ];
+        assert_eq!(values, all.map(Some));
     }
 }

@@ -3,9 +3,9 @@
 use super::agree::{self, difference, refused, shortened};
 use super::{AnyLink, Limits, Rank, World};
 use crate::error::Error;
-use crate::launchers::{Launched, launched};
-use crate::pinning::WARN_VARIABLE;
-use crate::{Result, environment, messages};
+use crate::setting::launchers::{Launched, launched};
+use crate::setting::{WARN, environment};
+use crate::{Result, messages};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -102,9 +102,10 @@ impl World {
         let differing = here.differing(home);
         if !differing.is_empty() && environment::warns() {
             messages::send(&format!(
-                "tautline: {}: other values than rank 0 has: {}; {WARN_VARIABLE}=0 silences this",
+                "tautline: {}: other values than rank 0 has: {}; {}=0 silences this",
                 self.rank(),
-                differing.join(" ")
+                differing.join(" "),
+                WARN.variable
             ));
         }
         Ok(())

@@ -44,8 +44,8 @@ pub use tautline_core::port::{Bell, Link, Lost};
 pub use tautline_core::wire::{Bulk, Cause, Limits, Portable};
 
 use crate::comm::Endpoint;
-use crate::environment;
-use crate::watch::{DUMP_VARIABLE, Printer, add_awaiting};
+use crate::setting::{DUMP, environment};
+use crate::watch::{Printer, add_awaiting};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
@@ -356,7 +356,7 @@ impl World {
         let thread = threads.spawn(here.0, move || carry(&carried, &ended))?;
         _ = shared.carrier.set(thread.thread().clone());
         // Builders of runtimes report what is wrong with the variable.
-        let is_dumped = environment::flag(DUMP_VARIABLE).unwrap_or(false);
+        let is_dumped = environment::flag(&DUMP).unwrap_or(false);
         let describe = move || match described.patience.waiting() {
             Some(waiting) => format!("tautline: {waiting}\n"),
             None => format!("tautline: {here}: waits for no rank to make its call\n"),

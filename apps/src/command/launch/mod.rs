@@ -42,7 +42,7 @@ pub(crate) struct Launch {
     #[arg(value_parser = ranks, allow_negative_numbers = true)]
     ranks: u32,
     /// Processors to divide among the ranks, a list as in OMP_PLACES: cores, sockets(1), {0:4},{8:4}
-    #[arg(long, value_name = "LIST", env = "TAUTLINE_PIN")]
+    #[arg(long, value_name = "LIST", env = tautline::internal::PIN.variable)]
     #[arg(value_parser = Known::new(balancer::list, balancer::parts), hide_possible_values = true)]
     #[arg(allow_hyphen_values = true, hide_env_values = true)]
     pin: Option<PlaceList>,

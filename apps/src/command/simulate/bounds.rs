@@ -1,6 +1,6 @@
 //! Numbers within bounds, for the options of this folder.
 
-use tautline::spelling;
+use tautline::internal::spelling;
 
 /// One second: more would overflow the virtual clock.
 pub(super) const COST_MAX_NS: u64 = 1_000_000_000;

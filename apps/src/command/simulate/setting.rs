@@ -12,7 +12,8 @@ use clap::Args;
 use clap::builder::StringValueParser;
 use std::path::Path;
 use tautline::FileError;
-use tautline::glb::{Glb, Graph, PlaceId};
+use tautline::glb::{Config, Glb, Graph, PlaceId};
+use tautline::internal::{PLACES, WORKERS};
 use tautline::machines::{self, Description};
 use tautline_cli::text::Text;
 use tautline_core::lifeline::Crew;
@@ -33,11 +34,11 @@ const JITTER_MAX_PERCENT: u64 = 1_000;
 #[command(next_help_heading = "Balancer")]
 pub(super) struct Setting {
     /// Places, 1 to 131072 [default: of the machine]
-    #[arg(long, value_name = "P", env = "TAUTLINE_PLACES")]
+    #[arg(long, value_name = "P", env = PLACES.variable)]
     #[arg(value_parser = whole::<u32, { PLACES_MAX as u64 }>(), allow_negative_numbers = true, hide_env_values = true)]
     places: Option<u32>,
     /// Workers of a place, 1 to 64 [default: of the machine]
-    #[arg(long, value_name = "W", env = "TAUTLINE_WORKERS")]
+    #[arg(long, value_name = "W", env = WORKERS.variable)]
     #[arg(value_parser = whole::<u32, { Crew::MAX as u64 }>(), allow_negative_numbers = true, hide_env_values = true)]
     workers: Option<u32>,
     #[command(flatten)]
@@ -154,7 +155,10 @@ impl Setting {
         let workers = self.workers.unwrap_or(described.workers);
         // Of one place, so that only the rules are judged.
         let glb = Glb::on(&tautline::Machine::discover()).places(1);
-        let glb = self.rules.of(glb, 1).workers(workers as usize);
+        let glb = self
+            .rules
+            .of(glb, Config::default())
+            .workers(workers as usize);
         let mut config = glb.config()?;
         if workers > described.cores {
             let Description { name, cores, .. } = &described;
@@ -164,8 +168,7 @@ impl Setting {
         }
         let places = self.places(&described, workers)?;
         config.places = places;
-        config.lifelines = self.rules.lifelines(places);
-        config.random_steals = self.rules.random_steals(places);
+        config = self.rules.over(config);
         let threads = config.all_threads();
         if threads > THREADS_MAX {
             return Err(Failure::Usage(format!(
@@ -198,7 +201,11 @@ impl Setting {
         let room = described.places_max(workers);
         let usual = u64::from(described.default_places).min(room) as u32;
         let places = self.places.unwrap_or(usual);
-        let (most, why) = match self.rules.lifelines(usual.max(1)) {
+        let shape = Config {
+            places: usual.max(1),
+            ..Config::default()
+        };
+        let (most, why) = match self.rules.over(shape).lifelines {
             Graph::Full => (PLACES_MAX_FULL, " with full lifelines".to_owned()),
             _ => (PLACES_MAX, String::new()),
         };

@@ -21,9 +21,10 @@ use std::{process, thread};
 use tautline::Runtime;
 use tautline::comm::{self, Comm};
 use tautline::glb::{Config, Glb};
+use tautline::internal::spelling::truth;
+use tautline::internal::{NO_PIN, PIN, PLACES, WORKERS};
 use tautline::pinning::PlaceList;
 use tautline::runtime::Builder;
-use tautline::spelling::truth;
 use tautline::world::World;
 use tautline_cli::program::{Answer, Findings, interrupts};
 
@@ -75,20 +76,17 @@ struct OnRanks {
     #[arg(value_parser = launch::ranks, allow_negative_numbers = true)]
     ranks: Option<u32>,
     /// Places: shares of the processors of a rank; tasks run on the workers of all [default: as few as the workers need]
-    #[arg(long, value_name = "P", env = "TAUTLINE_PLACES")]
+    #[arg(long, value_name = "P", env = PLACES.variable)]
     #[arg(value_parser = whole::<u32, PLACES_MAX>(), allow_negative_numbers = true, hide_env_values = true)]
     places: Option<u32>,
-    /// Workers of a place, 1 to 64 [default: the allowed processors, divided among the places]
-    #[arg(long, value_name = "W", env = "TAUTLINE_WORKERS")]
+    #[arg(long, value_name = "W", env = WORKERS.variable, help = balancer::with_default(&WORKERS))]
     #[arg(value_parser = whole::<usize, WORKERS_MAX>(), allow_negative_numbers = true, hide_env_values = true)]
     workers: Option<usize>,
-    /// Processors to pin the workers to, a list as in OMP_PLACES: cores, sockets(1), {0:4},{8:4}
-    #[arg(long, value_name = "LIST", env = "TAUTLINE_PIN")]
+    #[arg(long, value_name = "LIST", env = PIN.variable, help = PIN.help)]
     #[arg(value_parser = Known::new(balancer::list, balancer::parts), hide_possible_values = true)]
     #[arg(allow_hyphen_values = true, hide_env_values = true)]
     pin: Option<PlaceList>,
-    /// Let the system move workers between processors
-    #[arg(long, env = "TAUTLINE_NO_PIN", hide_env_values = true, value_parser = truth)]
+    #[arg(long, env = NO_PIN.variable, hide_env_values = true, value_parser = truth, help = NO_PIN.help)]
     no_pin: bool,
     /// Compare the result with that of a sequential program, which rank 0 runs afterwards
     #[arg(long, help_heading = "Output")]

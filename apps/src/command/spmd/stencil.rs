@@ -8,7 +8,7 @@ use crate::command::{Failure, Outcome};
 use clap::Args;
 use tautline::Runtime;
 use tautline::comm::{self, Comm};
-use tautline::spelling;
+use tautline::internal::spelling;
 use tautline_cli::program::Findings;
 use tautline_cli::stencil::{self, Heat, Plate};
 

@@ -12,8 +12,8 @@ use ranks::Ranks;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use tautline::Machine;
-use tautline::division::Division;
 use tautline::glb::Config;
+use tautline::internal::Division;
 use tautline::machine::{Cache, Node};
 use tautline::phaser;
 use tautline::phaser::rule::{Rules, Site, rule};
@@ -67,7 +67,7 @@ struct Choice {
     /// It is another one.
     elsewhere: bool,
     config: Config,
-    choices: Vec<tautline::choice::Choice>,
+    choices: Vec<tautline::plan::Choice>,
     /// The processor of each worker.
     cpus: Vec<usize>,
     platform: Platform,

@@ -11,7 +11,8 @@ use std::env;
 use std::fmt::Write as _;
 use tautline::Machine;
 use tautline::glb::{Config, PlaceId};
-use tautline::pinning::{PlaceList, VARIABLE};
+use tautline::internal::PIN;
+use tautline::pinning::PlaceList;
 use tautline::runtime::Builder;
 
 /// The width of what precedes the numbers of workers and processors.
@@ -192,13 +193,13 @@ fn listed(topo: &Topo) -> Result<Option<PlaceList>, Failure> {
     if topo.pin.is_some() || topo.what_if.is_some() {
         return Ok(topo.pin.clone());
     }
-    let value = env::var(VARIABLE).unwrap_or_default();
+    let value = env::var(PIN.variable).unwrap_or_default();
     match value.trim() {
         "" => Ok(None),
         text => {
             let list = balancer::list(text);
             list.map(Some)
-                .map_err(|error| Failure::Usage(format!("{VARIABLE} {text}: {error}")))
+                .map_err(|error| Failure::Usage(format!("{} {text}: {error}", PIN.variable)))
         }
     }
 }

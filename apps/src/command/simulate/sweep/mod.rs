@@ -22,7 +22,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tautline::glb::Reason;
-use tautline::spelling;
+use tautline::internal::spelling;
 use tautline::story::Recorder;
 
 const REPEAT_MAX: u64 = 10_000;

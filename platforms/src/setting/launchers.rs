@@ -1,14 +1,9 @@
 //! How a process learns from its environment that a launcher has started it together with others.
 #![forbid(unsafe_code)]
 
-use crate::{Error, Result, environment};
+use super::{RANK, RANKS, environment};
+use crate::{Error, Result};
 use std::borrow::Cow;
-
-/// The variable with the rank of a process that this project's own launcher has started.
-pub(crate) const RANK_VARIABLE: &str = "TAUTLINE_RANK";
-
-/// The variable with the number of ranks that this project's own launcher has started.
-pub(crate) const RANKS_VARIABLE: &str = "TAUTLINE_RANKS";
 
 /// The variables of the rank and of the number of ranks, by the launchers that set both: those of MPI that are known, Slurm, and
 /// Flux. `PMI_RANK` is set by MPICH, Intel MPI and others of their family.
@@ -72,8 +67,8 @@ pub(crate) struct Launched {
 /// # Errors
 /// As [`launched`].
 pub(crate) fn rank() -> Result<Option<String>> {
-    let own = environment::text(RANK_VARIABLE)?;
-    match own.filter(|_| !is_started_by_rank(RANK_VARIABLE)) {
+    let own = environment::text(RANK.variable)?;
+    match own.filter(|_| !is_started_by_rank(RANK.variable)) {
         Some(rank) => Ok(Some(rank)),
         None => Ok(launched()?.map(|launched| launched.rank.to_string())),
     }
@@ -87,9 +82,9 @@ pub(crate) fn rank_of_all() -> Result<Option<String>> {
     let Some(rank) = rank()? else {
         return Ok(None);
     };
-    let own = environment::text(RANK_VARIABLE)?.filter(|own| *own == rank);
+    let own = environment::text(RANK.variable)?.filter(|own| *own == rank);
     let ranks = match own {
-        Some(_) => environment::text(RANKS_VARIABLE)?,
+        Some(_) => environment::text(RANKS.variable)?,
         None => launched()?.and_then(|launched| Some(launched.ranks?.to_string())),
     };
     Ok(Some(match ranks {
@@ -101,9 +96,9 @@ pub(crate) fn rank_of_all() -> Result<Option<String>> {
 /// Whether this process has `variable` from a rank that has started it.
 #[cfg(feature = "process")]
 fn is_started_by_rank(variable: &str) -> bool {
-    let launchers = match variable {
-        RANK_VARIABLE => &[][..],
-        _ => &PROGRAMS,
+    let launchers = match variable == RANK.variable {
+        true => &[][..],
+        false => &PROGRAMS,
     };
     tautline_process::is_started_by_rank(variable, launchers)
 }
@@ -125,12 +120,12 @@ pub(crate) fn launched() -> Result<Option<Launched>> {
     let lone = lone.filter(|rank| *rank != SLURM_RANK).chain(UNCOUNTED);
     let lone = lone.map(|rank| (rank, None));
     for (rank, ranks) in counted.into_iter().chain(lone) {
-        let all = ranks.map(|ranks| environment::number(ranks, 1, MOST));
+        let all = ranks.map(|ranks| environment::number_in(ranks, 1, MOST));
         let all = all.transpose()?.flatten();
         if ranks.is_some() && all.is_none() {
             continue;
         }
-        let Some(own) = environment::number(rank, 0, MOST)? else {
+        let Some(own) = environment::number_in(rank, 0, MOST)? else {
             continue;
         };
         if let (Some(all), Some(ranks)) = (all.filter(|all| own >= *all), ranks) {

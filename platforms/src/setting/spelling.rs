@@ -7,6 +7,16 @@ use tautline_core::glb::{Fairness, Grain, Steal};
 use tautline_core::grain::{GRAIN_MAX, Rule, Tuning};
 use tautline_core::lifeline::Graph;
 
+/// The lifeline graphs, in words.
+pub(super) const LIFELINES: &str =
+    "auto, ring, full, hypercube:H with a radix H from 2, or dimension:Z from 1";
+/// The shares of a thief.
+pub(super) const STEAL: &str = "half, or a count from 1";
+/// The tasks between two polls.
+pub(super) const GRAIN: &str = "auto, merge-empty, split-merge, a number from 1, or frozen:N";
+/// The workers that serve messages.
+pub(super) const FAIRNESS: &str = "inline, yield, one-core-free, or never";
+
 /// A graph, or what determines it once the number of places is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifelines {
@@ -16,12 +26,18 @@ pub enum Lifelines {
     Dimensions(u32),
 }
 
+impl From<Graph> for Lifelines {
+    fn from(graph: Graph) -> Self {
+        Self::Graph(graph)
+    }
+}
+
 impl Lifelines {
     /// The graph of this number of places.
     ///
     /// ```
     /// use tautline::glb::Graph;
-    /// use tautline::spelling::Lifelines;
+    /// use tautline::internal::spelling::Lifelines;
     ///
     /// assert_eq!(Lifelines::Graph(Graph::Ring).of(8), Graph::Ring);
     /// assert_eq!(Lifelines::Dimensions(3).of(8), Graph::Hypercube { radix: 2 });
@@ -38,7 +54,7 @@ impl Lifelines {
 /// setting, which knows all its bounds; what does not is refused by the same bound.
 ///
 /// ```
-/// use tautline::spelling;
+/// use tautline::internal::spelling;
 ///
 /// assert_eq!(spelling::whole::<u8, 255>("12"), Ok(12));
 /// assert_eq!(spelling::whole::<u8, 255>("300"), Err("at most 255".to_owned()));
@@ -55,10 +71,13 @@ pub fn whole<T: FromStr, const MOST: u64>(text: &str) -> Result<T, String> {
     })
 }
 
-/// Parses what switches a setting on or off.
+/// The values of a switch, in words.
+pub(super) const TRUTH: &str = "1, true, 0 or false";
+
+/// Parses the value of a switch.
 ///
 /// ```
-/// use tautline::spelling;
+/// use tautline::internal::spelling;
 ///
 /// assert_eq!(spelling::truth("1"), Ok(true));
 /// assert_eq!(spelling::truth("yes"), Err("1, true, 0 or false".to_owned()));
@@ -70,14 +89,14 @@ pub fn truth(text: &str) -> Result<bool, String> {
     match text {
         "1" | "true" => Ok(true),
         "0" | "false" => Ok(false),
-        _ => Err("1, true, 0 or false".to_owned()),
+        _ => Err(TRUTH.to_owned()),
     }
 }
 
 /// Parses the number of random steals; `None` is `auto`.
 ///
 /// ```
-/// use tautline::spelling;
+/// use tautline::internal::spelling;
 ///
 /// assert_eq!(spelling::random_steals("3"), Ok(Some(3)));
 /// assert_eq!(spelling::random_steals("auto"), Ok(None));
@@ -101,7 +120,7 @@ pub fn random_steals(text: &str) -> Result<Option<usize>, String> {
 ///
 /// ```
 /// use tautline::glb::Graph;
-/// use tautline::spelling::{self, Lifelines};
+/// use tautline::internal::spelling::{self, Lifelines};
 ///
 /// assert_eq!(spelling::lifelines("ring"), Ok(Some(Lifelines::Graph(Graph::Ring))));
 /// assert!(spelling::lifelines("star").is_err());
@@ -124,16 +143,14 @@ pub fn lifelines(text: &str) -> Result<Option<Lifelines>, String> {
     let dimensions = dimensions.and_then(|z| z.parse().ok()).filter(|&z| z > 0);
     let lifelines = graph.map(Lifelines::Graph);
     let lifelines = lifelines.or(dimensions.map(Lifelines::Dimensions));
-    lifelines.map(Some).ok_or_else(|| {
-        "auto, ring, full, hypercube:H with a radix H from 2, or dimension:Z from 1".to_owned()
-    })
+    lifelines.map(Some).ok_or_else(|| LIFELINES.to_owned())
 }
 
 /// Parses what a thief gets.
 ///
 /// ```
 /// use tautline::glb::Steal;
-/// use tautline::spelling;
+/// use tautline::internal::spelling;
 ///
 /// assert_eq!(spelling::steal("7"), Ok(Steal::Count(7)));
 /// ```
@@ -144,14 +161,14 @@ pub fn steal(text: &str) -> Result<Steal, String> {
     let count = || text.parse().map(Steal::Count);
     match text {
         "half" => Ok(Steal::Half),
-        _ => count().map_err(|_| "half, or a count from 1".to_owned()),
+        _ => count().map_err(|_| STEAL.to_owned()),
     }
 }
 
 /// Parses the tasks between two polls.
 ///
 /// ```
-/// use tautline::spelling;
+/// use tautline::internal::spelling;
 ///
 /// assert_eq!(spelling::grain("511").unwrap().initial(), 511);
 /// assert!(spelling::grain("coarse").unwrap_err().starts_with("auto, "));
@@ -164,7 +181,7 @@ pub fn grain(text: &str) -> Result<Grain, String> {
     let tasks = |text: &str| {
         whole::<usize, MOST>(text).map_err(|reason| match reason.starts_with("at most") {
             true => reason,
-            false => "auto, merge-empty, split-merge, a number from 1, or frozen:N".to_owned(),
+            false => GRAIN.to_owned(),
         })
     };
     Ok(match text {
@@ -182,7 +199,7 @@ pub fn grain(text: &str) -> Result<Grain, String> {
 ///
 /// ```
 /// use tautline::glb::Fairness;
-/// use tautline::spelling;
+/// use tautline::internal::spelling;
 ///
 /// assert_eq!(spelling::fairness("inline"), Ok(Fairness::Inline));
 /// ```
@@ -198,13 +215,13 @@ pub fn fairness(text: &str) -> Result<Fairness, String> {
     ];
     let named = |fairness: &Fairness| Spelled(*fairness).to_string() == text;
     let found = known.into_iter().find(named);
-    found.ok_or_else(|| "inline, yield, one-core-free, or never".to_owned())
+    found.ok_or_else(|| FAIRNESS.to_owned())
 }
 
 /// Parses a seed.
 ///
 /// ```
-/// use tautline::spelling;
+/// use tautline::internal::spelling;
 ///
 /// assert_eq!(spelling::seed("42"), Ok(42));
 /// ```
@@ -219,7 +236,7 @@ pub fn seed(text: &str) -> Result<u64, String> {
 ///
 /// ```
 /// use tautline::glb::Graph;
-/// use tautline::spelling::Spelled;
+/// use tautline::internal::spelling::Spelled;
 ///
 /// assert_eq!(Spelled(Graph::Hypercube { radix: 2 }).to_string(), "hypercube:2");
 /// ```

@@ -1,10 +1,8 @@
 //! The environment variables of this project, and unknown ones.
 #![forbid(unsafe_code)]
 
-use crate::phaser::DEGREE_VARIABLE;
-use crate::pinning::{self, WARN_VARIABLE};
-use crate::plan::{NO_PIN_VARIABLE, PLACES_VARIABLE, WORKERS_VARIABLE};
-use crate::{Result, environment, launchers, messages, platform, rules, watch};
+use super::{RANK, TABLE, WARN, environment, launchers};
+use crate::{Result, messages};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What all of them begin with.
@@ -15,32 +13,15 @@ const PREFIX: &str = "TAUTLINE_";
 /// ```
 /// assert!(tautline::variables::ALL.contains(&"TAUTLINE_WORKERS"));
 /// ```
-pub const ALL: [&str; 22] = [
-    PLACES_VARIABLE,
-    pinning::VARIABLE,
-    WORKERS_VARIABLE,
-    rules::RANDOM_STEALS_VARIABLE,
-    rules::LIFELINES_VARIABLE,
-    rules::STEAL_VARIABLE,
-    rules::GRAIN_VARIABLE,
-    rules::FAIRNESS_VARIABLE,
-    rules::SEED_VARIABLE,
-    NO_PIN_VARIABLE,
-    // Of the command, and of programs with its options.
-    "TAUTLINE_DEADLINE",
-    // Set by the launcher of this project.
-    launchers::RANK_VARIABLE,
-    launchers::RANKS_VARIABLE,
-    "TAUTLINE_SEGMENT",
-    WARN_VARIABLE,
-    DEGREE_VARIABLE,
-    platform::VARIABLE,
-    watch::TRACE_VARIABLE,
-    watch::LIFE_VARIABLE,
-    watch::TIMES_VARIABLE,
-    watch::DUMP_VARIABLE,
-    watch::STALLED_VARIABLE,
-];
+pub const ALL: [&str; TABLE.len()] = {
+    let mut names = [""; TABLE.len()];
+    let mut at = 0;
+    while at < TABLE.len() {
+        names[at] = TABLE[at].variable;
+        at += 1;
+    }
+    names
+};
 
 /// Refuses values that are not Unicode.
 ///
@@ -72,14 +53,14 @@ pub fn warn_of_unknown() {
     let is_first = launchers::rank().is_ok_and(|rank| match rank.as_deref() {
         None => true,
         // The launcher of this project has reported them.
-        Some("0") => std::env::var_os(launchers::RANK_VARIABLE).is_none(),
+        Some("0") => std::env::var_os(RANK.variable).is_none(),
         Some(_) => false,
     });
     let names = unknown(set_variables());
     if is_first && !names.is_empty() {
-        let (names, all) = (names.join(" "), ALL.join(" "));
+        let (names, all, warn) = (names.join(" "), ALL.join(" "), WARN.variable);
         messages::send(&format!(
-            "tautline: {names}: unknown and ignored; the variables are {all}; {WARN_VARIABLE}=0 silences this"
+            "tautline: {names}: unknown and ignored; the variables are {all}; {warn}=0 silences this"
         ));
     }
 }
