@@ -106,13 +106,22 @@ impl Error {
     }
 }
 
+/// Returns the error of a setting out of its bounds.
+pub(crate) fn refuse<T>(setting: &'static str, value: impl ToString, allowed: String) -> Result<T> {
+    Err(Error::Setting {
+        setting,
+        value: value.to_string(),
+        allowed: Cow::from(allowed),
+    })
+}
+
 /// The result type of the library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pinning;
+    use crate::host::pinning;
 
     /// Returns the message, once `?` has converted the error.
     fn line<T>(of: impl FnOnce() -> Result<T>) -> String {
@@ -122,7 +131,10 @@ mod tests {
     #[test]
     fn every_error_of_the_library_converts() {
         #[cfg(feature = "sim")]
-        assert!(line(|| Ok(crate::machines::find("nowhere")?)).starts_with("nowhere: no such"));
+        assert!(
+            line(|| Ok(crate::simulated::machines::find("nowhere")?))
+                .starts_with("nowhere: no such")
+        );
         #[cfg(feature = "describe")]
         assert!(line(|| Ok(crate::Platform::from_file("/no.xml")?)).starts_with("/no.xml: "));
         for (message, expected) in [

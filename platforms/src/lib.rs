@@ -128,52 +128,39 @@
     allow(rustdoc::broken_intra_doc_links)
 )]
 
-pub mod backtrack;
-#[cfg(feature = "serde")]
-pub mod comm;
-mod contain;
-mod deadline;
-mod detached;
-mod division;
-mod engine;
+mod balance;
 mod error;
-mod explain;
-#[cfg(any(feature = "describe", feature = "sim"))]
-mod file;
-pub mod glb;
+mod execution;
 // Its programs need these features, and signals.
 #[cfg(all(unix, feature = "process", feature = "signals", feature = "sim"))]
 pub mod guide;
-#[cfg(all(unix, feature = "signals"))]
-mod interrupt;
-#[cfg(feature = "sim")]
-pub mod machines;
-pub mod messages;
-mod order;
+mod host;
+mod observe;
 pub mod phaser;
-pub mod pinning;
-pub mod plan;
-pub mod platform;
+mod process;
 #[cfg(feature = "serde")]
-pub mod protocol;
-pub mod runtime;
+mod ranks;
 mod setting;
-mod setup;
-#[cfg(feature = "story")]
-pub mod story;
-mod sum;
-mod thread;
+#[cfg(feature = "sim")]
+mod simulated;
 mod unwind;
-pub mod watch;
-#[cfg(feature = "serde")]
-pub mod world;
 
+pub use balance::{backtrack, glb};
 pub use error::{Error, Result};
+pub use execution::runtime::{Runtime, global};
+pub use execution::{plan, runtime, variables};
 #[cfg(any(feature = "describe", feature = "sim"))]
-pub use file::FileError;
-pub use platform::Platform;
-pub use runtime::{Runtime, global};
-pub use setting::variables;
+pub use host::file::FileError;
+pub use host::platform::Platform;
+pub use host::{pinning, platform};
+#[cfg(feature = "story")]
+pub use observe::story;
+pub use observe::watch;
+pub use process::messages;
+#[cfg(feature = "serde")]
+pub use ranks::{comm, protocol, world};
+#[cfg(feature = "sim")]
+pub use simulated::machines;
 pub use tautline_core::{hierarchy, loops};
 pub use tautline_node::{Machine, machine};
 
@@ -196,7 +183,7 @@ pub mod prelude {
 /// Items for the command, without a promise of stability.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::division::{Cut, Division};
+    pub use crate::host::division::{Cut, Division};
     pub use crate::setting::*;
 }
 

@@ -3,12 +3,12 @@
 //! A panic of a task, a waker or a destructor is caught at the edge of the scope, the request or the handle to which it belongs,
 //! and no code of a program runs while the state below one of these handles is changed: each is as usable after a panic as before.
 
+use crate::execution::runtime::{Builder, Detached, Plan, Running, Runtime};
+use crate::observe::watch::Observe;
 #[cfg(feature = "serde")]
-use crate::comm::{Comm, Request};
-use crate::runtime::{Builder, Detached, Plan, Running, Runtime};
-use crate::watch::Observe;
+use crate::ranks::comm::{Comm, Request};
 #[cfg(feature = "serde")]
-use crate::world::World;
+use crate::ranks::world::World;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 impl UnwindSafe for Runtime {}

@@ -10,7 +10,6 @@ pub(crate) mod launchers;
 mod rules;
 pub mod spelling;
 mod table;
-pub mod variables;
 
 pub use choice::{Choice, Source};
 pub use rules::{Rule, Rules, Value, explain, lifelines, random_steals};

@@ -2,7 +2,7 @@
 
 use super::rules::{check, choices, lifelines, random_steals};
 use super::{Choice, Kind, Rules, TABLE, explain};
-use crate::glb::Config;
+use crate::balance::glb::Config;
 use std::fmt::Write;
 
 #[test]
@@ -15,7 +15,9 @@ fn one_random_steal_for_each_doubling() {
 fn a_place_never_has_many_lifelines() {
     for places in [2, 1024, 8192, 8193, 131_072] {
         let graph = lifelines(places);
-        let out = graph.outgoing(crate::glb::PlaceId(0), places).count();
+        let out = graph
+            .outgoing(crate::balance::glb::PlaceId(0), places)
+            .count();
         assert!(out <= 13, "{places}: {out}");
     }
 }
@@ -112,7 +114,7 @@ fn the_documentation_has_the_table() {
         )
         .unwrap();
     }
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/setting/table.md");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/setting/table/table.md");
     if std::env::var_os("TAUTLINE_ACCEPT").is_some() {
         std::fs::write(file, &table).unwrap();
     }

@@ -1,0 +1,5 @@
+//! Balanced computations, and searches that are one.
+#![forbid(unsafe_code)]
+
+pub mod backtrack;
+pub mod glb;

@@ -1,0 +1,8 @@
+//! The runtime: its plan, its threads, and the ways into it.
+#![forbid(unsafe_code)]
+
+pub(crate) mod detached;
+pub(crate) mod engine;
+pub mod plan;
+pub mod runtime;
+pub mod variables;

@@ -1,0 +1,4 @@
+//! Machines that are simulated.
+#![forbid(unsafe_code)]
+
+pub mod machines;
