@@ -147,10 +147,12 @@ mod unwind;
 
 pub use balance::{backtrack, glb};
 pub use error::{Error, Result};
+#[doc(no_inline)]
 pub use execution::runtime::{Runtime, global};
 pub use execution::{plan, runtime, variables};
 #[cfg(any(feature = "describe", feature = "sim"))]
 pub use host::file::FileError;
+#[doc(no_inline)]
 pub use host::platform::Platform;
 pub use host::{pinning, platform};
 #[cfg(feature = "story")]
@@ -175,9 +177,13 @@ pub use tautline_node::{Machine, machine};
 /// # Ok::<(), tautline::Error>(())
 /// ```
 pub mod prelude {
-    pub use crate::glb::{AnyBound, Bag, Best, Bound, Glb, Local, Share, Task, Tasks};
+    #[doc(no_inline)]
+    pub use crate::glb::Glb;
+    pub use crate::glb::{AnyBound, Bag, Best, Bound, Local, Share, Task, Tasks};
     pub use crate::phaser::Mode;
-    pub use crate::runtime::{Cx, Ddf, Runtime, TaskCx};
+    #[doc(no_inline)]
+    pub use crate::runtime::Runtime;
+    pub use crate::runtime::{Cx, Ddf, TaskCx};
 }
 
 /// Items for the command, without a promise of stability.

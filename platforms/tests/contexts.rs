@@ -16,7 +16,7 @@ fn the_page_of_the_context_has_all_of_its_methods() {
     let listed = include_str!("../../core/API.txt");
     let methods = linked(listed, "tautline_core::task::Cx::");
     assert!(methods.len() > 30, "{methods:?}");
-    let source = include_str!("../src/execution/runtime.rs");
+    let source = include_str!("../src/execution/runtime/context.rs");
     let (before, _) = source.split_once("pub type Cx<").expect("the alias");
     let page = before.rsplit("\n\n").next().expect("its documentation");
     assert_eq!(linked(page, "(tautline_core::task::Cx::"), methods);

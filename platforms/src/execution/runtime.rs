@@ -42,6 +42,7 @@ use tautline_core::glb::Bag;
 use tautline_node::process::PerProcess;
 
 pub use crate::execution::detached::{Detached, Failure, Running};
+#[doc(no_inline)]
 pub use crate::execution::plan::{Builder, Plan};
 pub use crate::process::deadline::Deadline;
 #[cfg(all(unix, feature = "signals"))]
