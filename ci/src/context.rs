@@ -1,7 +1,7 @@
 //! The lane in which a thread runs a job: where output goes, whether commands have a limit, the processor time that they used.
 //!
 //! Two lanes write to one terminal, so none may write a part of a line: one prints whole lines as they come, the other collects
-//! what a job prints.
+//! the output of each job.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,7 +36,7 @@ impl Output {
     }
 }
 
-/// What belongs to a job, and to all threads that work for it.
+/// State of a job, shared by all threads that work for it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Context {
     pub output: Output,

@@ -1,6 +1,6 @@
 //! Runs jobs, one after the other or in two lanes at once, and prints how they ended.
 //!
-//! What one lane prints comes line by line, what the other one prints comes whole, when its job has ended.
+//! The output of one lane comes line by line; that of the other one comes whole, when its job has ended.
 
 use crate::context::{Context, Output, lock, say};
 use crate::jobs::{Job, Lane, Run, Verdict};

@@ -133,7 +133,7 @@ pub(crate) fn quiet(command: &mut Command) -> Result<Said> {
     Ok(Said { ok, out, err })
 }
 
-/// What happens to a stream of a command.
+/// Destination of a stream of a command.
 #[derive(Clone, Copy)]
 struct Stream {
     is_shown: bool,

@@ -1,4 +1,4 @@
-//! Operations of all ranks for which the calling thread waits take no memory from the allocator once they have run a few times.
+//! Collective operations for which the calling thread waits rarely allocate once they have run a few times.
 #![cfg(feature = "serde")]
 #![allow(unsafe_code)]
 

@@ -12,7 +12,7 @@ mod reach;
 
 pub(crate) use reach::Crates;
 
-/// What a `use` binds that binds all names of a module.
+/// The name that a `use` of all names of a module binds.
 const GLOB: &str = "*";
 
 /// The names of the modules from the root of the crate down to one.

@@ -33,14 +33,14 @@ struct Impl {
     names: BTreeSet<String>,
 }
 
-/// What a path may lead to.
+/// The end of a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Found {
     Module(Module),
     File(usize),
 }
 
-/// What is reached, and the files of which only the text counts.
+/// Files that are reached, and those of which only the text counts.
 #[derive(Default)]
 struct Reached {
     files: BTreeSet<usize>,

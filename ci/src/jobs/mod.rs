@@ -46,7 +46,7 @@ pub(crate) enum Verdict {
     CannotRun(String),
 }
 
-/// What a job does, with the words after its name.
+/// The work of a job, given the words after its name.
 pub(crate) type Run = fn(&Tree, &[String]) -> Result<Verdict>;
 
 /// Where a job runs when all run.

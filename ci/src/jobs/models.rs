@@ -124,7 +124,7 @@ fn all_models(tree: &Tree, bound: Option<&str>, choice: Choice) -> Result<Verdic
     found.end(tree, MODEL, plan)
 }
 
-/// What a file reports of each of its programs: the word at the beginning of the line, what it counts, and what a program is.
+/// Report of a file on each of its programs: the first word of its line, the unit, and the name of a program.
 #[derive(Clone, Copy)]
 struct Report {
     word: &'static str,

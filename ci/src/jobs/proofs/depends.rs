@@ -110,7 +110,7 @@ fn used(all: &[Crate]) -> Result<Vec<&Crate>> {
     Ok(used)
 }
 
-/// What all results depend on.
+/// Files on which all results depend.
 fn common(tree: &Tree, used: &[&Crate]) -> Result<Hash> {
     let mut hash = Hash::default();
     hash.add(RULES.as_bytes());

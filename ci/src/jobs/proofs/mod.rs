@@ -1,4 +1,4 @@
-//! What has been verified before, and of which nothing has changed since: `verify/PROVED.toml`.
+//! Results of verification whose inputs have not changed since: `verify/PROVED.toml`.
 //!
 //! A file of verify/tests is run if the hash of everything that its result depends on differs from the one with which it passed.
 //! So that a dependency that is missing there is found, a random tenth of the other files is run as well.
@@ -47,7 +47,7 @@ struct Proof {
 
 type Proofs = BTreeMap<String, Proof>;
 
-/// What is to be run, and the results.
+/// Files to be run, and their results.
 pub(super) struct Plan {
     choice: Choice,
     files: Vec<(String, Command)>,
