@@ -1,6 +1,6 @@
 //! A program of one's own with the options of the command `tautline`: `--workers`, `--deadline`, `--json`, `--life`, `--help`.
 use std::process::ExitCode;
-use tautline::glb::{Local, Task, Tasks};
+use tautline::balance::{Local, Task, Tasks};
 use tautline_cli::program::{self, Work};
 
 const COINS: [u64; 8] = [200, 100, 50, 20, 10, 5, 2, 1];

@@ -41,8 +41,9 @@ fn count(args: &[String]) -> Result<(), Box<dyn Error>> {
 
     let runs = world::loopback(ranks, |world| {
         world.wait_at_most(Duration::from_secs(60));
-        let glb = Glb::new().workers(1).pinned(false).across(world);
-        glb.run(Uts::root(&tree()), |_place| tree(), Counts::default())
+        let rt = Runtime::builder().workers(1).pinned(false).build()?;
+        let balancer = rt.balancer().across(world);
+        balancer.run(Uts::root(&tree()), |_place| tree(), Counts::default())
     });
     for (rank, run) in runs.into_iter().enumerate() {
         let run = run?;

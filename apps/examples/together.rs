@@ -22,12 +22,16 @@ fn main() -> tautline::Result<()> {
     Runtime::new()?.run(|cx| {
         // Two balanced computations; the tasks that wait for them help.
         cx.spawn(|cx| {
-            let counts = cx.balance(Uts::root(&tree()), |_| tree(), Counts::default());
-            _ = nodes.put(counts.expect("nothing cancels it").nodes);
+            let counts = cx
+                .balancer()
+                .run(Uts::root(&tree()), |_| tree(), Counts::default());
+            _ = nodes.put(counts.expect("nothing cancels it").output.nodes);
         });
         cx.spawn(|cx| {
-            let found = cx.balance(Queens::new(&size), |_| size, Default::default());
-            _ = queens.put(found.expect("nothing cancels it").sum);
+            let found = cx
+                .balancer()
+                .run(Queens::new(&size), |_| size, Default::default());
+            _ = queens.put(found.expect("nothing cancels it").output.sum);
         });
         // Forks.
         cx.spawn(|cx| sum.store(fib(cx, 25), Relaxed));

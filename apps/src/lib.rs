@@ -1,12 +1,12 @@
 //! The applications of the command `tautline`: bags of work, and tasks with messages, with published or independently computed results.
 //!
-//! They are examples of the [balancer](tautline::glb) and measure it; programs depend on the crate [`tautline`], and on this one only for a
+//! They are examples of the [balancer](tautline::balance) and measure it; programs depend on the crate [`tautline`], and on this one only for a
 //! command line: [`program`] gives them the options and results of the command.
 //!
 //! | module | application |
 //! |---|---|
 //! | [`uts`] | counts the nodes of unbalanced trees |
-//! | [`nqueens`], [`pentomino`] | count the solutions of puzzles by [backtracking](tautline::backtrack) |
+//! | [`nqueens`], [`pentomino`] | count the solutions of puzzles by [backtracking](tautline::balance::backtrack) |
 //! | [`tsp`] | searches a shortest tour, with a bound that all workers share |
 //! | [`bc`] | computes the betweenness centrality of a graph |
 //! | [`stencil`] | computes heat on a plate, by tasks and messages of ranks |

@@ -9,7 +9,7 @@
 //! no links among each other, and sizes of columns are not stored, as they are not used.
 #![forbid(unsafe_code)]
 
-use tautline::backtrack::{Bits, Position, Search};
+use tautline::balance::backtrack::{Bits, Position, Search};
 
 /// A search for all solutions; the result is their number.
 ///
@@ -18,7 +18,7 @@ use tautline::backtrack::{Bits, Position, Search};
 /// use tautline::prelude::*;
 ///
 /// let size = Size::new(8)?;
-/// let run = Glb::new().run(Queens::new(&size), |_| size, Default::default())?;
+/// let run = tautline::balancer().run(Queens::new(&size), |_| size, Default::default())?;
 /// assert_eq!(run.output.sum, 92);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

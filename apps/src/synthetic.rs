@@ -15,7 +15,7 @@
 //!
 //! let params = Params { children: "uniform:3-3".parse()?, depth: 4, roots: 2, ..Params::default() };
 //! let work = Work { params, spins: true };
-//! let run = Glb::new().run(Synthetic::new(&params), |_| work, Found::default())?;
+//! let run = tautline::balancer().run(Synthetic::new(&params), |_| work, Found::default())?;
 //! assert_eq!(run.output.tasks, 2 * (1 + 3 + 9 + 27 + 81));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::hint::black_box;
 use std::str::FromStr;
-use tautline::glb::{Bag, Local, Share};
+use tautline::balance::{Bag, Local, Share};
 
 /// The maximum number of children of a task, and of its units; larger values are clamped.
 const CHILDREN_MAX: u32 = 1_000_000;

@@ -1,7 +1,7 @@
 //! Betweenness centrality: against the sequential program, closed forms, bags.
 
 use std::sync::Arc;
-use tautline::glb::{Run, Steal};
+use tautline::balance::{Run, Steal};
 use tautline::prelude::*;
 use tautline_cli::bc::{Bc, Centrality, Edge, Form, Graph, Rmat, brandes, sequential};
 use tautline_cli::graph::{self, Listed, Options};
@@ -71,9 +71,12 @@ fn a_graph_without_edges_or_vertices_has_an_answer() {
     for vertices in [0, 1, 5] {
         let graph = Arc::new(Graph::new(vertices, &[], 1).unwrap());
         assert_eq!(graph.tasks(), Some(2 * vertices as u64));
-        let run: Run<_, ()> = Glb::new()
+        let run: Run<_, ()> = Runtime::builder()
             .places(2)
             .workers(2)
+            .build()
+            .unwrap()
+            .balancer()
             .run(
                 Bc::root(&graph),
                 |_| Arc::clone(&graph),
@@ -111,10 +114,11 @@ fn every_setting_gives_the_same_sums() {
     for (places, workers) in [(1, 1), (1, 4), (4, 1), (3, 2)] {
         for steal in [Steal::Half, Steal::Count(7)] {
             for grain in [1, 31, 5000] {
-                let glb = Glb::new().places(places).workers(workers).steal(steal);
-                let run: Run<_, ()> = glb
+                let builder = Runtime::builder().places(places).workers(workers);
+                let rt = builder.pinned(false).build().unwrap();
+                let balancer = rt.balancer().steal(steal);
+                let run: Run<_, ()> = balancer
                     .grain(grain)
-                    .pinned(false)
                     .run(
                         Bc::root(&graph),
                         |_| Arc::clone(&graph),
@@ -252,9 +256,15 @@ fn random_graphs_with_lengths_and_directions() {
             let graph = Arc::new(graph);
             let expected = sequential(&graph);
             assert_close(&expected.betweenness(&graph), &brandes(&graph));
-            let glb = Glb::new().places(2).workers(2).pinned(false).grain(7);
+            let rt = Runtime::builder()
+                .places(2)
+                .workers(2)
+                .pinned(false)
+                .build()
+                .unwrap();
+            let balancer = rt.balancer().grain(7);
             let shared = |_| Arc::clone(&graph);
-            let run: Run<_, ()> = glb
+            let run: Run<_, ()> = balancer
                 .run(Bc::root(&graph), shared, Centrality::default())
                 .unwrap();
             assert!(run.output == expected, "{seed}, {form:?}");

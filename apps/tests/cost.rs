@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::process::Command;
-use tautline::glb::PlaceId;
+use tautline::balance::PlaceId;
 use tautline::prelude::*;
 use tautline_cli::uts::{Counts, Tree, Uts, named};
 
@@ -22,8 +22,14 @@ fn work(how: &str, name: &str) {
             counts
         }
         _ => {
-            let glb = Glb::new().places(1).workers(1).pinned(false);
-            let run = glb.run(bag, tree, Counts::default());
+            let rt = Runtime::builder()
+                .places(1)
+                .workers(1)
+                .pinned(false)
+                .build()
+                .unwrap();
+            let balancer = rt.balancer();
+            let run = balancer.run(bag, tree, Counts::default());
             run.expect("a thread starts").output
         }
     };

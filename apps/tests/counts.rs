@@ -6,20 +6,17 @@ mod sample;
 mod tiling;
 
 use sample::{Point, every_combination, sample};
-use tautline::glb::{Local, Task, Tasks};
+use tautline::balance::{Local, Task, Tasks};
 use tautline_cli::uts::{Counts, Tree, Uts, named};
 
 /// Counts the named tree at `point`.
 fn count(tree: &str, point: &Point) -> u64 {
     let tree = named::find(tree).expect("a tree with a name");
-    let run = point
-        .glb()
-        .run(
-            Uts::root(&Tree::new(tree.params).expect("named trees are valid")),
-            |_| Tree::new(tree.params).expect("named trees are valid"),
-            Counts::default(),
-        )
-        .expect("threads start");
+    let run = point.run(
+        Uts::root(&Tree::new(tree.params).expect("named trees are valid")),
+        |_| Tree::new(tree.params).expect("named trees are valid"),
+        Counts::default(),
+    );
     assert!(run.complete);
     if let Some(leaves) = tree.leaves {
         assert_eq!(run.output.leaves, leaves, "{} {point:?}", tree.name);
@@ -151,7 +148,7 @@ fn queens_count_exactly_everywhere() {
             right: 0,
         };
         let bag = Tasks::from_iter([root]);
-        let run = point.glb().run(bag, |_| (), 0).expect("threads start");
+        let run = point.run(bag, |_| (), 0);
         assert!(run.complete);
         assert_eq!(run.output, expected, "{size} queens, {point:?}");
     }
@@ -169,7 +166,7 @@ fn tilings_count_exactly_everywhere() {
         };
         let bag = Tasks::from_iter([tiling::Board(0, 0)]);
         let lays = |_| tiling::lays(all);
-        let run = point.glb().run(bag, lays, 0).expect("threads start");
+        let run = point.run(bag, lays, 0);
         assert!(run.complete);
         assert_eq!(run.output, expected, "{point:?}");
     }

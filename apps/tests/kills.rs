@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, fs, hint, process, thread};
-use tautline::glb::Glb;
+use tautline::Runtime;
 use tautline::world::World;
 
 /// The longest time from the end of one process to that of the last one.
@@ -244,8 +244,9 @@ static IS_OVER: AtomicBool = AtomicBool::new(false);
 
 /// Computes without an end, with a number of tasks that stays the same.
 fn compute(world: &World) -> tautline::Result<u64> {
-    let glb = Glb::new().workers(1).pinned(false).across(world);
-    let run = glb.sum(0..100_u64, |number, todo| {
+    let rt = Runtime::builder().workers(1).pinned(false).build().unwrap();
+    let balancer = rt.balancer().across(world);
+    let run = balancer.sum(0..100_u64, |number, todo| {
         // ORDERING: Relaxed: as there.
         assert!(!IS_OVER.load(Ordering::Relaxed), "as intended");
         (0..1000).for_each(|_| hint::spin_loop());

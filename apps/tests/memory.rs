@@ -2,7 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use tautline::glb::Config;
+use tautline::balance::Config;
 use tautline::machines;
 use tautline_cli::uts::{Counts, Kind, Params, Tree, Uts};
 use tautline_sim::Simulation;

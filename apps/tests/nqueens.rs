@@ -3,8 +3,8 @@
 mod sample;
 
 use sample::sample;
-use tautline::backtrack::{Found, sequential};
-use tautline::glb::{Bag, laws};
+use tautline::balance::backtrack::{Found, sequential};
+use tautline::balance::{Bag, laws};
 use tautline_cli::nqueens::{Matrix, Queens, Size};
 
 /// Solutions for 0 to 13 queens.
@@ -62,10 +62,7 @@ fn queens_count_exactly_everywhere() {
         let queens = [8, 9, 10, 8, 9, 10, 8, 11, 9, 10, 12, 11][i % 12];
         let size = size(queens);
         let bag = Queens::new(&size);
-        let run = point
-            .glb()
-            .run(bag, |_| size, Found::default())
-            .expect("threads start");
+        let run = point.run(bag, |_| size, Found::default());
         assert!(run.complete);
         assert_eq!(
             run.output.sum, SOLUTIONS[queens as usize],
@@ -83,10 +80,7 @@ fn the_smallest_boards_are_done_everywhere() {
         for (queens, expected) in (0..4).zip(SOLUTIONS) {
             let size = size(queens);
             let bag = Queens::new(&size);
-            let run = point
-                .glb()
-                .run(bag, |_| size, Found::default())
-                .expect("threads start");
+            let run = point.run(bag, |_| size, Found::default());
             assert_eq!(run.output.sum, expected, "{queens} queens, {point:?}");
         }
     }
@@ -129,7 +123,7 @@ fn a_half_is_worth_about_half() {
     let size = size(11);
     let mut bag = Queens::new(&size);
     bag.process(5000, &size);
-    let loot = laws::divide(&mut bag, tautline::glb::Share::Half).expect("it can be divided");
+    let loot = laws::divide(&mut bag, tautline::balance::Share::Half).expect("it can be divided");
     let [kept, given] = [bag, loot].map(|mut bag| bag.process(usize::MAX, &size) as f64);
     let part = given / (kept + given);
     assert!((0.3..0.7).contains(&part), "{part}");
@@ -155,10 +149,7 @@ fn large_boards_count_exactly() {
     for ((queens, expected), point) in boards.into_iter().zip(sample(3)) {
         let size = size(queens);
         let bag = Queens::new(&size);
-        let run = point
-            .glb()
-            .run(bag, |_| size, Found::default())
-            .expect("threads start");
+        let run = point.run(bag, |_| size, Found::default());
         assert_eq!(run.output.sum, expected, "{queens} queens, {point:?}");
     }
 }

@@ -4,8 +4,8 @@ mod sample;
 
 use sample::{Point, sample};
 use std::collections::BTreeSet;
-use tautline::backtrack::{Found, sequential};
-use tautline::glb::{Bag, laws};
+use tautline::balance::backtrack::{Found, sequential};
+use tautline::balance::{Bag, laws};
 use tautline_cli::pentomino::{Board, Pieces, Pieces::OneSided, Pieces::TwoSided, Tiling, Tilings};
 
 /// All tilings, of which a quarter is fundamental.
@@ -26,10 +26,7 @@ fn board(width: u32, height: u32, pieces: Pieces, fundamental: bool) -> Board {
 }
 
 fn count(board: &Board, point: &Point) -> Found<u64> {
-    let run = point
-        .glb()
-        .run(Tilings::new(board), |_| board.clone(), Found::default());
-    let run = run.expect("threads start");
+    let run = point.run(Tilings::new(board), |_| board.clone(), Found::default());
     assert!(run.complete);
     let tasks: u64 = run.tasks();
     assert_eq!(run.output.nodes, tasks + 1, "{point:?}");

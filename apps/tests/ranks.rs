@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tautline::backtrack;
-use tautline::glb::{Bag, Control, Graph, PlaceId, Reason, Run, Steal};
+use tautline::balance::backtrack;
+use tautline::balance::{Bag, Control, Graph, PlaceId, Reason, Run, Steal};
 use tautline::prelude::*;
 use tautline::world::{self, World};
 use tautline_cli::bc;
@@ -105,8 +105,9 @@ fn delayed<T: Send>(ranks: u32, seed: u64, program: impl Fn(&World) -> T + Sync)
     world::over(links.map(|(link, seed)| Delayed::new(link, seed)), program)
 }
 
-fn glb(places: u32, workers: usize) -> Glb<'static> {
-    Glb::new().places(places).workers(workers).pinned(false)
+fn runtime(places: u32, workers: usize) -> Runtime {
+    let builder = Runtime::builder().places(places).workers(workers);
+    builder.pinned(false).build().unwrap()
 }
 
 /// Runs a bag over all shapes, and checks the output of each rank.
@@ -120,8 +121,9 @@ fn everywhere<B>(
     for ranks in RANKS {
         for ((places, workers), seed) in PLACES.into_iter().zip(1..) {
             let runs = delayed(ranks, seed, |world| {
-                let glb = glb(places, workers).across(world);
-                glb.run(bag(), &shared, Default::default())
+                let rt = runtime(places, workers);
+                let balancer = rt.balancer().across(world);
+                balancer.run(bag(), &shared, Default::default())
             });
             for run in runs {
                 let run = run.unwrap();
@@ -225,14 +227,17 @@ fn synthetic_trees() {
 
 #[test]
 fn sums() {
-    let climbs = |n: u32, todo: &mut tautline::glb::Local<u32>| {
+    let climbs = |n: u32, todo: &mut tautline::balance::Local<u32>| {
         todo.extend([1, 2].into_iter().filter(|k| *k <= n).map(|k| n - k));
         u64::from(n == 0)
     };
     for ranks in RANKS {
         for (places, workers) in PLACES {
             let runs = delayed(ranks, 9, |world| {
-                glb(places, workers).across(world).sum([20_u32], climbs)
+                runtime(places, workers)
+                    .balancer()
+                    .across(world)
+                    .sum([20_u32], climbs)
             });
             for run in runs {
                 let found = run.unwrap().output;
@@ -247,9 +252,10 @@ fn counts_exactly(setting: &Setting) {
     let params = uts::named::find(setting.tree).unwrap().params;
     let tree = || Tree::new(params).unwrap();
     let runs = delayed(setting.ranks, 25, |world| {
-        let glb = glb(1, setting.workers).steal(Steal::Count(setting.chunk));
-        let glb = glb.grain(setting.interval).across(world);
-        glb.run(Uts::root(&tree()), |_| tree(), Counts::default())
+        let rt = runtime(1, setting.workers);
+        let balancer = rt.balancer().steal(Steal::Count(setting.chunk));
+        let balancer = balancer.grain(setting.interval).across(world);
+        balancer.run(Uts::root(&tree()), |_| tree(), Counts::default())
     });
     for run in runs {
         let run = run.unwrap();
@@ -285,9 +291,10 @@ fn lifelines_alone_and_the_ring() {
     for ranks in RANKS {
         for (tries, lifelines) in [(0, Graph::Ring), (2, Graph::Ring), (0, Graph::Full)] {
             let runs = delayed(ranks, 8, |world| {
-                let glb = glb(1, 1).random_steals(tries).lifelines(lifelines);
-                let glb = glb.steal(Steal::Count(7)).across(world);
-                glb.run(Uts::root(&tree()), |_| tree(), Counts::default())
+                let rt = runtime(1, 1);
+                let balancer = rt.balancer().random_steals(tries).lifelines(lifelines);
+                let balancer = balancer.steal(Steal::Count(7)).across(world);
+                balancer.run(Uts::root(&tree()), |_| tree(), Counts::default())
             });
             for run in runs {
                 let run = run.unwrap();
@@ -302,15 +309,16 @@ fn lifelines_alone_and_the_ring() {
 #[test]
 fn one_after_the_other() {
     let totals = delayed(3, 1, |world| {
-        let glb = glb(1, 1).across(world);
-        let sum = |n| glb.sum(0..n, |k: u64, _| k).unwrap().output;
+        let rt = runtime(1, 1);
+        let balancer = rt.balancer().across(world);
+        let sum = |n| balancer.sum(0..n, |k: u64, _| k).unwrap().output;
         [10, 1000, 1].map(sum)
     });
     assert_eq!(totals, [[45, 499_500, 0]; 3]);
 }
 
 /// Work without an end, of which each unit is counted.
-fn endless(n: u64, todo: &mut tautline::glb::Local<u64>) -> u64 {
+fn endless(n: u64, todo: &mut tautline::balance::Local<u64>) -> u64 {
     todo.extend([n + 1, n + 2].into_iter().take(2 - (n % 5 == 0) as usize));
     1
 }
@@ -323,8 +331,9 @@ fn partial_results_are_exact() {
             let runs = delayed(ranks, 3, |world| {
                 let control = Control::new();
                 let deadline = Duration::from_secs(if world.rank().0 == by { 0 } else { 1000 });
-                let glb = glb(places, workers).control(&control).deadline(deadline);
-                glb.across(world).sum([1_u64], endless)
+                let rt = runtime(places, workers);
+                let balancer = rt.balancer().control(&control).deadline(deadline);
+                balancer.across(world).sum([1_u64], endless)
             });
             for run in runs {
                 let run = run.unwrap();
@@ -342,12 +351,12 @@ fn a_panic_reaches_all_ranks() {
     for panics in 0..3 {
         let ended = delayed(3, 4, |world| {
             let is_here = world.rank().0 == panics;
-            let armed = move |n: u64, todo: &mut tautline::glb::Local<u64>| {
+            let armed = move |n: u64, todo: &mut tautline::balance::Local<u64>| {
                 assert!(!is_here || n <= 100, "at {n}");
                 endless(n, todo)
             };
             catch_unwind(AssertUnwindSafe(|| {
-                glb(1, 1).across(world).sum([1_u64], armed)
+                runtime(1, 1).balancer().across(world).sum([1_u64], armed)
             }))
         });
         for (rank, ended) in ended.into_iter().enumerate() {
@@ -372,11 +381,12 @@ fn a_panic_reaches_all_ranks() {
 fn calls_that_differ_are_an_error() {
     let is_first = AtomicBool::new(true);
     let ended = world::loopback(2, |world| {
-        let glb = glb(1, 1).across(world);
+        let rt = runtime(1, 1);
+        let balancer = rt.balancer().across(world);
         // ORDERING: Relaxed: one of the two ranks takes the other branch.
         let run = match is_first.swap(false, Ordering::Relaxed) {
-            true => glb.sum([1_u64], |n, _| n),
-            false => glb.sum([1_u64], |n, _| n),
+            true => balancer.sum([1_u64], |n, _| n),
+            false => balancer.sum([1_u64], |n, _| n),
         };
         run.map(|_: Run<u64>| ()).unwrap_err().to_string()
     });
@@ -390,7 +400,7 @@ fn calls_that_differ_are_an_error() {
 fn a_rank_that_does_not_come_is_an_error() {
     let ended = delayed(3, 6, |world| {
         let is_here = world.rank().0 < 2;
-        is_here.then(|| glb(1, 1).across(world).sum([1_u64], endless))
+        is_here.then(|| runtime(1, 1).balancer().across(world).sum([1_u64], endless))
     });
     for run in ended.into_iter().flatten() {
         let message = run.map(|_: Run<u64>| ()).unwrap_err().to_string();
@@ -403,8 +413,8 @@ fn a_rank_that_does_not_come_is_an_error() {
 fn places_of_a_rank_may_differ() {
     let runs = delayed(3, 2, |world| {
         let rt = Runtime::builder().workers(3).pinned(false).build()?;
-        let glb = rt.glb().places(2).across(world);
-        glb.sum(0..1000_u64, |n, _| n).map(|run: Run<u64, _>| {
+        let balancer = rt.balancer().places(2).across(world);
+        balancer.sum(0..1000_u64, |n, _| n).map(|run: Run<u64, _>| {
             let seats: Vec<_> = run
                 .observers
                 .iter()
@@ -420,16 +430,17 @@ fn places_of_a_rank_may_differ() {
     }
 }
 
-/// A clone starts a runtime of its own: ranks that shared one would wait for each other's workers.
+/// Ranks that shared a runtime would wait for each other's workers.
 #[test]
-fn clones_of_a_computation_serve_many_ranks() {
-    let glb = glb(1, 1);
-    let runs = delayed(8, 5, |world| {
-        glb.clone().across(world).sum(0..1000_u64, |n, _| n)
+fn ranks_do_not_share_a_runtime() {
+    let rt = runtime(1, 1);
+    let runs = delayed(2, 5, |world| {
+        world.wait_at_most(Duration::from_secs(10));
+        let run = rt.balancer().across(world).sum([1_u64], endless);
+        run.map(|_: Run<u64>| ()).unwrap_err().to_string()
     });
-    for run in runs {
-        assert_eq!(run.unwrap().output, 499_500);
-    }
+    let needs = "now: each rank of a process needs a runtime of its own";
+    assert!(runs.iter().any(|run| run.ends_with(needs)), "{runs:?}");
 }
 
 /// A sum that cannot be decoded.
@@ -451,7 +462,10 @@ impl<'de> serde::Deserialize<'de> for Locked {
 #[test]
 fn a_panic_while_decoding_is_an_error() {
     let ended = delayed(3, 7, |world| {
-        glb(1, 1).across(world).sum(0..10_u64, |n, _| Locked(n))
+        runtime(1, 1)
+            .balancer()
+            .across(world)
+            .sum(0..10_u64, |n, _| Locked(n))
     });
     for run in ended {
         let message = run.map(|_: Run<Locked>| ()).unwrap_err().to_string();
@@ -470,8 +484,9 @@ fn a_rank_without_work_can_stop_all() {
         if !world.is_home() {
             control.stop(Reason::Interrupted);
         }
-        let glb = glb(1, 1).control(&control).grain(1);
-        glb.across(world).sum([1_u64], endless)
+        let rt = runtime(1, 1);
+        let balancer = rt.balancer().control(&control).grain(1);
+        balancer.across(world).sum([1_u64], endless)
     });
     for run in runs {
         assert_eq!(run.unwrap().stopped, Some(Reason::Interrupted));

@@ -1,7 +1,7 @@
 //! Saraswat's facts over ranks, observed at the links: what each rank sends and receives.
 
 use std::sync::{Arc, Mutex};
-use tautline::glb::{Graph, Run, Steal};
+use tautline::balance::{Graph, Run, Steal};
 use tautline::prelude::*;
 use tautline::world;
 use tautline_cli::uts::{self, Counts, Tree, Uts};
@@ -231,9 +231,16 @@ fn watched(trees: &[&str], check: impl Fn(&Seen)) {
             })
             .collect();
         let runs = world::over(links, |world| {
-            let glb = Glb::new().places(1).workers(1).pinned(false);
-            let glb = glb.random_steals(tries).lifelines(graph).steal(steal);
-            glb.across(world)
+            let rt = Runtime::builder()
+                .places(1)
+                .workers(1)
+                .pinned(false)
+                .build()
+                .unwrap();
+            let balancer = rt.balancer();
+            let balancer = balancer.random_steals(tries).lifelines(graph).steal(steal);
+            balancer
+                .across(world)
                 .run(Uts::root(&tree()), |_| tree(), Counts::default())
         });
         for run in runs {

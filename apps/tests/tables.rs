@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use std::process::Command;
-use tautline::glb::{Config, Fairness, Graph, Rule, State, Steal, Tuning};
+use tautline::balance::{Config, Fairness, Graph, Rule, State, Steal, Tuning};
 use tautline::machines::{self, Description};
 use tautline_cli::synthetic::{Cost, Found, Params, Synthetic, Work};
 use tautline_sim::Simulation;
@@ -56,7 +56,8 @@ fn run(config: Config, machine: &Description, task_ns: u64, tree: Tree) -> Readi
     let bag = Synthetic::new(&work.params);
     let run = Simulation::new(config, machine).run(bag, |_| work, Found::default(), |_, _| ());
     assert!(run.complete && run.output.tasks == run.tasks);
-    let sum = |part: fn(&tautline::glb::PlaceRun) -> u64| run.places.iter().map(part).sum::<u64>();
+    let sum =
+        |part: fn(&tautline::balance::PlaceRun) -> u64| run.places.iter().map(part).sum::<u64>();
     let all = sum(|place| place.times.total());
     let stealing = sum(|place| place.times.of(State::Stealing));
     let [fed, emptied] = [

@@ -65,8 +65,8 @@ fn no_line_of_ranks_is_wider_than_80_columns() {
             .pinned(false)
             .observe(observe)
             .build()?;
-        let glb = rt.glb().places(2).across(world);
-        let run = glb.sum(0..100_000_u64, |n, _| n)?;
+        let balancer = rt.balancer().places(2).across(world);
+        let run = balancer.sum(0..100_000_u64, |n, _| n)?;
         let places = tautline_cli::program::show::place::every(&run.places);
         let table = tautline_cli::program::show::place::table(&places);
         let times = rt.times().expect("it is observed").to_string();

@@ -90,16 +90,16 @@ fn program(runtime: &Runtime, watch: &Watch) -> (u64, u64, u64) {
     runtime.run(|cx| {
         cx.spawn(|cx| {
             let bag = Watched(Uts::root(&tree()), watch);
-            let counts = cx.balance(bag, |_| tree(), Counts::default());
-            _ = nodes.put(counts.expect("nothing cancels it").nodes);
+            let counts = cx.balancer().run(bag, |_| tree(), Counts::default());
+            _ = nodes.put(counts.expect("nothing cancels it").output.nodes);
         });
         cx.spawn(|cx| {
-            let found = cx.balance(
+            let found = cx.balancer().run(
                 Watched(Queens::new(&size), watch),
                 |_| size,
                 Default::default(),
             );
-            _ = queens.put(found.expect("nothing cancels it").sum);
+            _ = queens.put(found.expect("nothing cancels it").output.sum);
         });
         cx.spawn(|cx| sum.store(fib(cx, 20, watch), Relaxed));
         cx.spawn_when((&nodes, &queens), |(nodes, queens), _| {

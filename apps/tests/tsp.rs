@@ -1,8 +1,8 @@
 //! Travelling salesman: optima, bags, files.
 
 use std::sync::Arc;
-use tautline::glb::Control;
-use tautline::glb::{Reason, Run};
+use tautline::balance::Control;
+use tautline::balance::{Reason, Run};
 use tautline::prelude::*;
 use tautline_cli::text::Input;
 use tautline_cli::tsp::{
@@ -13,10 +13,15 @@ fn random(cities: usize, seed: u64) -> Instance {
     Instance::random(cities, 1000, seed).unwrap()
 }
 
-fn searched(search: &Arc<Search>, glb: &Glb<'_>) -> Run<Found, ()> {
+fn runtime(places: u32, workers: usize) -> Runtime {
+    let builder = Runtime::builder().places(places).workers(workers);
+    builder.pinned(false).build().unwrap()
+}
+
+fn searched(search: &Arc<Search>, balancer: &Balancer<'_>) -> Run<Found, ()> {
     let shared = |_| Incumbent::new(search);
     let bag = Tsp::root(search);
-    glb.run(bag, shared, Found::default()).unwrap()
+    balancer.run(bag, shared, Found::default()).unwrap()
 }
 
 /// The tour visits all cities, has the reported length, and that is the expected one.
@@ -41,8 +46,8 @@ fn the_optimum_is_that_of_held_and_karp() {
             let search = Arc::new(search(instance.clone(), None));
             check(&sequential(&search), &instance, optimum);
             for ((places, workers), grain) in &settings {
-                let glb = Glb::new().places(*places).workers(*workers).grain(*grain);
-                let run = searched(&search, &glb.pinned(false).seed(seed));
+                let rt = runtime(*places, *workers);
+                let run = searched(&search, &rt.balancer().grain(*grain).seed(seed));
                 assert!(run.complete);
                 check(&run.output, &instance, optimum);
             }
@@ -100,7 +105,7 @@ fn a_handful_of_cities_has_an_answer() {
         assert_eq!(held_karp(&instance), Some(optimum));
         let search = Arc::new(Search::new(instance.clone(), None));
         check(&sequential(&search), &instance, optimum);
-        let run = searched(&search, &Glb::new().places(2).workers(2));
+        let run = searched(&search, &runtime(2, 2).balancer());
         check(&run.output, &instance, optimum);
         assert!(run.complete && run.output.nodes == 0);
     }
@@ -126,7 +131,7 @@ fn published_optima_are_found() {
         let optimum = tsplib::optimum(instance.name()).unwrap();
         let search = Arc::new(Search::new(instance.clone(), None));
         check(&sequential(&search), &instance, optimum);
-        let run = searched(&search, &Glb::new().places(2).workers(2).grain(5));
+        let run = searched(&search, &runtime(2, 2).balancer().grain(5));
         check(&run.output, &instance, optimum);
     }
 }
@@ -191,7 +196,7 @@ fn fixed_edges_are_in_the_shortest_tour() {
             let search = Arc::new(search(instance.clone(), None));
             assert!(instance.is_tour(&search.first().cities), "{fixed:?}");
             check(&sequential(&search), &instance, optimum);
-            let run = searched(&search, &Glb::new().places(2).workers(2).grain(3));
+            let run = searched(&search, &runtime(2, 2).balancer().grain(3));
             check(&run.output, &instance, optimum);
         }
     }
@@ -315,7 +320,7 @@ fn a_target_ends_the_search_when_it_is_met() {
     // None is that short: the whole tree is searched, and the first tour stays.
     let search = Arc::new(Search::plain(instance.clone(), Some(optimum - 1)));
     check(&sequential(&search), &instance, first);
-    let run = searched(&search, &Glb::new().workers(2));
+    let run = searched(&search, &runtime(1, 2).balancer());
     assert!(run.complete);
     check(&run.output, &instance, first);
 }
@@ -329,8 +334,9 @@ fn a_target_stops_all_places() {
     assert!(target < search.first().length, "the instance is no test");
     for (places, workers) in [(1, 1), (2, 2)] {
         let control = Control::new();
-        let glb = Glb::new().places(places).workers(workers).grain(3);
-        let run = searched(&search, &glb.control(&control));
+        let rt = runtime(places, workers);
+        let balancer = rt.balancer().grain(3);
+        let run = searched(&search, &balancer.control(&control));
         assert!(!run.complete, "{places} places");
         assert_eq!(control.reason(), Some(Reason::Found));
         check(&run.output, &instance, target);

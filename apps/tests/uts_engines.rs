@@ -1,6 +1,6 @@
 //! The same trees, and the same walks through them, by every engine that this processor has.
 
-use tautline::glb::Glb;
+use tautline::Runtime;
 use tautline_cli::uts::{Counts, Engine, Kind, Params, Shape, Tree, Uts, named, sequential};
 use tautline_core::glb::{Bag, Share};
 
@@ -47,8 +47,10 @@ fn every_engine_counts_large_trees_on_two_workers() {
         for name in ["T1L", "T2L", "T3L", "triloka", "p7", "D11", "D12", "D13"] {
             let params = named::find(name).unwrap().params;
             let root = Uts::root(&tree(params, engine));
-            let run = Glb::new().workers(2);
-            let run = run.run(root, |_| tree(params, engine), Counts::default());
+            let rt = Runtime::builder().workers(2).build().unwrap();
+            let run = rt
+                .balancer()
+                .run(root, |_| tree(params, engine), Counts::default());
             let found = run.unwrap().output;
             check(name, engine, &found);
             println!("{name}, {}: {found:?}", engine.name());

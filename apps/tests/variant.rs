@@ -3,7 +3,7 @@
 mod sample;
 
 use sample::sample;
-use tautline::glb::{Bag, Share, laws};
+use tautline::balance::{Bag, Share, laws};
 use tautline_cli::uts::variant::{Fragments, Whole};
 use tautline_cli::uts::{Counts, Tree, Uts, named};
 
@@ -21,20 +21,8 @@ fn trees_count_exactly_everywhere() {
         let root = Uts::root(&tree(name));
         let (shared, none) = (|_| tree(name), Counts::default());
         let output = match i % 2 {
-            0 => {
-                point
-                    .glb()
-                    .run(Whole(root), shared, none)
-                    .expect("threads start")
-                    .output
-            }
-            _ => {
-                point
-                    .glb()
-                    .run(Fragments::from(root), shared, none)
-                    .expect("threads start")
-                    .output
-            }
+            0 => point.run(Whole(root), shared, none).output,
+            _ => point.run(Fragments::from(root), shared, none).output,
         };
         assert_eq!(
             output.nodes,

@@ -8,7 +8,7 @@ mod pinning;
 pub(crate) use pinning::pin;
 use std::num::NonZero;
 use std::ops::Range;
-use tautline::glb::Glb;
+use tautline::Runtime;
 use tautline_cli::uts::{Counts, Node, Tree, Uts};
 
 /// Peers recurse, and binomial trees are deep.
@@ -57,12 +57,13 @@ pub(crate) fn stack(tree: &Tree) -> Counts {
 
 /// One place with this number of workers.
 pub(crate) fn balanced(tree: &Tree, threads: usize) -> Counts {
-    let run = Glb::new().workers(threads).run(
-        Uts::root(tree),
-        |_| Tree::with_engine(*tree.params(), tree.engine()).expect("a valid tree"),
-        Counts::default(),
-    );
-    run.expect("threads for the workers").output
+    let rt = Runtime::builder().workers(threads).build();
+    let rt = rt.expect("threads for the workers");
+    let shared = |_| Tree::with_engine(*tree.params(), tree.engine()).expect("a valid tree");
+    let run = rt
+        .balancer()
+        .run(Uts::root(tree), shared, Counts::default());
+    run.expect("valid settings").output
 }
 
 fn rayon_node(tree: &Tree, node: &Node) -> Counts {

@@ -8,7 +8,8 @@ use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
-use tautline::glb::{Bag, Glb, Share};
+use tautline::Runtime;
+use tautline::balance::{Bag, Share};
 use tautline_cli::uts::{Tree, Uts, named};
 use tautline_core::lifeline::Reserve;
 use tautline_core::port::Spin;
@@ -60,8 +61,9 @@ impl Bag for Units {
 /// A turn of a place of two workers around nothing.
 fn look() -> f64 {
     const TURNS: u64 = 5_000_000;
-    let glb = Glb::new().places(1).workers(2).grain(1);
-    let run = glb.run::<_, ()>(Units(TURNS), |_| (), 0);
+    let rt = Runtime::builder().places(1).workers(2).build().unwrap();
+    let balancer = rt.balancer().grain(1);
+    let run = balancer.run::<_, ()>(Units(TURNS), |_| (), 0);
     per(run.expect("two threads").elapsed, TURNS)
 }
 

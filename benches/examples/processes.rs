@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use std::{env, thread};
-use tautline::glb::Glb;
+use tautline::Runtime;
 use tautline::world::World;
 use tautline_cli::bench::Spread;
 use tautline_core::port::{Link, Spin};
@@ -378,8 +378,9 @@ fn start(_: &Options) -> Option<f64> {
     let world = World::join().expect("launched");
     let first = Arc::new(AtomicU64::new(u64::MAX));
     let begun = Arc::clone(&first);
-    let glb = Glb::new().workers(1).pinned(false).across(&world);
-    let run = glb.sum(0..2000_u32, move |_, _| {
+    let rt = Runtime::builder().workers(1).pinned(false).build().unwrap();
+    let balancer = rt.balancer().across(&world);
+    let run = balancer.sum(0..2000_u32, move |_, _| {
         // ORDERING: Relaxed: read when the computation has ended.
         begun.fetch_min(now_ns(), Ordering::Relaxed);
         let since = Instant::now();

@@ -36,7 +36,6 @@ use forks::{Chili, Rayon, Runtime, Tautline};
 use measure::{self as m, Better, Case, Sample};
 use std::process::Command;
 use std::time::Instant;
-use tautline::glb::Glb;
 use tautline_cli::bench::Spread;
 use tautline_cli::uts::{Counts, Tree, Uts, named};
 
@@ -119,8 +118,12 @@ fn balanced(case: &Case) -> Sample {
     let tree = Tree::new(known.params).expect("sample trees are valid");
     let start = Instant::now();
     let shared = |_| Tree::with_engine(*tree.params(), tree.engine()).expect("a valid tree");
-    let glb = Glb::new().workers(case.workers);
-    let run = glb.run(Uts::root(&tree), shared, Counts::default());
+    let rt = tautline::Runtime::builder()
+        .workers(case.workers)
+        .build()
+        .unwrap();
+    let balancer = rt.balancer();
+    let run = balancer.run(Uts::root(&tree), shared, Counts::default());
     let seconds = start.elapsed().as_secs_f64();
     assert_eq!(
         run.expect("threads for the workers").output.nodes,

@@ -12,8 +12,7 @@ mod lending;
 
 use crew::Crew;
 use std::sync::Mutex;
-use tautline_core::balance::Balance;
-use tautline_core::glb::{Bag, Config, Control, Observer, Share, State};
+use tautline_core::glb::{Bag, Config, Observer, Share, State};
 use tautline_core::task::Pool;
 use tautline_core::{PlaceId, WorkerId};
 
@@ -63,16 +62,13 @@ impl Observer for Note<'_> {
 /// Returns the seats of `config` in the order in which the only thread of a pool of four, as `worker`, takes them.
 fn taken_by(worker: u32, config: Config) -> Vec<(u32, u32)> {
     let pool = &Pool::new(Crew::new(4), 4);
-    let (control, order) = (Control::new(), Mutex::new(Vec::new()));
+    let order = Mutex::new(Vec::new());
     let note = |place: PlaceId, worker: WorkerId| Note(Some((place.0, worker.0)), &order);
-    let balance = Balance {
-        config,
-        control: &control,
-        deadline: None,
-        observe: note,
-    };
     let run = pool.with_seat(WorkerId(worker), |seat| {
-        seat.run(|cx| cx.balance_as(balance, Count(1000, 0), |_| (), 0))
+        seat.run(|cx| {
+            let balancer = cx.balancer().config(config).observed(note);
+            balancer.run(Count(1000, 0), |_| (), 0)
+        })
     });
     let run = run.expect("the seat is free").expect("nothing cancels it");
     assert_eq!((run.output, run.complete), (1000, true));

@@ -45,10 +45,10 @@ impl Bag for Change {
 
 fn main() -> tautline::Result<()> {
     let bag = || Change(vec![(300, COINS.len() - 1)], 0);
-    let here = Glb::new().run(bag(), |_| (), 0)?;
+    let here = tautline::balancer().run(bag(), |_| (), 0)?;
     let jaguar = machines::find("jaguar")?;
-    let there = Glb::new().places(1024).workers(16);
-    let there = there.simulate(&jaguar, 20, bag(), |_| (), 0)?;
+    let there = tautline::balancer().places(1024).workers(16);
+    let there = there.simulated(&jaguar, 20).run(bag(), |_| (), 0)?;
     assert_eq!((here.output, there.output), (393_119, 393_119));
     println!("{:?} here, {} ns there", here.elapsed, there.virtual_ns);
     Ok(())

@@ -8,8 +8,12 @@ const COINS: [u32; 8] = [200, 100, 50, 20, 10, 5, 2, 1];
 // Visible to the test that compares what 4 ranks print with what one process does.
 pub(crate) fn main() -> tautline::Result<()> {
     let world = World::join()?;
+    let rt = Runtime::new()?;
+    let search = rt
+        .balancer()
+        .deadline(Duration::from_secs(10))
+        .across(&world);
     // A task: what is left to pay, and the largest coin that may follow. It adds tasks, and returns what it has found.
-    let search = Glb::new().deadline(Duration::from_secs(10)).across(&world);
     let ways = search.sum([(200, 0)], |(left, largest): (u32, usize), todo| {
         let coins = (largest..COINS.len()).filter(|coin| COINS[*coin] <= left);
         todo.extend(coins.map(|coin| (left - COINS[coin], coin)));

@@ -1,6 +1,5 @@
 //! Solutions of the queens puzzle, counted by as many processes as are launched: `tautline launch -n 4 -- joined 12`.
 
-use tautline::prelude::*;
 use tautline::world::World;
 
 /// A board with queens on its first ranks: the occupied files and diagonals, a bit for each.
@@ -15,7 +14,7 @@ fn main() -> tautline::Result<()> {
     // Alone, this is the only rank.
     let world = World::join()?;
     let place = move |(placed, files, left, right): Board,
-                      todo: &mut tautline::glb::Local<Board>| {
+                      todo: &mut tautline::balance::Local<Board>| {
         let free = all & !(files | left | right);
         let squares = (0..queens)
             .map(|file| 1 << file)
@@ -27,7 +26,9 @@ fn main() -> tautline::Result<()> {
         u64::from(placed == queens)
     };
     // Every rank makes this call, and all get the result.
-    let run = Glb::new().across(&world).sum([(0, 0, 0, 0)], place)?;
+    let run = tautline::balancer()
+        .across(&world)
+        .sum([(0, 0, 0, 0)], place)?;
     if world.is_home() {
         println!(
             "{queens} queens: {} solutions by {} ranks",

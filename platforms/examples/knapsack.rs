@@ -1,7 +1,6 @@
 //! The greatest value that fits into a knapsack, by branch and bound with a bound that is maximised.
 use std::cmp::Reverse;
-use tautline::glb::{AnyBound, Bound, Local, Task, Tasks};
-use tautline::prelude::*;
+use tautline::balance::{AnyBound, Bound, Local, Task, Tasks};
 
 /// The weight and the value of an item, by value per weight.
 type Items = Vec<(u64, u64)>;
@@ -46,9 +45,10 @@ fn main() -> tautline::Result<()> {
     items.sort_by(|a, b| (b.1 * a.0).cmp(&(a.1 * b.0)));
     let bag = || Tasks::from_iter([Choice(0, 900, 0)]);
     let known = |_| (items.clone(), Bound::default());
-    let here = Glb::new().run(bag(), known, 0)?;
-    let (glb, jaguar) = (Glb::new().places(256), tautline::machines::find("jaguar")?);
-    let there = glb.simulate(&jaguar, 50, bag(), known, 0)?;
+    let here = tautline::balancer().run(bag(), known, 0)?;
+    let jaguar = tautline::machines::find("jaguar")?;
+    let there = tautline::balancer().places(256).simulated(&jaguar, 50);
+    let there = there.run(bag(), known, 0)?;
     assert_eq!(here.output, there.output);
     println!(
         "{} in {:?}, and in {} ns on 256 places",

@@ -1,5 +1,5 @@
 //! The ways to lay the twelve pentominoes into 6 x 10 squares, without reflections and rotations.
-use tautline::glb::{Glb, Local, Task, Tasks};
+use tautline::balance::{Local, Task, Tasks};
 
 /// Columns and rows of each piece's squares, counted from '1'.
 const PIECES: &str = "2131122223 1112131415 1112131424 1112132324 1121122213 1121312223 \
@@ -52,7 +52,7 @@ pub(crate) fn lays(all: bool) -> Lays {
 }
 
 fn main() -> tautline::Result<()> {
-    let run = Glb::new().run(Tasks::from_iter([Board(0, 0)]), |_| lays(false), 0)?;
+    let run = tautline::balancer().run(Tasks::from_iter([Board(0, 0)]), |_| lays(false), 0)?;
     assert_eq!(run.output, 2339);
     println!("{} tilings, in {:?}", run.output, run.elapsed);
     Ok(())

@@ -11,10 +11,10 @@
 //! | starts tasks when their inputs are there | `Ddf`, `Cx::spawn_when` | [`data_flow`](guide::data_flow) |
 //! | awaits values, channels, other futures | `Cx::spawn_async` | [`asynchronous`](guide::asynchronous) |
 //! | has tasks that proceed in phases | `Cx::phaser` | [`phasers`](guide::phasers) |
-//! | has a pool of work that grows and shrinks | `Glb` | [`balancing`](guide::balancing) |
+//! | has a pool of work that grows and shrinks | `Runtime::balancer` | [`balancing`](guide::balancing) |
 //! | is called from tokio, or by threads that do not wait | `Runtime::run_async`, `Runtime::spawn` | [`embedding`](guide::embedding) |
-//! | is to run over several memories | `Glb::across` | [`ranks`](guide::ranks) |
-//! | is to be studied on a machine that is not at hand | `Glb::simulate` | [`simulating`](guide::simulating) |
+//! | is to run over several memories | `Balancer::across` | [`ranks`](guide::ranks) |
+//! | is to be studied on a machine that is not at hand | `Balancer::simulated` | [`simulating`](guide::simulating) |
 //! | is slower than expected, or does not end | `TAUTLINE_TIMES=1` | [`observing`](guide::observing) |
 //!
 //! The [guide] begins with a [first program](guide::start). It has pages on [what there is here and not elsewhere](guide::why), on
@@ -80,14 +80,14 @@
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!
-//! [`Glb`](glb::Glb) divides work among all workers while it is done. The same work runs over
+//! A [`Balancer`](balance::Balancer) divides work among all workers while it is done. The same work runs over
 //! [ranks](mod@world), and in virtual time on [described machines](mod@machines) with thousands of places.
 //!
 //! ```
 //! use tautline::prelude::*;
 //!
 //! // The number of ways to climb 20 stairs by ones and twos.
-//! let run = Glb::new().sum([20u32], |stairs, todo| {
+//! let run = tautline::balancer().sum([20u32], |stairs, todo| {
 //!     todo.extend((1..=stairs.min(2)).map(|step| stairs - step));
 //!     u64::from(stairs == 0)
 //! })?;
@@ -109,8 +109,8 @@
 //! | `mpi` | [`World::join`](world::World::join): ranks that `mpirun` or `srun` has started; has `process`; needs an MPI library and libclang |
 //! | `process` | [`World::join`](world::World::join): processes of this machine as ranks; has `serde` |
 //! | `serde` | [`world`]: computations over ranks, between which encoded values pass; has `story` |
-//! | `signals` (default) | Ctrl-C ends a computation with its partial result ([`Glb::interruptible`](glb::Glb::interruptible), [`runtime::Interrupt`]); states of all workers upon `SIGUSR1` ([`watch`]) |
-//! | `sim` | [`Glb::simulate`](glb::Glb::simulate) and [`mod@machines`] |
+//! | `signals` (default) | Ctrl-C ends a computation with its partial result ([`Balancer::interruptible`](balance::Balancer::interruptible), [`runtime::Interrupt`]); states of all workers upon `SIGUSR1` ([`watch`]) |
+//! | `sim` | [`Balancer::simulated`](balance::Balancer::simulated) and [`mod@machines`] |
 //! | `story` (default) | the trace and the life story of a run, as files ([`mod@story`]) |
 //!
 //! # The command
@@ -128,7 +128,7 @@
     allow(rustdoc::broken_intra_doc_links)
 )]
 
-mod balance;
+pub mod balance;
 mod error;
 mod execution;
 // Its programs need these features, and signals.
@@ -145,7 +145,8 @@ mod setting;
 mod simulated;
 mod unwind;
 
-pub use balance::{backtrack, glb};
+#[doc(inline)]
+pub use balance::balancer;
 pub use error::{Error, Result};
 #[doc(no_inline)]
 pub use execution::runtime::{Runtime, global};
@@ -168,7 +169,7 @@ pub use tautline_node::{Machine, machine};
 
 /// The names that most programs use.
 ///
-/// Settings, statistics and errors are in the modules: [`runtime`], [`glb`], [`mod@phaser`].
+/// Settings, statistics and errors are in the modules: [`runtime`], [`mod@balance`], [`mod@phaser`].
 ///
 /// ```
 /// use tautline::prelude::*;
@@ -178,8 +179,8 @@ pub use tautline_node::{Machine, machine};
 /// ```
 pub mod prelude {
     #[doc(no_inline)]
-    pub use crate::glb::Glb;
-    pub use crate::glb::{AnyBound, Bag, Best, Bound, Local, Share, Task, Tasks};
+    pub use crate::balance::Balancer;
+    pub use crate::balance::{AnyBound, Bag, Best, Bound, Local, Share, Task, Tasks};
     pub use crate::phaser::Mode;
     #[doc(no_inline)]
     pub use crate::runtime::Runtime;

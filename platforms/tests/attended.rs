@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
-use tautline::glb::{Control, Progress, Reason};
+use tautline::balance::{Control, Progress, Reason};
 use tautline::prelude::*;
 
 const MS: Duration = Duration::from_millis(1);
@@ -18,8 +18,8 @@ fn compute(time: Duration) {
     }
 }
 
-fn glb() -> Glb<'static> {
-    Glb::new().workers(2).pinned(false)
+fn runtime() -> Runtime {
+    Runtime::builder().workers(2).pinned(false).build().unwrap()
 }
 
 /// Far fewer tasks than would be published by their number alone.
@@ -30,10 +30,13 @@ fn the_number_of_tasks_done_grows_by_time() {
     thread::scope(|threads| {
         let run = threads.spawn(|| {
             let tasks = (0..1000).map(|_| MS);
-            glb().control(&control).sum(tasks, |time, _| {
-                compute(time);
-                1u32
-            })
+            runtime()
+                .balancer()
+                .control(&control)
+                .sum(tasks, |time, _| {
+                    compute(time);
+                    1u32
+                })
         });
         while !run.is_finished() {
             let (done, mut seen) = (control.done(), seen.lock().unwrap());
@@ -57,12 +60,14 @@ fn the_number_of_tasks_done_grows_by_time() {
 fn progress_is_reported_while_it_runs_and_at_the_end() {
     let control = Control::new();
     let reports = Mutex::new(Vec::<Progress>::new());
-    let glb = glb()
+    let rt = runtime();
+    let balancer = rt
+        .balancer()
         .progress(20 * MS, |progress| reports.lock().unwrap().push(progress))
         .control(&control);
     for _ in 0..2 {
         // The second run counts from 0 again, though the control does not.
-        let run = glb.sum((0..300).map(|_| MS), |time, _| {
+        let run = balancer.sum((0..300).map(|_| MS), |time, _| {
             compute(time);
             1u64
         });
@@ -82,9 +87,10 @@ fn progress_is_reported_while_it_runs_and_at_the_end() {
 
 #[test]
 fn a_report_that_panics_stops_the_computation() {
-    let glb = glb().progress(5 * MS, |_| panic!("no report"));
+    let rt = runtime();
+    let balancer = rt.balancer().progress(5 * MS, |_| panic!("no report"));
     let endless = || {
-        glb.sum([()], |(), todo| {
+        balancer.sum([()], |(), todo| {
             todo.push(());
             1u64
         })
@@ -168,12 +174,18 @@ fn optimum() -> u32 {
 fn the_best_solution_is_that_of_its_cost() {
     let optimum = optimum();
     for (places, workers) in [(1, 1), (1, 2), (3, 2)] {
-        let glb = Glb::new().places(places).workers(workers).pinned(false);
+        let rt = Runtime::builder()
+            .places(places)
+            .workers(workers)
+            .pinned(false)
+            .build()
+            .unwrap();
+        let balancer = rt.balancer();
         // One for each place, between which only the bound travels; and one for all.
         let one = Arc::new(Best::new());
         for shared in [None, Some(&one)] {
             let of_place = |_| shared.map_or_else(|| Arc::new(Best::new()), Arc::clone);
-            let run = glb.run(root(), of_place, Best::new()).unwrap();
+            let run = balancer.run(root(), of_place, Best::new()).unwrap();
             let (cost, taken) = run.output.into_incumbent().expect("all weights together");
             assert_eq!((cost, sum_of(&taken)), (optimum, optimum));
         }
@@ -190,13 +202,16 @@ fn the_best_solution_is_that_of_its_cost() {
 fn a_known_solution_is_the_result_if_none_is_better() {
     let optimum = optimum();
     let run = || {
-        glb()
+        runtime()
+            .balancer()
             .run(root(), |_| Arc::new(Best::new()), Best::new())
             .unwrap()
     };
     let known = run().output.into_incumbent().expect("a solution");
     let best = Arc::new(Best::from(known.clone()));
-    let again = glb().run(root(), |_| best.clone(), Best::from(known.clone()));
+    let again = runtime()
+        .balancer()
+        .run(root(), |_| best.clone(), Best::from(known.clone()));
     assert_eq!(again.unwrap().output.into_incumbent(), Some(known));
     assert_eq!(best.bound(), optimum);
 }
@@ -206,13 +221,14 @@ fn the_incumbent_is_seen_while_the_computation_runs() {
     let best = Arc::new(Best::<u32, u32>::new());
     let seen = AtomicU32::new(u32::MAX);
     // The tasks go on until the incumbent of a task was seen outside.
-    let glb = glb().progress(2 * MS, |_| {
+    let rt = runtime();
+    let balancer = rt.balancer().progress(2 * MS, |_| {
         if let Some((cost, solution)) = best.incumbent() {
             assert_eq!(cost, 1000 - solution);
             seen.fetch_min(cost, Relaxed);
         }
     });
-    let run = glb.sum([1u32], |n, todo| {
+    let run = balancer.sum([1u32], |n, todo| {
         compute(MS / 10);
         best.add(1000 - n, n);
         if seen.load(Relaxed) > 990 {
@@ -229,8 +245,9 @@ fn a_simulated_computation_reports_and_is_stopped() {
     let cluster = tautline::machines::find("cluster").unwrap();
     let control = Control::new();
     let last = Mutex::new(None);
-    let glb = Glb::new().places(4).control(&control);
-    let glb = glb.progress(MS, |progress| {
+    let rt = Runtime::builder().places(4).build().unwrap();
+    let balancer = rt.balancer().control(&control);
+    let balancer = balancer.progress(MS, |progress| {
         if progress.done > 1000 {
             control.stop(Reason::GivenUp);
         }
@@ -249,7 +266,9 @@ fn a_simulated_computation_reports_and_is_stopped() {
             *sum += other;
         }
     }
-    let outcome = glb.simulate(&cluster, 100, Tasks::from_iter([Endless]), |_| (), 0);
+    let outcome = balancer
+        .simulated(&cluster, 100)
+        .run(Tasks::from_iter([Endless]), |_| (), 0);
     let outcome = outcome.unwrap();
     assert_eq!(outcome.stopped, Some(Reason::GivenUp));
     let last = last.lock().unwrap().take().expect("a report");
@@ -261,8 +280,9 @@ fn a_simulated_computation_reports_and_is_stopped() {
 fn the_solution_reaches_every_rank() {
     let optimum = optimum();
     let runs = tautline::world::loopback(3, |world| {
-        let glb = Glb::new().workers(1).pinned(false).across(world);
-        glb.run(root(), |_| Arc::new(Best::new()), Best::new())
+        let rt = Runtime::builder().workers(1).pinned(false).build().unwrap();
+        let balancer = rt.balancer().across(world);
+        balancer.run(root(), |_| Arc::new(Best::new()), Best::new())
     });
     for run in runs {
         let (cost, taken) = run.unwrap().output.into_incumbent().expect("a solution");
@@ -274,9 +294,10 @@ fn the_solution_reaches_every_rank() {
 #[test]
 fn a_long_task_can_ask_whether_the_deadline_has_passed() {
     let control = Control::new();
-    let glb = glb().control(&control).deadline(50 * MS);
+    let rt = runtime();
+    let balancer = rt.balancer().control(&control).deadline(50 * MS);
     let began = Instant::now();
-    let run = glb.sum([0..20_000u32, 0..20_000], |mut steps, todo| {
+    let run = balancer.sum([0..20_000u32, 0..20_000], |mut steps, todo| {
         let mut done = 0u32;
         while !control.is_stopped() && steps.next().is_some() {
             compute(MS);

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-use tautline::glb::{AnyBound, Bound, Bounding, Local, Task, Tasks};
+use tautline::balance::{AnyBound, Bound, Bounding, Local, Task, Tasks};
 use tautline::prelude::*;
 use tautline::world;
 
@@ -125,23 +125,20 @@ where
     let shared = |_| (items(), Bound::default());
     let expected = greatest();
     for (places, workers) in [(1, 1), (1, 2), (3, 2)] {
-        let glb = Glb::new()
-            .places(places)
-            .workers(workers)
-            .grain(1)
-            .pinned(false);
-        let run = glb.run(bag(), shared, (0, 0)).unwrap();
+        let builder = Runtime::builder().places(places).workers(workers);
+        let rt = builder.pinned(false).build().unwrap();
+        let run = rt.balancer().grain(1).run(bag(), shared, (0, 0)).unwrap();
         assert_eq!(run.output.0, expected, "{places} places of {workers}");
     }
     let cluster = tautline::machines::find("cluster").unwrap();
-    let simulated = Glb::new().places(32).grain(4);
-    let outcome = simulated
-        .simulate(&cluster, 1000, bag(), shared, (0, 0))
-        .unwrap();
+    let balancer = tautline::balancer().places(32).grain(4);
+    let simulated = balancer.simulated(&cluster, 1000);
+    let outcome = simulated.run(bag(), shared, (0, 0)).unwrap();
     assert_eq!(outcome.output.0, expected);
     let ranks = world::loopback(2, |world| {
-        let glb = Glb::new().workers(1).grain(1).pinned(false).across(world);
-        glb.run(bag(), shared, (0, 0)).map(|run| run.output.0)
+        let rt = Runtime::builder().workers(1).pinned(false).build().unwrap();
+        let balancer = rt.balancer().grain(1).across(world);
+        balancer.run(bag(), shared, (0, 0)).map(|run| run.output.0)
     });
     assert_eq!(ranks.into_iter().next().unwrap().unwrap(), expected);
 }
@@ -159,13 +156,11 @@ fn bounds_of_any_type_find_the_best() {
 fn a_bound_of_any_type_reaches_other_places() {
     fn tasks<T: Scale>() -> u64 {
         let cluster = tautline::machines::find("cluster").unwrap();
-        let glb = Glb::new().places(32).grain(4);
+        let balancer = tautline::balancer().places(32).grain(4);
         let bag = Tasks::from_iter([Choice::<T>::new(0, ROOM, 0)]);
         let shared = |_| (items(), Bound::default());
-        glb.simulate(&cluster, 1000, bag, shared, (0, 0))
-            .unwrap()
-            .output
-            .1
+        let simulated = balancer.simulated(&cluster, 1000);
+        simulated.run(bag, shared, (0, 0)).unwrap().output.1
     }
     // The same messages at the same virtual times: the same tasks, whatever the type.
     let of_words = tasks::<i64>();

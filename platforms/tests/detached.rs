@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread, ThreadId};
 use std::time::{Duration, Instant};
-use tautline::glb::Reason;
+use tautline::balance::Reason;
 use tautline::prelude::*;
 use tautline::runtime::{Cancelled, Deadline, Failure, Wait};
 

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use tautline::Machine;
-use tautline::glb::PlaceId;
+use tautline::balance::PlaceId;
 use tautline::internal::{Cut, Division};
 use tautline::platform::machine_from_xml;
 use tautline::runtime::Builder;

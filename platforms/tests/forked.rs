@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
+use tautline::balance::Reason;
 use tautline::comm::{Matched, Tag};
-use tautline::glb::Reason;
 use tautline::messages;
 use tautline::prelude::*;
 use tautline::runtime::{Deadline, Failure};
@@ -120,7 +120,7 @@ fn use_deadline(rt: &Runtime) {
     assert_eq!(ended.unwrap_err().reason, Reason::Deadline);
 }
 
-fn climb(stairs: u32, todo: &mut tautline::glb::Local<u32>) -> u64 {
+fn climb(stairs: u32, todo: &mut tautline::balance::Local<u32>) -> u64 {
     todo.extend((1..=stairs.min(2)).map(|step| stairs - step));
     u64::from(stairs == 0)
 }
@@ -434,12 +434,19 @@ fn a_child_writes_nothing_of_what_its_parent_observes() {
 
 /// A balancer with a runtime of its own, which is kept from run to run.
 fn balanced() {
-    let glb = Glb::new().workers(2).pinned(false);
-    let climbs = |glb: &Glb| glb.clone().sum([20u32], climb).expect("it ends").output;
-    assert_eq!(climbs(&glb), 10_946);
-    fork(|| assert_eq!(climbs(&glb), 10_946));
+    let rt = Runtime::builder().workers(2).pinned(false).build().unwrap();
+    let balancer = rt.balancer();
+    let climbs = |balancer: &Balancer| {
+        balancer
+            .clone()
+            .sum([20u32], climb)
+            .expect("it ends")
+            .output
+    };
+    assert_eq!(climbs(&balancer), 10_946);
+    fork(|| assert_eq!(climbs(&balancer), 10_946));
     let rt = runtime(2);
-    let on = rt.glb();
+    let on = rt.balancer();
     assert_eq!(climbs(&on), 10_946);
     fork(|| assert_eq!(climbs(&on), 10_946));
 }
@@ -483,8 +490,9 @@ fn ranks() {
             let rt = runtime(1);
             let awaited = awaited.expect("one");
             assert!(is_refused(|| rt.block_on(async |_: TaskCx| awaited.await)));
-            let glb = Glb::new().workers(1).pinned(false);
-            assert!(is_refused(|| glb.across(world).sum([20u32], climb)));
+            let rt = Runtime::builder().workers(1).pinned(false).build().unwrap();
+            let balancer = rt.balancer();
+            assert!(is_refused(|| balancer.across(world).sum([20u32], climb)));
             drop(comm.clone());
             // SAFETY: the child ends next, without the destructor of `world`.
             drop(unsafe { std::ptr::read(&raw const *world) });

@@ -37,7 +37,7 @@ fn use_all(rt: &Runtime) -> u32 {
         other.run(|_| rt.run(|cx| cx.join(|_| other.run(|_| 6), |_| 7))) == (6, 7),
         tautline::global().is_ok_and(|rt| rt.run(|_| true)),
         rt.run(|cx| deep(cx, DEPTH)) == DEPTH,
-        rt.glb()
+        rt.balancer()
             .sum(0..100u64, |n, _| n)
             .is_ok_and(|run| run.output == 4950),
     ];

@@ -97,8 +97,9 @@ fn collectives(world: &World) {
 }
 
 fn balanced(world: &World) {
-    let glb = Glb::new().workers(2).pinned(false).across(world);
-    let run = glb
+    let rt = Runtime::builder().workers(2).pinned(false).build().unwrap();
+    let balancer = rt.balancer().across(world);
+    let run = balancer
         .sum([12_u64], |depth: u64, todo| {
             if depth > 0 {
                 todo.push(depth - 1);

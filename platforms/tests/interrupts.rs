@@ -83,9 +83,9 @@ impl Role {
 }
 
 /// Sums endlessly, and prints when it has begun.
-fn endless(glb: Glb<'_>) -> tautline::glb::Run<u64> {
+fn endless(balancer: Balancer<'_>) -> tautline::balance::Run<u64> {
     let begun = AtomicBool::new(false);
-    let run = glb.sum([()], |(), todo| {
+    let run = balancer.sum([()], |(), todo| {
         if !begun.swap(true, Relaxed) {
             println!("\nbegun");
         }
@@ -95,8 +95,8 @@ fn endless(glb: Glb<'_>) -> tautline::glb::Run<u64> {
     run.expect("valid settings")
 }
 
-fn glb() -> Glb<'static> {
-    Glb::new().workers(2).pinned(false)
+fn runtime() -> Runtime {
+    Runtime::builder().workers(2).pinned(false).build().unwrap()
 }
 
 fn wait_for_a_signal() -> ! {
@@ -115,14 +115,14 @@ fn role() {
         "runs" => {
             // Each of them by its own first signal.
             for _ in 0..2 {
-                let run = endless(glb().interruptible());
+                let run = endless(runtime().balancer().interruptible());
                 assert_eq!(run.tasks(), run.output);
                 println!("\n{:?}, complete: {}", run.stopped, run.complete);
             }
             wait_for_a_signal();
         }
         "stuck" => {
-            _ = glb().interruptible().sum([()], |(), _| {
+            _ = runtime().balancer().interruptible().sum([()], |(), _| {
                 wait_for_a_signal();
                 #[expect(unreachable_code)]
                 0u64
@@ -143,8 +143,9 @@ fn role() {
         "ranks" => {
             #[cfg(feature = "serde")]
             for run in tautline::world::loopback(2, |world| {
-                let glb = Glb::new().workers(1).pinned(false).interruptible();
-                glb.across(world).sum([0u64], |n, todo| {
+                let rt = Runtime::builder().workers(1).pinned(false).build().unwrap();
+                let balancer = rt.balancer().interruptible();
+                balancer.across(world).sum([0u64], |n, todo| {
                     if n == 1000 {
                         println!("\nbegun");
                     }
@@ -185,7 +186,7 @@ fn role() {
             }
         }
         "plain" => {
-            endless(glb());
+            endless(runtime().balancer());
         }
         role => panic!("no role {role}"),
     }

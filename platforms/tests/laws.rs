@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
-use tautline::glb::laws::{self, Broken, Law};
+use tautline::balance::laws::{self, Broken, Law};
 use tautline::prelude::*;
 use tautline::world;
 
@@ -229,16 +229,18 @@ const HANGING: [(Fault, Law); 3] = [
     (LeavesNothing, Law::SplitLeaves),
 ];
 
-fn glb(places: u32, workers: usize) -> Glb<'static> {
-    let glb = Glb::new().places(places).workers(workers);
-    glb.pinned(false).grain(10)
+fn runtime(places: u32, workers: usize) -> Runtime {
+    let builder = Runtime::builder().places(places).workers(workers);
+    builder.pinned(false).build().unwrap()
 }
 
 #[test]
 fn a_broken_bag_ends_a_run_on_threads() {
     for (fault, law) in HANGING {
         for (places, workers) in [(1, 2), (2, 1), (3, 2)] {
-            let message = ended(|| glb(places, workers).run(Numbers::new(fault), |_| (), 0));
+            let rt = runtime(places, workers);
+            let balancer = rt.balancer().grain(10);
+            let message = ended(|| balancer.run(Numbers::new(fault), |_| (), 0));
             let start = format!("the bag breaks its contract: {}: ", law.text());
             assert!(
                 message.starts_with(&start),
@@ -253,8 +255,9 @@ fn a_broken_bag_ends_a_simulated_run() {
     let machine = tautline::machines::find("jaguar").expect("it is described");
     for (fault, law) in HANGING {
         for (places, workers) in [(1, 2), (16, 1)] {
-            let glb = glb(places, workers);
-            let message = ended(|| glb.simulate(&machine, 50, Numbers::new(fault), |_| (), 0));
+            let balancer = tautline::balancer().places(places).workers(workers);
+            let simulated = balancer.grain(10).simulated(&machine, 50);
+            let message = ended(|| simulated.run(Numbers::new(fault), |_| (), 0));
             assert!(
                 message.contains(law.text()),
                 "{places} x {workers}: {message}"
@@ -269,8 +272,9 @@ fn a_broken_bag_ends_a_run_over_ranks() {
         let message = ended(|| {
             world::loopback(2, |world| {
                 world.wait_at_most(Duration::from_secs(30));
-                let glb = glb(1, 2).across(world);
-                glb.run(Numbers::new(fault), |_| (), 0)
+                let rt = runtime(1, 2);
+                let across = rt.balancer().grain(10).across(world);
+                across.run(Numbers::new(fault), |_| (), 0)
             })
         });
         assert!(message.contains(law.text()), "{message}");
@@ -281,7 +285,9 @@ fn a_broken_bag_ends_a_run_over_ranks() {
 #[test]
 fn a_bag_that_pauses_is_borne() {
     for (places, workers) in [(1, 1), (2, 2)] {
-        let run = glb(places, workers).run(Numbers::new(PausesOnce), |_| (), 0);
+        let rt = runtime(places, workers);
+        let balancer = rt.balancer().grain(10);
+        let run = balancer.run(Numbers::new(PausesOnce), |_| (), 0);
         let run = run.expect("threads start");
         assert_eq!((run.output, run.complete), (13 << 12, true));
     }

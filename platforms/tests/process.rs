@@ -51,11 +51,12 @@ fn join() -> World {
     World::join().expect("launched")
 }
 
-fn glb(places: u32, workers: usize) -> Glb<'static> {
-    Glb::new().places(places).workers(workers)
+fn runtime(places: u32, workers: usize) -> Runtime {
+    let builder = Runtime::builder().places(places).workers(workers);
+    builder.build().unwrap()
 }
 
-fn climb(stairs: u32, todo: &mut tautline::glb::Local<u32>) -> u64 {
+fn climb(stairs: u32, todo: &mut tautline::balance::Local<u32>) -> u64 {
     todo.extend((1..=stairs.min(2)).map(|step| stairs - step));
     u64::from(stairs == 0)
 }
@@ -64,7 +65,8 @@ fn climb(stairs: u32, todo: &mut tautline::glb::Local<u32>) -> u64 {
 fn sum() -> i32 {
     let world = join();
     for (places, workers) in [(1, 1), (2, 1), (1, 2), (2, 2)] {
-        let run = glb(places, workers)
+        let run = runtime(places, workers)
+            .balancer()
             .across(&world)
             .sum([22_u32], climb)
             .expect("all live");
@@ -87,7 +89,7 @@ fn computations_over_processes_are_exact() {
 }
 
 /// Work without an end.
-fn endless(n: u64, todo: &mut tautline::glb::Local<u64>) -> u64 {
+fn endless(n: u64, todo: &mut tautline::balance::Local<u64>) -> u64 {
     todo.extend([n + 1, n + 2].into_iter().take(2 - (n % 5 == 0) as usize));
     1
 }
@@ -108,9 +110,12 @@ fn die() -> i32 {
                 .status()
         });
     }
-    let run = glb(1, 1).across(&world).sum([1_u64], endless);
+    let run = runtime(1, 1)
+        .balancer()
+        .across(&world)
+        .sum([1_u64], endless);
     let line = run
-        .map(|_: tautline::glb::Run<u64>| ())
+        .map(|_: tautline::balance::Run<u64>| ())
         .unwrap_err()
         .to_string();
     let named = format!("rank {last} was lost, noticed while receiving from it");
@@ -431,10 +436,9 @@ fn alone_nothing_is_waited_for() {
         assert_eq!(world.all_to_all(vec![n]).unwrap(), [n]);
     }
     for (places, workers) in [(1, 1), (2, 1), (1, 2), (2, 2)] {
-        let run = glb(places, workers)
-            .pinned(false)
-            .across(&world)
-            .sum([22_u32], climb);
+        let builder = Runtime::builder().places(places).workers(workers);
+        let rt = builder.pinned(false).build().unwrap();
+        let run = rt.balancer().across(&world).sum([22_u32], climb);
         assert_eq!(run.unwrap().output, 28_657);
     }
     assert!(world.waiting().is_none());

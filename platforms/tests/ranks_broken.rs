@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
-use tautline::glb::{Control, Local, Reason, Run};
+use tautline::balance::{Local, Reason, Run};
 use tautline::prelude::*;
 use tautline::world::{self, Left, RankError, World};
 use tautline_core::Rank;
-use tautline_core::balance::{Across, Balance};
+use tautline_core::balance::Across;
 use tautline_core::glb::Config;
 use tautline_core::port::{Bell, Link, Lost, Spin};
 use tautline_core::wire::{Exchange, seal};
@@ -19,8 +19,9 @@ use tautline_node::Loopback;
 
 const RANKS: u32 = 3;
 
-fn glb() -> Glb<'static> {
-    Glb::new().places(1).workers(1).pinned(false)
+fn runtime() -> Runtime {
+    let builder = Runtime::builder().places(1).workers(1);
+    builder.pinned(false).build().unwrap()
 }
 
 /// Tasks without an end, counted where they run.
@@ -125,13 +126,16 @@ fn cut_in_the_middle(
         let here = world.rank();
         let (cut, all) = (Arc::clone(&cuts[here.index()]), done.clone());
         let task = counted(&done[here.index()]);
-        glb().across(world).sum([1_u64], move |n, todo| {
-            // In the middle: every rank has got work.
-            if here.0 == lost && all.iter().all(|done| done.load(Relaxed) > 1000) {
-                cut.store(true, Relaxed);
-            }
-            task(n, todo)
-        })
+        runtime()
+            .balancer()
+            .across(world)
+            .sum([1_u64], move |n, todo| {
+                // In the middle: every rank has got work.
+                if here.0 == lost && all.iter().all(|done| done.load(Relaxed) > 1000) {
+                    cut.store(true, Relaxed);
+                }
+                task(n, todo)
+            })
     });
     (ended, done.iter().map(|done| done.load(Relaxed)).collect())
 }
@@ -255,13 +259,11 @@ fn a_cancelled_scope_reaches_all_ranks() {
                                         _ = cx.cancel(Reason::Found);
                                     });
                                 }
-                                let control = Control::new();
                                 let config = Config::default().divided(1, 1);
-                                let balance = Balance::new(config, &control);
+                                let balancer = cx.balancer().config(config);
                                 let across = Across { exchange, site };
                                 let shared = |_| Arc::clone(done);
-                                let run =
-                                    cx.balance_across(&across, balance, Units(64), shared, ());
+                                let run = balancer.across(&across, Units(64), shared, ());
                                 ended = run.err();
                             })
                         });
@@ -412,8 +414,10 @@ fn a_garbled_message_between_ranks_names_its_sender() {
                 todo.extend([1, 2].into_iter().filter(|k| *k <= n).map(|k| n - k));
                 u64::from(n == 0)
             };
-            let glb = glb().deadline(Duration::from_secs(60)).across(world);
-            let run = glb.sum([22_u32], climbs);
+            let rt = runtime();
+            let limited = rt.balancer().deadline(Duration::from_secs(60));
+            let balancer = limited.across(world);
+            let run = balancer.sum([22_u32], climbs);
             run.map(|run: Run<u64>| format!("{:?}", run.stopped))
                 .map_err(|e| e.to_string())
         });
@@ -474,8 +478,9 @@ fn a_panic_while_results_are_merged_reaches_all_ranks() {
                 tasks: 1,
             }
         };
-        let glb = glb().across(world);
-        catch_unwind(AssertUnwindSafe(|| glb.sum(0..64_u32, task)))
+        let rt = runtime();
+        let balancer = rt.balancer().across(world);
+        catch_unwind(AssertUnwindSafe(|| balancer.sum(0..64_u32, task)))
     });
     let [zero, one] = ended.try_into().unwrap_or_else(|_| panic!("two ranks"));
     let payload = zero.map(|_| ()).expect_err("rank 0 merges");

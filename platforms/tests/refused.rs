@@ -5,7 +5,7 @@ mod refusing;
 
 use refusing::{Refused, refuse};
 use std::time::Duration;
-use tautline::glb::{Control, Reason};
+use tautline::balance::{Control, Reason};
 use tautline::prelude::*;
 use tautline::runtime::{Deadline, Failure};
 use tautline::watch::Observe;
@@ -45,20 +45,27 @@ fn a_program_works_where_no_thread_is_left() {
         )
     );
     for (places, workers) in [(1, 3), (4, 2)] {
-        let glb = Glb::new().places(places).workers(workers).pinned(false);
+        let rt = Runtime::builder()
+            .places(places)
+            .workers(workers)
+            .pinned(false)
+            .build()
+            .unwrap();
+        let balancer = rt.balancer();
         assert_eq!(
-            glb.config().unwrap().all_workers(),
+            balancer.config().unwrap().all_workers(),
             places as usize * workers
         );
-        let run = glb.sum(0..1000u64, |n, _| n).unwrap();
+        let run = balancer.sum(0..1000u64, |n, _| n).unwrap();
         assert_eq!(run.output, 499_500);
         assert_eq!(run.workers.len(), places as usize, "one in each place");
-        assert_eq!(glb.config().unwrap().all_workers(), places as usize);
+        assert_eq!(balancer.config().unwrap().all_workers(), places as usize);
     }
 
     // A deadline ends a run between two tasks.
     let control = Control::new();
-    let late = Glb::new().workers(1).pinned(false).control(&control);
+    let rt = Runtime::builder().workers(1).pinned(false).build().unwrap();
+    let late = rt.balancer().control(&control);
     let late = late.deadline(Duration::from_millis(50));
     let run = late.sum([()], |(), todo| {
         todo.push(());

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use tautline::Platform;
-use tautline::glb::Reason;
+use tautline::balance::Reason;
 use tautline::hierarchy::Domain;
 use tautline::prelude::*;
 use tautline::runtime::Cancelled;

@@ -1,8 +1,8 @@
 //! Handles around a panic: which of them a program may use in `catch_unwind` and after it, and that they work then.
 
 use std::panic::{RefUnwindSafe, UnwindSafe, catch_unwind};
+use tautline::balance::{Balancer, Best, Bound, Control};
 use tautline::comm::{Comm, Request};
-use tautline::glb::{Best, Bound, Control, Glb};
 use tautline::phaser::{Accumulator, Bands, Phaser, TaskAccumulator, TaskPhaser, rule};
 use tautline::runtime::{
     Builder, CancelToken, Ddf, DdfList, Deadline, Detached, Handle, Hold, Plan, Running, Runtime,
@@ -33,7 +33,7 @@ const _: () = {
     is_safe::<DdfList<u64>>();
     is_safe::<Deadline>();
     is_safe::<Detached<Any>>();
-    is_safe::<Glb<'_>>();
+    is_safe::<Balancer<'_>>();
     is_safe::<Handle<Any>>();
     is_safe::<Hold>();
     is_safe::<Machine>();
@@ -78,14 +78,17 @@ fn handles_work_after_a_panic() {
     assert_eq!(message, "a task");
     assert_eq!((cell.get().copied(), bound.get()), (Ok(7), 30));
     let message = panic_of(|| {
-        let glb = rt.glb().control(&control);
-        glb.sum(0..1000u64, |n, _| match n {
+        let balancer = rt.balancer().control(&control);
+        balancer.sum(0..1000u64, |n, _| match n {
             500 => panic!("a bag"),
             _ => n,
         })
     });
     assert_eq!(message, "a bag");
-    assert_eq!(rt.glb().sum(0..=100u64, |n, _| n).unwrap().output, 5050);
+    assert_eq!(
+        rt.balancer().sum(0..=100u64, |n, _| n).unwrap().output,
+        5050
+    );
     let ended = rt.run(|cx| {
         cx.finish_until(&token, |cx| {
             let task = cx.task();
@@ -93,7 +96,7 @@ fn handles_work_after_a_panic() {
                 panic_of(|| assert!(task.cancelled().is_some(), "none")),
                 "none"
             );
-            token.cancel(tautline::glb::Reason::Found);
+            token.cancel(tautline::balance::Reason::Found);
         })
     });
     assert!(ended.is_err());

@@ -148,7 +148,7 @@ fn loot_is_an_arrow_in_a_trace() {
         .observe(Observe::new().trace(&trace))
         .build()
         .unwrap();
-    let run = rt.glb().sum([17u32], |height, todo| {
+    let run = rt.balancer().sum([17u32], |height, todo| {
         if height > 0 {
             todo.extend([height - 1; 2]);
         }
@@ -223,7 +223,7 @@ fn a_program_of_forks_and_phasers_is_traced() {
 #[test]
 fn a_balanced_computation_is_recorded() {
     let rt = runtime(2, Observe::new());
-    let run = rt.glb().sum([21u32], |height, todo| {
+    let run = rt.balancer().sum([21u32], |height, todo| {
         if height > 0 {
             todo.extend([height - 1; 2]);
         }

@@ -8,8 +8,9 @@ use tautline::prelude::*;
 use tautline::world::{self, Rank, World};
 
 fn sum(world: &World) -> tautline::Result<u64> {
-    let glb = Glb::new().workers(1).pinned(false).across(world);
-    glb.sum(0..100u64, |n, _| n).map(|run| run.output)
+    let rt = Runtime::builder().workers(1).pinned(false).build().unwrap();
+    let balancer = rt.balancer().across(world);
+    balancer.sum(0..100u64, |n, _| n).map(|run| run.output)
 }
 
 /// Ranks 2 and 3 neither make the call nor end before the others have their error.

@@ -9,8 +9,7 @@ use machine::{fail, number_of, with_others};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tautline_core::PlaceId;
-use tautline_core::balance::Balance;
-use tautline_core::glb::{Bag, Config, Control, Run, Share};
+use tautline_core::glb::{Bag, Config, Run, Share};
 use tautline_core::lifeline::Graph;
 use tautline_verify::model::Model;
 
@@ -64,10 +63,9 @@ fn config(places: u32) -> Config {
 
 /// The sum of `numbers` at two places, whose workers are futures on two workers of a pool.
 fn balanced(numbers: Vec<usize>) -> Result<Run<usize, ()>, usize> {
-    let control = Control::new();
-    let balance = Balance::new(config(2), &control);
     let run = with_others(1, |cx| {
-        cx.balance_as(balance, Numbers(numbers, 0), |_: PlaceId| (), 0)
+        let balancer = cx.balancer().config(config(2));
+        balancer.run(Numbers(numbers, 0), |_: PlaceId| (), 0)
     });
     run.map(|run| run.expect("nothing cancels it"))
         .map_err(number_of)

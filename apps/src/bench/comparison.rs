@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
-use tautline::glb::Control;
+use tautline::balance::Control;
 use tautline_node::Machine;
 
 /// The ratio of two round trips of a cache line that one pair of processors does not have.
@@ -392,7 +392,7 @@ mod tests {
     use super::*;
     use std::cell::Cell;
     use std::time::Duration;
-    use tautline::glb::Reason;
+    use tautline::balance::Reason;
 
     fn row(samples: &[f64]) -> Row {
         Row {

@@ -6,7 +6,7 @@
 //! difference is a sample. What differs: every sample is taken by new threads, so that the barriers can be measured in turn
 //! and a drift of the machine affects all of them alike; and [`Watch`] counts what other programs used in that time.
 //!
-//! Every measurement ends soon after its [`Control`](tautline::glb::Control) is stopped, on a busy machine too: a
+//! Every measurement ends soon after its [`Control`](tautline::balance::Control) is stopped, on a busy machine too: a
 //! sample is then cut off and discarded.
 #![forbid(unsafe_code)]
 

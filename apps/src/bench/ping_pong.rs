@@ -8,7 +8,7 @@ use std::io;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::thread::{self, yield_now};
 use std::time::Instant;
-use tautline::glb::Control;
+use tautline::balance::Control;
 use tautline_core::sync::CachePadded;
 use tautline_node::machine::pin;
 

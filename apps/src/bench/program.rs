@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::process::{Command, Output, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use tautline::glb::Control;
+use tautline::balance::Control;
 
 /// The time between two checks whether a program has ended.
 const POLLED: Duration = Duration::from_millis(1);
@@ -97,7 +97,7 @@ fn all_of(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use tautline::glb::Reason;
+    use tautline::balance::Reason;
 
     fn plan() -> Plan {
         Plan {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Instant;
-use tautline::glb::Control;
+use tautline::balance::Control;
 use tautline_node::machine::pin;
 
 /// Episodes that are not measured, one for this many that are.
@@ -272,7 +272,7 @@ fn attend(mut party: impl Episodes, cpu: usize, episodes: &Episode<'_>, is_first
 mod tests {
     use super::super::{kinds, phasers};
     use super::*;
-    use tautline::glb::Reason;
+    use tautline::balance::Reason;
 
     /// All parties end after the same episode, whenever the first one notices: else the others wait for ever.
     #[test]

@@ -13,7 +13,7 @@ use serde_json::json;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use tautline::glb::PlaceId;
+use tautline::balance::PlaceId;
 use tautline_cli::bc::{Bc as Bag, Centrality, Graph, GraphError, Rmat, brandes};
 use tautline_cli::graph::{self, Format, Listed, Options};
 use tautline_cli::program::digest;

@@ -6,8 +6,8 @@ use super::balancer::whole;
 use super::number::grouped;
 use super::show::object;
 use clap::Args;
-use tautline::backtrack::{Found, paths};
-use tautline::glb::PlaceId;
+use tautline::balance::PlaceId;
+use tautline::balance::backtrack::{Found, paths};
 use tautline_cli::nqueens::{Matrix, Queens, Size};
 
 const EXAMPLES: &str = "\
@@ -140,7 +140,7 @@ pub(super) fn counted(title: &str, found: &Found<u64>, known: Option<u64>) -> Fi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tautline::backtrack::sequential;
+    use tautline::balance::backtrack::sequential;
 
     #[test]
     fn the_verdict_compares_what_is_complete() {

@@ -6,8 +6,8 @@ use super::balancer::whole;
 use super::nqueens::{SHOWN_MAX, counted};
 use clap::Args;
 use std::str::FromStr;
-use tautline::backtrack::{Found, paths};
-use tautline::glb::PlaceId;
+use tautline::balance::PlaceId;
+use tautline::balance::backtrack::{Found, paths};
 use tautline_cli::pentomino::{Board, Pieces, Tiling, Tilings};
 
 const EXAMPLES: &str = "\

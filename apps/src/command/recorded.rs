@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
 use tautline::FileError;
-use tautline::glb::PlaceId;
+use tautline::balance::PlaceId;
 use tautline_cli::program::digest;
 use tautline_cli::recorded::{Bag, Found, Tree, Work};
 use tautline_cli::text::Input;

@@ -7,7 +7,7 @@ use super::number::grouped;
 use super::show::object;
 use clap::Args;
 use serde_json::json;
-use tautline::glb::PlaceId;
+use tautline::balance::PlaceId;
 use tautline::internal::spelling;
 use tautline_cli::synthetic::{Children, Cost, Found, Params, Synthetic as Bag, Work};
 

@@ -12,7 +12,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tautline::FileError;
-use tautline::glb::PlaceId;
+use tautline::balance::PlaceId;
 use tautline_cli::program::digest;
 use tautline_cli::text::Input;
 use tautline_cli::tsp::{

@@ -24,7 +24,7 @@ mod piece;
 pub use board::{Board, BoardError, Pieces};
 
 use board::State;
-use tautline::backtrack::{Bits, Position, Search};
+use tautline::balance::backtrack::{Bits, Position, Search};
 
 /// A search for the tilings of the [`Board`] that workers share; the result is their number.
 ///
@@ -33,7 +33,7 @@ use tautline::backtrack::{Bits, Position, Search};
 /// use tautline::prelude::*;
 ///
 /// let board = Board::new(3, 20, Pieces::TwoSided, true)?;
-/// let run = Glb::new().run(Tilings::new(&board), |_| board.clone(), Default::default())?;
+/// let run = tautline::balancer().run(Tilings::new(&board), |_| board.clone(), Default::default())?;
 /// assert_eq!(run.output.sum, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

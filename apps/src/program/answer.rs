@@ -4,7 +4,7 @@ use super::show::colours::Colours;
 use super::show::number::{grouped, rate};
 use super::{Failure, Outcome};
 use serde_json::{Map, Value};
-use tautline::glb::Reason;
+use tautline::balance::Reason;
 
 /// A finished run of a program, on threads or simulated.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! A balanced run with the options of the command line: files, progress, interrupts.
 
-use super::balancer::Balancer;
+use super::balancer::Balancing;
 use super::disturbed::Observed;
 use super::show::progress::Progress;
 use super::show::story::{Files, Stories};
@@ -10,7 +10,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 use tautline::Runtime;
-use tautline::glb::{Across, Config, Control, Glb, PlaceId, Reason, Run, WorkerId};
+use tautline::balance::{Across, Balancer, Config, Control, PlaceId, Reason, Run, WorkerId};
 use tautline::pinning::PlaceList;
 use tautline::story::{Clock, Recorder};
 use tautline::world::World;
@@ -20,7 +20,7 @@ use tautline::world::World;
 #[group(skip)]
 pub struct Balanced {
     #[command(flatten)]
-    balancer: Balancer,
+    balancing: Balancing,
     #[command(flatten)]
     output: Output,
 }
@@ -71,8 +71,8 @@ impl<T> Finished<T> {
 /// Makes the recorder of a worker.
 type Record<'a> = &'a (dyn Fn(PlaceId, WorkerId) -> Recorder + Sync);
 
-/// A [`Glb`] whose workers are recorded.
-pub type Recorded<'a> = Glb<'a, Record<'a>>;
+/// A [`Balancer`] whose workers are recorded.
+pub type Recorded<'a> = Balancer<'a, Record<'a>>;
 
 /// The same over the ranks of a world.
 pub type RecordedAcross<'a> = Across<'a, 'a, Record<'a>>;
@@ -85,7 +85,7 @@ impl Balanced {
 
     /// Returns the list of processors to which workers are to be pinned, if there is one.
     pub fn listed(&self) -> Option<&PlaceList> {
-        self.balancer.listed()
+        self.balancing.listed()
     }
 
     /// Refuses what cannot be had, or what `check` refuses, before anything is started.
@@ -93,8 +93,8 @@ impl Balanced {
     /// # Errors
     /// What [`run`](Self::run) refuses.
     pub fn check(&self, check: impl FnOnce(&Config) -> Outcome) -> Outcome {
-        let control = Control::new();
-        check(&self.balancer.glb(&control)?.config()?)?;
+        let plan = self.balancing.builder()?.plan()?;
+        check(&self.balancing.config(&plan)?)?;
         self.output.stories.open().map(|_| ())
     }
 
@@ -112,28 +112,25 @@ impl Balanced {
         start: impl FnOnce(&Recorded, &RecordedAcross) -> tautline::Result<Run<T, Recorder>>,
     ) -> Result<Finished<T>, Failure> {
         let control = Arc::new(Control::new());
-        let glb = self.balancer.glb(&control)?;
-        let config = glb.config()?;
-        check(&config)?;
+        let builder = self.balancing.builder()?;
+        check(&self.balancing.config(&builder.plan()?)?)?;
         let files = self.output.stories.open()?;
         let interrupt = stop_on_interrupt(&control);
+        let runtime = &builder.build()?;
+        let balancer = self.balancing.on(runtime, &control);
+        let config = balancer.config()?;
         let recorders = config.all_threads();
         let record = |_, _| self.output.stories.recorder(recorders);
         let record: Record = &record;
-        let glb = glb.observed(record);
-        let across = glb.clone().across(world);
-        // What has started, which may be less.
-        let (runtime, config) = match world.ranks() {
-            1 => (glb.runtime()?, glb.config()?),
-            _ => (across.runtime()?, across.config()?),
-        };
+        let balancer = balancer.observed(record);
+        let across = balancer.clone().across(world);
         let threads = runtime.workers();
         let (pinned, processors) = place(runtime, config.all_workers().min(threads));
         let used = world.gather((pinned.clone(), processors, threads))?;
         let observed = Observed::start(&pinned);
-        let deadline = self.balancer.deadline();
+        let deadline = self.balancing.deadline();
         let progress = Progress::start(self.output.quiet, &control, unit, total, deadline);
-        let mut run = start(&glb, &across)?;
+        let mut run = start(&balancer, &across)?;
         let doubts = observed.doubts(threads, processors);
         drop(progress);
         let (clocks, peak_memory_kib) = collect(world, &across, &mut run)?;

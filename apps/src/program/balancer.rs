@@ -9,15 +9,15 @@ use serde_json::{Map, Value};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
-use tautline::glb::{Config, Control, Glb};
+use tautline::balance::{Balancer, Config, Control};
 use tautline::internal::spelling::{self, truth};
 use tautline::internal::{self, DEADLINE, NO_PIN, PIN, PLACES, Rule, Setting, WORKERS};
 use tautline::pinning::{Bind, Pinning, PlaceList};
-use tautline::plan::Choice;
-use tautline::runtime::Builder;
+use tautline::plan::{Choice, Plan};
+use tautline::runtime::{Builder, Runtime};
 use tautline_core::lifeline::Crew;
 
-const PLACES_MAX: u64 = <Glb>::THREADS_MAX as u64;
+const PLACES_MAX: u64 = <Balancer>::THREADS_MAX as u64;
 const WORKERS_MAX: u64 = Crew::MAX as u64;
 /// In less a run has hardly begun.
 pub const DEADLINE_MIN_NS: u64 = 1_000_000;
@@ -26,7 +26,7 @@ pub const DEADLINE_MIN_NS: u64 = 1_000_000;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Balancer")]
 #[group(skip)]
-pub struct Balancer {
+pub struct Balancing {
     #[arg(long, value_name = "P", env = PLACES.variable, help = with_default(&PLACES))]
     #[arg(value_parser = places, allow_hyphen_values = true, hide_env_values = true)]
     places: Option<u32>,
@@ -111,12 +111,12 @@ fn arg(setting: &'static Setting, rule: &'static Rule) -> Arg {
         .allow_negative_numbers(true)
 }
 
-impl Balancer {
-    /// Returns the computation that the options describe, on this machine.
+impl Balancing {
+    /// Returns the runtime that the options describe.
     ///
     /// # Errors
     /// A list of places without an allowed processor.
-    pub fn glb<'a>(&self, control: &'a Control) -> Result<Glb<'a>, tautline::Error> {
+    pub fn builder(&self) -> Result<Builder, tautline::Error> {
         let mut builder = Builder::new();
         if let Some(list) = &self.pin {
             builder = pinned_to(list, builder)?;
@@ -124,18 +124,31 @@ impl Balancer {
         if self.no_pin {
             builder = builder.pinned(false);
         }
-        let mut glb = Glb::with(builder);
         if let Some(places) = self.places {
-            glb = glb.places(places);
+            builder = builder.places(places);
         }
         if let Some(workers) = self.workers {
-            glb = glb.workers(workers);
+            builder = builder.workers(workers);
         }
-        if let Some(deadline) = self.deadline {
-            glb = glb.deadline(deadline);
+        Ok(builder)
+    }
+
+    /// Returns all parameters of the balancer on a runtime with this plan.
+    ///
+    /// # Errors
+    /// The first one that is out of its bounds.
+    pub fn config(&self, plan: &Plan) -> Result<Config, tautline::Error> {
+        internal::checked(self.rules.over(plan.balancing))
+    }
+
+    /// Returns the computation that the options describe, on a runtime that was built as they describe.
+    pub fn on<'a>(&self, runtime: &'a Runtime, control: &'a Control) -> Balancer<'a> {
+        let balancer = runtime.balancer().control(control);
+        let balancer = self.rules.of(balancer, runtime.plan().balancing);
+        match self.deadline {
+            Some(deadline) => balancer.deadline(deadline),
+            None => balancer,
         }
-        let shape = glb.plan()?.balancing;
-        Ok(self.rules.of(glb, shape).control(control))
     }
 
     /// Returns the list of processors to which workers are to be pinned, if there is one.
@@ -150,9 +163,9 @@ impl Balancer {
 }
 
 impl Rules {
-    /// Applies these rules to `glb`, for the places of `shape`.
-    pub fn of<'a>(&self, glb: Glb<'a>, shape: Config) -> Glb<'a> {
-        glb.balanced_as(&self.over(shape))
+    /// Applies these rules to `balancer`, for the places of `shape`.
+    pub fn of<'a>(&self, balancer: Balancer<'a>, shape: Config) -> Balancer<'a> {
+        balancer.balanced_as(&self.over(shape))
     }
 
     /// Returns all parameters, for the places of `shape`.

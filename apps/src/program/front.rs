@@ -5,7 +5,7 @@ use super::{Balanced, Failure, Outcome, Rows, Work, end, help, usage};
 use clap::{Args, Command};
 use std::error::Error;
 use std::process::ExitCode;
-use tautline::glb::Bag;
+use tautline::balance::Bag;
 use tautline::runtime::Cx;
 use tautline::variables;
 use tautline_node::signal::ignore_file_size_limit;
@@ -49,7 +49,7 @@ impl Program {
     /// or JSON. An error of `work` is printed in one line, and the exit code is then 2.
     ///
     /// # Panics
-    /// As [`Glb::run`](tautline::glb::Glb::run).
+    /// As [`Balancer::run`](tautline::balance::Balancer::run).
     pub fn balance<A: Args, B: Bag>(
         self,
         work: impl FnOnce(A) -> Result<Work<B>, Box<dyn Error>>,

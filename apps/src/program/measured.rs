@@ -7,7 +7,7 @@ use crate::bench::Doubt;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::time::Duration;
-use tautline::glb::{Config, PlaceRun, WorkerRun};
+use tautline::balance::{Config, PlaceRun, WorkerRun};
 
 /// What is known of a finished run besides its result.
 #[derive(Clone, Debug)]

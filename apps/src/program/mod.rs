@@ -4,7 +4,7 @@
 //!
 //! | call | what it runs | options beside the program's own |
 //! |---|---|---|
-//! | [`Program::balance`] | a [`Bag`](tautline::glb::Bag), also [`Tasks`](tautline::glb::Tasks), as [`Work`] | `--places`, `--workers`, `--grain` and all others of the balancer; `--deadline`, `--json`, `--explain`, `--life`, `--trace`, `--quiet` |
+//! | [`Program::balance`] | a [`Bag`](tautline::balance::Bag), also [`Tasks`](tautline::balance::Tasks), as [`Work`] | `--places`, `--workers`, `--grain` and all others of the balancer; `--deadline`, `--json`, `--explain`, `--life`, `--trace`, `--quiet` |
 //! | [`Program::run`] | a task on a [`Runtime`](tautline::Runtime) | `--workers`, `--pin`, `--no-pin`, `--stalled`, `--deadline`, `--json`, `--explain`, `--life`, `--trace`, `--times` |
 //!
 //! A balanced computation that calls [`Work::across`] runs over all ranks if the program was launched as several processes, by
@@ -32,7 +32,7 @@
 //!
 //! ```no_run
 //! use std::process::ExitCode;
-//! use tautline::glb::{Local, Task, Tasks};
+//! use tautline::balance::{Local, Task, Tasks};
 //! use tautline_cli::program::{self, Work};
 //!
 //! /// Count the leaves of a binary tree

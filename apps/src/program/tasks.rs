@@ -11,7 +11,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tautline::Runtime;
-use tautline::glb::Reason;
+use tautline::balance::Reason;
 use tautline::pinning::PlaceList;
 use tautline::runtime::{Builder, CancelToken, Cx, Deadline};
 use tautline::watch::{self, Observe};

@@ -8,7 +8,7 @@ use super::{
     digest,
 };
 use serde_json::Value;
-use tautline::glb::{Bag, PlaceId, Run};
+use tautline::balance::{Bag, PlaceId, Run};
 use tautline::story::{Clock, Recorder};
 use tautline::world::{Portable, World};
 
@@ -65,7 +65,7 @@ impl<B: Bag> Work<B> {
     where
         B: Portable + 'static,
     {
-        self.across = Some(|glb, bag, shared, output| glb.run(bag, shared, output));
+        self.across = Some(|balancer, bag, shared, output| balancer.run(bag, shared, output));
         self
     }
 
@@ -126,9 +126,9 @@ impl<B: Bag> Work<B> {
             &world,
             (unit, self.total),
             |_| Ok(()),
-            |glb, ranks| match across {
+            |balancer, ranks| match across {
                 Some(across) => across(ranks, self.bag, &*self.shared, self.output),
-                None => glb.run(self.bag, self.shared, self.output),
+                None => balancer.run(self.bag, self.shared, self.output),
             },
         )?;
         let is_home = world.is_home();

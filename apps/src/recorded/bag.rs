@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::hint::spin_loop;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tautline::glb::{self, Local, Share};
+use tautline::balance::{self, Local, Share};
 
 /// What the workers of a place share.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ fn spin(ns: u64) {
     }
 }
 
-impl glb::Bag for Bag {
+impl balance::Bag for Bag {
     type Shared = Work;
     type Output = Found;
 
@@ -134,7 +134,7 @@ impl glb::Bag for Bag {
 mod tests {
     use super::*;
     use crate::text::Input;
-    use tautline::glb::Bag as _;
+    use tautline::balance::Bag as _;
 
     #[test]
     fn long_tasks_are_done_in_parts() {

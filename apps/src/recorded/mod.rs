@@ -24,7 +24,7 @@
 //!
 //! let tree = Tree::read(Input::new("tree.csv", &file)?)?;
 //! let work = Work { tree: tree.into(), spins: true };
-//! let run = Glb::new().run(work.bag(), |_| work.clone(), Found::default())?;
+//! let run = tautline::balancer().run(work.bag(), |_| work.clone(), Found::default())?;
 //! assert_eq!(run.output.tasks, 4);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

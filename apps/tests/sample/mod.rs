@@ -1,6 +1,6 @@
 //! Points of the space of all settings, spread evenly and the same in every run.
 
-use tautline::glb::{Config, Fairness, Graph, Steal};
+use tautline::balance::{Config, Fairness, Graph, PlaceId, Run, Steal};
 use tautline::prelude::*;
 
 /// One way to set the balancer.
@@ -26,8 +26,13 @@ const FAIRNESS: [Fairness; 4] = [
 ];
 
 impl Point {
-    /// The balancer with these settings.
-    pub(crate) fn glb(&self) -> Glb<'static> {
+    /// Runs `bag` with these settings.
+    pub(crate) fn run<B: Bag>(
+        &self,
+        bag: B,
+        shared: impl Fn(PlaceId) -> B::Shared,
+        output: B::Output,
+    ) -> Run<B::Output> {
         let Config {
             places,
             workers,
@@ -39,15 +44,17 @@ impl Point {
             seed,
             ..
         } = self.0;
-        Glb::new()
-            .places(places)
-            .workers(workers)
+        let builder = Runtime::builder().places(places).workers(workers);
+        let rt = builder.build().expect("threads start");
+        rt.balancer()
             .random_steals(random_steals)
             .lifelines(lifelines)
             .steal(steal)
             .grain(grain)
             .fairness(fairness)
             .seed(seed)
+            .run(bag, shared, output)
+            .expect("valid settings")
     }
 }
 

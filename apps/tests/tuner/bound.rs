@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 use std::time::Duration;
-use tautline::glb::{AnyBound, Bag, Bound, Config, Glb, Graph, PlaceId, Share};
+use tautline::Runtime;
+use tautline::balance::{AnyBound, Bag, Bound, Config, Graph, PlaceId, Share};
 use tautline_sim::{Machine, Simulation};
 
 const BEST: usize = 7;
@@ -78,8 +79,9 @@ const WORK: [usize; 2] = [1, 1000];
 fn a_bound_reaches_all_places_on_threads() {
     for graph in GRAPHS {
         for work in WORK {
-            let glb = Glb::new().places(5).workers(2).lifelines(graph).grain(1);
-            let run = glb
+            let rt = Runtime::builder().places(5).workers(2).build().unwrap();
+            let balancer = rt.balancer().lifelines(graph).grain(1);
+            let run = balancer
                 .deadline(Duration::from_secs(60))
                 .run(Wait(work), Known::of(5), 0);
             let run = run.expect("threads start");

@@ -3,7 +3,8 @@
 use crate::sweep::{Kind, on, walk};
 use crate::tree::Tree;
 use std::time::Instant;
-use tautline::glb::{Glb, Grain, Tuning};
+use tautline::Runtime;
+use tautline::balance::{Grain, Tuning};
 use tautline_cli::uts::{Counts, Tree as Uts, named};
 
 /// In virtual time, where reading a clock is free, a frozen tuner changes nothing at all.
@@ -23,12 +24,10 @@ fn a_frozen_tuner_changes_nothing() {
 fn seconds(grain: Grain) -> f64 {
     let params = named::find("D11").expect("a tree with a name").params;
     let tree = |_| Uts::new(params).expect("named trees are valid");
-    let bag = tautline_cli::uts::Uts::root(&tree(tautline::glb::PlaceId(0)));
+    let bag = tautline_cli::uts::Uts::root(&tree(tautline::balance::PlaceId(0)));
     let began = Instant::now();
-    let run = Glb::new()
-        .workers(1)
-        .grain(grain)
-        .run(bag, tree, Counts::default());
+    let rt = Runtime::builder().workers(1).build().unwrap();
+    let run = rt.balancer().grain(grain).run(bag, tree, Counts::default());
     let seconds = began.elapsed().as_secs_f64();
     assert!(run.expect("a thread starts").complete);
     seconds

@@ -20,7 +20,7 @@ mod tree;
 
 use std::collections::BTreeSet;
 use sweep::{KINDS, Kind, on, walk};
-use tautline::glb::{Rule, Tuning};
+use tautline::balance::{Rule, Tuning};
 use tree::Tree;
 
 #[test]

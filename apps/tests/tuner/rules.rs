@@ -2,7 +2,7 @@
 
 use crate::sweep::{KINDS, Kind, manycore, on, walk, walk_uts};
 use crate::tree::Tree;
-use tautline::glb::{Grain, Rule, Tuning};
+use tautline::balance::{Grain, Rule, Tuning};
 
 /// Split/merge takes every grain for too small if a reserve is taken whole.
 #[test]

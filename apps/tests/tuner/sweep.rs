@@ -1,8 +1,8 @@
 //! A computation in virtual time and what its tuners did.
 
-use tautline::glb::PlaceRun;
-use tautline::glb::{Bag, Config, Fairness, Grain, PlaceId};
-use tautline::glb::{Observer, State};
+use tautline::balance::PlaceRun;
+use tautline::balance::{Bag, Config, Fairness, Grain, PlaceId};
+use tautline::balance::{Observer, State};
 use tautline::machines;
 use tautline_cli::uts::variant::{Fragments, Whole};
 use tautline_cli::uts::{self, named};

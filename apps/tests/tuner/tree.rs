@@ -2,7 +2,7 @@
 //! simulated.
 
 use std::sync::LazyLock;
-use tautline::glb::{Bag, Share};
+use tautline::balance::{Bag, Share};
 
 /// A geometric tree cut at a depth, with four children a node on average, as the benchmark's trees of
 /// that kind are. A node is of one of [`KINDS`] kinds, and what is below it follows from its kind and

@@ -16,8 +16,7 @@ use tautline_conform::{
     Done, Offer, Threads, balances, blocks, fences, grows, keeps_time, meets, parks, seats, ticks,
 };
 use tautline_core::WorkerId;
-use tautline_core::balance::Balance;
-use tautline_core::glb::{Control, Fairness};
+use tautline_core::glb::Fairness;
 use tautline_core::port::Thread;
 use tautline_manycore::Manycore;
 
@@ -97,9 +96,10 @@ fn harts_of_one_place_balance() {
     };
     balances(offer, |config, tree| {
         on_pool(config.all_threads(), |cx| {
-            let control = Control::new();
-            let balance = Balance::new(*config, &control);
-            let run = cx.balance_as(balance, tree, |_| (), Done::default());
+            let run = cx
+                .balancer()
+                .config(*config)
+                .run(tree, |_| (), Done::default());
             run.expect("no scope around it is cancelled").output
         })
     });

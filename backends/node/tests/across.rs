@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
-use tautline_core::balance::{Across, Balance, Left, RankError};
+use tautline_core::Rank;
+use tautline_core::balance::{Across, Left, RankError};
 use tautline_core::finish::Reason;
-use tautline_core::glb::{Bag, Config, Control, Share};
+use tautline_core::glb::{Bag, Config, Share};
 use tautline_core::port::Spin;
 use tautline_core::task::Cancelled;
 use tautline_core::wire::Exchange;
-use tautline_core::{PlaceId, Rank, WorkerId};
 use tautline_node::Loopback;
 use tautline_node::pool::{Plan, Threads};
 
@@ -72,13 +72,6 @@ fn rank(link: Loopback, is_endless: bool, is_cancelled: bool) -> Receiver<Outcom
             while carried.leave() == Ok(false) {}
         });
         let threads = Threads::start(&Plan::flat(1));
-        let control = Control::new();
-        let balance = Balance {
-            config: Config::default(),
-            control: &control,
-            deadline: None,
-            observe: |_: PlaceId, _: WorkerId| (),
-        };
         let across = Across {
             exchange: &*exchange,
             site: Location::caller(),
@@ -93,9 +86,8 @@ fn rank(link: Loopback, is_endless: bool, is_cancelled: bool) -> Receiver<Outcom
                 if is_cancelled {
                     cx.cancel(Reason::Found);
                 }
-                outcome = cx
-                    .balance_across(&across, balance, bag, |_| (), ())
-                    .map(|_| ());
+                let balancer = cx.balancer().config(Config::default());
+                outcome = balancer.across(&across, bag, |_| (), ()).map(|_| ());
             })
         });
         assert_eq!(scope.is_err(), is_cancelled);

@@ -2,10 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
-use tautline_core::balance::Balance;
 use tautline_core::glb::{Bag, Config, Control, Fairness, Reason, Share};
-use tautline_core::{PlaceId, WorkerId};
-use tautline_node::pool::{Plan, Threads};
+use tautline_core::task::Cx;
+use tautline_node::pool::{Node, Plan, Threads};
 
 /// Numbers to be added up, each of which is one task.
 struct Numbers {
@@ -100,12 +99,13 @@ fn computations_share_the_pool() {
     for workers in [1, 2, 3] {
         let threads = Threads::start(&Plan::flat(workers));
         let other = AtomicBool::new(false);
+        let sum = |cx: &mut Cx<'_, '_, Node>| {
+            let run = cx.balancer().run(Numbers::up_to(N), |_| (), 0);
+            run.map(|run| run.output)
+        };
         let sums = threads.run(|cx| {
             cx.spawn(|_| other.store(true, SeqCst));
-            cx.join(
-                |cx| cx.balance(Numbers::up_to(N), |_| (), 0),
-                |cx| cx.balance(Numbers::up_to(N), |_| (), 0),
-            )
+            cx.join(sum, sum)
         });
         assert_eq!(sums, (Ok(SUM), Ok(SUM)), "{workers} workers");
         assert!(other.load(SeqCst));
@@ -117,9 +117,10 @@ fn computations_share_the_pool() {
 fn workers_of_a_computation_take_turns() {
     let threads = Threads::start(&Plan::flat(1));
     for (places, workers) in [(1, 4), (4, 1), (3, 2)] {
-        let control = Control::new();
-        let balance = Balance::new(config(places, workers), &control);
-        let run = threads.run(|cx| cx.balance_as(balance, Numbers::up_to(N), |_| (), 0));
+        let run = threads.run(|cx| {
+            let balancer = cx.balancer().config(config(places, workers));
+            balancer.run(Numbers::up_to(N), |_| (), 0)
+        });
         let run = run.expect("nothing cancels it");
         assert!(run.complete);
         assert_eq!(run.output, SUM, "{places} places of {workers}");
@@ -135,20 +136,16 @@ fn unequal_places() {
         (3, 4, Fairness::Yield),
         (3, 8, Fairness::OneCoreFree),
     ] {
-        let control = Control::new();
         let config = Config {
             fairness,
             ..config(1, 1).divided(places, all)
         };
         let seats: Vec<_> = config.seats().collect();
         assert_eq!(seats.len(), config.all_threads());
-        let balance = Balance {
-            config,
-            control: &control,
-            deadline: None,
-            observe: |_: PlaceId, _: WorkerId| (),
-        };
-        let run = threads.run(|cx| cx.balance_as(balance, Numbers::up_to(N), |_| (), 0));
+        let run = threads.run(|cx| {
+            let balancer = cx.balancer().config(config);
+            balancer.run(Numbers::up_to(N), |_| (), 0)
+        });
         let run = run.expect("nothing cancels it");
         assert_eq!(run.output, SUM, "{all} workers in {places} places");
         let observed: Vec<_> = run.observers.iter().map(|&(p, w, ())| (p, w)).collect();
@@ -163,9 +160,9 @@ fn a_long_computation_yields() {
     let (bag, _) = endless();
     let control = Control::new();
     let stopped = threads.run(|cx| {
-        let balance = Balance::new(config(1, 1), &control);
         cx.spawn(|_| control.stop(Reason::Interrupted));
-        let run = cx.balance_as(balance, bag, |_| (), ());
+        let balancer = cx.balancer().config(config(1, 1)).control(&control);
+        let run = balancer.run(bag, |_| (), ());
         run.expect("nothing cancels it").stopped
     });
     assert_eq!(stopped, Some(Reason::Interrupted));
@@ -190,7 +187,7 @@ fn a_cancelled_computation_has_no_result() {
                     cx.cancel(Reason::GivenUp);
                     drop(task);
                 });
-                cx.balance(bag, |_| (), ())
+                cx.balancer().run(bag, |_| (), ()).map(|run| run.output)
             })
         });
         assert_eq!(result.map_err(|c| c.reason), Err(Reason::GivenUp));
@@ -202,10 +199,8 @@ fn a_cancelled_computation_has_no_result() {
 fn a_bag_may_fork() {
     let threads = Threads::start(&Plan::flat(2));
     let forks = AtomicU64::new(0);
-    let control = Control::new();
     let run = threads.run(|cx| {
-        cx.balance_with(
-            Balance::new(config(2, 1), &control),
+        cx.balancer().config(config(2, 1)).run_with(
             |bag: &mut Numbers, n, shared, cx| {
                 let (done, one) = cx.join(|_| bag.process(n, shared), |_| 1);
                 forks.fetch_add(one, SeqCst);
@@ -225,12 +220,12 @@ fn a_bag_may_fork() {
 fn a_deadline_ends_a_computation() {
     let threads = Threads::start(&Plan::flat(2));
     let (bag, _) = endless();
-    let control = Control::new();
-    let balance = Balance {
-        deadline: Some(Duration::from_millis(5)),
-        ..Balance::new(config(1, 2), &control)
-    };
-    let run = threads.run(|cx| cx.balance_as(balance, bag, |_| (), ()));
+    let run = threads.run(|cx| {
+        let balancer = cx.balancer().config(config(1, 2));
+        balancer
+            .deadline(Duration::from_millis(5))
+            .run(bag, |_| (), ())
+    });
     let run = run.expect("nothing cancels it");
     assert_eq!((run.complete, run.stopped), (false, Some(Reason::Deadline)));
     assert!(run.elapsed >= Duration::from_millis(5));
@@ -240,14 +235,10 @@ fn a_deadline_ends_a_computation() {
 #[test]
 fn observers_come_back_in_order() {
     let threads = Threads::start(&Plan::flat(2));
-    let control = Control::new();
-    let balance = Balance {
-        config: config(2, 2),
-        control: &control,
-        deadline: None,
-        observe: |_: PlaceId, _: WorkerId| (),
-    };
-    let run = threads.run(|cx| cx.balance_as(balance, Numbers::up_to(N), |_| (), 0));
+    let run = threads.run(|cx| {
+        let balancer = cx.balancer().config(config(2, 2));
+        balancer.run(Numbers::up_to(N), |_| (), 0)
+    });
     let seats = run.expect("nothing cancels it").observers;
     let seats: Vec<_> = seats.iter().map(|(p, w, ())| (p.0, w.0)).collect();
     assert_eq!(seats, [(0, 0), (0, 1), (1, 0), (1, 1)]);

@@ -4,8 +4,7 @@ use tautline_conform::{
     Done, Offer, Threads, balances, fences, grows, keeps_time, parks, seats, ticks, unwinds,
 };
 use tautline_core::WorkerId;
-use tautline_core::balance::Balance;
-use tautline_core::glb::{Control, Fairness};
+use tautline_core::glb::Fairness;
 use tautline_core::port::Thread;
 use tautline_toy::{Node, run};
 
@@ -37,10 +36,8 @@ fn work_is_balanced() {
         fairness: &[Fairness::Inline, Fairness::Yield],
     };
     balances(offer, |config, tree| {
-        let control = Control::new();
-        let balance = Balance::new(*config, &control);
         let ran = run(config.all_threads(), |cx| {
-            cx.balance_as(balance, tree, |_| (), Done::default())
+            cx.balancer().config(*config).run(tree, |_| (), Done::default())
         });
         ran.expect("no scope around it is cancelled").output
     });

@@ -1,11 +1,9 @@
-//! Balanced computations: `cx.balance`, on the workers of a pool.
+//! Balanced computations on the workers of a pool: [`Cx::balancer`](crate::task::Cx::balancer).
 //!
 //! | part | what it is |
 //! |---|---|
-//! | [`Cx::balance`](crate::task::Cx::balance) | processes all work of a bag, and returns what it submitted |
-//! | [`Cx::balance_as`](crate::task::Cx::balance_as), [`Balance`] | the same with parameters, limits and observers |
-//! | [`Cx::balance_with`](crate::task::Cx::balance_with) | the same for a bag whose processing forks, spawns and waits |
-//! | `Cx::balance_across`, `Across` | the same over ranks, with the feature `wire` |
+//! | [`TaskBalancer`] | a computation, its settings, and its ends: [`run`](TaskBalancer::run), [`sum`](TaskBalancer::sum), [`run_with`](TaskBalancer::run_with) for work that forks |
+//! | `TaskBalancer::across`, `Across` | the same over ranks, with the feature `wire` |
 //! | `run`, `member` | the workers of a computation, as futures |
 //! | `seats` | which worker of the pool takes which of them |
 //! | `places` | the places of a computation, their wakers, and its end |
@@ -43,29 +41,50 @@ pub use across::{Across, Left, RankError};
 #[cfg(feature = "wire")]
 #[doc(hidden)]
 pub use across::{Closing, InClosing, Next, Part};
-pub use settings::{Balance, Unobserved};
+pub use settings::{TaskBalancer, Unobserved};
 
+use crate::deque::Local;
 use crate::finish::Reason;
-use crate::glb::{Bag, Control, Observer, Run, collect};
+use crate::glb::{Bag, Control, IntoBag, Observer, Run, Sum, collect};
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Host;
 use crate::task::{Cancelled, Cx};
 use alloc::vec::Vec;
+use core::ops::AddAssign;
 use core::task::{Context, Poll};
 use core::time::Duration;
 use places::Places;
 use run::run_workers;
 
-impl<P: Host> Cx<'_, '_, P> {
-    /// Processes all work of `bag` with the workers of this pool, and returns the result that its
-    /// parts submitted to `output`. This task waits; its worker works for the computation, and for
-    /// other tasks.
+impl<P: Host, F> TaskBalancer<'_, '_, '_, P, F> {
+    /// Does `roots` and every task that they lead to, and adds up the results. `task` does one
+    /// task: it pushes the remaining work onto the deque and returns its result.
     ///
-    /// `shared` creates the value that the workers of a place share. The places and workers are
-    /// those of the pool ([`Pool::balancing`](crate::task::Pool::balancing)).
+    /// # Errors
+    /// As [`run`](Self::run).
+    ///
+    /// # Panics
+    /// As [`run`](Self::run).
+    pub fn sum<T, S, O>(
+        self,
+        roots: impl IntoIterator<Item = T>,
+        task: impl Fn(T, &mut Local<T>) -> S + Sync,
+    ) -> Result<Run<S, O>, Cancelled>
+    where
+        F: FnMut(PlaceId, WorkerId) -> O,
+        O: Observer,
+        T: Send,
+        S: AddAssign + Default + Send,
+    {
+        self.run(Sum::of(roots), |_| &task, S::default())
+    }
+
+    /// Processes all of `work`, an array or a vector of [`Task`](crate::glb::Task)s, or a [`Bag`], and returns what its parts submitted
+    /// to `output`, with the statistics. `shared` creates the value that the workers of a place share.
     ///
     /// ```
-    /// # use tautline_core::{deque::Local, glb::{Task, Tasks}, port::Host, task::Cx};
+    /// # use tautline_core::{deque::Local, glb::Task, port::Host, task::Cx};
+    /// # use std::time::Duration;
     /// /// Numbers below some limit, each of which leads to at most two larger ones.
     /// struct Node(u32);
     ///
@@ -84,70 +103,39 @@ impl<P: Host> Cx<'_, '_, P> {
     /// }
     ///
     /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
-    /// let nodes = cx.balance(Tasks::from_iter([Node(1)]), |_| (), 0);
-    /// assert_eq!(nodes, Ok(999));
+    /// let balancer = cx.balancer().deadline(Duration::from_secs(10));
+    /// let run = balancer.run([Node(1)], |_| (), 0).expect("no scope around it is cancelled");
+    /// assert_eq!((run.output, run.complete), (999, true));
     /// # }
     /// ```
     ///
     /// # Errors
-    /// If a scope around this task was cancelled.
+    /// If a scope around the task was cancelled.
     ///
     /// # Panics
-    /// With the first panic of the bag, after all workers have stopped.
-    pub fn balance<B: Bag>(
-        &mut self,
-        bag: B,
-        shared: impl Fn(PlaceId) -> B::Shared,
-        output: B::Output,
-    ) -> Result<B::Output, Cancelled> {
-        let control = Control::new();
-        let balance = Balance::new(*self.pool().balancing(), &control);
-        self.balance_as(balance, bag, shared, output)
-            .map(|run| run.output)
+    /// With the first panic of the bag, after all workers have stopped; or if the parameters have no
+    /// place, no worker, or too many.
+    pub fn run<W: IntoBag, O: Observer>(
+        self,
+        work: W,
+        shared: impl Fn(PlaceId) -> <W::Bag as Bag>::Shared,
+        output: <W::Bag as Bag>::Output,
+    ) -> Result<Run<<W::Bag as Bag>::Output, O>, Cancelled>
+    where
+        F: FnMut(PlaceId, WorkerId) -> O,
+    {
+        self.run_by(W::Bag::process, work.into_bag(), shared, output)
     }
 
-    /// As [`balance`](Self::balance), with the given parameters, observers and control; returns the
-    /// statistics too.
+    /// As [`run`](Self::run), with the task context for the processing of the bag: `process` is
+    /// called in place of [`Bag::process`], and may fork, spawn and wait.
     ///
     /// ```
-    /// # use std::time::Duration;
-    /// # use tautline_core::{balance::Balance, glb::{Bag, Control}, port::Host, task::Cx};
+    /// # use tautline_core::{glb::Bag, port::Host, task::Cx};
     /// # fn f<P: Host, B: Bag<Shared = (), Output = u64>>(cx: &mut Cx<'_, '_, P>, bag: B) {
-    /// let control = Control::new();
-    /// let config = *cx.pool().balancing();
-    /// let balance = Balance { deadline: Some(Duration::from_secs(10)), ..Balance::new(config, &control) };
-    /// let run = cx.balance_as(balance, bag, |_| (), 0).expect("no scope around it is cancelled");
-    /// println!("{} after {:?}, complete: {}", run.output, run.elapsed, run.complete);
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`balance`](Self::balance).
-    ///
-    /// # Panics
-    /// As [`balance`](Self::balance); or if `config` has no place, no worker, or too many.
-    pub fn balance_as<B: Bag, O: Observer>(
-        &mut self,
-        balance: Balance<'_, impl FnMut(PlaceId, WorkerId) -> O>,
-        bag: B,
-        shared: impl Fn(PlaceId) -> B::Shared,
-        output: B::Output,
-    ) -> Result<Run<B::Output, O>, Cancelled> {
-        self.balance_by(balance, B::process, bag, shared, output)
-    }
-
-    /// As [`balance_as`](Self::balance_as), with the task context for the processing of the bag:
-    /// `process` is called in place of [`Bag::process`], and may fork, spawn and wait.
-    ///
-    /// ```
-    /// # use tautline_core::{balance::Balance, glb::{Bag, Control}, port::Host, task::Cx};
-    /// # fn f<P: Host, B: Bag<Shared = (), Output = u64>>(cx: &mut Cx<'_, '_, P>, bag: B) {
-    /// let control = Control::new();
-    /// let balance = Balance::new(*cx.pool().balancing(), &control);
-    /// let run = cx.balance_with(
-    ///     balance,
+    /// let run = cx.balancer().run_with(
     ///     |bag: &mut B, n, shared, cx| {
-    ///         cx.join(|_| println!("beside the work of the bag"), |_| ());
+    ///         cx.join(|_| println!("possibly in parallel with the work of the bag"), |_| ());
     ///         bag.process(n, shared)
     ///     },
     ///     bag,
@@ -159,19 +147,21 @@ impl<P: Host> Cx<'_, '_, P> {
     /// ```
     ///
     /// # Errors
-    /// As [`balance`](Self::balance).
+    /// As [`run`](Self::run).
     ///
     /// # Panics
-    /// As [`balance_as`](Self::balance_as).
-    pub fn balance_with<B: Bag, O: Observer>(
-        &mut self,
-        balance: Balance<'_, impl FnMut(PlaceId, WorkerId) -> O>,
+    /// As [`run`](Self::run).
+    pub fn run_with<B: Bag, O: Observer>(
+        self,
         process: impl Fn(&mut B, usize, &B::Shared, &mut Cx<'_, '_, P>) -> usize + Sync,
         bag: B,
         shared: impl Fn(PlaceId) -> B::Shared,
         output: B::Output,
-    ) -> Result<Run<B::Output, O>, Cancelled> {
-        let pool = self.pool_of_scope();
+    ) -> Result<Run<B::Output, O>, Cancelled>
+    where
+        F: FnMut(PlaceId, WorkerId) -> O,
+    {
+        let pool = self.cx.pool_of_scope();
         let process = |bag: &mut B, n: usize, shared: &B::Shared| {
             let ran = pool.run_inside(|cx| process(bag, n, shared, cx));
             match ran {
@@ -179,27 +169,33 @@ impl<P: Host> Cx<'_, '_, P> {
                 Err(_) => unreachable!("a worker of the balancer runs on a worker of the pool"),
             }
         };
-        self.balance_by(balance, process, bag, shared, output)
+        self.run_by(process, bag, shared, output)
     }
 
-    fn balance_by<B: Bag, O: Observer>(
-        &mut self,
-        mut balance: Balance<'_, impl FnMut(PlaceId, WorkerId) -> O>,
+    fn run_by<B: Bag, O: Observer>(
+        self,
         process: impl Fn(&mut B, usize, &B::Shared) -> usize + Sync,
         bag: B,
         shared: impl Fn(PlaceId) -> B::Shared,
         mut output: B::Output,
-    ) -> Result<Run<B::Output, O>, Cancelled> {
-        let config = balance.config;
-        let port = self.pool_of_scope().port();
+    ) -> Result<Run<B::Output, O>, Cancelled>
+    where
+        F: FnMut(PlaceId, WorkerId) -> O,
+    {
+        let Self { cx, mut settings } = self;
+        let alone = Control::new();
+        let control = settings.control.unwrap_or(&alone);
+        let config = settings.config;
+        let port = cx.pool_of_scope().port();
         let places = Places::<B, P>::new(&config, shared, port);
         let began = port.now();
         let home = PlaceId::HOME;
         places.team(home).begin(bag, &places.at(home));
         let seats: Vec<_> = config.seats().collect();
         let accounts = run_workers(
-            self,
-            &mut balance,
+            cx,
+            &mut settings,
+            control,
             &process,
             &places,
             &seats,
@@ -211,7 +207,7 @@ impl<P: Host> Cx<'_, '_, P> {
         Ok(Run {
             output,
             complete: found.complete,
-            stopped: balance.control.reason(),
+            stopped: control.reason(),
             elapsed: Duration::from_secs_f64((ended - began) as f64 / ticks_per_second),
             ticks_per_second,
             began,

@@ -3,9 +3,9 @@
 use super::member::{Crew, Member, worker};
 use super::places::{Elsewhere, Places};
 use super::seats::Seats;
-use super::settings::Balance;
+use super::settings::Settings;
 use crate::finish::Reason;
-use crate::glb::{Account, Bag, Observer};
+use crate::glb::{Account, Bag, Control, Observer};
 use crate::id::{PlaceId, WorkerId};
 use crate::port::{Clock, Host};
 use crate::sync::Lock;
@@ -21,7 +21,8 @@ use core::time::Duration;
 /// why a scope around the caller was cancelled, if one was.
 pub(super) fn run_workers<'p, B: Bag, P: Host, O: Observer, X: Elsewhere<B>>(
     cx: &mut Cx<'_, '_, P>,
-    balance: &mut Balance<'_, impl FnMut(PlaceId, WorkerId) -> O>,
+    settings: &mut Settings<'_, impl FnMut(PlaceId, WorkerId) -> O>,
+    control: &Control,
     process: &(impl Fn(&mut B, usize, &B::Shared) -> usize + Sync),
     places: &Places<'p, B, P, X>,
     seats: &[(PlaceId, WorkerId)],
@@ -29,9 +30,8 @@ pub(super) fn run_workers<'p, B: Bag, P: Host, O: Observer, X: Elsewhere<B>>(
 ) -> Result<Vec<Account<O>>, Cancelled> {
     let pool = cx.pool_of_scope();
     let port = pool.port();
-    let control = balance.control;
     let observed = |&(place, id): &(PlaceId, WorkerId)| {
-        let observer = (balance.observe)(place, id);
+        let observer = (settings.observe)(place, id);
         ((place, id), worker(places, (place, id), control, observer))
     };
     let workers = Seats::new(seats.iter().map(observed), pool.tree().workers() as usize);
@@ -40,7 +40,7 @@ pub(super) fn run_workers<'p, B: Bag, P: Host, O: Observer, X: Elsewhere<B>>(
     let crew = Crew {
         places,
         control,
-        deadline: balance.deadline.map(|after| deadline(began, after, port)),
+        deadline: settings.deadline.map(|after| deadline(began, after, port)),
         process,
         workers,
         accounts: &accounts,

@@ -1,5 +1,9 @@
 //! The work that a program passes to the balancer: a bag, or single tasks for a predefined one.
 
+mod sum;
+
+pub use sum::Sum;
+
 use crate::deque::Local;
 use crate::finish::Reason;
 use crate::lifeline::AnyBound;

@@ -47,7 +47,7 @@ impl<T, O> Run<T, O> {
     /// ```
     /// # use tautline_core::glb::Run;
     /// # fn f(run: &Run<u64>) {
-    /// // let run = Glb::new().workers(1).run([root], |_place| (), 0)?;
+    /// // let run = Runtime::builder().workers(1).build()?.balancer().run([root], |_place| (), 0)?;
     /// println!("{} ns a task", run.task_ns());
     /// # }
     /// ```

@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
-use tautline_core::balance::{Across, Balance};
-use tautline_core::glb::{Bag, Config, Control, Run, Share};
+use tautline_core::Rank;
+use tautline_core::balance::Across;
+use tautline_core::glb::{Bag, Config, Run, Share};
 use tautline_core::port::{Bell, Link, Lost, Spin};
 use tautline_core::task::Pool;
 use tautline_core::wire::Exchange;
-use tautline_core::{PlaceId, Rank, WorkerId};
 
 /// What each task takes.
 const TASK: Duration = Duration::from_millis(1);
@@ -105,17 +105,11 @@ fn rank(link: Wire, tick: u32, ended: &AtomicUsize) -> Run<()> {
             }
         });
         let pool = &Pool::new(Crew::ticking(1, tick), 1);
-        let control = Control::new();
-        let balance = Balance {
-            config: Config::default(),
-            control: &control,
-            deadline: None,
-            observe: |_: PlaceId, _: WorkerId| (),
-        };
         let site = Location::caller();
         let across = Across { exchange, site };
         let run = run_on(pool, |cx| {
-            cx.balance_across(&across, balance, Slow(TASKS), |_| (), ())
+            let balancer = cx.balancer().config(Config::default());
+            balancer.across(&across, Slow(TASKS), |_| (), ())
         });
         ended.fetch_add(1, SeqCst);
         run.unwrap()

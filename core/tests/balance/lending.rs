@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant};
-use tautline_core::balance::{Across, Balance};
-use tautline_core::glb::{Bag, Config, Control, Run, Share, Steal};
+use tautline_core::Rank;
+use tautline_core::balance::Across;
+use tautline_core::glb::{Bag, Config, Run, Share, Steal};
 use tautline_core::port::{Bell, Link, Lost, Spin};
 use tautline_core::task::Pool;
 use tautline_core::wire::Exchange;
-use tautline_core::{PlaceId, Rank, WorkerId};
 
 const UNITS: usize = 64;
 
@@ -142,24 +142,19 @@ fn rank(link: Watched, tries: usize, ended: &AtomicUsize) -> Run<()> {
             }
         });
         (1..workers as u32).for_each(|worker| drop(threads.spawn(move || attend(pool, worker))));
-        let control = Control::new();
-        let balance = Balance {
-            config: Config {
-                workers,
-                random_steals: tries,
-                steal: Steal::Count(3),
-                grain: 1.into(),
-                ..Config::default()
-            },
-            control: &control,
-            deadline: None,
-            observe: |_: PlaceId, _: WorkerId| (),
+        let config = Config {
+            workers,
+            random_steals: tries,
+            steal: Steal::Count(3),
+            grain: 1.into(),
+            ..Config::default()
         };
         let site = Location::caller();
         let across = Across { exchange, site };
         let run = run_on(pool, |cx| {
             let shared = |_| (here, Arc::clone(&scene));
-            cx.balance_across(&across, balance, Units(UNITS), shared, ())
+            let balancer = cx.balancer().config(config);
+            balancer.across(&across, Units(UNITS), shared, ())
         });
         ended.fetch_add(1, SeqCst);
         pool.close();

@@ -56,7 +56,8 @@ fn solve(text: &str, seconds: f64) -> Result<(), String> {
     let shop = Arc::new(Shop { instance, best });
     let gap = |makespan: u64| 100.0 * (makespan - least) as f64 / makespan as f64;
 
-    let search = Glb::new().deadline(limit).interruptible();
+    let rt = Runtime::new().map_err(|error| error.to_string())?;
+    let search = rt.balancer().deadline(limit).interruptible();
     let search = search.progress(Duration::from_secs(1), |progress| {
         if !progress.ended
             && let Some((makespan, _)) = shop.best.incumbent()

@@ -100,8 +100,10 @@ fn simulate() -> Result<(), Box<dyn Error>> {
     println!("places          ms   speedup   efficiency");
     let mut alone = 0.0;
     for places in [1, 16, 64, 256, 1024] {
-        let glb = Glb::new().places(places);
-        let run = glb.simulate(&cluster, TASK_NS, Intervals::all(), |_| (), (0.0, 0))?;
+        let there = tautline::balancer()
+            .places(places)
+            .simulated(&cluster, TASK_NS);
+        let run = there.run(Intervals::all(), |_| (), (0.0, 0))?;
         let (integral, tasks) = run.output;
         // The same intervals, whatever the order; their sum may differ in its last digits.
         assert_eq!(tasks, one_by_one.tasks);

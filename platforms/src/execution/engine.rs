@@ -2,6 +2,8 @@
 
 use crate::Result;
 use crate::execution::plan::Plan;
+#[cfg(feature = "serde")]
+use crate::execution::serves::Serves;
 use crate::execution::variables;
 use crate::host::pinning::Claim;
 use crate::observe::watch::Watch;
@@ -18,6 +20,9 @@ pub(crate) struct Engine {
     pub watch: Owned<Watch>,
     pub plan: Plan,
     pub processors: Claim,
+    /// The rank for which it computes now.
+    #[cfg(feature = "serde")]
+    pub serves: Serves,
 }
 
 impl Engine {
@@ -45,6 +50,8 @@ impl Engine {
             watch: Owned::new(watch),
             plan,
             processors,
+            #[cfg(feature = "serde")]
+            serves: Serves::default(),
         })
     }
 

@@ -5,4 +5,6 @@ pub(crate) mod detached;
 pub(crate) mod engine;
 pub mod plan;
 pub mod runtime;
+#[cfg(feature = "serde")]
+pub(crate) mod serves;
 pub mod variables;

@@ -1,14 +1,14 @@
 //! The settings of a runtime: the machine, the environment and the builder's settings, read once.
 //!
 //! The variables of the [processors](crate::pinning), of [memories](crate::platform), of [phasers](mod@crate::phaser) and of
-//! [observation](crate::watch) are described there; those of the balancer are the setters of [`Glb`](crate::glb::Glb).
+//! [observation](crate::watch) are described there; those of the balancer are the setters of [`Balancer`](crate::balance::Balancer).
 //!
 #![doc = include_str!("../setting/table/table.md")]
 //!
 //! `TAUTLINE_WORKERS` counts the workers of each place if the number of places is set, else of all. What is recorded is described in
 //! [`watch`](crate::watch), and what happens if no task can go on in [`Stalled`].
 //!
-//! A setter of the [`Builder`] or of [`Glb`](crate::glb::Glb) overrides the variable. An empty variable counts as unset, and
+//! A setter of the [`Builder`] or of [`Balancer`](crate::balance::Balancer) overrides the variable. An empty variable counts as unset, and
 //! blanks around a value are ignored; a malformed value is an error that names the variable, the value, and what is allowed.
 //! A variable whose name begins with `TAUTLINE_` and is [unknown](crate::variables::ALL) is reported once, unless
 //! `TAUTLINE_WARN` is 0. [`Plan::explain`] lists every setting with its source.

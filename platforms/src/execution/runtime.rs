@@ -23,8 +23,7 @@
 //! | run outside, and keep a scope open | [`hold`](tautline_core::task::Cx::hold) |
 //! | wait in the middle | [`spawn_async`](tautline_core::task::Cx::spawn_async) |
 //! | proceed in phases | [`phaser`](tautline_core::task::Cx::phaser), [`spawn_phased`](tautline_core::task::Cx::spawn_phased), [`spawn_phased_value`](tautline_core::task::Cx::spawn_phased_value) |
-//! | divide themselves while they run | [`balance`](tautline_core::task::Cx::balance) |
-//! | do so, and fork | [`balance_with`](tautline_core::task::Cx::balance_with), with a [`Balance`](crate::glb::Balance) |
+//! | divide themselves while they run | [`balancer`](tautline_core::task::Cx::balancer) |
 #![forbid(unsafe_code)]
 
 mod context;
@@ -32,13 +31,14 @@ mod context;
 use crate::error::refuse;
 use crate::execution::detached::Outer;
 use crate::execution::engine::Engine;
+#[cfg(feature = "serde")]
+use crate::execution::serves::Serves;
 use crate::observe::watch::{Dump, TimeTable};
+use crate::process::messages;
 use crate::setting::{Choice, Source};
 use crate::{Error, Result};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tautline_core::PlaceId;
-use tautline_core::glb::Bag;
 use tautline_node::process::PerProcess;
 
 pub use crate::execution::detached::{Detached, Failure, Running};
@@ -133,6 +133,11 @@ impl Runtime {
         self.outer.get_or_init(Outer::new)
     }
 
+    #[cfg(feature = "serde")]
+    pub(crate) fn serves(&self) -> &Serves {
+        &self.engine.serves
+    }
+
     pub(crate) fn start(plan: Plan) -> Result<Self> {
         Ok(Self {
             outer: PerProcess::new(Outer::new()),
@@ -198,7 +203,7 @@ impl Runtime {
     /// ```
     /// # use tautline::prelude::*;
     /// # use std::time::Duration;
-    /// use tautline::glb::Reason;
+    /// use tautline::balance::Reason;
     ///
     /// // Counts leaves, and takes an age.
     /// fn count(cx: &mut Cx, depth: u32) -> u64 {
@@ -274,45 +279,6 @@ impl Runtime {
         body: impl for<'s> FnOnce(&mut Cx<'s, 'static>) -> R + Send + 'static,
     ) -> Running<R> {
         self.outer().run(&self.engine, body)
-    }
-
-    /// Does all work of `bag` with the workers of this runtime, and returns what its parts submitted
-    /// to `output`. `shared` creates the value that the workers of a place share. In a task
-    /// use [`Cx::balance`](tautline_core::task::Cx::balance), which can be cancelled with it.
-    ///
-    /// ```
-    /// # use tautline::glb::{Local, Task, Tasks};
-    /// # use tautline::prelude::*;
-    /// # struct Node(u32);
-    /// # impl Task for Node {
-    /// #     type Shared = ();
-    /// #     type Sum = u64;
-    /// #     fn run(self, todo: &mut Local<Self>, leaves: &mut u64, (): &()) {
-    /// #         match self.0 {
-    /// #             0 => *leaves += 1,
-    /// #             height => todo.extend([Node(height - 1), Node(height - 1)]),
-    /// #         }
-    /// #     }
-    /// #     fn add(leaves: &mut u64, other: u64) {
-    /// #         *leaves += other;
-    /// #     }
-    /// # }
-    /// // A task of the program, as in the example of `Glb::run`.
-    /// let tree = Tasks::from_iter([Node(12)]);
-    /// assert_eq!(Runtime::new()?.balance(tree, |_place| (), 0), 4096);
-    /// # Ok::<(), tautline::Error>(())
-    /// ```
-    ///
-    /// # Panics
-    /// With the first panic of the bag, after all workers have stopped.
-    pub fn balance<B: Bag>(
-        &self,
-        bag: B,
-        shared: impl Fn(PlaceId) -> B::Shared,
-        output: B::Output,
-    ) -> B::Output {
-        let balanced = self.run(|cx| cx.balance(bag, shared, output));
-        balanced.expect("there is no scope around it that could be cancelled")
     }
 
     /// Returns every setting of this runtime, with its value, its source, and what is chosen by
@@ -425,7 +391,7 @@ impl Runtime {
 }
 
 /// Returns the runtime of the process, which the first call starts with the settings of the environment
-/// ([`plan`](crate::plan)). It is never dropped: what is observed is not written at the end.
+/// ([`plan`](crate::plan)). It is never dropped: what is observed is not written at the end, of which a message warns.
 ///
 /// A library should take a [`Runtime`] or a [`Cx`] from its caller; this is for programs that want no runtime of their own.
 ///
@@ -448,6 +414,11 @@ pub fn global() -> Result<&'static Runtime> {
         Some(runtime) => Ok(runtime),
         None => {
             let new = Runtime::new()?;
+            if new.plan().observe.is_on() {
+                messages::send(
+                    "tautline: the global runtime is never dropped, and so writes no times, trace or life story; use `Runtime::new`",
+                );
+            }
             Ok(RUNTIME.get_or_init(|| new))
         }
     }

@@ -19,7 +19,7 @@ use tautline_node::process::{Owned, PerProcess};
 ///
 /// ```
 /// use std::time::Duration;
-/// use tautline::glb::Reason;
+/// use tautline::balance::Reason;
 /// use tautline::prelude::*;
 /// use tautline::runtime::Deadline;
 ///

@@ -12,7 +12,7 @@ use tautline_node::interrupts;
 ///
 /// It is for [`finish_until`](tautline_core::task::Cx::finish_until), where it ends tasks and loops as a
 /// [`Deadline`](crate::runtime::Deadline) does; for a balanced computation there is
-/// [`Glb::interruptible`](crate::glb::Glb::interruptible). The second signal ends the process, as does the first one while there is no such
+/// [`Balancer::interruptible`](crate::balance::Balancer::interruptible). The second signal ends the process, as does the first one while there is no such
 /// token; those within 0.2 s after the first are the same interrupt. A signal that the process ignored from the start, as under `nohup`,
 /// stays ignored.
 ///

@@ -12,7 +12,7 @@ pub mod spelling;
 mod table;
 
 pub use choice::{Choice, Source};
-pub use rules::{Rule, Rules, Value, explain, lifelines, random_steals};
+pub use rules::{Rule, Rules, Value, checked, explain, lifelines, random_steals};
 pub(crate) use rules::{check, choices, reduced};
 pub use table::*;
 

@@ -7,10 +7,12 @@
 
 use super::choice::{Choice, Source};
 use super::spelling::Lifelines;
-use super::{Setting, balancer};
+use super::{Setting, WORKERS, balancer};
+use crate::Result;
+use crate::error::refuse;
 use std::fmt;
 use tautline_core::glb::{Config, Fairness, Grain, Steal};
-use tautline_core::lifeline::Graph;
+use tautline_core::lifeline::{Crew, Graph};
 
 /// Up to this many places the binary hypercube is the best graph.
 pub(super) const BINARY_PLACES: u32 = 8192;
@@ -125,6 +127,25 @@ pub(crate) fn check(config: &Config) -> Result<(), Refusal> {
     balancer().try_for_each(|(setting, rule)| {
         (rule.check)(config).map_err(|(value, allowed)| (setting, value, allowed))
     })
+}
+
+/// Returns these parameters, if they may be used on threads and in simulations.
+///
+/// # Errors
+/// The first one that is out of its bounds.
+pub fn checked(config: Config) -> Result<Config> {
+    let most = Crew::MAX;
+    if !(1..=most).contains(&config.workers) {
+        return refuse(
+            WORKERS.name,
+            config.workers,
+            format!("from 1 to {most} a place"),
+        );
+    }
+    match check(&config) {
+        Ok(()) => Ok(config),
+        Err((setting, value, allowed)) => refuse(setting.name, value, allowed),
+    }
 }
 
 /// Returns the parameters for fewer workers in the same places, of which each keeps as many as it must have.

@@ -36,7 +36,7 @@ impl Lifelines {
     /// The graph of this number of places.
     ///
     /// ```
-    /// use tautline::glb::Graph;
+    /// use tautline::balance::Graph;
     /// use tautline::internal::spelling::Lifelines;
     ///
     /// assert_eq!(Lifelines::Graph(Graph::Ring).of(8), Graph::Ring);
@@ -119,7 +119,7 @@ pub fn random_steals(text: &str) -> Result<Option<usize>, String> {
 /// Parses a lifeline graph; `None` is `auto`.
 ///
 /// ```
-/// use tautline::glb::Graph;
+/// use tautline::balance::Graph;
 /// use tautline::internal::spelling::{self, Lifelines};
 ///
 /// assert_eq!(spelling::lifelines("ring"), Ok(Some(Lifelines::Graph(Graph::Ring))));
@@ -149,7 +149,7 @@ pub fn lifelines(text: &str) -> Result<Option<Lifelines>, String> {
 /// Parses what a thief gets.
 ///
 /// ```
-/// use tautline::glb::Steal;
+/// use tautline::balance::Steal;
 /// use tautline::internal::spelling;
 ///
 /// assert_eq!(spelling::steal("7"), Ok(Steal::Count(7)));
@@ -198,7 +198,7 @@ pub fn grain(text: &str) -> Result<Grain, String> {
 /// Parses which worker serves messages.
 ///
 /// ```
-/// use tautline::glb::Fairness;
+/// use tautline::balance::Fairness;
 /// use tautline::internal::spelling;
 ///
 /// assert_eq!(spelling::fairness("inline"), Ok(Fairness::Inline));
@@ -235,7 +235,7 @@ pub fn seed(text: &str) -> Result<u64, String> {
 /// A setting as options and variables spell it.
 ///
 /// ```
-/// use tautline::glb::Graph;
+/// use tautline::balance::Graph;
 /// use tautline::internal::spelling::Spelled;
 ///
 /// assert_eq!(Spelled(Graph::Hypercube { radix: 2 }).to_string(), "hypercube:2");

@@ -2,7 +2,7 @@
 
 use super::rules::{check, choices, lifelines, random_steals};
 use super::{Choice, Kind, Rules, TABLE, explain};
-use crate::balance::glb::Config;
+use crate::balance::Config;
 use std::fmt::Write;
 
 #[test]
@@ -15,9 +15,7 @@ fn one_random_steal_for_each_doubling() {
 fn a_place_never_has_many_lifelines() {
     for places in [2, 1024, 8192, 8193, 131_072] {
         let graph = lifelines(places);
-        let out = graph
-            .outgoing(crate::balance::glb::PlaceId(0), places)
-            .count();
+        let out = graph.outgoing(crate::balance::PlaceId(0), places).count();
         assert!(out <= 13, "{places}: {out}");
     }
 }

@@ -20,7 +20,7 @@ fn main() -> tautline::Result<()> {
     // The type of the right side is inferred: no crate in this program compares numbers with a type of its own.
     assert_eq!(sum, numbers.iter().sum());
 
-    let ways = rt.glb().sum([20u32], |stairs, todo| {
+    let ways = rt.balancer().sum([20u32], |stairs, todo| {
         todo.extend((1..=stairs.min(2)).map(|step| stairs - step));
         u64::from(stairs == 0)
     })?;

@@ -98,7 +98,7 @@ mod tests {
     use super::super::Plan;
     use super::*;
     use std::sync::Arc;
-    use tautline::glb::Reason;
+    use tautline::balance::Reason;
 
     fn plan(mechanism: &Mechanism, cpus: usize) -> Plan {
         let all = tautline_node::Machine::discover().cpus();

@@ -111,7 +111,7 @@ impl Messages {
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use tautline::glb::Reason;
+    use tautline::balance::Reason;
     use tautline::world;
 
     fn plan(iterations: u32) -> Plan {

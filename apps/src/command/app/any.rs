@@ -16,7 +16,7 @@ use crate::command::{Failure, Outcome};
 use std::any::{Any, TypeId};
 use std::fmt::Debug;
 use std::sync::Arc;
-use tautline::glb::{AnyBound, Bag, Config, PlaceId, Reason, Share};
+use tautline::balance::{AnyBound, Bag, Config, PlaceId, Reason, Share};
 use tautline_core::wire::{self, Garbled, Portable, Unencodable};
 
 /// The options of any application.
@@ -328,7 +328,7 @@ fn typed<T: 'static>(any: &dyn Any) -> &T {
 mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
-    use tautline::glb::{Bound, Key};
+    use tautline::balance::{Bound, Key};
 
     /// A number of tasks whose methods differ from the provided ones of [`Bag`].
     #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]

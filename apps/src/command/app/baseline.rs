@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
-use tautline::glb::{Bag, Control, PlaceId};
+use tautline::balance::{Bag, Control, PlaceId};
 use tautline::machine;
 
 /// Problems of up to this many tasks are their own baseline, unless the tasks are long.
@@ -253,7 +253,7 @@ mod tests {
     use super::*;
     use crate::command::app::{Findings, Problem};
     use std::sync::{Barrier, Mutex};
-    use tautline::glb::{AnyBound, Bound, Local, Reason, Share, Task, Tasks};
+    use tautline::balance::{AnyBound, Bound, Local, Reason, Share, Task, Tasks};
 
     /// Counts down from a number; the small one is from ten.
     #[derive(Debug)]

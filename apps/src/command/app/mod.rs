@@ -25,7 +25,7 @@ pub(super) use threads::Threads;
 use super::{Failure, Outcome};
 use clap::Args;
 use std::fmt::Debug;
-use tautline::glb::{Bag, Config, PlaceId};
+use tautline::balance::{Bag, Config, PlaceId};
 use tautline_core::wire::Portable;
 
 /// The options of an application. Its documentation is the command's description, and `after_help`

@@ -5,7 +5,7 @@ use super::baseline::{Missing, Sequential};
 use crate::command::number::grouped;
 use crate::command::show::document;
 use serde_json::json;
-use tautline::glb::{PlaceRun, WorkerRun};
+use tautline::balance::{PlaceRun, WorkerRun};
 use tautline_cli::program::Measured;
 
 /// A finished run with all that is reported of it.

@@ -7,7 +7,7 @@ use crate::command::story::Story;
 use crate::command::{Failure, Outcome, deliver, launch};
 use clap::{Args, Command, ValueEnum};
 use std::sync::Arc;
-use tautline::glb::{PlaceRun, Reason};
+use tautline::balance::{PlaceRun, Reason};
 use tautline::story::Clock;
 use tautline::world::World;
 use tautline_cli::program::{Balanced, Finished, Measured};
@@ -67,11 +67,11 @@ impl Threads {
             &world,
             (problem.unit(), problem.tasks()),
             |config| problem.check(config),
-            |glb, across| {
+            |balancer, across| {
                 let shared = |place| problem.shared(place);
                 let (bag, output) = (problem.bag(), problem.output());
                 match ranks {
-                    1 => glb.run(bag, shared, output),
+                    1 => balancer.run(bag, shared, output),
                     _ => across.run(bag, shared, output),
                 }
             },

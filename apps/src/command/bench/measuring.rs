@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 use tautline::Machine;
-use tautline::glb::Reason;
+use tautline::balance::Reason;
 use tautline::pinning::{Bind, Pinning, PlaceList};
 use tautline_cli::bench::Setting;
 use tautline_cli::program::interrupts;

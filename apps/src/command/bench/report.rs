@@ -7,7 +7,7 @@ use crate::command::{Failure, Outcome, deliver};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use tautline::Machine;
-use tautline::glb::Reason;
+use tautline::balance::Reason;
 use tautline::pinning::ranges;
 use tautline_cli::bench::{
     Comparison, Distance, Record, RoundTrip, RoundTrips, Row, Setting, Spread,

@@ -17,7 +17,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tautline::Machine;
-use tautline::glb::Reason;
+use tautline::balance::Reason;
 use tautline::world::World;
 use tautline_cli::bench::{
     Comparison, Kind, Lines, MECHANISMS, Mechanism, PARKED_WORKER, Record, RoundTrips, Setting,

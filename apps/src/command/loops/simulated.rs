@@ -5,7 +5,7 @@ use super::report::Row;
 use super::source::Source;
 use crate::command::story::{Files, Pending, Story};
 use crate::command::{Failure, Outcome};
-use tautline::glb::{PlaceId, WorkerId};
+use tautline::balance::{PlaceId, WorkerId};
 use tautline::story::{Axis, Clock, Plot, Recorder, Series};
 use tautline_cli::iterations::{Queue, Scheme, Times};
 use tautline_core::watch::{Observer, State};

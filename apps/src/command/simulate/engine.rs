@@ -3,7 +3,7 @@
 use super::watcher::Watcher;
 use crate::command::app::{AnyOutput, AnyProblem};
 use std::time::Duration;
-use tautline::glb::{Config, PlaceId, PlaceRun, Reason, WorkerId};
+use tautline::balance::{Config, PlaceId, PlaceRun, Reason, WorkerId};
 use tautline::story::Recorder;
 use tautline_sim::Simulation;
 

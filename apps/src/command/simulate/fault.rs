@@ -6,7 +6,7 @@ use crate::command::Failure;
 use crate::command::duration::nanoseconds;
 use clap::Args;
 use std::str::FromStr;
-use tautline::glb::PlaceId;
+use tautline::balance::PlaceId;
 use tautline_sim::engine::{Crash, Loss, Noise, Partition, Slow, Spike, Stall};
 
 const MILLION: u64 = 1_000_000;

@@ -5,7 +5,7 @@ use super::losses::Losses;
 use crate::command::number::grouped;
 use crate::command::show::object;
 use serde_json::{Value, json};
-use tautline::glb::{Config, PlaceRun, State, Times, Traffic};
+use tautline::balance::{Config, PlaceRun, State, Times, Traffic};
 
 /// The figures of a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use crate::command::app::{Answer, AnyProblem, Rates, Request};
 use crate::command::number::grouped;
 use crate::command::{balancer, place, show};
 use serde_json::{Map, Value};
-use tautline::glb::{Config, PlaceId, PlaceRun};
+use tautline::balance::{Config, PlaceId, PlaceRun};
 
 /// A simulated run with all that is reported of it.
 pub(super) struct Report<'a> {

@@ -12,7 +12,8 @@ use clap::Args;
 use clap::builder::StringValueParser;
 use std::path::Path;
 use tautline::FileError;
-use tautline::glb::{Config, Glb, Graph, PlaceId};
+use tautline::balance::{Config, Graph, PlaceId};
+use tautline::internal::checked;
 use tautline::internal::{PLACES, WORKERS};
 use tautline::machines::{self, Description};
 use tautline_cli::text::Text;
@@ -154,12 +155,10 @@ impl Setting {
         let described = self.described()?;
         let workers = self.workers.unwrap_or(described.workers);
         // Of one place, so that only the rules are judged.
-        let glb = Glb::on(&tautline::Machine::discover()).places(1);
-        let glb = self
-            .rules
-            .of(glb, Config::default())
-            .workers(workers as usize);
-        let mut config = glb.config()?;
+        let mut config = checked(self.rules.over(Config {
+            workers: workers as usize,
+            ..Config::default()
+        }))?;
         if workers > described.cores {
             let Description { name, cores, .. } = &described;
             return Err(Failure::Usage(format!(

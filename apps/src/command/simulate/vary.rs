@@ -8,7 +8,7 @@ use crate::command::number::grouped;
 use crate::command::show::document;
 use crate::command::{Failure, balancer, deliver};
 use serde_json::{Value, json};
-use tautline::glb::Reason;
+use tautline::balance::Reason;
 use tautline::machines::{Figure, Origin};
 use tautline::story::Recorder;
 

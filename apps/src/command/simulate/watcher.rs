@@ -4,7 +4,7 @@ use crate::command::app::AnyProblem;
 use crate::command::show::progress::{Progress, counted};
 use crate::command::{Failure, Outcome};
 use std::sync::{Arc, Mutex, PoisonError};
-use tautline::glb::{Control, Reason};
+use tautline::balance::{Control, Reason};
 use tautline_cli::program::interrupts;
 use tautline_sim::Interim;
 

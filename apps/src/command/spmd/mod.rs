@@ -19,8 +19,8 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 use std::{process, thread};
 use tautline::Runtime;
+use tautline::balance::{Balancer, Config};
 use tautline::comm::{self, Comm};
-use tautline::glb::{Config, Glb};
 use tautline::internal::spelling::truth;
 use tautline::internal::{NO_PIN, PIN, PLACES, WORKERS};
 use tautline::pinning::PlaceList;
@@ -28,7 +28,7 @@ use tautline::runtime::Builder;
 use tautline::world::World;
 use tautline_cli::program::{Answer, Findings, interrupts};
 
-const PLACES_MAX: u64 = <Glb>::THREADS_MAX as u64;
+const PLACES_MAX: u64 = <Balancer>::THREADS_MAX as u64;
 const WORKERS_MAX: u64 = 64;
 /// The time within which an interrupt reaches all ranks. A launch waits longer for ranks beside one that failed: 1.5 s.
 const PASSED_ON: Duration = Duration::from_millis(300);

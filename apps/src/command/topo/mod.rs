@@ -12,7 +12,7 @@ use ranks::Ranks;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use tautline::Machine;
-use tautline::glb::Config;
+use tautline::balance::Config;
 use tautline::internal::Division;
 use tautline::machine::{Cache, Node};
 use tautline::phaser;

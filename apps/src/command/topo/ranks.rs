@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::env;
 use std::fmt::Write as _;
 use tautline::Machine;
-use tautline::glb::{Config, PlaceId};
+use tautline::balance::{Config, PlaceId};
 use tautline::internal::PIN;
 use tautline::pinning::PlaceList;
 use tautline::runtime::Builder;

@@ -13,7 +13,7 @@ use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use tautline::glb::{Config, PlaceId};
+use tautline::balance::{Config, PlaceId};
 use tautline::machines::UTS_NODES_PER_S;
 use tautline_cli::uts::variant::{Divided, Division};
 use tautline_cli::uts::{Counts, DRAWN_MAX, Drawing, Engine, ParamError, Tree, Uts as Bag};

@@ -4,7 +4,7 @@ use super::columns::{Group, columns};
 use super::number::within;
 use super::object;
 use serde_json::json;
-use tautline::glb::{PlaceRun, State, Tally, Times};
+use tautline::balance::{PlaceRun, State, Tally, Times};
 
 /// The maximum number of rows.
 const ROWS: usize = 16;
@@ -77,7 +77,7 @@ pub fn json(places: &[PlaceRun]) -> serde_json::Value {
     places.iter().enumerate().map(object).collect()
 }
 
-fn loot(loot: &tautline::glb::Loot) -> serde_json::Value {
+fn loot(loot: &tautline::balance::Loot) -> serde_json::Value {
     json!({"count": loot.count, "tasks": loot.tasks, "largest": loot.largest})
 }
 

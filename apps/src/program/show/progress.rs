@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use tautline::glb::Control;
+use tautline::balance::Control;
 
 /// Time between two polls of the run.
 const PERIOD: Duration = Duration::from_millis(100);

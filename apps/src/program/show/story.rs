@@ -5,7 +5,7 @@ use clap::Args;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
-use tautline::glb::{PlaceId, PlaceRun, WorkerId};
+use tautline::balance::{PlaceId, PlaceRun, WorkerId};
 use tautline::story::{Clock, Life, Output, Picture, Recorder, Trace, Watched, write_trace};
 use tautline_process::{RANK_VARIABLE, is_started_by_rank};
 

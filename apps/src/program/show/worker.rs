@@ -4,7 +4,7 @@ use super::columns::{Group, columns};
 use super::number::grouped;
 use super::{object, place};
 use serde_json::json;
-use tautline::glb::{PlaceRun, State, Times, WorkerRun};
+use tautline::balance::{PlaceRun, State, Times, WorkerRun};
 
 /// The columns, with the states of [`State::BALANCED`].
 const COLUMNS: [Group; 2] = [
@@ -64,13 +64,19 @@ pub fn json(workers: &[WorkerRun]) -> serde_json::Value {
 mod tests {
     use super::super::WIDTH;
     use super::*;
-    use tautline::glb::Glb;
+    use tautline::Runtime;
 
     #[test]
     fn one_place_has_a_row_for_each_worker() {
         let run = |places| {
-            let glb = Glb::new().places(places).workers(3).pinned(false);
-            glb.sum(0..1000_u64, |n, _| n).unwrap()
+            let rt = Runtime::builder()
+                .places(places)
+                .workers(3)
+                .pinned(false)
+                .build()
+                .unwrap();
+            let balancer = rt.balancer();
+            balancer.sum(0..1000_u64, |n, _| n).unwrap()
         };
         let one = run(1);
         let mut workers = one.workers;

@@ -48,7 +48,7 @@ impl Counts {
 ///
 /// let params = named::find("T3")?.params;
 /// let tree = || Tree::new(params).expect("a published tree");
-/// let run = Glb::new().run(Uts::root(&tree()), |_place| tree(), Counts::default())?;
+/// let run = tautline::balancer().run(Uts::root(&tree()), |_place| tree(), Counts::default())?;
 /// assert_eq!(run.output.nodes, 4_112_897);
 /// # Ok::<(), tautline::Error>(())
 /// ```

@@ -13,9 +13,8 @@ use tautline_conform::{
     ticks,
 };
 use tautline_core::WorkerId;
-use tautline_core::balance::Balance;
 use tautline_core::channel::Local;
-use tautline_core::glb::{Control, Fairness};
+use tautline_core::glb::Fairness;
 use tautline_core::port::{Clock, Relax, Thread};
 use tautline_core::sync::Lock;
 use tautline_core::task::Pool;
@@ -153,9 +152,7 @@ pub fn balance(pool: &'static Pool<Chip>) -> String {
     balances(offer, move |config, tree| {
         let run = pool.with_seat(WorkerId(0), |seat| {
             seat.run(|cx| {
-                let control = Control::new();
-                let balance = Balance::new(*config, &control);
-                cx.balance_as(balance, tree, |_| (), Done::default())
+                cx.balancer().config(*config).run(tree, |_| (), Done::default())
             })
         });
         let run = run.expect("a free seat");

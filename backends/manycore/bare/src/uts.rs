@@ -181,8 +181,8 @@ pub fn balanced(cx: &mut Cx<'_, '_, Chip>) -> String {
         todo: todo.collect(),
         counts,
     };
-    let seen = cx.balance(nodes, |_| (), Counts::default());
-    assert_eq!(seen, Ok(ANL));
+    let seen = cx.balancer().run(nodes, |_| (), Counts::default());
+    assert_eq!(seen.map(|run| run.output), Ok(ANL));
     let workers = cx.pool().balancing().workers;
     format!("anl by {workers} workers of one place")
 }

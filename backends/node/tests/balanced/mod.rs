@@ -1,6 +1,5 @@
 //! Balanced computations on dedicated threads, for tests.
 
-use tautline_core::balance::Balance;
 use tautline_core::glb::{Bag, Config, Control, Observer, Run};
 use tautline_core::{PlaceId, WorkerId};
 use tautline_node::pool::{Plan, Threads};
@@ -15,12 +14,9 @@ pub(crate) fn run<B: Bag, O: Observer>(
     observe: impl FnMut(PlaceId, WorkerId) -> O,
 ) -> Run<B::Output, O> {
     let threads = Threads::start(&Plan::flat(config.all_threads()));
-    let balance = Balance {
-        config: *config,
-        control,
-        deadline: None,
-        observe,
-    };
-    let run = threads.run(|cx| cx.balance_as(balance, bag, shared, output));
+    let run = threads.run(|cx| {
+        let balancer = cx.balancer().config(*config).control(control);
+        balancer.observed(observe).run(bag, shared, output)
+    });
     run.expect("no scope around it is cancelled")
 }

@@ -26,9 +26,10 @@ mod salvage;
 
 use super::places::Places;
 use super::run::{deadline, run_workers};
-use super::settings::Balance;
+use super::settings::TaskBalancer;
 use crate::collective::Branch;
-use crate::glb::{Bag, Config, Observer, Run, gather};
+use crate::finish::Reason;
+use crate::glb::{Bag, Config, Control, IntoBag, Observer, Run, gather};
 use crate::id::{Layout, PlaceId, Rank, WorkerId};
 use crate::machine::{Action, Machine, Step};
 use crate::port::{Host, Link};
@@ -125,9 +126,9 @@ impl<'x, L: Link> Across<'x, L> {
     }
 }
 
-impl<P: Host> Cx<'_, '_, P> {
-    /// As [`balance_as`](Self::balance_as), over all ranks of an exchange: every rank makes this call, with the same settings.
-    /// The places of `balance` are those of each rank.
+impl<P: Host, F> TaskBalancer<'_, '_, '_, P, F> {
+    /// As [`run`](Self::run), over all ranks of an exchange: every rank makes this call, with the same settings.
+    /// The places of the parameters are those of each rank.
     ///
     /// The work is that of rank 0's `bag`; the others' are dropped. Every rank ends with the same output, with the statistics of all places,
     /// and with the statistics and observers of its own workers. If a rank stops the computation, all stop, and the output is what
@@ -139,57 +140,57 @@ impl<P: Host> Cx<'_, '_, P> {
     /// have ended.
     ///
     /// # Panics
-    /// As [`balance_as`](Self::balance_as).
-    pub fn balance_across<B, O, L>(
-        &mut self,
+    /// As [`run`](Self::run).
+    pub fn across<W, O, L>(
+        self,
         across: &Across<'_, L>,
-        mut balance: Balance<'_, impl FnMut(PlaceId, WorkerId) -> O>,
-        bag: B,
-        shared: impl Fn(PlaceId) -> B::Shared,
-        mut output: B::Output,
-    ) -> Result<Run<B::Output, O>, RankError>
+        work: W,
+        shared: impl Fn(PlaceId) -> <W::Bag as Bag>::Shared,
+        mut output: <W::Bag as Bag>::Output,
+    ) -> Result<Run<<W::Bag as Bag>::Output, O>, RankError>
     where
-        B: Bag + Portable + 'static,
+        W: IntoBag<Bag: Portable + 'static>,
+        F: FnMut(PlaceId, WorkerId) -> O,
         O: Observer,
         L: Link + Send,
     {
-        let config = balance.config;
+        let Self { cx, mut settings } = self;
+        let bag = work.into_bag();
+        let alone = Control::new();
+        let control = settings.control.unwrap_or(&alone);
+        let config = settings.config;
         let peers = across.open(config.places);
-        let (ranks, branch) = (peers.ranks, peers.branch.clone());
+        let ranks = peers.ranks;
         let (all, first) = (ranks.layout.ranks(), ranks.first(ranks.here).0);
-        let port = self.pool_of_scope().port();
+        let port = cx.pool_of_scope().port();
         let config_of = |p: PlaceId| among(all, config, PlaceId(p.0 - first));
         let places = Places::among(config_of, first..first + config.places, shared, port, peers);
         let began = port.now();
-        let due = balance.deadline.map(|after| deadline(began, after, port));
+        let due = settings.deadline.map(|after| deadline(began, after, port));
         if ranks.here == Rank(0) {
             let home = PlaceId::HOME;
             places.team(home).begin(bag, &places.at(home));
         }
         let seat = |(place, worker): (PlaceId, _)| (PlaceId(first + place.0), worker);
         let seats: Vec<_> = config.seats().map(seat).collect();
-        let (control, peers) = (balance.control, places.elsewhere().lend(places.lenders()));
+        let peers = places.elsewhere().lend(places.lenders());
         let beside =
             Some(|cancelled, cx: &Context<'_>| peers.poll(&places, control, due, cancelled, cx));
-        let workers = || run_workers(self, &mut balance, &B::process, &places, &seats, beside);
+        let process = &W::Bag::process;
+        let workers = || run_workers(cx, &mut settings, control, process, &places, &seats, beside);
         let accounts = peers.kept(port, port.catch(workers))?;
-        let (teams, mut peers) = places.into_parts();
+        let (teams, peers) = places.into_parts();
         let gathered = gather(teams, seats, accounts);
-        let mut own = Part::of(gathered.bags, gathered.places).sent(peers.sent());
+        let own = Part::of(gathered.bags, gathered.places).sent(peers.sent());
+        let (whole, stopped) = combine(cx, own, peers)?;
         let ticks_per_second = port.ticks_per_second();
-        own.scale_times(1e9 / ticks_per_second);
-        let closed = port.catch(|| self.close(Closing::new(&branch, own), &mut peers));
-        let (result, is_salvaged) = peers.unwound(port, closed)?;
-        peers.leave();
-        let mut whole: Part<B> = unpack(&result.0).map_err(RankError::Result)?;
-        whole.scale_times(ticks_per_second / 1e9);
         if let Some(bag) = whole.bag {
             bag.submit(&mut output);
         }
         Ok(Run {
             output,
             complete: whole.complete,
-            stopped: peers.reason(is_salvaged),
+            stopped,
             elapsed: Duration::from_secs_f64((port.now() - began) as f64 / ticks_per_second),
             ticks_per_second,
             began,
@@ -200,67 +201,85 @@ impl<P: Host> Cx<'_, '_, P> {
             observers: gathered.observers,
         })
     }
+}
 
-    /// Drives `closing` to the result; also returns whether it is that of the ranks that are left after a loss.
-    fn close<B: Bag + Portable + 'static, L: Link + Send>(
-        &mut self,
-        mut closing: Closing<B>,
-        peers: &mut Peers<'_, B, L>,
-    ) -> Result<(Bulk<u8>, bool), RankError> {
-        let mut later = peers.later().into_iter();
-        let (mut is_due, mut losses) = (true, 0);
-        let task = self.task();
-        self.block_on(poll_fn(|cx| {
-            peers.mailbox().register(cx.waker());
-            loop {
-                if let Some(trouble) = peers.trouble() {
-                    return Poll::Ready(Err(trouble.into()));
+/// Combines what the ranks have found, `own` at this one, and returns it with the reason why the computation was stopped.
+fn combine<B: Bag + Portable + 'static, P: Host, L: Link + Send>(
+    cx: &mut Cx<'_, '_, P>,
+    mut own: Part<B>,
+    mut peers: Peers<'_, B, L>,
+) -> Result<(Part<B>, Option<Reason>), RankError> {
+    let port = cx.pool_of_scope().port();
+    let ticks_per_second = port.ticks_per_second();
+    own.scale_times(1e9 / ticks_per_second);
+    let closing = Closing::new(&peers.branch, own);
+    let closed = port.catch(|| close(cx, closing, &mut peers));
+    let (result, is_salvaged) = peers.unwound(port, closed)?;
+    peers.leave();
+    let mut whole: Part<B> = unpack(&result.0).map_err(RankError::Result)?;
+    whole.scale_times(ticks_per_second / 1e9);
+    Ok((whole, peers.reason(is_salvaged)))
+}
+
+/// Drives `closing` to the result; also returns whether it is that of the ranks that are left after a loss.
+fn close<B: Bag + Portable + 'static, P: Host, L: Link + Send>(
+    cx: &mut Cx<'_, '_, P>,
+    mut closing: Closing<B>,
+    peers: &mut Peers<'_, B, L>,
+) -> Result<(Bulk<u8>, bool), RankError> {
+    let mut later = peers.later().into_iter();
+    let (mut is_due, mut losses) = (true, 0);
+    let task = cx.task();
+    cx.block_on(poll_fn(|cx| {
+        peers.mailbox().register(cx.waker());
+        loop {
+            if let Some(trouble) = peers.trouble() {
+                return Poll::Ready(Err(trouble.into()));
+            }
+            let mut next = None;
+            let mut act = |action: Action<Closing<B>>| match action {
+                Action::Send(to, message) => peers.tell(to, RankMessage::Closing(message)),
+                Action::Effect(effect) => next = Some(effect),
+            };
+            let mut calls = ();
+            let step = &mut Step::new(&mut calls, &mut act);
+            match later.next().or_else(|| peers.mailbox().pop()) {
+                Some((from, _, message)) => {
+                    let Some(message) = of_end(peers, &mut closing, from, message) else {
+                        continue;
+                    };
+                    let from = peers.ranks.of(from);
+                    if let Err(stray) = closing.receive(from, message, step) {
+                        return Poll::Ready(Err(peers.refuses(from, &stray)));
+                    }
                 }
-                let mut next = None;
-                let mut act = |action: Action<Closing<B>>| match action {
-                    Action::Send(to, message) => peers.tell(to, RankMessage::Closing(message)),
-                    Action::Effect(effect) => next = Some(effect),
-                };
-                let mut calls = ();
-                let step = &mut Step::new(&mut calls, &mut act);
-                match later.next().or_else(|| peers.mailbox().pop()) {
-                    Some((from, _, message)) => {
-                        let Some(message) = of_end(peers, &mut closing, from, message) else {
-                            continue;
-                        };
-                        let from = peers.ranks.of(from);
-                        if let Err(stray) = closing.receive(from, message, step) {
-                            return Poll::Ready(Err(peers.refuses(from, &stray)));
-                        }
-                    }
-                    None if peers.mailbox().loss(losses).is_some() => {
-                        let lost = peers.mailbox().loss(losses).expect("as above");
-                        losses += 1;
-                        closing.lost(lost.peer, step);
-                    }
-                    None if is_due => {
-                        is_due = false;
-                        closing.event(peers.mailbox().counts(), step);
-                    }
-                    None => {
-                        let cancelled = task.cancelled();
-                        return cancelled.map_or(Poll::Pending, |reason| {
-                            peers.leaves(Left::Cancelled(reason));
-                            Poll::Ready(Err(RankError::Cancelled(Cancelled { reason })))
-                        });
-                    }
+                None if peers.mailbox().loss(losses).is_some() => {
+                    let lost = peers.mailbox().loss(losses).expect("as above");
+                    losses += 1;
+                    closing.lost(lost.peer, step);
                 }
-                match next {
-                    None => {}
-                    Some(Next::Count) => is_due = true,
-                    Some(Next::End(result)) => {
-                        return Poll::Ready(Ok((result, closing.is_salvaged())));
-                    }
-                    Some(Next::Late) => return Poll::Ready(Err(peers.late(losses))),
+                None if is_due => {
+                    is_due = false;
+                    closing.event(peers.mailbox().counts(), step);
+                }
+                None => {
+                    let cancelled = task.cancelled();
+                    return cancelled.map_or(Poll::Pending, |reason| {
+                        peers.leaves(Left::Cancelled(reason));
+                        Poll::Ready(Err(RankError::Cancelled(Cancelled { reason })))
+                    });
                 }
             }
-        }))
-    }
+            match next {
+                None => {}
+                Some(Next::Count) => is_due = true,
+                Some(Next::End(result)) => {
+                    return Poll::Ready(Ok((result, closing.is_salvaged())));
+                }
+                Some(Next::Late) => return Poll::Ready(Err(peers.late(losses))),
+            }
+        }
+    }))
 }
 
 /// Returns a message of the end of the computation; processes any other.

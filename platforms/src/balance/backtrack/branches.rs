@@ -9,7 +9,7 @@ pub trait Branches: ExactSizeIterator<Item: Copy + Debug + Send> + Clone + Debug
     /// Removes the last `count` branches and returns them.
     ///
     /// ```
-    /// use tautline::backtrack::{Bits, Branches};
+    /// use tautline::balance::backtrack::{Bits, Branches};
     ///
     /// let mut open = Bits(0b1011);
     /// let last = open.split_off(1);
@@ -35,7 +35,7 @@ impl Branches for Range<u32> {
 /// Branches numbered 0 to 63, the lowest first.
 ///
 /// ```
-/// use tautline::backtrack::Bits;
+/// use tautline::balance::backtrack::Bits;
 ///
 /// assert!(Bits(0b1011).eq([0, 1, 3]));
 /// ```

@@ -21,7 +21,7 @@ mod search;
 pub use branches::{Bits, Branches};
 pub use search::{Found, Search, paths, sequential};
 
-use crate::balance::glb::{AnyBound, Reason};
+use crate::balance::{AnyBound, Reason};
 
 /// A position in a tree of choices, initially that of the root.
 ///
@@ -30,7 +30,7 @@ use crate::balance::glb::{AnyBound, Reason};
 ///
 /// ```
 /// use std::ops::Range;
-/// use tautline::backtrack::{Position, sequential};
+/// use tautline::balance::backtrack::{Position, sequential};
 ///
 /// /// The stairs climbed by steps of one and two, of a number that all share.
 /// struct Climbed(u32);

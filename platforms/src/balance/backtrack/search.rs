@@ -2,7 +2,7 @@
 
 use super::part::{Fork, Part};
 use super::{BranchOf, Position};
-use crate::balance::glb::{AnyBound, Bag, Reason, Share};
+use crate::balance::{AnyBound, Bag, Reason, Share};
 
 /// The result of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Found<S> {
 ///
 /// ```
 /// use std::ops::Range;
-/// use tautline::backtrack::{Found, Position, Search};
+/// use tautline::balance::backtrack::{Found, Position, Search};
 /// use tautline::prelude::*;
 ///
 /// /// The words of some length over `a` and `b` in which no `b` follows another.
@@ -56,7 +56,7 @@ pub struct Found<S> {
 ///     }
 /// }
 ///
-/// let run = Glb::new().run(Search::<Word>::new(&20), |_| 20, Found::default())?;
+/// let run = tautline::balancer().run(Search::<Word>::new(&20), |_| 20, Found::default())?;
 /// assert_eq!(run.output.sum, 17_711);
 /// # Ok::<(), tautline::Error>(())
 /// ```
@@ -82,7 +82,7 @@ pub fn sequential<P: Position>(shared: &P::Shared) -> Found<P::Sum> {
 /// Returns the paths to the first `most` positions in which something is found, depth first.
 ///
 /// ```
-/// # use tautline::backtrack::{Position, paths};
+/// # use tautline::balance::backtrack::{Position, paths};
 /// /// The stairs climbed by steps of one and two.
 /// struct Climbed(u32);
 ///

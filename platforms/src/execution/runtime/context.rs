@@ -22,7 +22,7 @@ use tautline_node::pool::Node;
 /// | [`hold`](tautline_core::task::Cx::hold) | a share of the scope, which any thread may release |
 /// | [`phaser`](tautline_core::task::Cx::phaser), [`accumulator`](tautline_core::task::Cx::accumulator), [`adopt`](tautline_core::task::Cx::adopt) | a phaser of the scope; with a reduction; from a registration |
 /// | [`spawn_phased`](tautline_core::task::Cx::spawn_phased), [`spawn_phased_value`](tautline_core::task::Cx::spawn_phased_value) | spawns a task that proceeds in phases; with a handle |
-/// | [`balance`](tautline_core::task::Cx::balance), [`balance_as`](tautline_core::task::Cx::balance_as), [`balance_with`](tautline_core::task::Cx::balance_with), [`balance_across`](tautline_core::task::Cx::balance_across) | a balanced computation; with settings; whose tasks fork; over ranks |
+/// | [`balancer`](tautline_core::task::Cx::balancer) | a balanced computation |
 /// | [`task`](tautline_core::task::Cx::task) | the context for async code of the same scope |
 /// | [`worker`](tautline_core::task::Cx::worker), [`pool`](tautline_core::task::Cx::pool) | the worker that runs the task, and its pool |
 ///

@@ -27,11 +27,11 @@ use tautline_core::{PlaceId, WorkerId};
 /// Observes one worker.
 ///
 /// ```
-/// use tautline::glb::Glb;
+/// use tautline::balance::Balancer;
 /// use tautline::story::{Clock, Life, Recorder};
 ///
 /// let watch = |_place, _worker| Recorder { life: Some(Life::default()), trace: None };
-/// let run = Glb::new().observed(watch).sum(0..1000u64, |n, _| n)?;
+/// let run = tautline::balancer().observed(watch).sum(0..1000u64, |n, _| n)?;
 /// println!("{} workers for {} s", run.observers.len(), Clock::of(&run).seconds);
 /// # Ok::<(), tautline::Error>(())
 /// ```
@@ -99,7 +99,7 @@ impl Clock {
     /// # use tautline::prelude::*;
     /// use tautline::story::Clock;
     ///
-    /// let run = Glb::new().sum(0..1000u64, |n, _| n)?;
+    /// let run = tautline::balancer().sum(0..1000u64, |n, _| n)?;
     /// assert_eq!(Clock::of(&run).seconds, run.elapsed.as_secs_f64());
     /// # Ok::<(), tautline::Error>(())
     /// ```

@@ -14,7 +14,7 @@ use tautline_core::glb::Run;
 /// use tautline::story::{Life, Recorder, Trace, Written};
 ///
 /// let watch = |_, _| Recorder { life: Some(Life::default()), trace: Some(Trace::new(1000)) };
-/// let run = Glb::new().observed(watch).sum(0..1000u64, |n, _| n)?;
+/// let run = tautline::balancer().observed(watch).sum(0..1000u64, |n, _| n)?;
 /// let folder = std::env::temp_dir();
 /// # let folder = folder.join(format!("tautline-{}-written", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
@@ -89,7 +89,7 @@ fn title() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::balance::glb::Glb;
+    use crate::runtime::Runtime;
     use std::fs;
 
     #[test]
@@ -100,8 +100,14 @@ mod tests {
             life: Some(Life::default()),
             trace: Some(Trace::new(100)),
         };
-        let glb = Glb::new().places(2).workers(1).pinned(false);
-        let run = glb.observed(watch).sum(0..1000u64, |n, _| n).unwrap();
+        let rt = Runtime::builder()
+            .places(2)
+            .workers(1)
+            .pinned(false)
+            .build()
+            .unwrap();
+        let balancer = rt.balancer();
+        let run = balancer.observed(watch).sum(0..1000u64, |n, _| n).unwrap();
         let [page, json] = ["life.html", "trace.json"].map(|name| folder.join(name));
         fs::write(&page, "an older page").unwrap();
         run.write_life(&page).unwrap();
@@ -120,8 +126,9 @@ mod tests {
     #[test]
     fn a_run_without_records_writes_nothing() {
         let watch = |_, _| Recorder::default();
-        let glb = Glb::new().workers(1).pinned(false).observed(watch);
-        let run = glb.sum(0..10u64, |n, _| n).unwrap();
+        let rt = Runtime::builder().workers(1).pinned(false).build().unwrap();
+        let balancer = rt.balancer().observed(watch);
+        let run = balancer.sum(0..10u64, |n, _| n).unwrap();
         let path = env::temp_dir().join(format!("unwritten-{}", std::process::id()));
         for written in [run.write_life(&path), run.write_trace(&path)] {
             assert_eq!(written.unwrap_err().kind(), io::ErrorKind::InvalidInput);

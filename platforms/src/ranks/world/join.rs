@@ -36,7 +36,7 @@ impl World {
     /// use tautline::world::World;
     ///
     /// let world = World::join()?; // once, in `main`
-    /// let run = Glb::new().across(&world).sum(0..100u64, |n, _todo| n)?;
+    /// let run = tautline::balancer().across(&world).sum(0..100u64, |n, _todo| n)?;
     /// if world.is_home() {
     ///     println!("{} at {} ranks", run.output, world.ranks());
     /// }

@@ -4,7 +4,7 @@
 //! ([`World::join`], feature `process`) or of several (feature `mpi`), or threads of one process ([`loopback`]); each has its own workers, and only encoded values pass
 //! between them.
 //!
-//! [`Glb::across`](crate::glb::Glb::across) balances work over the ranks. Operations combine values of all ranks:
+//! [`Balancer::across`](crate::balance::Balancer::across) balances work over the ranks. Operations combine values of all ranks:
 //!
 //! | result | values combined | all values | rank 0's values |
 //! |---|---|---|---|
@@ -226,9 +226,10 @@ impl fmt::Debug for World {
 /// use tautline::world;
 ///
 /// let runs = world::loopback(2, |world| {
-///     let glb = Glb::new().workers(1).pinned(false);
+///     let rt = Runtime::builder().workers(1).pinned(false).build()?;
+///     let balancer = rt.balancer();
 ///     // The ways to climb 20 stairs by ones and twos.
-///     glb.across(world).sum([20u32], |stairs, todo| {
+///     balancer.across(world).sum([20u32], |stairs, todo| {
 ///         todo.extend((1..=stairs.min(2)).map(|step| stairs - step));
 ///         u64::from(stairs == 0)
 ///     })
@@ -383,7 +384,7 @@ impl World {
     /// let ended = Barrier::new(2);
     /// let errors = world::loopback(2, |world| {
     ///     world.wait_at_most(Duration::from_millis(100));
-    ///     let sum = || Glb::new().workers(1).pinned(false).across(world).sum(0..100u64, |n, _| n);
+    ///     let sum = || Runtime::builder().workers(1).pinned(false).build()?.balancer().across(world).sum(0..100u64, |n, _| n);
     ///     let error = world.is_home().then(|| sum().map(|run| run.output).unwrap_err().to_string());
     ///     // Rank 1 neither makes the call nor ends before rank 0 has given up.
     ///     ended.wait();
@@ -397,7 +398,7 @@ impl World {
     }
 
     /// Does without ranks that are lost, from now on: a balanced computation that loses one, other than rank 0, ends early for
-    /// [`Reason::Lost`](crate::glb::Reason::Lost), and its output is what the ranks that are left had found, at all of them. Without this call, the default,
+    /// [`Reason::Lost`](crate::balance::Reason::Lost), and its output is what the ranks that are left had found, at all of them. Without this call, the default,
     /// it ends with an error. All ranks call it, before the computations.
     ///
     /// An error it is still if results were on their way to rank 0 when the rank was lost, if a rank panics, and for all other operations over
@@ -409,8 +410,9 @@ impl World {
     ///
     /// let runs = world::loopback(2, |world| {
     ///     world.tolerate_losses();
-    ///     let glb = Glb::new().workers(1).pinned(false);
-    ///     glb.across(world).sum(0..100u64, |n, _| n).map(|run| (run.output, run.complete))
+    ///     let rt = Runtime::builder().workers(1).pinned(false).build()?;
+    ///     let balancer = rt.balancer();
+    ///     balancer.across(world).sum(0..100u64, |n, _| n).map(|run| (run.output, run.complete))
     /// });
     /// for run in runs {
     ///     assert_eq!(run?, (4950, true)); // no rank was lost

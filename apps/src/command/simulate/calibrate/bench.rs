@@ -2,7 +2,7 @@
 
 use std::io;
 use std::time::Instant;
-use tautline::glb::{Bag, Config, Control, PlaceId, Share, WorkerId};
+use tautline::balance::{Bag, Config, Control, PlaceId, Share, WorkerId};
 use tautline_cli::bench::Spread;
 use tautline_cli::synthetic::{Cost, Params, Synthetic};
 use tautline_core::glb::{Message, Step, Team, Worker};

@@ -12,8 +12,9 @@ use crate::command::{Failure, Outcome, deliver};
 use serde_json::{Value, json};
 use std::thread;
 use std::time::Instant;
-use tautline::glb::{Bag, Glb, PlaceId};
+use tautline::balance::{Bag, PlaceId};
 use tautline::machines::Description;
+use tautline::runtime::Builder;
 use tautline::world;
 use tautline_cli::bench::Spread;
 use tautline_cli::uts::{Counts, Tree, Uts, named};
@@ -57,8 +58,8 @@ const ARRANGEMENTS: [Arrangement; 4] = [
 ];
 
 impl Arrangement {
-    fn balancer(&self) -> Glb<'static> {
-        Glb::new().places(self.places).workers(self.workers)
+    fn builder(&self) -> Builder {
+        Builder::new().places(self.places).workers(self.workers)
     }
 }
 
@@ -188,15 +189,19 @@ impl Search {
         let bag = || Uts::root(&self.tree());
         let (nodes, elapsed) = match of.ranks {
             false => {
-                // Kept balancers would be pinned to the same processors.
-                let glb = of.balancer();
-                let run = glb.run(bag(), |_| self.tree(), Counts::default())?;
+                // Kept runtimes would be pinned to the same processors.
+                let rt = of.builder().build()?;
+                let run = rt
+                    .balancer()
+                    .run(bag(), |_| self.tree(), Counts::default())?;
                 (run.output.nodes, run.elapsed)
             }
             true => {
                 let runs = world::loopback(of.places, |world| {
-                    let glb = Glb::new().workers(of.workers).pinned(false).across(world);
-                    glb.run(bag(), |_| self.tree(), Counts::default())
+                    let builder = Builder::new().workers(of.workers);
+                    let rt = builder.pinned(false).build()?;
+                    let balancer = rt.balancer().across(world);
+                    balancer.run(bag(), |_| self.tree(), Counts::default())
                 });
                 let first = runs.into_iter().next().expect("a rank");
                 let run = first.map_err(|error| Failure::Check(error.to_string()))?;
@@ -217,7 +222,8 @@ impl Search {
         encoding: [u64; 2],
         seconds: f64,
     ) -> tautline_sim::Outcome<Counts> {
-        let mut config = of.balancer().config().expect("an arrangement that ran");
+        let plan = of.builder().plan().expect("an arrangement that ran");
+        let mut config = plan.balancing;
         config.places = of.places;
         config.workers = of.workers;
         let task_ns = (seconds * 1e9 / self.nodes as f64).round().max(1.0) as u64;

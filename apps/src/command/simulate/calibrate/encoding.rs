@@ -3,7 +3,7 @@
 use super::bench::{spread, words};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tautline::glb::{Bag, PlaceId, Share};
+use tautline::balance::{Bag, PlaceId, Share};
 use tautline_cli::bench::Spread;
 use tautline_cli::uts::{Tree, Uts, named};
 use tautline_core::glb::Message;

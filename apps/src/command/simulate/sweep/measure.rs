@@ -7,7 +7,7 @@ use crate::command::show::object;
 use crate::command::simulate::figures::Figures;
 use clap::ValueEnum;
 use serde_json::{Value, json};
-use tautline::glb::State;
+use tautline::balance::State;
 use tautline::story::{self, Plot, Series};
 
 /// A range of this many times is drawn on a logarithmic axis.

@@ -21,7 +21,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tautline::glb::Reason;
+use tautline::balance::Reason;
 use tautline::internal::spelling;
 use tautline::story::Recorder;
 

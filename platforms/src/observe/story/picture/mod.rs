@@ -40,7 +40,7 @@ impl Picture<'_> {
     /// use tautline::story::{Clock, Life, Picture, Recorder};
     ///
     /// let observe = |_, _| Recorder { life: Some(Life::default()), trace: None };
-    /// let run = Glb::new().observed(observe).sum(0..1000u64, |n, _| n)?;
+    /// let run = tautline::balancer().observed(observe).sum(0..1000u64, |n, _| n)?;
     /// let lives = run.observers.iter().filter_map(|(place, worker, seen)| Some((*place, *worker, seen.life.as_ref()?)));
     /// let workers: Vec<_> = lives.collect();
     /// let picture = Picture {

@@ -21,7 +21,7 @@ use tautline_core::{PlaceId, WorkerId};
 /// stretches that overlap without nesting are dropped by readers.
 ///
 /// ```
-/// use tautline::glb::{PlaceId, WorkerId};
+/// use tautline::balance::{PlaceId, WorkerId};
 /// use tautline::story::{Clock, Trace, write_trace};
 /// use tautline::watch::{Observer, State};
 ///

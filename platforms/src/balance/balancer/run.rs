@@ -1,72 +1,19 @@
-//! The first methods of a computation: its creation, and its run.
+//! The ends of a computation on a runtime.
 
-use super::setup::{Ground, Setup};
-use super::sum::Sum;
-use super::{Bag, Control, Glb, IntoBag, Local, Observer, PlaceId, Run, Unobserved, WorkerId};
-use crate::execution::plan::Builder;
-use crate::setting::Rules;
-use crate::{Machine, Result};
+use super::Balancer;
+use crate::Result;
+use crate::balance::{Bag, Control, IntoBag, Local, Observer, PlaceId, Run, WorkerId};
 use std::ops::AddAssign;
-use std::sync::Arc;
+use tautline_core::glb::Sum;
 
-fn unobserved(_: PlaceId, _: WorkerId) {}
-
-impl<'a> Glb<'a> {
-    /// Creates a computation on the processors that [`Machine::discover`] finds, with the settings of
-    /// the environment.
-    ///
-    /// ```
-    /// # use tautline::prelude::*;
-    /// let run = Glb::new().sum(1..=10u64, |n, _todo| n)?;
-    /// assert_eq!(run.output, 55);
-    /// # Ok::<(), tautline::Error>(())
-    /// ```
-    pub fn new() -> Self {
-        Self::with(Builder::new())
-    }
-
-    /// Creates a computation on the processors of `machine`.
-    pub fn on(machine: &Machine) -> Self {
-        Self::with(Builder::on(machine.clone()))
-    }
-
-    /// Creates a computation on a dedicated runtime with the settings of `builder`.
-    ///
-    /// ```
-    /// # use tautline::prelude::*;
-    /// let glb = Glb::with(Runtime::builder().workers(2).pinned(false));
-    /// assert_eq!(glb.sum(0..100u64, |n, _| n)?.output, 4950);
-    /// # Ok::<(), tautline::Error>(())
-    /// ```
-    pub fn with(builder: Builder) -> Self {
-        Self::over(Ground::Own(Box::new(builder), Arc::default()))
-    }
-
-    pub(super) fn over(ground: Ground<'a>) -> Self {
-        Self {
-            setup: Setup {
-                ground,
-                places: None,
-                workers: None,
-                rules: Rules::default(),
-                deadline: None,
-            },
-            control: None,
-            reports: None,
-            is_interruptible: false,
-            observe: unobserved as Unobserved,
-        }
-    }
-}
-
-impl<F> Glb<'_, F> {
+impl<F> Balancer<'_, F> {
     /// Does `roots` and every task that they lead to, and adds up the results. `task` does one
     /// task: it pushes the remaining work onto the deque and returns its result.
     ///
     /// ```
     /// use tautline::prelude::*;
     ///
-    /// let run = Glb::new().workers(2).sum([20u32], |n, todo| {
+    /// let run = tautline::balancer().sum([20u32], |n, todo| {
     ///     todo.extend([1, 2].into_iter().filter(|k| *k <= n).map(|k| n - k));
     ///     u64::from(n == 0)
     /// })?;
@@ -93,7 +40,7 @@ impl<F> Glb<'_, F> {
         self.run(Sum::of(roots), |_| &task, S::default())
     }
 
-    /// Runs `work` to the end: an array or a vector of [`Task`](super::Task)s, or a [`Bag`]. `shared` creates the value that
+    /// Runs `work` to the end: an array or a vector of [`Task`](crate::balance::Task)s, or a [`Bag`]. `shared` creates the value that
     /// the workers of a place share; the results are added to `output`.
     ///
     /// ```
@@ -118,7 +65,7 @@ impl<F> Glb<'_, F> {
     ///     }
     /// }
     ///
-    /// let run = Glb::new().run([Node(12)], |_place| (), 0)?;
+    /// let run = tautline::balancer().run([Node(12)], |_place| (), 0)?;
     /// assert_eq!(run.output, 4096);
     /// # Ok::<(), tautline::Error>(())
     /// ```
@@ -138,18 +85,12 @@ impl<F> Glb<'_, F> {
     where
         F: Fn(PlaceId, WorkerId) -> O,
     {
-        let bag = work.into_bag();
         let alone = Control::new();
-        let (runtime, balance) = self.balance(&alone)?;
-        let control = balance.control;
-        let run = || runtime.run(|cx| cx.balance_as(balance, bag, shared, output));
-        let run = self.attended(control, self.setup.deadline, || control.done() as u64, run)?;
+        let control = self.control.unwrap_or(&alone);
+        let runtime = self.runtime()?;
+        let config = self.config_of(runtime.plan())?;
+        let run = || runtime.run(|cx| self.within(cx, config, control).run(work, shared, output));
+        let run = self.attended(control, self.deadline, || control.done() as u64, run)?;
         Ok(run.expect("there is no scope around it that could be cancelled"))
-    }
-}
-
-impl Default for Glb<'_> {
-    fn default() -> Self {
-        Self::new()
     }
 }

@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 use tautline::Error;
-use tautline::glb::{Balance, Control, Fairness, Graph, Local, Reason, Steal, Task, Tasks};
-use tautline::glb::{Observer, State, Times};
+use tautline::balance::{Control, Fairness, Graph, Local, Reason, Steal, Task, Tasks};
+use tautline::balance::{Observer, State, Times};
 use tautline::prelude::*;
 
 /// Numbers that count down to zero, each leaving two of the next.
@@ -42,16 +42,16 @@ fn every_setting_gives_the_exact_count() {
     for (places, workers) in [(1, 1), (1, 3), (4, 1), (3, 2)] {
         for lifelines in [Graph::Ring, Graph::Hypercube { radix: 2 }, Graph::Full] {
             for steal in [Steal::Half, Steal::Count(7)] {
-                let run = Glb::new()
-                    .places(places)
-                    .workers(workers)
+                let builder = Runtime::builder().places(places).workers(workers);
+                let rt = builder.pinned(false).build().unwrap();
+                let run = rt
+                    .balancer()
                     .random_steals(2)
                     .lifelines(lifelines)
                     .steal(steal)
                     .grain(31)
                     .fairness(Fairness::Inline)
                     .seed(9)
-                    .pinned(false)
                     .run(halving(13), |_| Forbidden(None), 0)
                     .unwrap();
                 assert_eq!((run.output, run.complete), ((1 << 14) - 1, true));
@@ -74,9 +74,12 @@ impl Observer for Watch {
 
 #[test]
 fn every_worker_is_watched_all_the_time() {
-    let run = Glb::new()
+    let run = Runtime::builder()
         .places(2)
         .workers(2)
+        .build()
+        .unwrap()
+        .balancer()
         .observed(|_, _| Watch(0))
         .run(halving(12), |_| Forbidden(None), 0)
         .unwrap();
@@ -90,9 +93,12 @@ fn every_worker_is_watched_all_the_time() {
 
 #[test]
 fn the_statistics_of_the_workers_add_up_to_those_of_their_places() {
-    let run = Glb::new()
+    let run = Runtime::builder()
         .places(2)
         .workers(3)
+        .build()
+        .unwrap()
+        .balancer()
         .run(halving(12), |_| Forbidden(None), 0)
         .unwrap();
     let seats: Vec<_> = run
@@ -125,11 +131,12 @@ fn forking(
 #[test]
 fn what_processes_a_bag_may_fork() {
     for (places, workers) in [(1, 1), (1, 2), (1, 4), (2, 1), (2, 2)] {
-        let glb = Glb::new().places(places).workers(workers).grain(31);
-        let glb = glb.pinned(false);
+        let builder = Runtime::builder().places(places).workers(workers);
+        let rt = builder.pinned(false).build().unwrap();
+        let balancer = rt.balancer().grain(31);
         let forks = AtomicU64::new(0);
         let process = forking(&forks, u64::MAX);
-        let run = glb.run_with(process, halving(13), |_| Forbidden(None), 0);
+        let run = balancer.run_with(process, halving(13), |_| Forbidden(None), 0);
         let run = run.unwrap();
         assert_eq!((run.output, run.complete), ((1 << 14) - 1, true));
         assert_eq!(run.tasks(), run.output);
@@ -142,13 +149,13 @@ fn what_processes_a_bag_may_fork() {
         ] {
             let forks = AtomicU64::new(0);
             let process = forking(&forks, most);
-            let run = || glb.run_with(process, halving(13), |_| Forbidden(forbidden), 0);
+            let run = || balancer.run_with(process, halving(13), |_| Forbidden(forbidden), 0);
             let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("it panics");
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
             assert_eq!(text, Some(message), "{places} places of {workers}");
         }
-        let run = glb.run(halving(10), |_| Forbidden(None), 0).unwrap();
+        let run = balancer.run(halving(10), |_| Forbidden(None), 0).unwrap();
         assert_eq!(run.output, (1 << 11) - 1);
     }
 }
@@ -157,16 +164,16 @@ fn what_processes_a_bag_may_fork() {
 #[test]
 fn a_balanced_computation_in_a_task_may_fork() {
     let rt = Runtime::builder().workers(2).pinned(false).build().unwrap();
-    let (control, looped) = (Control::new(), AtomicU64::new(0));
+    let looped = AtomicU64::new(0);
     let run = rt.run(|cx| {
-        let settings = Balance::new(*cx.pool().balancing(), &control);
         let process = |bag: &mut Tasks<Halving>, n: usize, forbidden: &Forbidden, cx: &mut Cx| {
             let items = cx.par(0..100u64).map(|_| 1).sum::<u64>();
             let done = bag.process(n, forbidden);
             looped.fetch_add(items * done as u64, SeqCst);
             done
         };
-        cx.balance_with(settings, process, halving(13), |_| Forbidden(None), 0)
+        let balancer = cx.balancer();
+        balancer.run_with(process, halving(13), |_| Forbidden(None), 0)
     });
     assert_eq!(run.unwrap().output, (1 << 14) - 1);
     assert_eq!(looped.into_inner(), 100 * ((1 << 14) - 1));
@@ -176,8 +183,11 @@ fn a_balanced_computation_in_a_task_may_fork() {
 fn a_stopped_run_says_that_it_is_incomplete() {
     let control = Control::new();
     control.stop(Reason::Interrupted);
-    let run = Glb::new()
+    let run = Runtime::builder()
         .workers(2)
+        .build()
+        .unwrap()
+        .balancer()
         .control(&control)
         .run(halving(20), |_| Forbidden(None), 0)
         .unwrap();
@@ -205,9 +215,10 @@ impl Task for Endless {
 fn a_deadline_ends_what_has_no_end() {
     for (places, workers) in [(1, 1), (2, 2)] {
         let control = Control::new();
-        let glb = Glb::new().places(places).workers(workers);
-        let glb = glb.deadline(Duration::from_millis(20));
-        let run = glb
+        let builder = Runtime::builder().places(places).workers(workers);
+        let rt = builder.build().unwrap();
+        let balancer = rt.balancer().deadline(Duration::from_millis(20));
+        let run = balancer
             .clone()
             .control(&control)
             .run(Tasks::from_iter([Endless]), |_| (), 0)
@@ -216,23 +227,31 @@ fn a_deadline_ends_what_has_no_end() {
         assert_eq!(run.stopped, Some(Reason::Deadline));
         assert_eq!(control.reason(), Some(Reason::Deadline));
         // Without a control as well.
-        let run = glb.run(Tasks::from_iter([Endless]), |_| (), 0).unwrap();
+        let run = balancer
+            .run(Tasks::from_iter([Endless]), |_| (), 0)
+            .unwrap();
         assert_eq!(run.stopped, Some(Reason::Deadline));
     }
 }
 
 #[test]
 fn a_run_does_not_wait_for_its_deadline() {
-    let glb = Glb::new().workers(2).deadline(Duration::MAX);
-    let run = glb.run(halving(8), |_| Forbidden(None), 0).unwrap();
+    let rt = Runtime::builder().workers(2).build().unwrap();
+    let balancer = rt.balancer().deadline(Duration::MAX);
+    let run = balancer.run(halving(8), |_| Forbidden(None), 0).unwrap();
     assert_eq!((run.output, run.stopped), ((1 << 9) - 1, None));
     assert!(run.complete);
 }
 
 #[test]
 fn a_panic_reaches_the_caller_with_its_message() {
-    let glb = Glb::new().places(2).workers(2).deadline(Duration::MAX);
-    let run = || glb.run(halving(10), |_| Forbidden(Some(3)), 0).map(drop);
+    let rt = Runtime::builder().places(2).workers(2).build().unwrap();
+    let balancer = rt.balancer().deadline(Duration::MAX);
+    let run = || {
+        balancer
+            .run(halving(10), |_| Forbidden(Some(3)), 0)
+            .map(drop)
+    };
     let payload = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
     let message = payload.downcast_ref::<String>().unwrap();
     assert_eq!(message, "3 is forbidden");
@@ -241,7 +260,12 @@ fn a_panic_reaches_the_caller_with_its_message() {
 #[test]
 fn a_bad_setting_runs_nothing() {
     let shared = |_| -> Forbidden { panic!("it was started") };
-    let refused = Glb::new().places(0).run(halving(3), shared, 0);
+    let refused = Runtime::builder()
+        .places(0)
+        .build()
+        .unwrap()
+        .balancer()
+        .run(halving(3), shared, 0);
     assert!(matches!(
         refused,
         Err(Error::Setting {

@@ -1,18 +1,17 @@
 //! Balanced computations whose work forks.
 
-use super::{Bag, Control, Glb, Observer, PlaceId, Run, WorkerId};
+use super::Balancer;
 use crate::Result;
+use crate::balance::{Bag, Control, Observer, PlaceId, Run, WorkerId};
 use crate::execution::runtime::Cx;
 
-impl<F> Glb<'_, F> {
+impl<F> Balancer<'_, F> {
     /// As [`run`](Self::run), with a task context for the processing of the bag: `process` is called in place of
     /// [`Bag::process`], by the same rules, and may fork, run loops and wait. So workers without a task of the bag help with
     /// long ones. `process` may call `Bag::process`, for its short tasks for example.
     ///
-    /// In a task use [`Cx::balance_with`](tautline_core::task::Cx::balance_with), whose settings are a [`Balance`](super::Balance).
-    ///
     /// ```
-    /// # use tautline::glb::Share;
+    /// # use tautline::balance::Share;
     /// # use tautline::prelude::*;
     /// # impl Bag for Vectors {
     /// #     type Shared = ();
@@ -47,7 +46,7 @@ impl<F> Glb<'_, F> {
     ///     vectors.len()
     /// };
     /// let vectors = Vectors { todo: vec![vec![1; 10], vec![2; 100_000]], sum: 0 };
-    /// let run = Glb::new().run_with(process, vectors, |_place| (), 0)?;
+    /// let run = tautline::balancer().run_with(process, vectors, |_place| (), 0)?;
     /// assert_eq!(run.output, 200_010);
     /// # Ok::<(), tautline::Error>(())
     /// ```
@@ -68,10 +67,16 @@ impl<F> Glb<'_, F> {
         F: Fn(PlaceId, WorkerId) -> O,
     {
         let alone = Control::new();
-        let (runtime, balance) = self.balance(&alone)?;
-        let control = balance.control;
-        let run = || runtime.run(|cx| cx.balance_with(balance, process, bag, shared, output));
-        let run = self.attended(control, self.setup.deadline, || control.done() as u64, run)?;
+        let control = self.control.unwrap_or(&alone);
+        let runtime = self.runtime()?;
+        let config = self.config_of(runtime.plan())?;
+        let run = || {
+            runtime.run(|cx| {
+                let balancer = self.within(cx, config, control);
+                balancer.run_with(process, bag, shared, output)
+            })
+        };
+        let run = self.attended(control, self.deadline, || control.done() as u64, run)?;
         Ok(run.expect("there is no scope around it that could be cancelled"))
     }
 }

@@ -1,8 +1,7 @@
 //! Balanced computations over the ranks of a program.
 
-use super::sum::Sum;
-use super::{Bag, Config, Control, Glb, IntoBag, Local, Observer, PlaceId, Run, WorkerId};
-use crate::execution::runtime::Runtime;
+use super::Balancer;
+use crate::balance::{Bag, Control, IntoBag, Local, Observer, PlaceId, Run, WorkerId};
 use crate::observe::story::Recorder;
 use crate::ranks::world::World;
 use crate::{Error, Result};
@@ -10,17 +9,18 @@ use std::ops::AddAssign;
 use std::panic::Location;
 use std::time::Duration;
 use tautline_core::balance::Across as Ranks;
+use tautline_core::glb::Sum;
 use tautline_core::wire::Portable;
 
-/// A balanced computation over all ranks of a [`World`], created by [`Glb::across`]. Feature `serde`.
+/// A balanced computation over all ranks of a [`World`], created by [`Balancer::across`]. Feature `serde`.
 #[derive(Clone, Debug)]
 #[must_use = "nothing runs before `run`"]
 pub struct Across<'a, 'w, F> {
-    glb: Glb<'a, F>,
+    balancer: Balancer<'a, F>,
     world: &'w World,
 }
 
-impl<'a, F> Glb<'a, F> {
+impl<'a, F> Balancer<'a, F> {
     /// Runs over all ranks of `world`. Feature `serde`. The settings are those of each rank, which all should have alike: with two places of
     /// three workers, four ranks have eight places and 24 workers.
     ///
@@ -29,8 +29,8 @@ impl<'a, F> Glb<'a, F> {
     /// use tautline::world;
     ///
     /// let runs = world::loopback(3, |world| {
-    ///     let glb = Glb::new().workers(1).pinned(false);
-    ///     let run = glb.across(world).sum(0..100u64, |n, _todo| n)?;
+    ///     let rt = Runtime::builder().workers(1).pinned(false).build()?;
+    ///     let run = rt.balancer().across(world).sum(0..100u64, |n, _todo| n)?;
     ///     Ok::<_, tautline::Error>((run.output, run.places.len()))
     /// });
     /// for run in runs {
@@ -39,33 +39,17 @@ impl<'a, F> Glb<'a, F> {
     /// # Ok::<(), tautline::Error>(())
     /// ```
     ///
-    /// Each rank needs a runtime of its own: one that is [lent](crate::Runtime::glb) must not serve two ranks of a process. By default
-    /// only the first rank of a process would pin its workers: [`pinned(false)`](Glb::pinned) leaves the choice to the system.
-    pub fn across<'w>(mut self, world: &'w World) -> Across<'a, 'w, F> {
-        // A clone would share its runtime with the original, perhaps at another rank.
-        self.setup.renew();
-        Across { glb: self, world }
+    /// Each rank of a process needs a runtime of its own. By default
+    /// only the first runtime of a process would pin its workers: [`pinned(false)`](crate::runtime::Builder::pinned) leaves the choice
+    /// to the system.
+    pub fn across<'w>(self, world: &'w World) -> Across<'a, 'w, F> {
+        let balancer = self;
+        Across { balancer, world }
     }
 }
 
 impl<F> Across<'_, '_, F> {
-    /// Returns the runtime on which it runs at this rank: a dedicated one is started, if it had not been.
-    ///
-    /// # Errors
-    /// As [`Glb::runtime`].
-    pub fn runtime(&self) -> Result<&Runtime> {
-        self.glb.runtime()
-    }
-
-    /// Returns all parameters of the balancer at this rank.
-    ///
-    /// # Errors
-    /// As [`Glb::config`].
-    pub fn config(&self) -> Result<Config> {
-        self.glb.config()
-    }
-
-    /// Runs rank 0's `work` to the end, as [`Glb::run`]; the other ranks' is dropped. Every rank makes this call, and ends with the same
+    /// Runs rank 0's `work` to the end, as [`Balancer::run`]; the other ranks' is dropped. Every rank makes this call, and ends with the same
     /// output and statistics. `shared` creates the value that the workers of a place of this rank share; the results
     /// are added to `output`.
     ///
@@ -99,8 +83,8 @@ impl<F> Across<'_, '_, F> {
     /// }
     ///
     /// let runs = world::loopback(2, |world| {
-    ///     let glb = Glb::new().workers(1).pinned(false);
-    ///     glb.across(world).run([Node(10)], |_place| (), 0)
+    ///     let rt = Runtime::builder().workers(1).pinned(false).build()?;
+    ///     rt.balancer().across(world).run([Node(10)], |_place| (), 0)
     /// });
     /// for run in runs {
     ///     assert_eq!(run?.output, 1024);
@@ -109,7 +93,7 @@ impl<F> Across<'_, '_, F> {
     /// ```
     ///
     /// # Errors
-    /// A setting out of bounds, or a file that cannot be written: then this rank should end, as the others wait until it does. While it runs: the loss of a rank, a panic at another rank, or ranks that do not make the same calls.
+    /// A setting out of bounds, a runtime that serves another rank, or a file that cannot be written: then this rank should end, as the others wait until it does. While it runs: the loss of a rank, a panic at another rank, or ranks that do not make the same calls.
     ///
     /// # Panics
     /// With the payload of the first panic of a task at this rank, after its workers have stopped.
@@ -125,20 +109,24 @@ impl<F> Across<'_, '_, F> {
         O: Observer,
         F: Fn(PlaceId, WorkerId) -> O,
     {
-        let bag = work.into_bag();
         let site = Location::caller();
         let alone = Control::new();
-        let (runtime, balance) = self.glb.balance(&alone)?;
+        let balancer = &self.balancer;
+        let control = balancer.control.unwrap_or(&alone);
+        let runtime = balancer.runtime()?;
+        let config = balancer.config_of(runtime.plan())?;
         let exchange = self.world.exchange();
+        let address = std::ptr::from_ref(exchange).addr();
+        let _serving = runtime.serves().serve(self.world.rank(), address)?;
         let ranks = Ranks { exchange, site };
-        let control = balance.control;
-        let run = || runtime.run(|cx| cx.balance_across(&ranks, balance, bag, shared, output));
-        let run = self.glb.attended(
-            control,
-            self.glb.setup.deadline,
-            || control.done() as u64,
-            run,
-        )?;
+        let run = || {
+            runtime.run(|cx| {
+                let balancer = balancer.within(cx, config, control);
+                balancer.across(&ranks, work, shared, output)
+            })
+        };
+        let done = || control.done() as u64;
+        let run = balancer.attended(control, balancer.deadline, done, run)?;
         run.map_err(Error::Ranks)
     }
 
@@ -153,9 +141,10 @@ impl<F> Across<'_, '_, F> {
     ///
     /// let pages = world::loopback(2, |world| {
     ///     let watch = |_, _| Recorder { life: Some(Life::default()), trace: None };
-    ///     let glb = Glb::new().workers(1).pinned(false).observed(watch).across(world);
-    ///     let mut run = glb.sum(0..100u64, |n, _| n)?;
-    ///     glb.collect(&mut run)?;
+    ///     let rt = Runtime::builder().workers(1).pinned(false).build()?;
+    ///     let balancer = rt.balancer().observed(watch).across(world);
+    ///     let mut run = balancer.sum(0..100u64, |n, _| n)?;
+    ///     balancer.collect(&mut run)?;
     ///     assert_eq!(run.observers.len(), if world.is_home() { 2 } else { 0 });
     ///     // run.write_life("life.html")? at rank 0 draws the workers of both
     ///     Ok::<_, tautline::Error>(())
@@ -167,7 +156,7 @@ impl<F> Across<'_, '_, F> {
     /// # Errors
     /// The loss of a rank, a panic at another rank, or ranks that do not make the same calls. `run` is unchanged then.
     pub fn collect<T>(&self, run: &mut Run<T, Recorder>) -> Result<Duration> {
-        let runtime = self.glb.runtime()?;
+        let runtime = self.balancer.runtime()?;
         let offset = self.world.clock_offset(|| runtime.now())?;
         let mut observers = run.observers.clone();
         for (_, _, recorder) in &mut observers {
@@ -185,7 +174,7 @@ impl<F> Across<'_, '_, F> {
         Ok(Duration::from_secs_f64(most as f64 / run.ticks_per_second))
     }
 
-    /// Does rank 0's `roots` and every task that they lead to, and adds up the results, as [`Glb::sum`] does. Every rank has
+    /// Does rank 0's `roots` and every task that they lead to, and adds up the results, as [`Balancer::sum`] does. Every rank has
     /// its own `task`, which must own what it uses.
     ///
     /// ```
@@ -193,8 +182,8 @@ impl<F> Across<'_, '_, F> {
     /// use tautline::world;
     ///
     /// let runs = world::loopback(2, |world| {
-    ///     let glb = Glb::new().workers(1).pinned(false);
-    ///     glb.across(world).sum([10u32], |height, todo| {
+    ///     let rt = Runtime::builder().workers(1).pinned(false).build()?;
+    ///     rt.balancer().across(world).sum([10u32], |height, todo| {
     ///         todo.extend(0..height);
     ///         1u64
     ///     })

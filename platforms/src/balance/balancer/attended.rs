@@ -4,7 +4,8 @@
 //! A worker in a long task checks nothing, so one thread lasts as long as the run; a run that has
 //! no deadline that tasks can poll, no interrupt and no progress starts none.
 
-use super::{Control, Glb, Reason};
+use super::Balancer;
+use crate::balance::{Control, Reason};
 use crate::{Error, Result};
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
@@ -13,13 +14,13 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How far a computation is, as [`Glb::progress`] reports.
+/// How far a computation is, as [`Balancer::progress`] reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
     /// The tasks done so far, at this rank.
     pub done: u64,
-    /// The time since the call of [`run`](Glb::run).
+    /// The time since the call of [`run`](Balancer::run).
     pub elapsed: Duration,
     /// Whether the computation has ended: this is the last report.
     pub ended: bool,
@@ -44,9 +45,9 @@ impl fmt::Debug for Reports<'_> {
     }
 }
 
-impl<'a, F> Glb<'a, F> {
+impl<'a, F> Balancer<'a, F> {
     /// Calls `report` after each `every` while the computation runs, and once when it has ended, on a thread of its own. It may
-    /// read what the tasks share, such as the incumbent in a [`Best`](super::Best). If it panics the computation is stopped,
+    /// read what the tasks share, such as the incumbent in a [`Best`](crate::balance::Best). If it panics the computation is stopped,
     /// and the panic reaches the caller.
     ///
     /// ```
@@ -81,11 +82,11 @@ impl<'a, F> Glb<'a, F> {
     /// }
     ///
     /// let best = Arc::new(Best::new());
-    /// let glb = Glb::new().progress(Duration::from_secs(1), |progress| {
+    /// let balancer = tautline::balancer().progress(Duration::from_secs(1), |progress| {
     ///     println!("{} nodes in {:?}, best: {:?}", progress.done, progress.elapsed, best.incumbent());
     /// });
     /// let root = Node { row: 0, sum: 0, chosen: Vec::new() };
-    /// glb.run([root], |_place| best.clone(), ())?;
+    /// balancer.run([root], |_place| best.clone(), ())?;
     /// assert_eq!(best.incumbent(), Some((13, vec![1, 7, 4, 1])));
     /// # Ok::<(), tautline::Error>(())
     /// ```
@@ -93,17 +94,14 @@ impl<'a, F> Glb<'a, F> {
         self,
         every: Duration,
         report: impl Fn(Progress) + Send + Sync + 'b,
-    ) -> Glb<'b, F>
+    ) -> Balancer<'b, F>
     where
         'a: 'b,
     {
         let report = Arc::new(report);
-        Glb {
+        Balancer {
             reports: Some(Reports { every, report }),
-            setup: self.setup,
-            control: self.control,
-            is_interruptible: self.is_interruptible,
-            observe: self.observe,
+            ..self
         }
     }
 
@@ -113,9 +111,9 @@ impl<'a, F> Glb<'a, F> {
     ///
     /// ```
     /// # use tautline::prelude::*;
-    /// use tautline::glb::Reason;
+    /// use tautline::balance::Reason;
     ///
-    /// let run = Glb::new().interruptible().sum(0..1000u64, |n, _todo| n)?;
+    /// let run = tautline::balancer().interruptible().sum(0..1000u64, |n, _todo| n)?;
     /// if run.stopped == Some(Reason::Interrupted) {
     ///     eprintln!("interrupted, so the sum is partial");
     /// }

@@ -1,27 +1,31 @@
-//! The bag of the shortest form of a balanced computation: a sum over tasks.
+//! A sum over tasks: the bag of the shortest form of a balanced computation.
+#![forbid(unsafe_code)]
 
-use super::{Bag, Local, Share};
-use std::marker::PhantomData;
-use std::ops::AddAssign;
+use super::{Bag, Share};
+use crate::deque::Local;
+use core::marker::PhantomData;
+use core::ops::AddAssign;
 
-/// Tasks that are done by one function, which its place has, and their sum so far.
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+/// Tasks that are done by one function, shared by the workers of a place, and their sum so far.
+#[derive(Debug)]
+#[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
-    feature = "serde",
+    feature = "wire",
     serde(bound(
         serialize = "T: serde::Serialize, S: serde::Serialize",
         deserialize = "T: serde::Deserialize<'de>, S: serde::Deserialize<'de>",
     ))
 )]
-pub(crate) struct Sum<T, S, D> {
+pub struct Sum<T, S, D> {
     todo: Local<T>,
     sum: S,
-    #[cfg_attr(feature = "serde", serde(skip))]
+    #[cfg_attr(feature = "wire", serde(skip))]
     task: PhantomData<fn(D)>,
 }
 
 impl<T, S: Default, D> Sum<T, S, D> {
-    pub(crate) fn of(roots: impl IntoIterator<Item = T>) -> Self {
+    /// Creates the bag of these tasks.
+    pub fn of(roots: impl IntoIterator<Item = T>) -> Self {
         Self::with(roots.into_iter().collect())
     }
 
