@@ -37,7 +37,9 @@ fn work_is_balanced() {
     };
     balances(offer, |config, tree| {
         let ran = run(config.all_threads(), |cx| {
-            cx.balancer().config(*config).run(tree, |_| (), Done::default())
+            cx.balancer()
+                .config(*config)
+                .run(tree, |_| (), Done::default())
         });
         ran.expect("no scope around it is cancelled").output
     });

@@ -152,7 +152,9 @@ pub fn balance(pool: &'static Pool<Chip>) -> String {
     balances(offer, move |config, tree| {
         let run = pool.with_seat(WorkerId(0), |seat| {
             seat.run(|cx| {
-                cx.balancer().config(*config).run(tree, |_| (), Done::default())
+                cx.balancer()
+                    .config(*config)
+                    .run(tree, |_| (), Done::default())
             })
         });
         let run = run.expect("a free seat");
