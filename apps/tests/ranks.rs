@@ -102,7 +102,8 @@ impl Link for Delayed {
 /// Runs `program` as each rank, over links that hold parcels back.
 fn delayed<T: Send>(ranks: u32, seed: u64, program: impl Fn(&World) -> T + Sync) -> Vec<T> {
     let links = Loopback::new(ranks).into_iter().zip(seed..);
-    world::over(links.map(|(link, seed)| Delayed::new(link, seed)), program)
+    let links = links.map(|(link, seed)| Delayed::new(link, seed));
+    World::builder().links(links, program)
 }
 
 fn runtime(places: u32, workers: usize) -> Runtime {

@@ -230,7 +230,7 @@ fn watched(trees: &[&str], check: impl Fn(&Seen)) {
                 seen: Arc::clone(seen),
             })
             .collect();
-        let runs = world::over(links, |world| {
+        let runs = World::builder().links(links, |world| {
             let rt = Runtime::builder()
                 .places(1)
                 .workers(1)

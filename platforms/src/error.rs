@@ -29,7 +29,7 @@ pub enum Error {
     Hierarchy(tautline_core::hierarchy::Fault),
     /// A computation over ranks that ended without a result. Feature `serde`.
     #[cfg(feature = "serde")]
-    Ranks(tautline_core::balance::RankError),
+    Rank(crate::ranks::error::RankError),
     /// The error of one of the library's modules: a file, the parameters of a tree, a board, a graph, a list.
     Invalid(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -49,7 +49,7 @@ impl fmt::Display for Error {
             Self::Phaser(error) => error.fmt(f),
             Self::Hierarchy(fault) => fault.fmt(f),
             #[cfg(feature = "serde")]
-            Self::Ranks(ended) => ended.fmt(f),
+            Self::Rank(error) => error.fmt(f),
             Self::Invalid(refusal) => refusal.fmt(f),
         }
     }
@@ -64,7 +64,7 @@ impl std::error::Error for Error {
             Self::Phaser(error) => error.source(),
             Self::Hierarchy(fault) => fault.source(),
             #[cfg(feature = "serde")]
-            Self::Ranks(ended) => ended.source(),
+            Self::Rank(error) => error.source(),
             Self::Invalid(refusal) => refusal.source(),
         }
     }

@@ -391,12 +391,12 @@ fn operations_end_with_the_world() {
     let barriers = two(|world, comm, _| world.is_home().then(|| (comm.clone(), comm.barrier())));
     for (comm, barrier) in barriers.into_iter().flatten() {
         let error = barrier.wait().unwrap_err();
-        assert!(matches!(error, Error::Wire(_)), "{error}");
+        assert!(matches!(error, Error::Rank(_)), "{error}");
         let error = comm.barrier().wait().unwrap_err();
-        assert!(matches!(error, Error::Wire(_)), "{error}");
+        assert!(matches!(error, Error::Rank(_)), "{error}");
         let sent = comm.send(&1u8, Rank(1), TAG);
         assert!(
-            matches!(sent, Err(Error::Wire(_) | Error::Closed)),
+            matches!(sent, Err(Error::Rank(_) | Error::Closed)),
             "{sent:?}"
         );
     }
@@ -407,10 +407,7 @@ fn operations_end_with_the_world() {
         let received = comm.irecv::<u8>(other, TAG);
         Some(received.wait())
     });
-    assert!(
-        matches!(&lost[0], Some(Err(Error::Wire(_) | Error::Lost(_)))),
-        "{lost:?}"
-    );
+    assert!(matches!(&lost[0], Some(Err(Error::Rank(_)))), "{lost:?}");
 }
 
 /// A rank of which a single thread communicates exchanges the same messages, and may change its mind.
@@ -489,7 +486,7 @@ fn messages_that_arrive_at_once_are_all_taken() {
         link,
         is_closed: Arc::clone(&is_closed),
     };
-    let received = world::over(Loopback::new(2).into_iter().map(gated), |world| {
+    let received = World::builder().links(Loopback::new(2).into_iter().map(gated), |world| {
         let comm = world.comm();
         world.barrier().expect("two ranks");
         let mut values = Vec::new();
@@ -532,7 +529,7 @@ fn a_receive_ends_with_its_channel() {
             while received.test().is_none() && Instant::now() < due {
                 thread::yield_now();
             }
-            matches!(received.test(), Some(Err(Error::Wire(_))))
+            matches!(received.test(), Some(Err(Error::Rank(_))))
         });
         step.wait();
         ended

@@ -287,7 +287,8 @@ fn other_arguments_are_refused_at_every_rank() {
 
 /// The ranks compare a part of their arguments.
 fn own_arguments() -> i32 {
-    let world = World::join_with(env::args().skip(1).take(AS_RANK.len())).expect("alike");
+    let world = World::builder().arguments(env::args().skip(1).take(AS_RANK.len()));
+    let world = world.join().expect("alike");
     world.barrier().expect("all live");
     0
 }

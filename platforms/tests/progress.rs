@@ -253,7 +253,9 @@ fn an_operator_that_panics_is_an_error_at_all_ranks() {
 #[test]
 fn a_world_dropped_in_a_turn_leaves() {
     quiet();
-    let mut links = Loopback::new(2).into_iter().map(World::of);
+    let mut links = Loopback::new(2)
+        .into_iter()
+        .map(|link| World::builder().link(link).unwrap());
     let (home, other) = (links.next().expect("one"), links.next().expect("another"));
     let [comm, others] = [&home, &other].map(|world| world.comm());
     let ended = thread::scope(|scope| {
@@ -333,7 +335,7 @@ fn one_thread_enters_the_link() {
         link,
         threads: Arc::clone(threads),
     });
-    let sums = world::over(links.collect::<Vec<_>>(), |world| {
+    let sums = World::builder().links(links.collect::<Vec<_>>(), |world| {
         world.progress(Progress::Dedicated);
         let (comm, other) = (world.comm(), Rank(1 - world.rank().0));
         let exchanged = |tag| {

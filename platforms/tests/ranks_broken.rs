@@ -9,9 +9,9 @@ use std::thread;
 use std::time::Duration;
 use tautline::balance::{Local, Reason, Run};
 use tautline::prelude::*;
-use tautline::world::{self, Left, RankError, World};
+use tautline::world::{self, World};
 use tautline_core::Rank;
-use tautline_core::balance::Across;
+use tautline_core::balance::{Across, Left, RankError};
 use tautline_core::glb::Config;
 use tautline_core::port::{Bell, Link, Lost, Spin};
 use tautline_core::wire::{Exchange, seal};
@@ -121,7 +121,7 @@ fn cut_in_the_middle(
     let done: Vec<_> = (0..RANKS).map(|_| Arc::new(AtomicU64::new(0))).collect();
     let links = Loopback::new(RANKS).into_iter().zip(&cuts);
     let links: Vec<_> = links.map(|(link, cut)| Cut::new(link, cut)).collect();
-    let ended = world::over(links, |world: &World| {
+    let ended = World::builder().links(links, |world: &World| {
         prepare(world);
         let here = world.rank();
         let (cut, all) = (Arc::clone(&cuts[here.index()]), done.clone());
@@ -409,7 +409,7 @@ fn a_garbled_message_between_ranks_names_its_sender() {
             link,
         });
         let links: Vec<_> = links.collect();
-        let messages = world::over(links, |world| {
+        let messages = World::builder().links(links, |world| {
             let climbs = |n: u32, todo: &mut Local<u32>| {
                 todo.extend([1, 2].into_iter().filter(|k| *k <= n).map(|k| n - k));
                 u64::from(n == 0)

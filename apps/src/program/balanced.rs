@@ -188,7 +188,7 @@ fn collect<T>(
     });
     match collected {
         // The result is there.
-        Err(tautline::Error::Ranks(_)) if world.tolerates_losses() => Ok((None, own)),
+        Err(tautline::Error::Rank(_)) if world.tolerates_losses() => Ok((None, own)),
         collected => collected,
     }
 }

@@ -28,7 +28,7 @@ pub type Outcome = Result<(), Failure>;
 
 impl From<tautline::Error> for Failure {
     fn from(error: tautline::Error) -> Self {
-        if let tautline::Error::Ranks(ended) = error {
+        if let tautline::Error::Rank(ended) = error {
             return Self::Ranks(ended.to_string());
         }
         Self::Usage(match error {

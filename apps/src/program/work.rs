@@ -102,7 +102,7 @@ impl<B: Bag> Work<B> {
 
     /// Joins the ranks with which this process was launched, which must have the same settings and input.
     fn join(&self, settings: &[String]) -> Result<World, Failure> {
-        let world = World::join_with(settings)?;
+        let world = World::builder().arguments(settings).join()?;
         if world.ranks() > 1 && self.across.is_none() {
             return Err(refused(&world));
         }

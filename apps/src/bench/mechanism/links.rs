@@ -42,7 +42,12 @@ impl Exchange {
     pub fn over(self, mut link: impl Link + Send + 'static, plan: &Plan) -> f64 {
         match self {
             Self::Message(bytes) => round_trip(&mut link, bytes, plan),
-            _ => ranks::turn(self, &World::of(link), plan).unwrap_or(f64::NAN),
+            _ => ranks::turn(
+                self,
+                &World::builder().link(link).expect("a thread for the link"),
+                plan,
+            )
+            .unwrap_or(f64::NAN),
         }
     }
 }

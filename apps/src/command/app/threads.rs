@@ -163,7 +163,7 @@ impl Way for Threads {
     }
 
     fn run(&self, request: &Request, settings: &[String]) -> Outcome {
-        let world = World::join_with(settings)?;
+        let world = World::builder().arguments(settings).join()?;
         let is_single = world.ranks() == 1 && self.ranks.is_none_or(|ranks| ranks == 1);
         if self.require_steals && is_single {
             return Err(Failure::Usage(

@@ -104,7 +104,7 @@ impl OnRanks {
         settings: &[String],
         make: impl FnOnce() -> Result<P, Failure>,
     ) -> Outcome {
-        let world = World::join_with(settings)?;
+        let world = World::builder().arguments(settings).join()?;
         let is_launcher = launch::is_launcher(self.ranks, &world)?;
         // What is refused is refused once, before anything starts.
         let (problem, builder) = (make()?, self.builder()?);
@@ -250,12 +250,12 @@ fn compared<P: Problem>(
 fn failure(world: &World) -> impl Fn(comm::Error) -> Failure {
     let here = world.rank();
     move |error| {
-        if matches!(error, comm::Error::Lost(_) | comm::Error::Wire(_)) {
+        if matches!(error, comm::Error::Rank(_)) {
             // A sleep, since the event that it waits for ends the process.
             thread::sleep(PASSED_ON);
         }
         match error {
-            comm::Error::Wire(_) => Failure::Ranks(error.to_string()),
+            comm::Error::Rank(error) => Failure::Ranks(error.to_string()),
             _ => Failure::Ranks(format!("{here}: {error}")),
         }
     }

@@ -3,6 +3,7 @@
 use super::Balancer;
 use crate::balance::{Bag, Control, IntoBag, Local, Observer, PlaceId, Run, WorkerId};
 use crate::observe::story::Recorder;
+use crate::ranks::error::RankError;
 use crate::ranks::world::World;
 use crate::{Error, Result};
 use std::ops::AddAssign;
@@ -127,7 +128,7 @@ impl<F> Across<'_, '_, F> {
         };
         let done = || control.done() as u64;
         let run = balancer.attended(control, balancer.deadline, done, run)?;
-        run.map_err(Error::Ranks)
+        run.map_err(|error| Error::Rank(RankError::balanced(error, self.world.rank())))
     }
 
     /// Adds the workers and observers of the other ranks to rank 0's `run`, in the order of places, with the times of all on the clock of rank 0;

@@ -3,8 +3,9 @@
 use super::request::Completion;
 use super::{Comm, Error, Received, Request, Result};
 use crate::process::contain::contain;
-use crate::ranks::world::home::{AtHome, FromHome, FromHomeToAll};
-use crate::ranks::world::{Pending, inside};
+use crate::ranks::engine::inside;
+use crate::ranks::error::RankError;
+use crate::ranks::rooted::{AtRoot, FromRoot, FromRootToAll};
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use tautline_core::Rank;
@@ -13,6 +14,7 @@ use tautline_core::collective::{
 };
 use tautline_core::comm::Status;
 use tautline_core::machine::Machine;
+use tautline_core::progress::Pending;
 use tautline_core::service::{Handler, Operation, Service, WireHandler, WireMachine};
 use tautline_core::wire::{self, Portable};
 
@@ -41,7 +43,7 @@ impl Comm {
     where
         T: Portable + Clone + Sync + 'static,
     {
-        let operation = FromHomeToAll::of(value);
+        let operation = FromRootToAll::of(value);
         self.wave("broadcast", Location::caller(), operation, ())
     }
 
@@ -57,7 +59,7 @@ impl Comm {
         let (given, ranks) = (values.len(), self.ranks());
         let is_complete = self.rank() != Rank(0) || given == ranks as usize;
         assert!(is_complete, "{given} values for {ranks} ranks");
-        self.wave("scatter", Location::caller(), FromHome::of(values), ())
+        self.wave("scatter", Location::caller(), FromRoot::of(values), ())
     }
 
     /// Starts an operation that combines the values of all ranks at rank 0; the others get `None`.
@@ -70,7 +72,7 @@ impl Comm {
     where
         T: Portable + Sync + 'static,
     {
-        let operation = AtHome::of(Combine::by(operator));
+        let operation = AtRoot::of(Combine::by(operator));
         self.wave("reduce", Location::caller(), operation, value)
     }
 
@@ -80,7 +82,7 @@ impl Comm {
     where
         T: Portable + Sync + 'static,
     {
-        let operation = AtHome::of(Collect::default());
+        let operation = AtRoot::of(Collect::default());
         self.wave("gather", Location::caller(), operation, value)
     }
 
@@ -180,29 +182,29 @@ impl Comm {
         M: WireMachine<Peer = Rank, Calls = (), Effect: Sync>,
     {
         let Self {
-            shared, endpoint, ..
+            engine, endpoint, ..
         } = self;
-        if let Some(refused) = Request::refused(shared, endpoint) {
+        if let Some(refused) = Request::refused(engine, endpoint) {
             return refused;
         }
         let running = Arc::default();
         let completion = Completion::new(Arc::clone(&running));
-        let pending = Pending::new(&shared.progress);
+        let pending = Pending::new(&engine.progress);
         let end = End(Mutex::new(Some((completion, pending))));
         let service = Arc::new(Service::new(machine, Box::new(()), end));
         let begun = inside(|| service.event(own));
         // Also after a panic: the end of the channels then reaches the request.
         let opened = inside(|| service.begin(&self.calls, site, kind));
         if begun.is_none() || opened.is_none() {
-            shared.give_up();
+            engine.give_up();
             service.handler().put(Err(Error::Panicked), &service);
         }
-        if !shared.progress.is_dedicated() {
+        if !engine.progress.is_dedicated() {
             // Sends, and ends the operation if the channels have ended: its errors reach the request.
-            inside(|| _ = shared.exchange.turn());
+            inside(|| _ = engine.exchange.turn());
         }
-        shared.drive_alone();
-        Request::of(shared, running)
+        engine.drive_alone();
+        Request::of(engine, running)
     }
 }
 
@@ -239,7 +241,7 @@ where
 
     fn refused(&self, from: Rank, refusal: M::Refusal, operation: &Running<M>) {
         let why = refusal.to_string();
-        self.put(Err(Error::Refused { from, why }), operation);
+        self.put(Err(Error::Rank(RankError::refused(from, why))), operation);
     }
 }
 
@@ -248,6 +250,6 @@ where
     M: WireMachine<Peer = Rank, Effect: Sync>,
 {
     fn failed(&self, error: &wire::Error, operation: &Running<M>) {
-        self.put(Err(Error::Wire(error.clone())), operation);
+        self.put(Err(error.clone().into()), operation);
     }
 }

@@ -49,26 +49,22 @@
 #![forbid(unsafe_code)]
 
 mod collective;
-mod endpoint;
-mod error;
-mod idle;
 mod native;
 mod request;
-mod unreceived;
 
-pub(crate) use endpoint::Endpoint;
-pub use error::Error;
+pub use crate::ranks::engine::Error;
 pub use native::Native;
 pub use request::{Received, Request, wait_all, wait_any};
 pub use tautline_core::comm::{Limits, Matched, Number, Operator, Status, Tag};
 
-use crate::ranks::world::{Shared, World};
+use crate::ranks::engine::{COMM, Endpoint, ProgressEngine};
+use crate::ranks::world::World;
 use serde::Serialize;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 use tautline_core::Rank;
-use tautline_core::comm::{Body, CommId, Operation, Pattern};
+use tautline_core::comm::{Body, Operation, Pattern};
 use tautline_core::service::Calls;
 use tautline_core::wire::{Garbled, Plain, Portable, pack_within, unpack};
 
@@ -78,16 +74,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// The most bytes of a message beside the parcels of a link.
 const LONGEST: usize = 1 << 30;
 
-/// The only communicator of a channel.
-const COMM: CommId = CommId(0);
-
 /// A communicator: what is sent by it is received by it alone. Made by [`World::comm`], by all ranks in the same order.
 ///
 /// Dropped, its sends still leave; receives that no message has ended stay pending, and end with [`Error::Closed`] with the world. A clone or a request that outlives the world keeps its link, so that over MPI the library does not
 /// end, and the launcher takes the job for failed.
 #[derive(Clone)]
 pub struct Comm {
-    shared: Arc<Shared>,
+    engine: Arc<ProgressEngine>,
     endpoint: Arc<Endpoint>,
     /// Its collective operations.
     calls: Calls,
@@ -115,39 +108,39 @@ impl World {
     /// ```
     #[track_caller]
     pub fn comm(&self) -> Comm {
-        Comm::open(self.shared(), Location::caller())
+        Comm::open(self.engine(), Location::caller())
     }
 }
 
 impl Comm {
     /// Returns the rank of this process.
     pub fn rank(&self) -> Rank {
-        self.shared.exchange.here()
+        self.engine.exchange.here()
     }
 
     /// Returns the number of ranks.
     pub fn ranks(&self) -> u32 {
-        self.shared.exchange.ranks()
+        self.engine.exchange.ranks()
     }
 
     /// Makes another communicator of the same ranks; as [`World::comm`], a call of all ranks.
     #[track_caller]
     pub fn dup(&self) -> Self {
-        Self::open(&self.shared, Location::caller())
+        Self::open(&self.engine, Location::caller())
     }
 
-    fn open(shared: &Arc<Shared>, site: &Location<'_>) -> Self {
+    fn open(engine: &Arc<ProgressEngine>, site: &Location<'_>) -> Self {
         let endpoint = Arc::new(Endpoint::open(
-            &shared.exchange,
-            shared.packets.clone(),
+            &engine.exchange,
+            engine.packets.clone(),
             site,
-            Arc::clone(&shared.progress),
+            Arc::clone(&engine.progress),
         ));
-        shared.add_endpoint(Arc::clone(&endpoint));
+        engine.add_endpoint(Arc::clone(&endpoint));
         Self {
-            shared: Arc::clone(shared),
+            engine: Arc::clone(engine),
             endpoint,
-            calls: shared.operations.all(),
+            calls: engine.operations.all(),
         }
     }
 
@@ -163,18 +156,18 @@ impl Comm {
     /// that had arrived, and this rank the others.
     pub fn isend<T: Serialize + ?Sized>(&self, value: &T, to: Rank, tag: Tag) -> Request<()> {
         let sent = self.encoded(value).map_err(Err).and_then(|body| {
-            request::send_at_once(&self.shared, &self.endpoint, to, tag, body).map_err(Ok)
+            request::send_at_once(&self.engine, &self.endpoint, to, tag, body).map_err(Ok)
         });
         match sent {
-            Ok(ended) => Request::ended(&self.shared, ended),
-            Err(Err(error)) => Request::failed(&self.shared, error),
+            Ok(ended) => Request::ended(&self.engine, ended),
+            Err(Err(error)) => Request::failed(&self.engine, error),
             Err(Ok(body)) => self.submit_send(to, tag, body),
         }
     }
 
     fn encoded<T: Serialize + ?Sized>(&self, value: &T) -> Result<Body> {
         let mut body = Vec::new();
-        pack_within(value, self.shared.body, &mut body).map_err(Error::Unencodable)?;
+        pack_within(value, self.engine.body, &mut body).map_err(Error::Unencodable)?;
         Ok(body.into())
     }
 
@@ -213,13 +206,13 @@ impl Comm {
         tag: Tag,
     ) -> Request<Vec<T>> {
         let body = Body::of(elements);
-        let most = match self.shared.packets {
+        let most = match self.engine.packets {
             Some(_) => LONGEST,
-            None => self.shared.body,
+            None => self.engine.body,
         };
         if body.len() > most {
             let bytes = body.len();
-            return Request::failed(&self.shared, Error::TooLong { bytes, most });
+            return Request::failed(&self.engine, Error::TooLong { bytes, most });
         }
         let operation = Operation::Send {
             comm: COMM,
@@ -236,7 +229,7 @@ impl Comm {
     /// A rank or a tag out of range, a value that cannot be encoded, the loss of the receiver, the end of the channels.
     pub fn send<T: Serialize + ?Sized>(&self, value: &T, to: Rank, tag: Tag) -> Result<()> {
         let body = self.encoded(value)?;
-        let sent = request::send_at_once(&self.shared, &self.endpoint, to, tag, body);
+        let sent = request::send_at_once(&self.engine, &self.endpoint, to, tag, body);
         let ended = sent.unwrap_or_else(|body| self.submit_send(to, tag, body).wait());
         ended.map(|_| ())
     }
@@ -248,7 +241,7 @@ impl Comm {
         source: impl Into<Option<Rank>>,
         tag: impl Into<Option<Tag>>,
     ) -> Request<T> {
-        let most = self.shared.body;
+        let most = self.engine.body;
         self.irecv_at_most(source, tag, most)
     }
 
@@ -295,9 +288,9 @@ impl Comm {
         tag: impl Into<Option<Tag>>,
     ) -> Result<Received<T>> {
         let (source, tag) = (source.into(), tag.into());
-        let (pattern, most) = (pattern(source, tag), self.shared.body);
+        let (pattern, most) = (pattern(source, tag), self.engine.body);
         let received =
-            request::receive_at_once(&self.shared, &self.endpoint, pattern, most, decoded);
+            request::receive_at_once(&self.engine, &self.endpoint, pattern, most, decoded);
         received.unwrap_or_else(|| self.irecv(source, tag).wait())
     }
 
@@ -330,7 +323,7 @@ impl Comm {
         operation: Operation,
         decode: request::Decode<T>,
     ) -> Request<T> {
-        Request::submit(&self.shared, &self.endpoint, operation, decode)
+        Request::submit(&self.engine, &self.endpoint, operation, decode)
     }
 }
 

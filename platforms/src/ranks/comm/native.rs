@@ -2,12 +2,12 @@
 
 use super::request::{Completion, Decode, Task, elements};
 use super::{Comm, Error, LONGEST, Request};
-use crate::ranks::world::Pending;
 use std::sync::Arc;
 use tautline_core::Rank;
 use tautline_core::comm::{
     Body, Collective, Complete, Done, Matched, Number, Operator, Outcome, PacketLink, Status,
 };
+use tautline_core::progress::Pending;
 use tautline_core::wire::Plain;
 
 /// The operations of all ranks of the link's own library, MPI's: on vectors of numbers, combined in an order that is the library's. Made by
@@ -63,8 +63,8 @@ impl Comm {
     /// # Ok::<(), tautline::Error>(())
     /// ```
     pub fn native(&self, matched: Matched) -> Option<Native> {
-        self.shared.assert_rank();
-        let packets = self.shared.packets.clone()?;
+        self.engine.assert_rank();
+        let packets = self.engine.packets.clone()?;
         packets.open_collectives(self.endpoint.number());
         Some(Native {
             comm: self.clone(),
@@ -193,15 +193,15 @@ impl Native {
         decode: Decode<T>,
     ) -> Request<T> {
         let Comm {
-            shared, endpoint, ..
+            engine, endpoint, ..
         } = &self.comm;
-        if let Some(refused) = Request::refused(shared, endpoint) {
+        if let Some(refused) = Request::refused(engine, endpoint) {
             return refused;
         }
         let bytes = own.len().max(into.len());
         if bytes > LONGEST {
             let most = LONGEST;
-            return Request::failed(shared, Error::TooLong { bytes, most });
+            return Request::failed(engine, Error::TooLong { bytes, most });
         }
         let running = Arc::default();
         let task = Arc::new(Task {
@@ -212,19 +212,19 @@ impl Native {
         });
         let done = Arc::new(Counted {
             task,
-            _pending: Pending::new(&shared.progress),
+            _pending: Pending::new(&engine.progress),
         });
         if collective != Collective::Barrier && bytes == 0 {
             // As at all ranks: there is nothing to send.
             let body = into;
             let status = Status::default();
             done.complete(Ok(Done { status, body }));
-            return Request::of(shared, running);
+            return Request::of(engine, running);
         }
         let number = endpoint.number();
         self.packets
             .collective(self.matched, number, collective, own, into, done);
-        Request::of(shared, running)
+        Request::of(engine, running)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Operations that were started.
 
-use super::{Endpoint, Error, Result};
+use super::{Error, Result};
 use crate::execution::runtime::{Cx, Ddf, Hold};
 use crate::process::contain::contain;
-use crate::ranks::world::{Shared, inside};
+use crate::ranks::engine::{Endpoint, ProgressEngine, inside};
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::mem;
@@ -52,7 +52,7 @@ pub struct Received<T> {
 /// collective operations.
 pub struct Request<T> {
     cell: Cell<T>,
-    shared: Arc<Shared>,
+    engine: Arc<ProgressEngine>,
     /// What can be cancelled.
     task: Option<(Arc<Endpoint>, Ticket)>,
 }
@@ -62,7 +62,7 @@ enum Cell<T> {
     /// Full from the start.
     Own(Ddf<Result<Received<T>>>),
     /// Filled by the communication worker.
-    Shared(Arc<Running<T>>),
+    ProgressEngine(Arc<Running<T>>),
 }
 
 /// An operation that the communication worker ends.
@@ -108,7 +108,7 @@ impl<T> Deref for Cell<T> {
     fn deref(&self) -> &Self::Target {
         match self {
             Self::Own(cell) => cell,
-            Self::Shared(running) => &running.cell,
+            Self::ProgressEngine(running) => &running.cell,
         }
     }
 }
@@ -212,22 +212,22 @@ impl Endpoint {
 /// # Errors
 /// The body, if it cannot leave at once: to be submitted.
 pub(super) fn send_at_once(
-    shared: &Shared,
+    engine: &ProgressEngine,
     endpoint: &Endpoint,
     to: Rank,
     tag: Tag,
     body: Body,
 ) -> Result<Result<Received<()>>, Body> {
-    if shared.progress.is_dedicated() || shared.progress.ends() {
+    if engine.progress.is_dedicated() || engine.progress.ends() {
         return Err(body);
     }
-    shared.assert_rank();
+    engine.assert_rank();
     let sent = inside(|| endpoint.send_at_once(to, tag, body));
-    if shared.packets.is_none() {
+    if engine.packets.is_none() {
         // Its errors reach those that wait.
-        inside(|| _ = shared.exchange.turn());
+        inside(|| _ = engine.exchange.turn());
     }
-    shared.drive_alone();
+    engine.drive_alone();
     match sent {
         Some(sent) => sent.map(|outcome| endpoint.ended(outcome, |_, _| Ok(()))),
         None => Ok(Err(Error::Panicked)),
@@ -236,64 +236,64 @@ pub(super) fn send_at_once(
 
 /// Waits for a message without a task, for a while.
 pub(super) fn receive_at_once<T>(
-    shared: &Shared,
+    engine: &ProgressEngine,
     endpoint: &Endpoint,
     pattern: Pattern,
     limit: usize,
     decode: Decode<T>,
 ) -> Option<Result<Received<T>>> {
-    if shared.progress.is_dedicated() || shared.progress.ends() {
+    if engine.progress.is_dedicated() || engine.progress.ends() {
         return None;
     }
-    shared.assert_rank();
+    engine.assert_rank();
     let (mut received, mut seen) = (None, None);
-    drive(shared, || {
+    drive(engine, || {
         received = inside(|| endpoint.receive_at_once(pattern, limit, &mut seen)).flatten();
         received.is_some()
     });
     // A step may have left something to do.
-    shared.drive_alone();
+    engine.drive_alone();
     let outcome = received?;
     let ended = contain(|| endpoint.ended(outcome, decode));
     Some(ended.unwrap_or(Err(Error::Panicked)))
 }
 
 impl<T> Request<T> {
-    pub(super) fn of(shared: &Arc<Shared>, running: Arc<Running<T>>) -> Self {
+    pub(super) fn of(engine: &Arc<ProgressEngine>, running: Arc<Running<T>>) -> Self {
         Self {
-            cell: Cell::Shared(running),
-            shared: Arc::clone(shared),
+            cell: Cell::ProgressEngine(running),
+            engine: Arc::clone(engine),
             task: None,
         }
     }
 
     /// Returns a request that has ended.
-    pub(super) fn ended(shared: &Arc<Shared>, ended: Result<Received<T>>) -> Self {
+    pub(super) fn ended(engine: &Arc<ProgressEngine>, ended: Result<Received<T>>) -> Self {
         let cell = Ddf::default();
         _ = cell.put(ended);
         Self {
             cell: Cell::Own(cell),
-            shared: Arc::clone(shared),
+            engine: Arc::clone(engine),
             task: None,
         }
     }
 
     /// Returns a request that has ended with `error`.
-    pub(super) fn failed(shared: &Arc<Shared>, error: Error) -> Self {
-        Self::ended(shared, Err(error))
+    pub(super) fn failed(engine: &Arc<ProgressEngine>, error: Error) -> Self {
+        Self::ended(engine, Err(error))
     }
 
     /// Returns a request that has ended, if the world was dropped: its end waits for what was
     /// started before.
-    pub(super) fn refused(shared: &Arc<Shared>, endpoint: &Endpoint) -> Option<Self> {
-        shared.assert_rank();
+    pub(super) fn refused(engine: &Arc<ProgressEngine>, endpoint: &Endpoint) -> Option<Self> {
+        engine.assert_rank();
         // A thread that does not observe the end yet starts one more operation.
-        let is_refused = shared.progress.ends();
-        is_refused.then(|| Self::failed(shared, endpoint.closed()))
+        let is_refused = engine.progress.ends();
+        is_refused.then(|| Self::failed(engine, endpoint.closed()))
     }
 
     pub(super) fn submit(
-        shared: &Arc<Shared>,
+        engine: &Arc<ProgressEngine>,
         endpoint: &Arc<Endpoint>,
         operation: Operation,
         decode: Decode<T>,
@@ -301,7 +301,7 @@ impl<T> Request<T> {
     where
         T: Send + Sync + 'static,
     {
-        if let Some(refused) = Self::refused(shared, endpoint) {
+        if let Some(refused) = Self::refused(engine, endpoint) {
             return refused;
         }
         let running = Arc::<Running<T>>::default();
@@ -315,10 +315,10 @@ impl<T> Request<T> {
             },
         };
         let ticket = endpoint.tasks().submit(operation, Arc::new(task));
-        shared.start(endpoint);
+        engine.start(endpoint);
         Self {
-            cell: Cell::Shared(running),
-            shared: Arc::clone(shared),
+            cell: Cell::ProgressEngine(running),
+            engine: Arc::clone(engine),
             task: Some((Arc::clone(endpoint), ticket)),
         }
     }
@@ -328,7 +328,7 @@ impl<T> Request<T> {
     pub fn hold(self, hold: Hold) -> Self {
         let later = match &self.cell {
             Cell::Own(_) => Some(hold),
-            Cell::Shared(running) => match &mut *running.holding() {
+            Cell::ProgressEngine(running) => match &mut *running.holding() {
                 Holding::Until(holds) => {
                     holds.push(hold);
                     None
@@ -356,12 +356,12 @@ impl<T> Request<T> {
     /// nor on operations of all ranks.
     pub fn cancel(&self) {
         if let Some((endpoint, ticket)) = &self.task {
-            self.shared.assert_rank();
+            self.engine.assert_rank();
             let ignored = |_: Outcome| ();
             endpoint
                 .tasks()
                 .submit(Operation::Cancel(*ticket), Arc::new(ignored));
-            self.shared.start(endpoint);
+            self.engine.start(endpoint);
         }
     }
 
@@ -374,7 +374,7 @@ impl<T> Request<T> {
     where
         T: Send + Sync,
     {
-        drive(&self.shared, || self.cell.is_full());
+        drive(&self.engine, || self.cell.is_full());
         if !self.cell.is_full() {
             block_on(self.cell.wait());
         }
@@ -391,7 +391,7 @@ impl<T> Request<T> {
     {
         let cell = self.cell();
         if !cell.is_full() {
-            self.shared.assert_rank();
+            self.engine.assert_rank();
             cx.scope(|cx| cx.spawn_when(cell, |_, _| ()));
         }
         self.into_ended()
@@ -401,13 +401,13 @@ impl<T> Request<T> {
     fn into_ended(self) -> Result<Received<T>> {
         let mut running = match self.cell {
             Cell::Own(cell) => return cell.into_inner().expect("it is full"),
-            Cell::Shared(running) => running,
+            Cell::ProgressEngine(running) => running,
         };
         loop {
             match Arc::try_unwrap(running) {
                 Ok(running) => return running.cell.into_inner().expect("it is full"),
                 // Another thread has just filled it, and releases it before it runs anything else.
-                Err(shared) => running = shared,
+                Err(engine) => running = engine,
             }
             thread::yield_now();
         }
@@ -422,7 +422,7 @@ impl<T: Send + Sync + 'static> IntoFuture for Request<T> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             if !self.cell.is_full() {
-                self.shared.assert_rank();
+                self.engine.assert_rank();
             }
             _ = self.cell.wait().await;
             self.into_ended()
@@ -449,7 +449,7 @@ pub fn wait_all<T: Send + Sync>(
 pub fn wait_any<T: Send + Sync>(requests: &mut Vec<Request<T>>) -> (usize, Result<Received<T>>) {
     let first = requests.first().expect("no request to wait for");
     let is_over = || requests.iter().any(|request| request.cell.is_full());
-    drive(&first.shared, is_over);
+    drive(&first.engine, is_over);
     let cells: Vec<_> = requests.iter().map(Request::cell).collect();
     let any = flow::wait_any(cells).expect("at least one, as checked above");
     let (at, _) = block_on(any);
@@ -457,14 +457,14 @@ pub fn wait_any<T: Send + Sync>(requests: &mut Vec<Request<T>>) -> (usize, Resul
 }
 
 /// Communicates until `is_over`, or until nothing has moved for a while.
-fn drive(shared: &Shared, mut is_over: impl FnMut() -> bool) {
+fn drive(engine: &ProgressEngine, mut is_over: impl FnMut() -> bool) {
     if is_over() {
         return;
     }
-    shared.assert_rank();
-    shared.progress.poll_until(shared, is_over);
+    engine.assert_rank();
+    engine.progress.poll_until(engine, is_over);
     // A turn may have dropped the only rank's world.
-    shared.drive_alone();
+    engine.drive_alone();
 }
 
 /// Sleeps until the future is ready.

@@ -1,17 +1,18 @@
 //! Operations that all ranks make together.
 
-use super::home::{AtHome, FromHome, FromHomeToAll};
+use super::World;
 use super::mailbox::Mailbox;
-use super::progress::of_this_rank;
-use super::{Shared, World, inside};
 use crate::Result;
 use crate::error::Error;
+use crate::ranks::engine::progress::of_this_rank;
+use crate::ranks::engine::{ProgressEngine, inside};
+use crate::ranks::error::RankError;
+use crate::ranks::rooted::{AtRoot, FromRoot, FromRootToAll};
 use std::cell::Cell;
 use std::mem;
 use std::panic::Location;
 use std::sync::Arc;
 use tautline_core::Rank;
-use tautline_core::balance::RankError;
 use tautline_core::collective::{
     AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, ForAll, Message, Operation,
     Wave,
@@ -57,7 +58,7 @@ impl World {
     /// ```
     #[track_caller]
     pub fn broadcast<T: Portable + Clone + 'static>(&self, value: T) -> Result<T> {
-        let operation = FromHomeToAll::of(value);
+        let operation = FromRootToAll::of(value);
         self.wave("broadcast", Location::caller(), operation, ())
     }
 
@@ -82,7 +83,7 @@ impl World {
         let (given, ranks) = (values.len(), self.ranks());
         let is_complete = !self.is_home() || given == ranks as usize;
         assert!(is_complete, "{given} values for {ranks} ranks");
-        let operation = FromHome::of(values);
+        let operation = FromRoot::of(values);
         self.wave("scatter", Location::caller(), operation, ())
     }
 
@@ -102,7 +103,7 @@ impl World {
         value: T,
         operator: impl FnMut(T, T) -> T,
     ) -> Result<Option<T>> {
-        let operation = AtHome::of(Combine::by(operator));
+        let operation = AtRoot::of(Combine::by(operator));
         self.wave("reduce", Location::caller(), operation, value)
     }
 
@@ -117,7 +118,7 @@ impl World {
     /// ```
     #[track_caller]
     pub fn gather<T: Portable + 'static>(&self, value: T) -> Result<Option<Vec<T>>> {
-        let operation = AtHome::of(Collect::default());
+        let operation = AtRoot::of(Collect::default());
         self.wave("gather", Location::caller(), operation, value)
     }
 
@@ -227,10 +228,10 @@ impl World {
         M: Machine<Peer = Rank, Calls = ()>,
         M::Message: Portable + 'static,
     {
-        let shared = &**self.shared();
+        let engine = &**self.engine();
         let mailbox = Mailbox::take();
         let receiver = Arc::clone(&mailbox);
-        let operation: Begun<M::Message> = shared.calls.begin(site, kind, receiver);
+        let operation: Begun<M::Message> = engine.calls.begin(site, kind, receiver);
         let (output, has_sent) = (Cell::new(None), Cell::new(false));
         let mut act = |action: Action<M>| match action {
             Action::Send(to, message) => {
@@ -244,14 +245,14 @@ impl World {
         let output = loop {
             if has_sent.take() {
                 // Also if the call returns now: the others would wait until the next turn of this rank.
-                shared.progress.look(shared);
+                engine.progress.look(engine);
             }
             if let Some(output) = output.take() {
                 break output;
             }
-            let next = next_of(shared, &mailbox);
+            let next = next_of(engine, &mailbox);
             let next = next.and_then(|(from, body)| {
-                let decoded = decoded(shared, &operation, from, &body);
+                let decoded = decoded(engine, &operation, from, &body);
                 // The channels may have ended before, for another reason.
                 let decoded = decoded.map_err(|error| mailbox.error().unwrap_or(error));
                 let before = mem::replace(&mut last, body);
@@ -260,12 +261,9 @@ impl World {
                 }
                 decoded
             });
-            let (from, message) = next.map_err(|error| Error::Ranks(RankError::Wire(error)))?;
+            let (from, message) = next.map_err(|error| Error::Rank(error.into()))?;
             let received = machine.receive(from, message, &mut Step::new(&mut (), &mut act));
-            received.map_err(|refusal| {
-                let why = refusal.to_string();
-                Error::Ranks(RankError::Refused { from, why })
-            })?;
+            received.map_err(|refusal| Error::Rank(RankError::refused(from, refusal)))?;
         };
         drop(operation);
         Mailbox::give_back(mailbox, last);
@@ -274,7 +272,7 @@ impl World {
 }
 
 /// Waits for a message: communicates for a while, then sleeps.
-fn next_of(shared: &Shared, mailbox: &Mailbox) -> Result<(Rank, Vec<u8>), wire::Error> {
+fn next_of(engine: &ProgressEngine, mailbox: &Mailbox) -> Result<(Rank, Vec<u8>), wire::Error> {
     let found = Cell::new(None);
     let is_found = || {
         let next = mailbox.try_next();
@@ -282,13 +280,13 @@ fn next_of(shared: &Shared, mailbox: &Mailbox) -> Result<(Rank, Vec<u8>), wire::
         found.set(next);
         is_found
     };
-    shared.progress.poll_until(shared, is_found);
+    engine.progress.poll_until(engine, is_found);
     found.take().unwrap_or_else(|| mailbox.next())
 }
 
 /// Decodes a message. If it is malformed, or decoding panics, ends all channels as a turn does.
 fn decoded<M: Portable + 'static>(
-    shared: &Shared,
+    engine: &ProgressEngine,
     operation: &Begun<M>,
     from: Rank,
     body: &[u8],
@@ -298,10 +296,10 @@ fn decoded<M: Portable + 'static>(
         Some(Err(garbled)) => operation.error(from, garbled),
         None => {
             let doing = "encoding or decoding, which panicked";
-            of_this_rank(&shared.exchange, Cause::Lost { doing })
+            of_this_rank(&engine.exchange, Cause::Lost { doing })
         }
     };
     // In a turn: completions of other operations run the program's code.
-    inside(|| shared.exchange.fail(&error));
+    inside(|| engine.exchange.fail(&error));
     Err(error)
 }

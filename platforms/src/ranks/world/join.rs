@@ -1,7 +1,10 @@
 //! Joining the processes with which this one was launched.
 
+#[cfg(feature = "mpi")]
+mod share;
+
 use super::agree::{self, difference, refused, shortened};
-use super::{AnyLink, Limits, Rank, World};
+use super::{AnyLink, Rank, World, WorldBuilder};
 use crate::Result;
 use crate::error::Error;
 use crate::process::messages;
@@ -9,7 +12,7 @@ use crate::setting::launchers::{Launched, launched};
 use crate::setting::{WARN, environment};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Read};
 use std::path::Path;
@@ -51,35 +54,7 @@ impl World {
     /// that the system refuses, and other systems than Linux. Ranks of MPI without the feature
     /// `mpi`, a library that is not the launcher's, and one that does not let threads take turns.
     pub fn join() -> Result<Self> {
-        Self::join_with(env::args_os().skip(1))
-    }
-
-    /// As [`join`](Self::join), but compares `arguments` in place of those of the process: for programs of which some arguments may
-    /// differ, such as the name of a file that each rank writes.
-    ///
-    /// ```
-    /// use tautline::world::World;
-    ///
-    /// // `program STEPS LOG`: each rank has a log of its own.
-    /// let world = World::join_with(std::env::args().skip(1).take(1))?;
-    /// # assert_eq!(world.ranks(), 1);
-    /// # Ok::<(), tautline::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`join`](Self::join).
-    pub fn join_with(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<Self> {
-        let Some((link, packets)) = link()?.filter(|(link, _)| link.ranks() > 1) else {
-            return Ok(Self::alone());
-        };
-        let refused = |source| Error::Threads { threads: 1, source };
-        let world = Self::start(Limits::default(), link, packets).map_err(refused)?;
-        let here = Greeting::own(arguments).map_err(Error::invalid)?;
-        let home = world.broadcast(here.clone())?;
-        world.compare(&here, &home)?;
-        #[cfg(feature = "mpi")]
-        world.share()?;
-        Ok(world)
+        Self::builder().join()
     }
 
     /// Compares the program, the arguments and the variables of this rank with those of rank 0.
@@ -110,6 +85,43 @@ impl World {
             ));
         }
         Ok(())
+    }
+}
+
+impl WorldBuilder {
+    /// Compares these arguments in place of those of the process when ranks [join](Self::join): for programs of which some arguments
+    /// may differ, such as the name of a file that each rank writes. Feature `process`.
+    ///
+    /// ```
+    /// use tautline::world::World;
+    ///
+    /// // `program STEPS LOG`: each rank has a log of its own.
+    /// let world = World::builder().arguments(std::env::args().skip(1).take(1)).join()?;
+    /// # assert_eq!(world.ranks(), 1);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    pub fn arguments(mut self, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        self.arguments = Some(arguments.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// As [`World::join`], with these settings.
+    ///
+    /// # Errors
+    /// As [`World::join`].
+    pub fn join(&self) -> Result<World> {
+        let Some((link, packets)) = link()?.filter(|(link, _)| link.ranks() > 1) else {
+            return Ok(World::alone());
+        };
+        let world = self.start(link, packets)?;
+        let arguments = self.arguments.clone();
+        let arguments = arguments.unwrap_or_else(|| env::args_os().skip(1).collect());
+        let here = Greeting::own(arguments).map_err(Error::invalid)?;
+        let home = world.broadcast(here.clone())?;
+        world.compare(&here, &home)?;
+        #[cfg(feature = "mpi")]
+        world.share()?;
+        Ok(world)
     }
 }
 

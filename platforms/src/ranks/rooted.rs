@@ -4,13 +4,13 @@
 use tautline_core::collective::{Deal, Operation};
 
 /// An operation whose result rank 0 has; the others learn only that it has it.
-pub(crate) struct AtHome<O: Operation> {
+pub(crate) struct AtRoot<O: Operation> {
     operation: O,
     /// At rank 0.
     all: Option<O::Up>,
 }
 
-impl<O: Operation> AtHome<O> {
+impl<O: Operation> AtRoot<O> {
     /// Creates the operation that combines values as `operation` does.
     pub(crate) fn of(operation: O) -> Self {
         Self {
@@ -20,7 +20,7 @@ impl<O: Operation> AtHome<O> {
     }
 }
 
-impl<O: Operation> Operation for AtHome<O> {
+impl<O: Operation> Operation for AtRoot<O> {
     type Own = O::Own;
     type Up = O::Up;
     type Down = ();
@@ -44,18 +44,18 @@ impl<O: Operation> Operation for AtHome<O> {
 }
 
 /// Values of rank 0, one for each rank, which it sends when all ranks have made the call.
-pub(crate) struct FromHome<T> {
+pub(crate) struct FromRoot<T> {
     values: Vec<T>,
 }
 
-impl<T> FromHome<T> {
+impl<T> FromRoot<T> {
     /// Creates the operation with these values, which count at rank 0.
     pub(crate) fn of(values: Vec<T>) -> Self {
         Self { values }
     }
 }
 
-impl<T> Operation for FromHome<T> {
+impl<T> Operation for FromRoot<T> {
     type Own = ();
     type Up = ();
     type Down = Vec<T>;
@@ -77,18 +77,18 @@ impl<T> Operation for FromHome<T> {
 }
 
 /// A value of rank 0, which it sends to all when all ranks have made the call.
-pub(crate) struct FromHomeToAll<T> {
+pub(crate) struct FromRootToAll<T> {
     value: Option<T>,
 }
 
-impl<T> FromHomeToAll<T> {
+impl<T> FromRootToAll<T> {
     /// Creates the operation with this value, which counts at rank 0.
     pub(crate) fn of(value: T) -> Self {
         Self { value: Some(value) }
     }
 }
 
-impl<T: Clone> Operation for FromHomeToAll<T> {
+impl<T: Clone> Operation for FromRootToAll<T> {
     type Own = ();
     type Up = ();
     type Down = T;

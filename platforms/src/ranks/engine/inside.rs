@@ -17,6 +17,6 @@ pub(crate) fn inside<R>(turn: impl FnOnce() -> R) -> Option<R> {
 }
 
 /// Whether the calling thread is in a turn, of any world: it may have locks that the end of a world waits for.
-pub(super) fn is_inside() -> bool {
+pub(crate) fn is_inside() -> bool {
     TURNS.get() > 0
 }

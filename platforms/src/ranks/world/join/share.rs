@@ -1,7 +1,7 @@
 //! The processors of ranks that a launcher has started without dividing them.
 #![forbid(unsafe_code)]
 
-use super::World;
+use super::super::World;
 use crate::host::pinning::{divided, in_order};
 use crate::{Machine, Result};
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ impl Site {
 impl World {
     /// Restricts the calling thread, and those that it starts from now on, to this rank's part of the processors that several ranks may
     /// use alike. Ranks to which their launcher has given processors of their own keep them.
-    pub(super) fn share(&self) -> Result<()> {
+    pub(in crate::ranks::world) fn share(&self) -> Result<()> {
         let sites = self.all_gather(Site::own())?;
         if let Some(cpus) = part(&sites, self.rank().index()) {
             // A refusal is not an error: the rank then uses any allowed processor.

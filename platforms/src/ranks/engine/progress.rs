@@ -1,11 +1,12 @@
 //! Which threads communicate.
 #![forbid(unsafe_code)]
 
-use super::{AnyLink, Driver, Lent, Pace, Shared, World, inside, is_inside};
+use super::{AnyLink, Handle, ProgressEngine, inside, is_inside};
 use std::hint;
 use std::thread;
 use std::time::{Duration, Instant};
 use tautline_core::port::{Clock, Relax};
+use tautline_core::progress::{Driver, Pace};
 use tautline_core::wire::{Cause, Error, Exchange};
 
 /// The longest time without progress while a rank sends what waits when its program ends.
@@ -26,37 +27,13 @@ pub enum Progress {
     Dedicated,
 }
 
-impl World {
-    /// Selects which threads of this rank communicate, from now on. Balanced computations of this rank are not affected: their workers
-    /// communicate while they compute.
-    ///
-    /// ```
-    /// use tautline::comm::Tag;
-    /// use tautline::world::{self, Progress, Rank};
-    ///
-    /// let received = world::loopback(2, |world| {
-    ///     world.progress(Progress::Dedicated);
-    ///     let (comm, other) = (world.comm(), Rank(1 - world.rank().0));
-    ///     comm.send(&world.rank().0, other, Tag(1))?;
-    ///     comm.recv::<u32>(other, Tag(1)).map(|received| received.value)
-    /// });
-    /// assert_eq!(received.into_iter().collect::<Result<Vec<_>, _>>()?, [1, 0]);
-    /// # Ok::<(), tautline::Error>(())
-    /// ```
-    pub fn progress(&self, progress: Progress) {
-        let is_dedicated = progress == Progress::Dedicated && self.thread.is_some();
-        self.shared.assert_rank();
-        self.shared.progress.dedicate(is_dedicated, &*self.shared);
-    }
-}
-
-impl Clock for Shared {
+impl Clock for ProgressEngine {
     fn now(&self) -> u64 {
         self.origin.elapsed().as_nanos() as u64
     }
 }
 
-impl Relax for Shared {
+impl Relax for ProgressEngine {
     fn relax(&self, _: u32) {
         hint::spin_loop();
     }
@@ -66,7 +43,7 @@ impl Relax for Shared {
     }
 }
 
-impl Driver for Shared {
+impl Driver for ProgressEngine {
     fn exchange(&self) -> bool {
         self.exchange.turn() == Ok(true)
     }
@@ -104,7 +81,7 @@ impl Driver for Shared {
     }
 }
 
-impl Shared {
+impl ProgressEngine {
     /// Ends all channels, at all ranks, as code of the program has panicked in a turn. In a nested
     /// one, the calling thread may hold the link, whose lock is not reentrant: they end as soon as
     /// a thread takes notice that is in no turn.
@@ -133,54 +110,54 @@ impl Shared {
 
 /// Sends and receives until the world ends, and leaves. A panic ends all channels, at all ranks, and nothing else: the operations end with
 /// an error, and later ones, too.
-pub(super) fn carry(shared: &Shared, lent: &Lent) {
-    _ = shared.carrier.set(thread::current());
-    while inside(|| drive(shared)).is_none() {
-        shared.give_up();
+pub(crate) fn carry(engine: &ProgressEngine, handle: &Handle) {
+    _ = engine.carrier.set(thread::current());
+    while inside(|| drive(engine)).is_none() {
+        engine.give_up();
         // If the next look panics, too, it is not repeated at once.
-        shared.park(Pace::default().look);
+        engine.park(Pace::default().look);
     }
-    end(shared, lent);
+    end(engine, handle);
 }
 
 /// Leaves, and ends what has not ended.
-pub(super) fn end(shared: &Shared, lent: &Lent) {
-    lent.end();
-    inside(|| leave(shared));
+pub(crate) fn end(engine: &ProgressEngine, handle: &Handle) {
+    handle.end();
+    inside(|| leave(engine));
     // The locks of `end` order it: a thread whose channel or endpoint `end` does not find observes it, and takes turns.
-    shared.progress.dedicate(false, shared);
-    inside(|| shared.end());
+    engine.progress.dedicate(false, engine);
+    inside(|| engine.end());
 }
 
 /// Sends and receives until the world ends.
-fn drive(shared: &Shared) {
+fn drive(engine: &ProgressEngine) {
     let mut nudged = Instant::now();
-    shared.progress.run(shared, || {
-        shared.end_given_up();
+    engine.progress.run(engine, || {
+        engine.end_given_up();
         if nudged.elapsed() >= NUDGE {
             nudged = Instant::now();
-            shared.exchange.nudge();
+            engine.exchange.nudge();
         }
-        shared.patience.look(shared);
+        engine.patience.look(engine);
     });
 }
 
 /// Sends what waits, and notifies the other ranks that this one ends.
-fn leave(shared: &Shared) {
-    let exchange = &shared.exchange;
-    let has_panicked = shared.progress.has_panicked();
+fn leave(engine: &ProgressEngine) {
+    let exchange = &engine.exchange;
+    let has_panicked = engine.progress.has_panicked();
     if has_panicked {
         let since = Instant::now();
-        while shared.progress.turn(shared) && since.elapsed() < GOODBYE {}
+        while engine.progress.turn(engine) && since.elapsed() < GOODBYE {}
     } else {
-        send_all(shared);
+        send_all(engine);
     }
-    for endpoint in shared.endpoints().iter() {
+    for endpoint in engine.endpoints().iter() {
         endpoint.leave(exchange.here(), exchange.ranks());
     }
-    shared.operations.leave();
+    engine.operations.leave();
     let mut since = Instant::now();
-    while !shared.operations.is_sent() && since.elapsed() < GOODBYE {
+    while !engine.operations.is_sent() && since.elapsed() < GOODBYE {
         match exchange.turn() {
             Ok(true) => since = Instant::now(),
             _ => thread::yield_now(),
@@ -203,25 +180,25 @@ fn leave(shared: &Shared) {
 /// and until collective operations have ended: other ranks may need this one, whose part has just
 /// begun. Those that a rank does not join end when it leaves. If a rank neither joins nor leaves,
 /// all channels end, at all ranks: it may come later, and would wait for this one.
-fn send_all(shared: &Shared) {
-    let endpoints = shared.endpoints();
+fn send_all(engine: &ProgressEngine) {
+    let endpoints = engine.endpoints();
     endpoints
         .iter()
         .for_each(|endpoint| endpoint.end_receives());
     let mut since = Instant::now();
-    let progress = &shared.progress;
+    let progress = &engine.progress;
     // Messages of an operation that has ended are in its outbox, or held back for it.
     let is_busy = || progress.is_pending() || endpoints.iter().any(|e| !e.has_ended());
     while is_busy() && since.elapsed() < GOODBYE {
-        shared.end_given_up();
+        engine.end_given_up();
         // Ranks that wait in other calls, or have left without one, are noticed by it.
-        shared.exchange.nudge();
-        if progress.await_bell(shared) {
+        engine.exchange.nudge();
+        if progress.await_bell(engine) {
             since = Instant::now();
         }
     }
     if progress.is_pending() {
-        shared.exchange.fail(&dropped(&shared.exchange));
+        engine.exchange.fail(&dropped(&engine.exchange));
     }
 }
 
@@ -236,7 +213,7 @@ fn dropped(exchange: &Exchange<AnyLink>) -> Error {
     of_this_rank(exchange, Cause::Lost { doing })
 }
 
-pub(super) fn of_this_rank(exchange: &Exchange<AnyLink>, cause: Cause) -> Error {
+pub(crate) fn of_this_rank(exchange: &Exchange<AnyLink>, cause: Cause) -> Error {
     let here = exchange.here();
     Error {
         here,

@@ -1,6 +1,7 @@
 //! The communication worker of a communicator, and what it has to do.
 
-use super::unreceived::{self, Unsent};
+mod unreceived;
+
 use super::{COMM, Error};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
@@ -14,6 +15,7 @@ use tautline_core::progress::Progress;
 use tautline_core::wire::{self, Cause, Channel, Exchange, Fault, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
 use tautline_node::SpinThenYield;
+use unreceived::Unsent;
 
 /// News that one step takes at most, so that tasks are started between them.
 const NEWS: usize = 64;
@@ -28,7 +30,7 @@ pub(crate) struct Endpoint {
     channel: Arc<Channel<Packet>>,
     packets: Option<Arc<dyn PacketLink>>,
     inbox: Arc<Inbox>,
-    pub(super) unsent: Unsent,
+    pub(crate) unsent: Unsent,
 }
 
 /// What has arrived, put by turns of the exchange.
@@ -98,7 +100,7 @@ impl Bodies for Beside {
 
 impl Endpoint {
     /// Opens the next channel, for the call at `site`; its packets go by `packets`, if the link has that. Notifies `progress` of what arrives.
-    pub(super) fn open<L: Link>(
+    pub(crate) fn open<L: Link>(
         exchange: &Exchange<L>,
         packets: Option<Arc<dyn PacketLink>>,
         site: &Location<'_>,
@@ -142,18 +144,18 @@ impl Endpoint {
     }
 
     /// Returns the number of its packets, the same at all ranks.
-    pub(super) fn number(&self) -> u32 {
+    pub(crate) fn number(&self) -> u32 {
         self.channel.ordinal()
     }
 
-    pub(super) fn tasks(&self) -> &Tasks {
+    pub(crate) fn tasks(&self) -> &Tasks {
         &self.tasks
     }
 
     /// Returns the error with which the channels have ended; else that the world has.
-    pub(super) fn closed(&self) -> Error {
+    pub(crate) fn closed(&self) -> Error {
         match self.inbox.failed.get() {
-            Some(error) => Error::Wire(error.clone()),
+            Some(error) => error.clone().into(),
             None => Error::Closed,
         }
     }
@@ -167,7 +169,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// The body, if it cannot leave at once, or another thread has the worker.
-    pub(super) fn send_at_once(&self, to: Rank, tag: Tag, body: Body) -> Result<Outcome, Body> {
+    pub(crate) fn send_at_once(&self, to: Rank, tag: Tag, body: Body) -> Result<Outcome, Body> {
         let mut sent = Err(body);
         self.worker.run(|worker| {
             let moved = self.step_of(worker);
@@ -182,7 +184,7 @@ impl Endpoint {
 
     /// Receives a message without a task, behind what was submitted before, if one has arrived and no other thread has the worker.
     /// A thread that polls passes the same `seen`, empty at first: while nothing has come, a poll takes no lock.
-    pub(super) fn receive_at_once(
+    pub(crate) fn receive_at_once(
         &self,
         pattern: Pattern,
         limit: usize,

@@ -1,5 +1,6 @@
 //! How operations end that do not succeed.
 
+use crate::ranks::error::RankError;
 use std::fmt;
 use tautline_core::Rank;
 use tautline_core::comm::{self, Tag};
@@ -15,8 +16,6 @@ pub enum Error {
     Truncated(comm::Error),
     /// A rank or a tag that does not exist.
     Invalid(comm::Error),
-    /// The loss of the rank with which it communicates.
-    Lost(comm::Error),
     /// The communicator was freed.
     Freed,
     /// The world has ended.
@@ -41,22 +40,15 @@ pub enum Error {
     },
     /// The program's code that decodes the message panicked.
     Panicked,
-    /// All channels between the ranks have ended.
-    Wire(wire::Error),
-    /// Another rank has sent a message that does not belong to the collective operation.
-    Refused {
-        /// The rank.
-        from: Rank,
-        /// What is wrong with it.
-        why: String,
-    },
+    /// Another rank is lost, or has ended all channels between the ranks.
+    Rank(RankError),
 }
 
 impl From<comm::Error> for Error {
     fn from(error: comm::Error) -> Self {
         match error {
             comm::Error::Truncated { .. } => Self::Truncated(error),
-            comm::Error::Lost { .. } => Self::Lost(error),
+            comm::Error::Lost { rank, .. } => Self::Rank(RankError::lost(rank, &error)),
             comm::Error::Freed { .. } => Self::Freed,
             comm::Error::Closed => Self::Closed,
             comm::Error::NoRank { .. } | comm::Error::NoTag { .. } => Self::Invalid(error),
@@ -68,7 +60,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cancelled => f.write_str("the operation was cancelled"),
-            Self::Truncated(error) | Self::Invalid(error) | Self::Lost(error) => error.fmt(f),
+            Self::Truncated(error) | Self::Invalid(error) => error.fmt(f),
             Self::Freed => f.write_str("the communicator was freed"),
             Self::Closed => f.write_str("the world has ended before the operation"),
             Self::Unencodable(error) => error.fmt(f),
@@ -79,8 +71,7 @@ impl fmt::Display for Error {
                 write!(f, "a message of {source} with {tag}: {error}")
             }
             Self::Panicked => f.write_str("decoding the message panicked"),
-            Self::Wire(error) => error.fmt(f),
-            Self::Refused { from, why } => write!(f, "{from}: {why}"),
+            Self::Rank(error) => error.fmt(f),
         }
     }
 }
@@ -89,6 +80,15 @@ impl std::error::Error for Error {}
 
 impl From<Error> for crate::Error {
     fn from(error: Error) -> Self {
-        Self::invalid(error)
+        match error {
+            Error::Rank(error) => Self::Rank(error),
+            other => Self::invalid(other),
+        }
+    }
+}
+
+impl From<wire::Error> for Error {
+    fn from(error: wire::Error) -> Self {
+        Self::Rank(error.into())
     }
 }

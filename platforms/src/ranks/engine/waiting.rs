@@ -1,9 +1,11 @@
 //! Waiting for ranks that do not make the same call.
 
-use super::{Pace, Rank, Shared};
+use super::ProgressEngine;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tautline_core::Rank;
+use tautline_core::progress::Pace;
 use tautline_core::wire::{Cause, Error};
 
 /// That a rank waits for others to make the same call. Displayed as one line that names them.
@@ -47,7 +49,7 @@ impl fmt::Display for Waiting {
 
 /// How long a rank waits for others.
 #[derive(Debug, Default)]
-pub(super) struct Patience(Mutex<State>);
+pub(crate) struct Patience(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -57,21 +59,21 @@ struct State {
 }
 
 impl Patience {
-    pub(super) fn limit(&self, limit: Duration) {
+    pub(crate) fn limit(&self, limit: Duration) {
         self.state().limit = Some(limit);
     }
 
-    pub(super) fn waiting(&self) -> Option<Waiting> {
+    pub(crate) fn waiting(&self) -> Option<Waiting> {
         self.state().waiting.clone()
     }
 
     /// Looks, now and then, which ranks have not come; ends the channels if they have not within the limit.
-    pub(super) fn look(&self, shared: &Shared) {
-        let Shared {
+    pub(crate) fn look(&self, engine: &ProgressEngine) {
+        let ProgressEngine {
             exchange,
             operations,
             ..
-        } = shared;
+        } = engine;
         let now = Instant::now();
         let mut state = self.state();
         let is_recent = |looked| now - looked < Duration::from_nanos(Pace::default().look) / 2;

@@ -1,7 +1,8 @@
 //! Workers that communicate while they have no task.
 
+use super::World;
 use crate::execution::plan::Builder;
-use crate::ranks::world::{Shared, World};
+use crate::ranks::engine::ProgressEngine;
 use tautline_node::pool::Idle;
 
 impl Builder {
@@ -30,9 +31,9 @@ impl Builder {
     /// # Ok::<(), tautline::Error>(())
     /// ```
     pub fn world(mut self, world: &World) -> Self {
-        let (used, left) = (world.lent().clone(), world.lent().clone());
-        let look = |shared: &Shared| shared.progress.look(shared);
-        let hand_over = |shared: &Shared| shared.progress.hand_over(shared);
+        let (used, left) = (world.handle().clone(), world.handle().clone());
+        let look = |engine: &ProgressEngine| engine.progress.look(engine);
+        let hand_over = |engine: &ProgressEngine| engine.progress.hand_over(engine);
         let act = move || used.with(look).unwrap_or(false);
         let leave = move || _ = left.with(hand_over);
         self.idle = Some(Idle::new(act, leave));

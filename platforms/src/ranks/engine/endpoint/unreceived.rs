@@ -1,16 +1,17 @@
 //! Messages that were not received, of which no request informs the program: it has ended without an error, or was
 //! dropped.
 
-use super::{Error, Tag};
+use super::super::Error;
 use crate::process::messages;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use tautline_core::Rank;
+use tautline_core::comm::Tag;
 use tautline_core::comm::Unreceived;
 
 /// Those of a communicator whose requests were dropped.
 #[derive(Default)]
-pub(super) struct Unsent(Mutex<BTreeMap<Rank, Lost>>);
+pub(crate) struct Unsent(Mutex<BTreeMap<Rank, Lost>>);
 
 /// Those to one rank: their number, the tag of the first, and why it has not.
 struct Lost {
@@ -20,7 +21,7 @@ struct Lost {
 }
 
 impl Unsent {
-    pub(super) fn count(&self, (to, tag): (Rank, Tag), error: &Error) {
+    pub(crate) fn count(&self, (to, tag): (Rank, Tag), error: &Error) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let lost = all.entry(to).or_insert_with(|| Lost {
             messages: 0,
@@ -31,7 +32,7 @@ impl Unsent {
     }
 
     /// Reports them, one line for each receiver; once.
-    pub(super) fn report(&self, here: Rank) {
+    pub(crate) fn report(&self, here: Rank) {
         let all = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         for (to, lost) in all {
             messages::send(&lost.line(here, to));
@@ -55,7 +56,7 @@ impl Lost {
 }
 
 /// Reports, at rank `here`, messages whose requests have ended without an error.
-pub(super) fn report(here: Rank, unreceived: Unreceived) {
+pub(crate) fn report(here: Rank, unreceived: Unreceived) {
     let Unreceived {
         from,
         to,

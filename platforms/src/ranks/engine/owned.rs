@@ -9,12 +9,12 @@ use tautline_node::process::Owned;
 pub(crate) struct RankOwned<T>(Owned<T>);
 
 impl<T> RankOwned<T> {
-    pub(super) fn new(value: T) -> Self {
+    pub(crate) fn new(value: T) -> Self {
         Self(Owned::new(value))
     }
 
     /// Whether this is the process of the value.
-    pub(super) fn is_here(&self) -> bool {
+    pub(crate) fn is_here(&self) -> bool {
         self.0.is_here()
     }
 }

@@ -1,0 +1,161 @@
+//! The progress engine of a rank: what a world and its communicators run on.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | `endpoint` | the communication worker of a communicator |
+//! | `progress` | the choice of the threads that communicate, and the end of a rank |
+//! | `waiting` | the limit of a wait for ranks that do not make the same call |
+//! | `handle` | uses of an engine that end with its world |
+//! | `inside` | whether a thread runs code of the program within a turn |
+//! | `owned` | values that a child of `fork` must not use |
+#![forbid(unsafe_code)]
+
+mod endpoint;
+mod error;
+mod handle;
+mod inside;
+mod owned;
+pub(crate) mod progress;
+mod waiting;
+
+pub(crate) use endpoint::Endpoint;
+pub use error::Error;
+pub(crate) use handle::Handle;
+pub(crate) use inside::{inside, is_inside};
+pub(crate) use owned::RankOwned;
+pub use waiting::Waiting;
+
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+use tautline_core::comm::{CommId, PacketLink};
+use tautline_core::port::Link;
+use tautline_core::progress::{Pace, Progress as Turns};
+use tautline_core::service::{Calls, Operations};
+use tautline_core::wire::{Exchange, Limits};
+use tautline_node::SpinThenYield;
+use waiting::Patience;
+
+/// For how long a thread polls by itself over a link with packets, MPI's, whose bell cannot wake: the progress thread would poll as long.
+const POLLING_PACKETS: Duration = Duration::from_micros(320);
+
+/// Bytes of a message of a communicator beside its body, at most.
+const FRAME: usize = 64;
+
+/// The only communicator of a channel.
+pub(crate) const COMM: CommId = CommId(0);
+
+/// A link whose type is forgotten, so that a program is compiled once for all of them.
+pub(crate) type AnyLink = Box<dyn Link + Send>;
+
+/// The progress engine of a rank: its channels, the operations and communication workers that use them, and the choice of the thread
+/// that drives them. Shared by the world, its progress thread, and all that the world has made.
+pub(crate) struct ProgressEngine {
+    pub(crate) exchange: RankOwned<Exchange<AnyLink>>,
+    pub(crate) operations: Arc<Operations>,
+    /// The operations of the world itself.
+    pub(crate) calls: Calls,
+    /// The way of packets of communicators, if the link has one beside its parcels.
+    pub(crate) packets: Option<Arc<dyn PacketLink>>,
+    /// Which threads communicate.
+    pub(crate) progress: Arc<Turns>,
+    /// The most bytes of a message.
+    pub(crate) body: usize,
+    /// Whether a thread communicates while no other does.
+    is_driven: bool,
+    /// Shared, so that none is locked while a communication worker completes what a task waits for.
+    endpoints: RankOwned<RwLock<Arc<[Arc<Endpoint>]>>>,
+    /// The progress thread.
+    pub(crate) carrier: OnceLock<Thread>,
+    /// Of the clock.
+    pub(crate) origin: Instant,
+    /// Full if it tolerates the loss of ranks.
+    pub(crate) tolerates_losses: OnceLock<()>,
+    pub(crate) patience: RankOwned<Patience>,
+}
+
+impl ProgressEngine {
+    pub(crate) fn new(
+        limits: Limits,
+        link: AnyLink,
+        packets: Option<Arc<dyn PacketLink>>,
+        is_driven: bool,
+    ) -> Arc<Self> {
+        let mut pace = Pace::default();
+        if packets.is_some() {
+            pace.polling = POLLING_PACKETS.as_nanos() as u64;
+        }
+        let progress = Arc::new(Turns::new(link.bell(), pace));
+        let exchange = Exchange::within(limits, link, SpinThenYield::default());
+        let operations = Operations::open(&exchange, SpinThenYield::default());
+        Arc::new(Self {
+            packets,
+            progress,
+            calls: operations.all(),
+            operations,
+            body: limits.body.saturating_sub(FRAME),
+            is_driven,
+            endpoints: RankOwned::new(RwLock::new(Arc::default())),
+            carrier: OnceLock::new(),
+            origin: Instant::now(),
+            exchange: RankOwned::new(exchange),
+            tolerates_losses: OnceLock::new(),
+            patience: RankOwned::new(Patience::default()),
+        })
+    }
+
+    /// Panics in the child of `fork`, where what it awaits does not happen.
+    pub(crate) fn assert_rank(&self) {
+        _ = self.exchange.here();
+    }
+
+    /// Enters the communication worker of a communicator.
+    pub(crate) fn add_endpoint(&self, endpoint: Arc<Endpoint>) {
+        let endpoints = self.endpoints.write();
+        // It is consistent between any two statements that change it.
+        let mut endpoints = endpoints.unwrap_or_else(PoisonError::into_inner);
+        let all = endpoints.iter().cloned().chain([endpoint]);
+        *endpoints = all.collect();
+    }
+
+    fn endpoints(&self) -> Arc<[Arc<Endpoint>]> {
+        let endpoints = self.endpoints.read();
+        endpoints.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets the communication worker of `endpoint` start what was submitted.
+    pub(crate) fn start(&self, endpoint: &Endpoint) {
+        if self.progress.delegate() {
+            return;
+        }
+        inside(|| {
+            if endpoint.step() {
+                // If the channels have ended, the next step ends what was submitted.
+                if self.packets.is_none() && self.exchange.turn().is_err() {
+                    endpoint.step();
+                }
+            }
+        });
+        self.drive_alone();
+    }
+
+    /// Does all that there is to do, if no thread will: at the only rank.
+    pub(crate) fn drive_alone(&self) {
+        if !self.is_driven {
+            while self.progress.turn(self) {}
+            if is_inside() {
+                return;
+            }
+            inside(|| self.end_given_up());
+            if self.progress.ends() {
+                self.end();
+            }
+        }
+    }
+
+    /// Whether a message or another rank may end an operation of this one.
+    fn is_awaiting(&self) -> bool {
+        let endpoints = self.endpoints();
+        self.progress.is_pending() || endpoints.iter().any(|endpoint| endpoint.is_awaiting())
+    }
+}

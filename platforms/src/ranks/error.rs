@@ -1,0 +1,129 @@
+//! The error of another rank.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use tautline_core::Rank;
+use tautline_core::balance::{self, Left};
+use tautline_core::comm;
+use tautline_core::wire::{self, Cause};
+
+/// A call over the ranks of a program that has ended without a result. Displayed as one line that names the rank and the reason.
+///
+/// ```
+/// use tautline::Error;
+/// use tautline::world::{self, RankErrorKind};
+///
+/// let sums = world::loopback(2, |world| match world.is_home() {
+///     true => world.all_reduce(1, |a, b| a + b).err(),
+///     false => None, // ends without the call
+/// });
+/// let Some(Error::Rank(error)) = &sums[0] else { panic!("{sums:?}") };
+/// assert_eq!((error.kind(), error.rank().0), (RankErrorKind::Lost, 1));
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct RankError {
+    kind: RankErrorKind,
+    rank: Rank,
+    line: String,
+}
+
+/// The kind of a [`RankError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RankErrorKind {
+    /// The rank has ended, or the link to it.
+    Lost,
+    /// Its program has panicked.
+    Panicked,
+    /// A scope around its task was cancelled.
+    Cancelled,
+    /// It makes another call, or has not made this one within the [limit](crate::world::World::wait_at_most).
+    Diverged,
+    /// It has sent what no correct rank sends, or more than is permitted.
+    Violated,
+    /// A value for it cannot be encoded, or one of its values cannot be decoded.
+    Encoding,
+    /// It has given up for another error, which the line has.
+    Failed,
+}
+
+impl RankError {
+    fn new(kind: RankErrorKind, rank: Rank, line: impl fmt::Display) -> Self {
+        let line = line.to_string();
+        Self { kind, rank, line }
+    }
+
+    /// Creates the error of a message that no correct rank sends.
+    pub(crate) fn refused(from: Rank, why: impl fmt::Display) -> Self {
+        Self::new(RankErrorKind::Violated, from, format_args!("{from}: {why}"))
+    }
+
+    /// Returns what kind of error it is.
+    pub fn kind(&self) -> RankErrorKind {
+        self.kind
+    }
+
+    /// Returns the rank that is its cause, as far as this one knows.
+    pub fn rank(&self) -> Rank {
+        self.rank
+    }
+}
+
+impl fmt::Display for RankError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.line)
+    }
+}
+
+/// The message itself: it is what a `main` that returns an error prints.
+impl fmt::Debug for RankError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.kind, self.line)
+    }
+}
+
+impl std::error::Error for RankError {}
+
+impl From<wire::Error> for RankError {
+    fn from(error: wire::Error) -> Self {
+        let (kind, rank) = match &error.cause {
+            Cause::Lost { .. } => (RankErrorKind::Lost, error.peer),
+            Cause::Panicked => (RankErrorKind::Panicked, error.peer),
+            Cause::Mismatch { .. } | Cause::Absent { .. } => (RankErrorKind::Diverged, error.peer),
+            Cause::Garbled(_) | Cause::Unencodable(_) => (RankErrorKind::Encoding, error.peer),
+            Cause::Failed { first, .. } => (RankErrorKind::Failed, *first),
+            Cause::Corrupt { .. }
+            | Cause::TooLong { .. }
+            | Cause::Misdirected { .. }
+            | Cause::TooEarly { .. } => (RankErrorKind::Violated, error.peer),
+        };
+        Self::new(kind, rank, error)
+    }
+}
+
+impl RankError {
+    /// Converts the error of a balanced computation at rank `here`.
+    pub(crate) fn balanced(error: balance::RankError, here: Rank) -> Self {
+        use balance::RankError as Balanced;
+        let (kind, rank) = match error {
+            Balanced::Wire(error) => return error.into(),
+            Balanced::Cancelled(_) => (RankErrorKind::Cancelled, here),
+            Balanced::Abandoned { from, ref why } => match *why {
+                Left::Cancelled(_) => (RankErrorKind::Cancelled, from),
+                Left::Panicked(_) => (RankErrorKind::Panicked, from),
+                Left::Refused(_) => (RankErrorKind::Failed, from),
+                Left::Lost(rank) => (RankErrorKind::Lost, rank),
+                _ => (RankErrorKind::Failed, from),
+            },
+            Balanced::Refused { from, .. } => (RankErrorKind::Violated, from),
+            Balanced::Result(_) => (RankErrorKind::Encoding, Rank(0)),
+            _ => (RankErrorKind::Failed, here),
+        };
+        Self::new(kind, rank, error)
+    }
+
+    /// Converts the loss of `rank` during an operation of a communicator.
+    pub(crate) fn lost(rank: Rank, error: &comm::Error) -> Self {
+        Self::new(RankErrorKind::Lost, rank, error)
+    }
+}
