@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use tautline::balance::{Graph, Run, Steal};
 use tautline::prelude::*;
-use tautline::world;
+use tautline::world::World;
 use tautline_cli::uts::{self, Counts, Tree, Uts};
 use tautline_core::Rank;
 use tautline_core::finish::Report;
