@@ -1,7 +1,7 @@
 //! The end of a channel at one rank.
 
-use super::hub::Hub;
-use super::lane::{Lane, Packed};
+use super::any_end::{AnyEnd, Packed};
+use super::shared::Shared;
 use super::terms::Terms;
 use super::{Error, Fault, Name, Portable, Unencodable, pack_within};
 use crate::id::{PlaceId, Rank};
@@ -11,14 +11,14 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-/// What takes the messages of a channel.
+/// The consumer of a channel's messages.
 pub trait Receiver: Send + Sync {
     /// Takes the encoding of a message from a place of another rank to a place of this rank, both
     /// checked.
     ///
-    /// Called by the thread that runs [`Exchange::turn`](super::Exchange::turn), or that begins an operation for which messages have
-    /// come, one message at a time, in the order in which the place sent them. It must return soon and may send, but not
-    /// wait for a message.
+    /// Called by the thread that runs [`Exchange::turn`](super::Exchange::turn), or that begins an
+    /// operation for which messages have come, one message at a time, in the order in which the
+    /// place sent them. It must return soon and may send, but not wait for a message.
     ///
     /// # Errors
     /// If the bytes are not what this end expects. All channels of this rank end with an error that
@@ -33,7 +33,8 @@ pub trait Receiver: Send + Sync {
         Ok(())
     }
 
-    /// Whether this rank waits for those that have not opened the channel: for reports. Provided: returns true.
+    /// Whether this rank waits for the ranks that have not opened the channel: for reports.
+    /// Provided: returns true.
     fn awaits_ends(&self) -> bool {
         true
     }
@@ -46,11 +47,13 @@ pub trait Receiver: Send + Sync {
         Ok(())
     }
 
-    /// Called when all channels of this rank have ended with `error`, possibly several times. Provided: does nothing.
+    /// Called when all channels of this rank have ended with `error`, possibly several times.
+    /// Provided: does nothing.
     fn fail(&self, _error: &Error) {}
 
-    /// Called when `error.peer` is lost, where [losses are tolerated](super::Exchange::tolerate_losses). Returns whether the channel
-    /// does without that rank. Provided: returns false, and the loss ends all channels.
+    /// Called when `error.peer` is lost, if [losses are
+    /// tolerated](super::Exchange::tolerate_losses). Returns whether the channel tolerates the
+    /// loss. Provided: returns false, and the loss ends all channels.
     fn lost(&self, _error: &Error) -> bool {
         false
     }
@@ -62,12 +65,13 @@ impl<F: Fn(PlaceId, PlaceId, &[u8]) -> Result<(), Fault> + Send + Sync> Receiver
     }
 }
 
-/// What passed through one end of a channel.
+/// Counts of messages and bytes that passed through one end of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Messages given to [`Channel::send`], whether or not they have left.
     pub sent: u64,
-    /// Messages that the receiver has taken; what it sent meanwhile is counted before.
+    /// Messages that the receiver has taken. Messages that it sent from within the call are counted
+    /// before.
     pub received: u64,
     /// Bytes of the bodies that have left.
     pub sent_bytes: u64,
@@ -101,7 +105,7 @@ impl<M: Portable + 'static> Channel<M> {
     /// failed, messages are dropped.
     ///
     /// The number of messages that wait is not bounded here. Protocols whose places have few
-    /// messages under way use this, others [`try_send`](Self::try_send).
+    /// messages in flight use this, others [`try_send`](Self::try_send).
     ///
     /// # Panics
     /// If `from` is not a place of this rank, or `to` not a place of the program.
@@ -110,7 +114,8 @@ impl<M: Portable + 'static> Channel<M> {
         debug_assert!(sent.is_none(), "there is no limit");
     }
 
-    /// Ends all channels with the error that a message for `to` cannot be encoded, once a turn comes to it.
+    /// Ends all channels with the error that a message for `to` cannot be encoded, once a turn
+    /// comes to it.
     pub(crate) fn send_unencodable(&self, from: PlaceId, to: PlaceId, why: Unencodable) {
         let sent = self.end.push(from, to, Err(why), usize::MAX);
         debug_assert!(sent.is_none(), "there is no limit");
@@ -126,7 +131,7 @@ impl<M: Portable + 'static> Channel<M> {
     /// # Panics
     /// As [`send`](Self::send).
     pub fn try_send(&self, from: PlaceId, to: PlaceId, message: M) -> Result<(), M> {
-        let limit = self.end.hub.limits.waiting;
+        let limit = self.end.shared.limits.waiting;
         match self.end.push(from, to, Ok(message), limit) {
             Some(Ok(message)) => Err(message),
             _ => Ok(()),
@@ -152,11 +157,11 @@ impl<M: Portable + 'static> Channel<M> {
 impl<M: Portable + 'static> Drop for Channel<M> {
     fn drop(&mut self) {
         self.end.queues().is_closed = true;
-        self.end.hub.announce();
+        self.end.shared.announce();
     }
 }
 
-/// Sends messages of a channel as long as its [`Channel`] lives; later ones leave if others do, too.
+/// Sends messages of a channel while its [`Channel`] lives; later ones leave if others do, too.
 pub(crate) struct Sender<M>(Arc<End<M>>);
 
 impl<M: Portable + 'static> Sender<M> {
@@ -169,7 +174,7 @@ impl<M: Portable + 'static> Sender<M> {
 
 /// The shared part of a [`Channel`].
 pub(super) struct End<M> {
-    hub: Arc<Hub>,
+    shared: Arc<Shared>,
     name: Name,
     terms: Terms,
     queues: Lock<Queues<M>>,
@@ -188,7 +193,7 @@ type Sent<M> = (PlaceId, PlaceId, Result<M, Unencodable>);
 struct Queues<M> {
     /// The messages that wait, by rank.
     outbox: Vec<VecDeque<Sent<M>>>,
-    /// How many they are.
+    /// The total length of the outboxes.
     waiting: usize,
     traffic: Traffic,
     is_closed: bool,
@@ -196,19 +201,19 @@ struct Queues<M> {
 
 impl<M: Portable + 'static> End<M> {
     pub(super) fn new(
-        hub: Arc<Hub>,
+        shared: Arc<Shared>,
         name: Name,
         terms: Terms,
         receiver: Box<dyn Receiver>,
     ) -> Self {
         let queues = Queues {
-            outbox: (0..hub.ranks).map(|_| VecDeque::new()).collect(),
+            outbox: (0..shared.ranks).map(|_| VecDeque::new()).collect(),
             waiting: 0,
             traffic: Traffic::default(),
             is_closed: false,
         };
         Self {
-            hub,
+            shared,
             name,
             terms,
             queues: Lock::new(queues),
@@ -217,7 +222,7 @@ impl<M: Portable + 'static> End<M> {
     }
 
     fn queues(&self) -> crate::sync::Guard<'_, Queues<M>> {
-        self.queues.lock(&self.hub.relax())
+        self.queues.lock(&self.shared.relax())
     }
 
     /// Appends a message; returns it if `limit` messages wait for its rank.
@@ -229,14 +234,14 @@ impl<M: Portable + 'static> End<M> {
         limit: usize,
     ) -> Option<Result<M, Unencodable>> {
         let places = self.terms.places;
-        let (here, ranks) = (self.hub.here, self.hub.ranks);
+        let (here, ranks) = (self.shared.here, self.shared.ranks);
         assert_eq!(from.0 / places, here.0, "{from} sends from {here}");
         let rank = (to.0 / places) as usize;
         assert!(
             rank < ranks as usize,
             "{to} of {ranks} ranks of {places} places"
         );
-        if self.hub.is_dead() {
+        if self.shared.is_dead() {
             return None;
         }
         let mut queues = self.queues();
@@ -247,12 +252,12 @@ impl<M: Portable + 'static> End<M> {
         queues.waiting += 1;
         queues.traffic.sent += 1;
         drop(queues);
-        self.hub.announce();
+        self.shared.announce();
         None
     }
 }
 
-impl<M: Portable + 'static> Lane for End<M> {
+impl<M: Portable + 'static> AnyEnd for End<M> {
     fn name(&self) -> Name {
         self.name
     }
@@ -266,7 +271,7 @@ impl<M: Portable + 'static> Lane for End<M> {
         if queues.waiting == 0 {
             return None;
         }
-        (start..self.hub.ranks)
+        (start..self.shared.ranks)
             .map(Rank)
             .find(|r| !queues.outbox[r.index()].is_empty())
     }
@@ -278,12 +283,12 @@ impl<M: Portable + 'static> Lane for End<M> {
         let has_next = !outbox.is_empty();
         if !has_next {
             // The memory of a burst is not kept.
-            outbox.shrink_to(self.hub.limits.waiting);
+            outbox.shrink_to(self.shared.limits.waiting);
         }
         queues.waiting -= 1;
         drop(queues);
         let start = into.len();
-        let limit = self.hub.limits.body;
+        let limit = self.shared.limits.body;
         let packed = message.and_then(|message| pack_within(&message, limit, into));
         self.queues().traffic.sent_bytes += (into.len() - start) as u64;
         Some(packed.map(|()| Packed { from, to, has_next }))
@@ -292,7 +297,7 @@ impl<M: Portable + 'static> Lane for End<M> {
     fn pack_more(&self, rank: Rank, into: &mut Vec<u8>, room: usize) -> Option<Packed> {
         let (from, to, message) = self.queues().outbox[rank.index()].pop_front()?;
         let start = into.len();
-        let room = room.min(self.hub.limits.body);
+        let room = room.min(self.shared.limits.body);
         let fits = message
             .as_ref()
             .is_ok_and(|message| pack_within(message, room, into).is_ok());

@@ -1,4 +1,4 @@
-//! What can go wrong between ranks, said in one line.
+//! Errors between ranks, each reported in one line.
 
 use super::terms::{OneLine, Terms};
 use super::{Garbled, Unencodable};
@@ -22,7 +22,7 @@ pub struct Error {
     pub peer: Rank,
     /// The channel, where it is known.
     pub channel: Option<Name>,
-    /// What went wrong.
+    /// The cause.
     pub cause: Cause,
 }
 
@@ -31,20 +31,20 @@ pub struct Error {
 pub struct Name {
     /// The position of the channel in the order of opening, from 0.
     pub ordinal: u32,
-    /// What it is for, if it is open at this rank.
+    /// Its purpose, if it is open at this rank.
     pub kind: Option<&'static str>,
     /// The operation: its group, and its number among those of the group.
     pub operation: Option<(GroupId, u64)>,
 }
 
-/// Why a channel's receiver does not go on: all channels end.
+/// An error of a channel's receiver, which ends all channels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The rank with which it was communicating, if not the sender of the message.
     pub peer: Option<Rank>,
     /// The operation on the channel, if it is one.
     pub name: Option<Name>,
-    /// What went wrong.
+    /// The cause.
     pub cause: Cause,
 }
 
@@ -61,12 +61,12 @@ impl From<Garbled> for Fault {
     }
 }
 
-/// What went wrong.
+/// The cause of an [`Error`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The peer was lost.
     Lost {
-        /// What the link was doing when it noticed.
+        /// The activity of the link when it noticed.
         doing: &'static str,
     },
     /// A parcel of the peer is not one that a rank sends.
@@ -75,7 +75,7 @@ pub enum Cause {
         number: u64,
         /// The length of the parcel.
         bytes: usize,
-        /// What is wrong with it.
+        /// The violated rule.
         why: &'static str,
     },
     /// The body of a message is not what the channel's receiver expects.
@@ -84,9 +84,9 @@ pub enum Cause {
     Unencodable(Unencodable),
     /// The peer has opened another channel at this position, or begun another operation.
     Mismatch {
-        /// That of this rank.
+        /// The terms of this rank.
         here: Box<Terms>,
-        /// That of the peer.
+        /// The terms of the peer.
         there: Box<Terms>,
     },
     /// The body of a message is longer than the channels permit.
@@ -123,7 +123,7 @@ pub enum Cause {
     Panicked,
     /// A rank gave up for an error of its own, as the peer reports.
     Failed {
-        /// That rank, which may be the peer.
+        /// The rank that gave up, which may be the peer.
         first: Rank,
         /// The error's message.
         message: String,
@@ -184,8 +184,8 @@ impl fmt::Display for Error {
             Cause::Garbled(garbled) => write!(f, "a message from {peer} has {garbled}"),
             Cause::Unencodable(why) => write!(f, "for {peer}, {why}"),
             Cause::Mismatch { here, there } => {
-                write!(f, "{peer} has {} {}, ", self.begun(), there.beside(here))?;
-                write!(f, "this rank {}; ", here.beside(there))?;
+                write!(f, "{peer} has {} {}, ", self.begun(), there.diff(here))?;
+                write!(f, "this rank {}; ", here.diff(there))?;
                 let rule = self.either("open the same channels", "begin the same operations");
                 write!(f, "all ranks must {rule} in the same order")
             }

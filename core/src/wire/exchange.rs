@@ -1,9 +1,9 @@
 //! All channels of a process over one link.
 
 use super::channel::{Channel, End, Receiver};
+use super::driver::LinkDriver;
 use super::error::{Cause, Error};
-use super::hub::Hub;
-use super::post::Post;
+use super::shared::Shared;
 use super::terms::Terms;
 use super::{Limits, Name, Portable};
 use crate::id::Rank;
@@ -13,7 +13,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::panic::Location;
 
-/// How often a turn looks again because threads have sent meanwhile.
+/// Repetitions of a turn in one call, if threads have sent in the course of it.
 const ROUNDS: usize = 16;
 
 /// All channels of a process over one link.
@@ -36,13 +36,13 @@ const ROUNDS: usize = 16;
 /// # Ok::<(), tautline_core::wire::Error>(())
 /// ```
 pub struct Exchange<L: Link> {
-    hub: Arc<Hub>,
-    post: Lock<Post<L>>,
+    shared: Arc<Shared>,
+    driver: Lock<LinkDriver<L>>,
 }
 
 impl<L: Link> core::fmt::Debug for Exchange<L> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "the channels of {}", self.hub.here)
+        write!(f, "the channels of {}", self.shared.here)
     }
 }
 
@@ -56,26 +56,26 @@ impl<L: Link> Exchange<L> {
     /// As [`new`](Self::new), with other limits, which should be the same at all ranks.
     pub fn within(limits: Limits, link: L, relax: impl Relax + Send + Sync + 'static) -> Self {
         let relax = Box::new(relax);
-        let hub = Hub::new(link.here(), link.ranks(), limits, relax, link.bell());
+        let shared = Shared::new(link.here(), link.ranks(), limits, relax, link.bell());
         Self {
-            post: Lock::new(Post::new(link)),
-            hub: Arc::new(hub),
+            driver: Lock::new(LinkDriver::new(link)),
+            shared: Arc::new(shared),
         }
     }
 
     /// Returns this rank.
     pub fn here(&self) -> Rank {
-        self.hub.here
+        self.shared.here
     }
 
     /// Returns the number of ranks.
     pub fn ranks(&self) -> u32 {
-        self.hub.ranks
+        self.shared.ranks
     }
 
     /// Returns the bounds of memory.
     pub fn limits(&self) -> Limits {
-        self.hub.limits
+        self.shared.limits
     }
 
     /// Opens the next channel, for messages of type `M` between the places of all ranks, of which
@@ -116,9 +116,14 @@ impl<L: Link> Exchange<L> {
                 kind: Some(kind),
                 operation: None,
             };
-            Arc::new(End::new(self.hub.clone(), name, terms, Box::new(receiver)))
+            Arc::new(End::new(
+                self.shared.clone(),
+                name,
+                terms,
+                Box::new(receiver),
+            ))
         };
-        Channel::new(self.hub.open(end))
+        Channel::new(self.shared.open(end))
     }
 
     /// Sends what waits in the outboxes, and passes what has arrived to the receivers. Returns
@@ -137,15 +142,15 @@ impl<L: Link> Exchange<L> {
     pub fn turn(&self) -> Result<bool, Error> {
         let mut ended = Ok(false);
         for _ in 0..ROUNDS {
-            let Some(mut post) = self.post.try_lock() else {
+            let Some(mut driver) = self.driver.try_lock() else {
                 return ended;
             };
-            let turned = Turn::run(&self.hub, &mut post);
+            let turned = Turn::run(&self.shared, &mut driver);
             ended = turned.map(|moved| moved || ended == Ok(true));
-            let seen = post.seen();
-            drop(post);
-            // Dead channels, too: the receivers of those opened meanwhile are to learn it.
-            if self.hub.recent_news() == seen {
+            let seen = driver.seen();
+            drop(driver);
+            // Dead channels, too: the receivers of channels opened since must be notified.
+            if self.shared.recent_news() == seen {
                 return ended;
             }
         }
@@ -153,75 +158,80 @@ impl<L: Link> Exchange<L> {
     }
 
     /// Waits until something may have arrived, a message was sent here, or `ticks` of the link's
-    /// clock are over; then runs a [`turn`](Self::turn). While threads [attend](Self::attend), it waits for the last of them to retire
-    /// instead. Does not wait if another thread waits here or runs a turn.
+    /// clock are over; then runs a [`turn`](Self::turn). While threads [attend](Self::attend), it
+    /// waits for the last of them to retire instead. Does not wait if another thread waits here or
+    /// runs a turn.
     ///
     /// # Errors
     /// As [`turn`](Self::turn).
     pub fn wait(&self, ticks: u64) -> Result<bool, Error> {
-        if self.hub.begin_sleep() {
-            let news = self.hub.recent_news();
-            if self.hub.is_attended() || self.arm(news) {
-                self.hub.wait(ticks);
+        if self.shared.begin_sleep() {
+            let news = self.shared.recent_news();
+            if self.shared.is_attended() || self.arm(news) {
+                self.shared.wait(ticks);
             }
-            self.hub.end_sleep();
+            self.shared.end_sleep();
         }
         self.turn()
     }
 
     /// Prepares a wait, unless there is something to do.
     fn arm(&self, news: usize) -> bool {
-        let post = self.post.try_lock();
-        post.is_some_and(|mut post| post.seen() == news && post.arm())
+        let driver = self.driver.try_lock();
+        driver.is_some_and(|mut driver| driver.seen() == news && driver.arm())
     }
 
-    /// The caller will run a [`turn`](Self::turn) every now and then until the result is dropped, so that no thread need be woken for it.
+    /// The caller will run a [`turn`](Self::turn) every now and then until the result is dropped,
+    /// so that no thread need be woken for it.
     pub fn attend(&self) -> Attendance<'_, L> {
-        self.hub.attend();
+        self.shared.attend();
         Attendance { exchange: self }
     }
 
-    /// Ends all channels with `error`, for which this rank cannot go on, or with the error that has ended them before. The other ranks
-    /// are notified.
+    /// Ends all channels with `error`, for which this rank cannot go on, or with the error that has
+    /// ended them before. The other ranks are notified.
     pub fn fail(&self, error: &Error) {
-        let relax = self.hub.relax();
-        self.post.lock(&relax).fail(&self.hub, error);
+        let relax = self.shared.relax();
+        self.driver.lock(&relax).fail(&self.shared, error);
         // For threads that have opened a channel since, and found the link taken.
         let _ = self.turn();
     }
 
-    /// From now on the loss of a rank ends the channels only if one is open, or is opened later, whose receiver does not
-    /// [do without](Receiver::lost) that rank.
+    /// From now on the loss of a rank ends the channels only if one is open, or is opened later,
+    /// whose receiver does not [tolerate](Receiver::lost) it.
     pub fn tolerate_losses(&self) {
-        self.post.lock(&self.hub.relax()).tolerate_losses();
+        self.driver.lock(&self.shared.relax()).tolerate_losses();
     }
 
-    /// Lets the receivers of all channels look whether something has happened at this rank that no message reports, or whether the
-    /// tasks of this rank leave messages unserved; to be called now and then. Sends what the receivers have sent.
+    /// Lets the receivers of all channels check whether something has happened at this rank that no
+    /// message reports, or whether the tasks of this rank leave messages unserved; to be called now
+    /// and then. Sends what the receivers have sent.
     pub fn nudge(&self) {
-        let Some(mut post) = self.post.try_lock() else {
+        let Some(mut driver) = self.driver.try_lock() else {
             return;
         };
-        post.nudge(&self.hub);
-        let is_sent = post.seen() == self.hub.news();
-        drop(post);
+        driver.nudge(&self.shared);
+        let is_sent = driver.seen() == self.shared.news();
+        drop(driver);
         if !is_sent {
             // Its errors reach the receivers.
             let _ = self.turn();
         }
     }
 
-    /// Ends the present or the next [`wait`](Self::wait), also while threads [attend](Self::attend).
+    /// Ends the present or the next [`wait`](Self::wait), also while threads
+    /// [attend](Self::attend).
     pub fn wake(&self) {
-        self.hub.ring();
+        self.shared.ring();
     }
 
-    /// Returns the error of the ranks that have not opened the first channel that this rank has and some of them have not, as
-    /// far as this rank knows: it hears of up to 32 ranks, or else of those next to it in a tree. Programs that wait for
-    /// others with a deadline report it, or [fail](Self::fail) with it.
+    /// Returns the error of the ranks that have not opened the first channel that this rank has and
+    /// some of them have not, as far as this rank knows: it hears of up to 32 ranks, or else of
+    /// those next to it in a tree. Programs that wait for others with a deadline report it, or
+    /// [fail](Self::fail) with it.
     pub fn absent(&self) -> Option<Error> {
-        let post = self.post.lock(&self.hub.relax());
-        post.absent(&self.hub)
+        let driver = self.driver.lock(&self.shared.relax());
+        driver.absent(&self.shared)
     }
 
     /// Sends what waits; then announces to the other ranks that this one ends, so that they do not
@@ -231,37 +241,39 @@ impl<L: Link> Exchange<L> {
     /// Dropping an exchange announces its end at once.
     ///
     /// # Errors
-    /// As [`turn`](Self::turn); then [`is_sent`](Self::is_sent) returns whether the other ranks were sent the error.
+    /// As [`turn`](Self::turn); then [`is_sent`](Self::is_sent) returns whether the other ranks
+    /// were sent the error.
     pub fn leave(&self) -> Result<bool, Error> {
         self.turn()?;
-        match self.post.try_lock() {
-            Some(mut post) => post.leave(&self.hub, false),
+        match self.driver.try_lock() {
+            Some(mut driver) => driver.leave(&self.shared, false),
             None => Ok(false),
         }
     }
 
-    /// Whether everything that this rank has sent, the error for which it gave up included, has left the link.
+    /// Whether everything that this rank has sent, the error for which it gave up included, has
+    /// left the link.
     pub fn is_sent(&self) -> bool {
-        let post = self.post.try_lock();
-        post.is_some_and(|post| post.is_sent(&self.hub))
+        let driver = self.driver.try_lock();
+        driver.is_some_and(|driver| driver.is_sent(&self.shared))
     }
 }
 
 /// A turn, which ends all channels if it unwinds: a message was lost then.
 struct Turn<'a, L: Link> {
-    hub: &'a Hub,
-    post: &'a mut Post<L>,
+    shared: &'a Shared,
+    driver: &'a mut LinkDriver<L>,
     has_returned: bool,
 }
 
 impl<'a, L: Link> Turn<'a, L> {
-    fn run(hub: &'a Hub, post: &'a mut Post<L>) -> Result<bool, Error> {
+    fn run(shared: &'a Shared, driver: &'a mut LinkDriver<L>) -> Result<bool, Error> {
         let mut turn = Self {
-            hub,
-            post,
+            shared,
+            driver,
             has_returned: false,
         };
-        let moved = turn.post.turn(hub);
+        let moved = turn.driver.turn(shared);
         turn.has_returned = true;
         moved
     }
@@ -271,22 +283,24 @@ impl<L: Link> Drop for Turn<'_, L> {
     fn drop(&mut self) {
         if !self.has_returned {
             let doing = "encoding or decoding, which panicked";
-            let error = self.hub.error(self.hub.here, None, Cause::Lost { doing });
-            self.post.fail(self.hub, &error);
+            let error = self
+                .shared
+                .error(self.shared.here, None, Cause::Lost { doing });
+            self.driver.fail(self.shared, &error);
         }
     }
 }
 
 impl<L: Link> Drop for Exchange<L> {
     fn drop(&mut self) {
-        if let Some(mut post) = self.post.try_lock() {
+        if let Some(mut driver) = self.driver.try_lock() {
             // Whether or not the others still listen, this rank ends.
-            let _ = post.leave(&self.hub, true);
+            let _ = driver.leave(&self.shared, true);
         }
     }
 }
 
-/// That a thread runs turns while it computes; created by [`Exchange::attend`].
+/// A registration of a thread that runs turns while it computes; created by [`Exchange::attend`].
 #[must_use = "it ends when it is dropped"]
 #[derive(Debug)]
 pub struct Attendance<'x, L: Link> {
@@ -295,6 +309,6 @@ pub struct Attendance<'x, L: Link> {
 
 impl<L: Link> Drop for Attendance<'_, L> {
     fn drop(&mut self) {
-        self.exchange.hub.retire();
+        self.exchange.shared.retire();
     }
 }

@@ -9,8 +9,8 @@
 //! # Algorithm
 //! A parcel is a header of 16 bytes (channel, sending place, receiving place, sort, check) and a
 //! body. The check covers the header, the body, and the number of the parcel among those of its
-//! sender for its receiver, which does not travel: what a link garbles, loses, doubles or reorders
-//! is an error at the latest when the next parcel arrives.
+//! sender for its receiver, which does not travel: a parcel that a link corrupts, loses, doubles or
+//! reorders is an error at the latest when the next parcel arrives.
 //!
 //! Channels are opened in the same order by every rank. A rank announces each channel that it
 //! opens, with its kind, the call that opened it and the type of its messages: to all ranks if they
@@ -36,9 +36,10 @@
 //! | announcements of channels that are not open here yet, for each rank | 1 MiB, of which each takes 640 bytes and its strings; more are an error |
 //!
 //! # Words
-//! `Hub::news`: incremented by every thread that sends, opens or closes. `Hub::sleeps`: written by
-//! the thread that waits. `Hub::attendants`: counts the threads that run turns while they compute;
-//! they spare senders the bell. `Hub::is_dead`: written by the thread that holds the link.
+//! `Shared::news`: incremented by every thread that sends, opens or closes. `Shared::sleeps`:
+//! written by the thread that waits. `Shared::attendants`: counts the threads that run turns while
+//! they compute; they spare senders the bell. `Shared::is_dead`: written by the thread that holds
+//! the link.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -48,14 +49,14 @@
 //! | X3 | `retire` decrements `attendants`, fences and loads `sleeps`; `announce` fences and loads `attendants` | `sleeps` is set, then `recent_news` fences, then `is_attended` | the thread that waits sees the announcement, or the last attendant or the announcer wakes it | `wire_attended` in `verify/tests/wire.rs`, `verify/litmus/wire.toml` |
 #![forbid(unsafe_code)]
 
+mod any_end;
 mod channel;
 mod codec;
+mod driver;
 mod error;
 mod exchange;
-mod hub;
-mod lane;
 mod limits;
-mod post;
+mod shared;
 mod terms;
 
 pub(crate) use channel::Sender;
@@ -64,10 +65,10 @@ pub use codec::{
     Bulk, Garbled, Plain, Portable, Unencodable, Unfit, Why, pack, pack_within, unpack,
 };
 pub(crate) use codec::{Sink, pack_onto};
+#[doc(hidden)]
+pub use driver::seal;
 pub use error::{Cause, Error, Fault, Name};
 pub use exchange::{Attendance, Exchange};
 pub use limits::Limits;
-#[doc(hidden)]
-pub use post::seal;
 pub use terms::Terms;
 pub(crate) use terms::{OneLine, first_chars};

@@ -1,4 +1,4 @@
-//! What ranks must agree on when they open a channel.
+//! Terms of a channel, which must be equal at all ranks that open it.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -12,7 +12,7 @@ const TYPE_CHARS: usize = 4000;
 /// The terms under which a rank has opened a channel. They must be equal at all ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terms {
-    /// What the channel is for.
+    /// The purpose of the channel.
     pub kind: String,
     /// The call that opened it: file, line and column.
     pub site: String,
@@ -20,7 +20,7 @@ pub struct Terms {
     pub message: String,
     /// The number of places of each rank.
     pub places: u32,
-    /// How this machine stores numbers: the bytes of a word, and whether the lowest comes first.
+    /// The representation of numbers: the bytes of a word, and whether the lowest comes first.
     pub machine: (u8, bool),
 }
 
@@ -66,19 +66,20 @@ pub(crate) fn first_chars(name: &str) -> &str {
 }
 
 impl Terms {
-    /// Returns these terms for a message that shows `other` beside them: the call, and what differs.
-    pub(super) fn beside<'a>(&'a self, other: &'a Self) -> Beside<'a> {
-        Beside { terms: self, other }
+    /// Returns these terms for a message that compares them with `other`: the call, and the
+    /// differences.
+    pub(super) fn diff<'a>(&'a self, other: &'a Self) -> TermsDiff<'a> {
+        TermsDiff { terms: self, other }
     }
 }
 
-/// See [`Terms::beside`].
-pub(super) struct Beside<'a> {
+/// See [`Terms::diff`].
+pub(super) struct TermsDiff<'a> {
     terms: &'a Terms,
     other: &'a Terms,
 }
 
-impl fmt::Display for Beside<'_> {
+impl fmt::Display for TermsDiff<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { terms, other } = self;
         write!(f, "`{}` at {}", OneLine(&terms.kind), OneLine(&terms.site))?;

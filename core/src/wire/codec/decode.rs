@@ -7,7 +7,7 @@ use serde::de::{
     VariantAccess, Visitor,
 };
 
-/// Why a value cannot be decoded.
+/// The reason why a value cannot be decoded.
 #[derive(Debug)]
 pub(super) struct Fault(pub(super) Why);
 
@@ -142,7 +142,8 @@ impl<'de> Decoder<'de> {
         self.inside(|decoder| visitor.visit_seq(Fields { decoder, left }))
     }
 
-    /// Ends an element that takes `size` bytes of memory and began where `before` bytes were left, and counts it if it has no bytes.
+    /// Ends an element that takes `size` bytes of memory and began where `before` bytes were left,
+    /// and counts it if it has no bytes.
     #[inline]
     fn end_element(&mut self, before: usize, size: usize) -> Result<(), Fault> {
         if self.bytes.len() == before {
@@ -212,7 +213,8 @@ impl<'a, 'de> Elements<'a, 'de> {
         is_left
     }
 
-    /// Returns the number of values that were announced and not read yet, unless fewer bytes than that are left.
+    /// Returns the number of values that were announced and not read yet, unless fewer bytes than
+    /// that are left.
     fn credible(&self) -> Option<usize> {
         Some(self.left).filter(|left| *left <= self.decoder.bytes.len())
     }

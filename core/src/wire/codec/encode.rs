@@ -1,8 +1,8 @@
 //! The encoder: serde's data model in postcard's format.
 //!
-//! Integers of more than a byte are varints, signed ones in zigzag order; floating-point numbers are little-endian; strings,
-//! byte arrays, sequences and maps have their length in front; the number of a variant precedes its fields; tuples, structures
-//! and units have no mark.
+//! Integers of more than a byte are varints, signed ones in zigzag order; floating-point numbers
+//! are little-endian; strings, byte arrays, sequences and maps have their length in front; the
+//! number of a variant precedes its fields; tuples, structures and units have no mark.
 
 use super::{EMPTY_MOST, LEVELS, Unfit};
 use alloc::vec::Vec;
@@ -383,7 +383,7 @@ fields! {
 /// The elements of a sequence or a map: as many as its value has.
 pub(super) struct Elements<'a, 'v, W> {
     encoder: &'a mut Encoder<'v, W>,
-    /// Where the element begins.
+    /// The position at which the element begins.
     begin: usize,
 }
 

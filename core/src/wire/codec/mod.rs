@@ -1,8 +1,8 @@
 //! Values as bytes: serde's data model in postcard's format, with bounds.
 //!
 //! # Bounds
-//! Both directions have the same ones, with one exception, so that what a correct sender has encoded is decoded, and its own call
-//! fails otherwise:
+//! Both directions have the same ones, with one exception, so that what a correct sender has
+//! encoded is decoded, and its own call fails otherwise:
 //!
 //! | what | bound | why |
 //! |---|---|---|
@@ -11,7 +11,8 @@
 //! | the memory of those elements, each at least 16 bytes | [`EMPTY_BYTES`], the decoder only | skipped fields take memory, but no bytes |
 //! | elements for which memory is reserved | the bytes that are left | an announcement is not trusted |
 //!
-//! The exception: collections pass their elements to the encoder by reference, which hides their size.
+//! The exception: collections pass their elements to the encoder by reference, which hides their
+//! size.
 
 mod bulk;
 mod decode;
@@ -30,7 +31,8 @@ use serde::de::DeserializeOwned;
 
 /// The levels of a value that can be encoded.
 ///
-/// Without optimisation a level takes 1 to 2 KiB of stack, and 4 KiB for a type of 512 bytes, where threads have 2 MiB.
+/// Without optimisation a level takes 1 to 2 KiB of stack, and 4 KiB for a type of 512 bytes, where
+/// threads have 2 MiB.
 const LEVELS: u32 = 256;
 
 /// The elements without bytes that the collections of a value may have together.
@@ -39,14 +41,14 @@ const EMPTY_MOST: u32 = 1 << 16;
 /// The memory that those may take together: that of [`EMPTY_MOST`] elements of 16 bytes.
 const EMPTY_BYTES: usize = 1 << 20;
 
-/// What can travel to another process: it can be encoded, is decoded into an owned value, and may
-/// be moved to another thread. Implemented for every such type.
+/// Values that can travel to another process: they can be encoded, are decoded into owned values,
+/// and may be moved to another thread. Implemented for every such type.
 ///
-/// A value nests at most 256 levels deep: collections, tuples, structures, newtypes, variants with fields and options, each inside of
-/// another one.
-/// A list or a tree whose nodes own each other travels as a vector of its nodes, with indices in place of boxes. Elements that
-/// have no bytes, such as `()` in a `Vec<()>`, are at most 65 536. If they take memory all the same, by skipped fields, they are at
-/// most 1 MiB: the receiver refuses more, which the sender does not notice.
+/// A value nests at most 256 levels deep: collections, tuples, structures, newtypes, variants with
+/// fields and options, each inside of another one. A list or a tree whose nodes own each other
+/// travels as a vector of its nodes, with indices in place of boxes. Elements that have no bytes,
+/// such as `()` in a `Vec<()>`, are at most 65 536. If they take memory all the same, by skipped
+/// fields, they are at most 1 MiB: the receiver refuses more, which the sender does not notice.
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -76,8 +78,8 @@ impl<T: Serialize + DeserializeOwned + Send> Portable for T {}
 /// ```
 ///
 /// # Errors
-/// If the value nests too deep, has too many elements without bytes (see [`Portable`]), or the type's implementation of `Serialize`
-/// fails; `into` is then as long as before.
+/// If the value nests too deep, has too many elements without bytes (see [`Portable`]), or the
+/// type's implementation of `Serialize` fails; `into` is then as long as before.
 pub fn pack<T: Serialize + ?Sized>(value: &T, into: &mut Vec<u8>) -> Result<(), Unencodable> {
     pack_within(value, usize::MAX, into)
 }
@@ -113,12 +115,14 @@ pub(crate) fn pack_onto<T: Serialize + ?Sized>(
 /// Decodes a value, which must take all bytes.
 ///
 /// A collection never reserves more memory than the remaining bytes can fill, at one byte an
-/// element: the memory of the value is bounded by the bytes times the size of its largest element. Elements that have no bytes
-/// take at most 1 MiB more, without memory that they own elsewhere, for instance by a `Box`.
+/// element: the memory of the value is bounded by the bytes times the size of its largest element.
+/// Elements that have no bytes take at most 1 MiB more, without memory that they own elsewhere, for
+/// instance by a `Box`.
 ///
 /// # Errors
-/// If the bytes are not the encoding of a `T`, if bytes are left, or if they encode a value that [`pack`] refuses, such as one
-/// that nests too deep; and if elements without bytes would take too much memory, which [`pack`] does not notice.
+/// If the bytes are not the encoding of a `T`, if bytes are left, or if they encode a value that
+/// [`pack`] refuses, such as one that nests too deep; and if elements without bytes would take too
+/// much memory, which [`pack`] does not notice.
 pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Garbled> {
     let garbled = |why| Garbled {
         expected: type_name::<T>(),
@@ -136,26 +140,27 @@ pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Garbled> {
 /// Bytes that are not what they should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Garbled {
-    /// What was expected, as the name of a type.
+    /// The name of the expected type.
     pub expected: &'static str,
     /// The number of bytes.
     pub bytes: usize,
-    /// What is wrong with them.
+    /// The reason.
     pub why: Why,
 }
 
-/// What is wrong with [`Garbled`] bytes.
+/// The reason why bytes are [`Garbled`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// They end too early.
     Short,
-    /// This many are left behind the value.
+    /// They continue after the value, by this many bytes.
     Left(usize),
     /// They do not encode such a value.
     Wrong,
     /// They encode a value that nests more than this many levels deep.
     TooDeep(u32),
-    /// They announce too many elements that have no bytes: a value may have this many of their size.
+    /// They announce too many elements that have no bytes: a value may have this many of their
+    /// size.
     TooManyEmpty(u32),
     /// They encode a value that the receiver does not accept, for the stated reason.
     Refused(&'static str),

@@ -7,15 +7,15 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// The header as it travels: 16 bytes, little-endian.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
-struct Raw {
+struct RawHeader {
     channel: U32,
     from: U32,
     to: U32,
-    /// The [`Sort`] in the lowest byte, the check above it.
+    /// The [`ParcelKind`] in the lowest byte, the check above it.
     tail: U32,
 }
 
-impl Raw {
+impl RawHeader {
     /// Writes this header, with a check instead of the present one.
     fn seal(mut self, number: u64, parcel: &mut [u8]) {
         let (head, body) = parcel.split_at_mut(BYTES);
@@ -25,20 +25,20 @@ impl Raw {
     }
 }
 
-/// Writes the check of `parcel`, the `number`th of its sender for its receiver; one that is shorter than a header stays as it
-/// is. For tests that forge parcels.
+/// Writes the check of `parcel`, the `number`th of its sender for its receiver; one that is shorter
+/// than a header stays as it is. For tests that forge parcels.
 pub fn seal(number: u64, parcel: &mut [u8]) {
-    if let Ok((raw, _)) = Raw::read_from_prefix(parcel) {
+    if let Ok((raw, _)) = RawHeader::read_from_prefix(parcel) {
         raw.seal(number, parcel);
     }
 }
 
 /// Bytes of a header.
-pub(super) const BYTES: usize = size_of::<Raw>();
+pub(super) const BYTES: usize = size_of::<RawHeader>();
 
-/// What a parcel is.
+/// The kind of a parcel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum ParcelKind {
     /// The terms under which a rank has opened a channel.
     Open = 1,
     /// A message of a channel.
@@ -48,48 +48,48 @@ pub(super) enum Sort {
     /// A rank ends; nothing follows.
     Bye = 4,
     /// Several messages of a channel.
-    Several = 5,
+    Batch = 5,
 }
 
-impl Sort {
+impl ParcelKind {
     fn of(byte: u8) -> Option<Self> {
         let all = [
             Self::Open,
             Self::Message,
             Self::Failed,
             Self::Bye,
-            Self::Several,
+            Self::Batch,
         ];
         all.into_iter().find(|s| *s as u8 == byte)
     }
 }
 
-/// Where a parcel belongs.
+/// The kind of a parcel, and its channel and places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    pub(super) sort: Sort,
+    pub(super) kind: ParcelKind,
     /// The channel's ordinal.
     pub(super) channel: u32,
     pub(super) from: PlaceId,
     pub(super) to: PlaceId,
 }
 
-/// What is wrong with a parcel.
+/// The reason why a header is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bad {
+pub(super) enum HeaderError {
     /// Shorter than a header.
     Short,
     /// The check differs.
     Check,
-    /// The sort is unknown.
-    Sort,
+    /// The kind is unknown.
+    UnknownKind,
 }
 
 impl Header {
     /// Returns the header of a parcel that concerns ranks, not places.
-    pub(super) fn of_rank(sort: Sort, channel: u32) -> Self {
+    pub(super) fn of_rank(kind: ParcelKind, channel: u32) -> Self {
         Self {
-            sort,
+            kind,
             channel,
             from: PlaceId::HOME,
             to: PlaceId::HOME,
@@ -100,38 +100,38 @@ impl Header {
     pub(super) fn of_failure(first: Rank) -> Self {
         Self {
             from: PlaceId(first.0),
-            ..Self::of_rank(Sort::Failed, 0)
+            ..Self::of_rank(ParcelKind::Failed, 0)
         }
     }
 
-    /// Returns the channel that a parcel names, which may be garbled.
+    /// Returns the channel that a parcel names, which may be malformed.
     pub(super) fn channel(parcel: &[u8]) -> Option<u32> {
-        let (raw, _) = Raw::read_from_prefix(parcel).ok()?;
+        let (raw, _) = RawHeader::read_from_prefix(parcel).ok()?;
         Some(raw.channel.get())
     }
 
-    /// Writes the header of `parcel`, whose body starts behind [`BYTES`]; it is the `number`th of
-    /// its sender for its receiver.
+    /// Writes the header of `parcel`, whose body starts at [`BYTES`]; it is the `number`th of its
+    /// sender for its receiver.
     pub(super) fn write(self, number: u64, parcel: &mut [u8]) {
-        let raw = Raw {
+        let raw = RawHeader {
             channel: self.channel.into(),
             from: self.from.0.into(),
             to: self.to.0.into(),
-            tail: (self.sort as u32).into(),
+            tail: (self.kind as u32).into(),
         };
         raw.seal(number, parcel);
     }
 
     /// Reads the header of the `number`th parcel from a rank, and returns its body.
-    pub(super) fn read(number: u64, parcel: &[u8]) -> Result<(Self, &[u8]), Bad> {
-        let (raw, body) = Raw::read_from_prefix(parcel).map_err(|_| Bad::Short)?;
+    pub(super) fn read(number: u64, parcel: &[u8]) -> Result<(Self, &[u8]), HeaderError> {
+        let (raw, body) = RawHeader::read_from_prefix(parcel).map_err(|_| HeaderError::Short)?;
         let mut plain = raw;
         plain.tail = (raw.tail.get() & 0xff).into();
         if check(&plain, number, body) != raw.tail.get() >> 8 {
-            return Err(Bad::Check);
+            return Err(HeaderError::Check);
         }
         let header = Self {
-            sort: Sort::of(raw.tail.get() as u8).ok_or(Bad::Sort)?,
+            kind: ParcelKind::of(raw.tail.get() as u8).ok_or(HeaderError::UnknownKind)?,
             channel: raw.channel.get(),
             from: PlaceId(raw.from.get()),
             to: PlaceId(raw.to.get()),
@@ -142,7 +142,7 @@ impl Header {
 
 /// Returns 24 bits over a header without check, the number of the parcel and its body. The number
 /// does not travel: a parcel that was lost, doubled or overtaken is found by the next one.
-fn check(raw: &Raw, number: u64, body: &[u8]) -> u32 {
+fn check(raw: &RawHeader, number: u64, body: &[u8]) -> u32 {
     let mut sum = mix(number, body.len() as u64);
     for half in raw.as_bytes().as_chunks::<8>().0 {
         sum = mix(sum, u64::from_le_bytes(*half));

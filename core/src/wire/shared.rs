@@ -1,6 +1,6 @@
-//! What all threads share: the ends that were opened, and the number of announcements.
+//! State shared by all threads: ends that no turn has seen yet, and the counter of announcements.
 
-use super::lane::Lane;
+use super::any_end::AnyEnd;
 use super::{Cause, Error, Fault, Limits, Name};
 use crate::id::Rank;
 use crate::port::{Bell, Relax};
@@ -9,13 +9,14 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-pub(super) struct Hub {
+pub(super) struct Shared {
     pub(super) here: Rank,
     pub(super) ranks: u32,
     pub(super) limits: Limits,
     relax: Box<dyn Relax + Send + Sync>,
     bell: Arc<dyn Bell>,
-    /// Messages sent, channels opened and closed: what a turn has to look for.
+    /// The number of messages sent, channels opened and channels closed: a turn polls all ends if
+    /// it has changed.
     news: AtomicUsize,
     /// Whether a thread waits for the bell.
     sleeps: AtomicBool,
@@ -28,11 +29,11 @@ pub(super) struct Hub {
 
 struct Opened {
     next: u32,
-    /// Those that no turn has seen yet.
-    fresh: Vec<Arc<dyn Lane>>,
+    /// Ends that no turn has seen yet.
+    fresh: Vec<Arc<dyn AnyEnd>>,
 }
 
-impl Hub {
+impl Shared {
     pub(super) fn new(
         here: Rank,
         ranks: u32,
@@ -77,7 +78,7 @@ impl Hub {
     }
 
     /// Enters the end of the next channel, which `make` makes for its ordinal.
-    pub(super) fn open<T: Lane + 'static>(&self, make: impl FnOnce(u32) -> Arc<T>) -> Arc<T> {
+    pub(super) fn open<T: AnyEnd + 'static>(&self, make: impl FnOnce(u32) -> Arc<T>) -> Arc<T> {
         let mut opened = self.opened.lock(&self.relax());
         let end = make(opened.next);
         opened.next += 1;
@@ -88,11 +89,11 @@ impl Hub {
     }
 
     /// Takes the ends that no turn has seen, in the order of their ordinals.
-    pub(super) fn fresh(&self) -> Vec<Arc<dyn Lane>> {
+    pub(super) fn fresh(&self) -> Vec<Arc<dyn AnyEnd>> {
         core::mem::take(&mut self.opened.lock(&self.relax()).fresh)
     }
 
-    /// Makes the next turn look at all ends, and ends a wait.
+    /// Makes the next turn poll all ends, and ends a wait.
     pub(super) fn announce(&self) {
         // ORDERING: Relaxed: the lock of the outbox, which the caller has released, carries the
         // message (wire.X1).
@@ -108,7 +109,8 @@ impl Hub {
 
     /// Ends the wait of a thread.
     pub(super) fn wake(&self) {
-        // ORDERING: Relaxed: a fence orders it behind what the thread is woken for (wire.X2, wire.X3).
+        // ORDERING: Relaxed: a fence orders it after the event that the thread is woken for
+        // (wire.X2, wire.X3).
         if self.sleeps.load(Ordering::Relaxed) {
             self.bell.ring();
         }
@@ -130,18 +132,20 @@ impl Hub {
         self.attendants.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Removes a thread that ran turns; the last one wakes the thread that waits, which may have relied on it.
+    /// Removes a thread that ran turns; the last one wakes the thread that waits, which may have
+    /// relied on it.
     pub(super) fn retire(&self) {
         // ORDERING: Relaxed: the fence below orders it before the load of `sleeps` (wire.X3).
         if self.attendants.fetch_sub(1, Ordering::Relaxed) == 1 {
-            // ORDERING: SeqCst, pairs with the fences of recent_news and announce (wire.X3): a thread that saw an attendant is
-            // observed to wait, or its announcement is.
+            // ORDERING: SeqCst, pairs with the fences of recent_news and announce (wire.X3): a
+            // thread that saw an attendant is observed to wait, or its announcement is.
             full_fence();
             self.wake();
         }
     }
 
-    /// Whether threads run turns while they compute. After a fence, the last of them wakes a thread that waits.
+    /// Whether threads run turns while they compute. After a fence, the last of them wakes a thread
+    /// that waits.
     pub(super) fn is_attended(&self) -> bool {
         // ORDERING: Relaxed: the fences of announce and recent_news order it after what the caller
         // stored (wire.X3).
@@ -164,7 +168,7 @@ impl Hub {
 
     /// States that the caller will wait for the bell. Returns false if another thread does.
     pub(super) fn begin_sleep(&self) -> bool {
-        // ORDERING: Relaxed: the fence of recent_news orders it before the next look (wire.X2).
+        // ORDERING: Relaxed: the fence of recent_news orders it before the next poll (wire.X2).
         !self.sleeps.swap(true, Ordering::Relaxed)
     }
 
@@ -174,9 +178,9 @@ impl Hub {
         self.sleeps.store(false, Ordering::Relaxed);
     }
 
-    /// States that nothing will be sent any more.
+    /// States that the channels have failed, so that nothing more is sent.
     pub(super) fn set_dead(&self) {
-        // ORDERING: Relaxed: a hint; what is sent meanwhile waits and is never sent.
+        // ORDERING: Relaxed: a hint; a message that is sent concurrently stays in its outbox.
         self.is_dead.store(true, Ordering::Relaxed);
     }
 
