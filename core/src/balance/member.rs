@@ -1,7 +1,7 @@
 //! A worker of the balancer as a task.
 
-use super::places::{Elsewhere, Here, Places};
-use super::relay::{Relay, report};
+use super::observer::{PortObserver, report};
+use super::places::{Here, Places, Remote};
 use super::seats::{Seated, Seats};
 use crate::finish::Reason;
 use crate::glb::{Account, Bag, Control, Observer, Step, Worker};
@@ -22,7 +22,7 @@ const TURNS: u32 = 64;
 const SLICE_WAKES: u64 = 8;
 
 /// The state that the workers of a computation share.
-pub(super) struct Crew<'a, 'p, B: Bag, P: Host, O: Observer, F, X: Elsewhere<B>> {
+pub(super) struct Crew<'a, 'p, B: Bag, P: Host, O: Observer, F, X: Remote<B>> {
     pub(super) places: &'a Places<'p, B, P, X>,
     pub(super) control: &'a Control,
     /// In ticks of the clock.
@@ -30,22 +30,22 @@ pub(super) struct Crew<'a, 'p, B: Bag, P: Host, O: Observer, F, X: Elsewhere<B>>
     /// Called in place of [`Bag::process`].
     pub(super) process: &'a F,
     pub(super) workers: Seats<Balancing<'a, 'p, B, P, O, X>>,
-    /// What the workers that have ended counted, in the order of their seats.
+    /// The accounts of the workers that have ended, in the order of their seats.
     pub(super) accounts: &'a Lock<Vec<Seated<Account<O>>>>,
 }
 
 /// A worker of the balancer.
-type Balancing<'a, 'p, B, P, O, X> = Worker<'a, B, Here<'a, 'p, B, P, X>, Relay<'p, P, O>>;
+type Balancing<'a, 'p, B, P, O, X> = Worker<'a, B, Here<'a, 'p, B, P, X>, PortObserver<'p, P, O>>;
 
 /// Creates the worker of a seat.
-pub(super) fn worker<'a, 'p, B: Bag, P: Host, O: Observer, X: Elsewhere<B>>(
+pub(super) fn worker<'a, 'p, B: Bag, P: Host, O: Observer, X: Remote<B>>(
     places: &'a Places<'p, B, P, X>,
     (place, worker): (PlaceId, WorkerId),
     control: &'a Control,
     observer: O,
 ) -> Balancing<'a, 'p, B, P, O, X> {
     let (team, here) = (places.team(place), places.at(place));
-    let observer = Relay::new(places.port(), observer);
+    let observer = PortObserver::new(places.port(), observer);
     Worker::new(team, worker, here, control, observer)
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Member<
     P: Host,
     O: Observer,
     F,
-    X: Elsewhere<B>,
+    X: Remote<B>,
 > {
     crew: &'a Crew<'a, 'p, B, P, O, F, X>,
     task: TaskCx<'scope, 'env, P>,
@@ -76,7 +76,7 @@ enum Stage<W> {
     Ended,
 }
 
-impl<'a, 'p, 'scope, 'env, B: Bag, P: Host, O: Observer, F, X: Elsewhere<B>>
+impl<'a, 'p, 'scope, 'env, B: Bag, P: Host, O: Observer, F, X: Remote<B>>
     Member<'a, 'p, 'scope, 'env, B, P, O, F, X>
 {
     pub(super) fn new(
@@ -115,7 +115,7 @@ impl<'a, 'p, 'scope, 'env, B: Bag, P: Host, O: Observer, F, X: Elsewhere<B>>
 }
 
 /// The worker is moved, never borrowed, so it need not be pinned.
-impl<B: Bag, P: Host, O: Observer, F, X: Elsewhere<B>> Unpin
+impl<B: Bag, P: Host, O: Observer, F, X: Remote<B>> Unpin
     for Member<'_, '_, '_, '_, B, P, O, F, X>
 {
 }
@@ -123,7 +123,7 @@ impl<B: Bag, P: Host, O: Observer, F, X: Elsewhere<B>> Unpin
 impl<B, P, O, F, X> Future for Member<'_, '_, '_, '_, B, P, O, F, X>
 where
     B: Bag,
-    X: Elsewhere<B>,
+    X: Remote<B>,
     P: Host,
     O: Observer,
     F: Fn(&mut B, usize, &B::Shared) -> usize,
@@ -141,7 +141,7 @@ where
         };
         let seat = *seat;
         this.crew.places.register(seat, cx.waker());
-        let _attendance = this.crew.places.elsewhere().attend();
+        let _attendance = this.crew.places.remote().attend();
         let slice = Slice::begin(&this.task);
         let mut turns = 0_u32;
         loop {
@@ -149,7 +149,7 @@ where
             match worker.step_with(this.crew.process) {
                 Step::Parked => {
                     let places = this.crew.places;
-                    if !X::ARE_THERE || !places.linger(seat, patience(&this.task)) {
+                    if !X::HAS_PLACES || !places.linger(seat, patience(&this.task)) {
                         return Poll::Pending;
                     }
                 }
@@ -184,9 +184,7 @@ where
     }
 }
 
-impl<B: Bag, P: Host, O: Observer, F, X: Elsewhere<B>> Drop
-    for Member<'_, '_, '_, '_, B, P, O, F, X>
-{
+impl<B: Bag, P: Host, O: Observer, F, X: Remote<B>> Drop for Member<'_, '_, '_, '_, B, P, O, F, X> {
     /// Ends the computation if the worker has not ended it, because a task panicked or the scope
     /// was cancelled: otherwise the other workers would wait for ever.
     fn drop(&mut self) {
@@ -208,8 +206,8 @@ impl<P: Host> Drop for Reset<'_, P> {
     }
 }
 
-/// Returns whether a worker should still look for work that others may send, each time it is called: for the time that it takes to
-/// wake a thread, unless other tasks wait.
+/// Returns whether a worker should still poll for work that others may send, each time it is
+/// called: for the time that it takes to wake a thread, unless other tasks wait.
 fn patience<P: Host>(task: &TaskCx<'_, '_, P>) -> impl FnMut() -> bool {
     let port = task.port();
     let (began, ticks) = (port.now(), patience_of(port));

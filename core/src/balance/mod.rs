@@ -7,7 +7,7 @@
 //! | `run`, `member` | the workers of a computation, as futures |
 //! | `seats` | which worker of the pool takes which of them |
 //! | `places` | the places of a computation, their wakers, and its end |
-//! | `relay` | the states of a balancer's worker, as those of the pool's worker that polls it |
+//! | `observer` | the states of a balancer's worker, as those of the pool's worker that polls it |
 //!
 //! The workers of the balancer ([`glb`](crate::glb)) are futures of the pool's workers: each poll
 //! takes steps until the balancer's worker has nothing to do, and an unpark of that worker wakes
@@ -30,8 +30,8 @@
 #[cfg(feature = "wire")]
 mod across;
 mod member;
+mod observer;
 mod places;
-mod relay;
 mod run;
 mod seats;
 mod settings;

@@ -21,18 +21,18 @@ use core::task::Waker;
 /// |---|---|---|---|---|
 /// | PL1 | `close` | `is_closed` | what led to the end | `verify/litmus/places.toml` |
 /// | PL2 | `wake` unlocks a slot | `register` locks it | what the worker is woken for | `balance_*` in `verify/tests/balance.rs` |
-pub(super) struct Places<'p, B: Bag, P, X = Nowhere> {
+pub(super) struct Places<'p, B: Bag, P, X = NoRemote> {
     port: &'p P,
     /// The number of the first place here.
     first: u32,
     teams: Vec<Team<B>>,
-    elsewhere: X,
+    remote: X,
     /// By place and worker.
     wakers: Vec<Box<[Slot]>>,
     closed: AtomicBool,
 }
 
-/// How to wake a worker.
+/// The waker of a worker.
 struct Slot {
     /// `None` until it is polled first.
     waker: Lock<Option<Waker>>,
@@ -41,16 +41,16 @@ struct Slot {
 }
 
 /// The places of a computation that are in other processes.
-pub(super) trait Elsewhere<B: Bag>: Sync {
-    /// Whether there are any.
-    const ARE_THERE: bool;
+pub(super) trait Remote<B: Bag>: Sync {
+    /// Whether there are remote places.
+    const HAS_PLACES: bool;
 
-    /// Lasts while a worker looks for messages.
+    /// A registration of a worker that polls for messages.
     type Attendance<'a>
     where
         Self: 'a;
 
-    /// The caller will look for messages every now and then until the result is dropped.
+    /// Registers the caller, which polls for messages until it drops the result.
     fn attend(&self) -> Self::Attendance<'_>;
 
     /// Sends `message` from a place here to one there.
@@ -72,11 +72,11 @@ pub(super) trait Elsewhere<B: Bag>: Sync {
     fn refused(&self, from: PlaceId, why: &dyn fmt::Display);
 }
 
-/// All places are here.
-pub(super) struct Nowhere;
+/// No place is in another process.
+pub(super) struct NoRemote;
 
-impl<B: Bag> Elsewhere<B> for Nowhere {
-    const ARE_THERE: bool = false;
+impl<B: Bag> Remote<B> for NoRemote {
+    const HAS_PLACES: bool = false;
     type Attendance<'a> = ();
 
     #[inline(always)]
@@ -104,18 +104,18 @@ impl<B: Bag> Elsewhere<B> for Nowhere {
 
 impl<'p, B: Bag, P: Host> Places<'p, B, P> {
     pub(super) fn new(config: &Config, shared: impl Fn(PlaceId) -> B::Shared, port: &'p P) -> Self {
-        Self::among(|_| *config, 0..config.places, shared, port, Nowhere)
+        Self::among(|_| *config, 0..config.places, shared, port, NoRemote)
     }
 }
 
-impl<'p, B: Bag, P: Host, X: Elsewhere<B>> Places<'p, B, P, X> {
+impl<'p, B: Bag, P: Host, X: Remote<B>> Places<'p, B, P, X> {
     /// Creates those places of a computation that are in `range`, each with its parameters.
     pub(super) fn among(
         config_of: impl Fn(PlaceId) -> Config,
         range: Range<u32>,
         shared: impl Fn(PlaceId) -> B::Shared,
         port: &'p P,
-        elsewhere: X,
+        remote: X,
     ) -> Self {
         let places = || range.clone().map(PlaceId);
         let wakers = |place| {
@@ -132,13 +132,13 @@ impl<'p, B: Bag, P: Host, X: Elsewhere<B>> Places<'p, B, P, X> {
             teams: places()
                 .map(|place| Team::new(place, &config_of(place), shared(place)))
                 .collect(),
-            elsewhere,
+            remote,
             wakers: places().map(wakers).collect(),
             closed: AtomicBool::new(false),
         }
     }
 
-    /// Returns the position of a place among those here; beyond them if it is elsewhere.
+    /// Returns the position of a place among those here; beyond them if it is remote.
     #[inline]
     fn index(&self, place: PlaceId) -> usize {
         place.0.wrapping_sub(self.first) as usize
@@ -147,9 +147,9 @@ impl<'p, B: Bag, P: Host, X: Elsewhere<B>> Places<'p, B, P, X> {
     /// Delivers what has arrived from other processes. Returns whether anything had.
     #[inline]
     pub(super) fn receive(&self) -> bool {
-        let has_news = self.elsewhere.has_news(self.port);
+        let has_news = self.remote.has_news(self.port);
         if has_news {
-            self.elsewhere.receive(|from, to, message| {
+            self.remote.receive(|from, to, message| {
                 self.team(to).deliver(from, message, &self.at(to));
             });
         }
@@ -162,8 +162,8 @@ impl<'p, B: Bag, P: Host, X: Elsewhere<B>> Places<'p, B, P, X> {
         self.teams.iter().map(|team| Arc::clone(team.lender()))
     }
 
-    pub(super) fn elsewhere(&self) -> &X {
-        &self.elsewhere
+    pub(super) fn remote(&self) -> &X {
+        &self.remote
     }
 
     #[cfg(feature = "wire")]
@@ -206,17 +206,17 @@ impl<'p, B: Bag, P: Host, X: Elsewhere<B>> Places<'p, B, P, X> {
         for waker in self.wakers.iter().flatten() {
             self.wake(waker);
         }
-        self.elsewhere.closed();
+        self.remote.closed();
     }
 
     /// Ends the computation without its result: a worker cannot go on.
     pub(super) fn abandon(&self) {
-        self.elsewhere.abandoned();
+        self.remote.abandoned();
         self.close();
     }
 
     pub(super) fn into_parts(self) -> (Vec<Team<B>>, X) {
-        (self.teams, self.elsewhere)
+        (self.teams, self.remote)
     }
 
     fn slot(&self, (place, worker): (PlaceId, WorkerId)) -> &Slot {
@@ -231,7 +231,8 @@ impl<'p, B: Bag, P: Host, X: Elsewhere<B>> Places<'p, B, P, X> {
         }
     }
 
-    /// Looks for messages until a worker that has nothing to do is woken, for as long as `may_wait`. Returns whether it was.
+    /// Polls for messages until an idle worker is woken, or `may_wait` returns false. Returns
+    /// whether it was woken.
     pub(super) fn linger(
         &self,
         seat: (PlaceId, WorkerId),
@@ -255,32 +256,32 @@ pub(super) struct Here<'a, 'p, B: Bag, P, X> {
     place: PlaceId,
 }
 
-impl<B: Bag, P: Host, X: Elsewhere<B>> Clock for Here<'_, '_, B, P, X> {
+impl<B: Bag, P: Host, X: Remote<B>> Clock for Here<'_, '_, B, P, X> {
     #[inline]
     fn now(&self) -> u64 {
         self.places.port.now()
     }
 }
 
-impl<B: Bag, P: Host, X: Elsewhere<B>> Relax for Here<'_, '_, B, P, X> {
+impl<B: Bag, P: Host, X: Remote<B>> Relax for Here<'_, '_, B, P, X> {
     fn relax(&self, turn: u32) {
         self.places.port.relax(turn);
     }
 }
 
-impl<B: Bag, P: Host, X: Elsewhere<B>> Unpark for Here<'_, '_, B, P, X> {
+impl<B: Bag, P: Host, X: Remote<B>> Unpark for Here<'_, '_, B, P, X> {
     fn unpark(&self, worker: WorkerId) {
         let places = self.places;
         places.wake(places.slot((self.place, worker)));
     }
 }
 
-impl<B: Bag, P: Host, X: Elsewhere<B>> Transport<Message<B>> for Here<'_, '_, B, P, X> {
+impl<B: Bag, P: Host, X: Remote<B>> Transport<Message<B>> for Here<'_, '_, B, P, X> {
     fn send(&self, to: PlaceId, message: Message<B>) {
         let places = self.places;
         match places.teams.get(places.index(to)) {
             Some(team) => team.deliver(self.place, message, &places.at(to)),
-            None => places.elsewhere.send(self.place, to, message),
+            None => places.remote.send(self.place, to, message),
         }
     }
 
@@ -300,7 +301,7 @@ impl<B: Bag, P: Host, X: Elsewhere<B>> Transport<Message<B>> for Here<'_, '_, B,
             places.teams.get(places.index(from)).is_none(),
             "the balancer's protocol is violated by {from}: {why}"
         );
-        places.elsewhere.refused(from, why);
+        places.remote.refused(from, why);
         places.close();
     }
 }

@@ -1,7 +1,7 @@
 //! The workers of a computation, from their first step to their accounts.
 
 use super::member::{Crew, Member, worker};
-use super::places::{Elsewhere, Places};
+use super::places::{Places, Remote};
 use super::seats::Seats;
 use super::settings::Settings;
 use crate::finish::Reason;
@@ -17,16 +17,16 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
 
-/// Runs the workers of `places`, at `seats`, until the computation is closed. `beside` is polled along with them, with the reason
-/// why a scope around the caller was cancelled, if one was.
-pub(super) fn run_workers<'p, B: Bag, P: Host, O: Observer, X: Elsewhere<B>>(
+/// Runs the workers of `places`, at `seats`, until the computation is closed. `coordinate` is
+/// polled along with them, with the reason why a scope around the caller was cancelled, if one was.
+pub(super) fn run_workers<'p, B: Bag, P: Host, O: Observer, X: Remote<B>>(
     cx: &mut Cx<'_, '_, P>,
     settings: &mut Settings<'_, impl FnMut(PlaceId, WorkerId) -> O>,
     control: &Control,
     process: &(impl Fn(&mut B, usize, &B::Shared) -> usize + Sync),
     places: &Places<'p, B, P, X>,
     seats: &[(PlaceId, WorkerId)],
-    beside: Option<impl FnMut(Option<Reason>, &Context<'_>) -> Poll<()> + Send>,
+    coordinate: Option<impl FnMut(Option<Reason>, &Context<'_>) -> Poll<()> + Send>,
 ) -> Result<Vec<Account<O>>, Cancelled> {
     let pool = cx.pool_of_scope();
     let port = pool.port();
@@ -49,8 +49,8 @@ pub(super) fn run_workers<'p, B: Bag, P: Host, O: Observer, X: Elsewhere<B>>(
         for _ in seats {
             cx.spawn_async(|task| boxed(Member::new(&crew, task)));
         }
-        if let Some(mut beside) = beside {
-            cx.spawn_async(|task| boxed(poll_fn(move |cx| beside(task.cancelled(), cx))));
+        if let Some(mut coordinate) = coordinate {
+            cx.spawn_async(|task| boxed(poll_fn(move |cx| coordinate(task.cancelled(), cx))));
         }
     });
     if let Some(reason) = cx.cancelled() {

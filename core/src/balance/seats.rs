@@ -1,4 +1,4 @@
-//! Which worker of the pool takes which seat of a balanced computation.
+//! Assignment of the seats of a balanced computation to workers of the pool.
 //!
 //! A future takes its seat when it is polled first, at the place of the worker that polls it, so that it begins near the
 //! memory of its place. Another worker may poll it later. It is a preference, not a binding: with a binding, the computation
@@ -49,7 +49,7 @@ impl<W> Seats<W> {
     }
 }
 
-/// What belongs to a seat.
+/// A value with its seat.
 pub(super) type Seated<T> = ((PlaceId, WorkerId), T);
 
 impl<W> Seat<W> {

@@ -1,11 +1,14 @@
 //! From the end of the workers to the result, which all ranks get: a state machine without I/O.
 //!
 //! # Algorithm
-//! The ranks find out when no message between places is under way ([`Quiesce`]), so that no loot is lost: what arrives meanwhile is added to the
-//! bags. Then each rank merges its bags into one, which travel up the tree of ranks, merged on the way; the whole travels down, encoded once.
+//! The ranks detect quiescence: no message between places is in flight ([`Quiesce`]), so that no
+//! loot is lost. Loot that arrives until then is added to the bags. Then each rank merges its bags
+//! into one, which travel up the tree of ranks, merged on the way; the whole travels down, encoded
+//! once.
 //!
-//! If a rank was lost and the program [does without](Machine::lost) it, each rank whose result is not on its way sends it to rank 0 instead, which waits
-//! for the ranks that are left and sends the whole to each of them. If results were on their way through the lost rank, they are lost, too.
+//! If a rank was lost and the program [tolerates](Machine::lost) that, each rank whose result is not
+//! in flight sends it to rank 0 instead, which waits for the ranks that are left and sends the whole
+//! to each of them. Results that were in flight through the lost rank are lost, too.
 
 use super::message::{InClosing, Part};
 use super::salvage::Salvage;
@@ -35,7 +38,7 @@ pub struct Closing<B: Bag + Portable> {
     is_late: bool,
 }
 
-/// What the driver of the machine is to do next.
+/// The next action of the machine's driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
     /// To begin another round, with the present counts.
@@ -77,7 +80,7 @@ impl<B: Bag + Portable> Closing<B> {
         self.branch.here() == Rank(0)
     }
 
-    /// Lets the count of messages under way take a step.
+    /// Lets the count of messages in flight take a step.
     fn quiesce<T>(
         &mut self,
         step: &mut Step<'_, Self>,

@@ -23,7 +23,7 @@ pub(super) struct Lending<B: Bag + Portable + 'static> {
     /// By place of this rank.
     lenders: Vec<Arc<Lender<B>>>,
     sender: Sender<RankMessage<B>>,
-    /// If a message waited at the last look, how many had been processed then.
+    /// The number of messages processed at the last poll, if a message waited then.
     waited: Option<usize>,
 }
 
@@ -46,7 +46,8 @@ impl<B: Bag + Portable + 'static> Lending<B> {
         self.lenders.iter().any(|lender| lender.has_mail())
     }
 
-    /// Whether a message waits since the last look, given how many have been processed if one waits now.
+    /// Whether a message has waited since the last poll, given the number processed if one waits
+    /// now.
     pub(super) fn is_overdue(&mut self, waits: Option<usize>) -> bool {
         let waited = core::mem::replace(&mut self.waited, waits);
         waits.is_some() && waited == waits

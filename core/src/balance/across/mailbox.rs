@@ -108,7 +108,7 @@ impl<B: Bag + Portable + 'static> Mailbox<B> {
         refused.into_iter().for_each(|request| self.push(request));
     }
 
-    /// Registers how to wake the task that empties it, before that task looks.
+    /// Registers how to wake the task that empties it, before that task polls it.
     pub(super) fn register(&self, waker: &Waker) {
         self.arrived.register(waker, &Spin);
     }

@@ -1,4 +1,4 @@
-//! What the ranks of a computation send to each other.
+//! Messages between the ranks of a computation.
 
 use crate::collective::{self, InRound};
 use crate::finish::Reason;
@@ -27,7 +27,7 @@ pub(super) enum RankMessage<B> {
     Closing(InClosing<B>),
 }
 
-/// Why a rank left a computation before its end.
+/// The reason why a rank left a computation before its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Left {
@@ -65,10 +65,10 @@ impl fmt::Display for Left {
     }
 }
 
-/// What ranks send each other from the end of the workers to the result.
+/// Messages between ranks from the end of the workers to the result.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum InClosing<B> {
-    /// Whether messages between places are under way.
+    /// Messages of the detection of quiescence between places.
     Count(InRound),
     /// Results up the tree, and the whole result down.
     Result(collective::Message<Part<B>, Bulk<u8>>),
@@ -78,7 +78,7 @@ pub enum InClosing<B> {
     Whole(Bulk<u8>),
 }
 
-/// Why the workers stop.
+/// The reason why the workers stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Ending {
     Done,

@@ -47,7 +47,7 @@ use core::time::Duration;
 use mailbox::{Mailbox, Slot};
 use message::RankMessage;
 pub use message::{InClosing, Left, Part};
-use peers::{Peers, Trouble};
+use peers::{Peers, RankFailure};
 use ranks::Ranks;
 
 /// The ranks of a computation: a view of their [`Exchange`].
@@ -61,7 +61,7 @@ pub struct Across<'x, L: Link> {
     pub site: &'x Location<'x>,
 }
 
-/// Why a computation over ranks ended without a result.
+/// The reason why a computation over ranks ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RankError {
@@ -80,7 +80,7 @@ pub enum RankError {
     Refused {
         /// The rank.
         from: Rank,
-        /// What is wrong with it.
+        /// The violated rule.
         why: String,
     },
     /// The result cannot be decoded, although it was encoded by the same type.
@@ -101,12 +101,12 @@ impl fmt::Display for RankError {
 
 impl core::error::Error for RankError {}
 
-impl From<Trouble> for RankError {
-    fn from(trouble: Trouble) -> Self {
-        match trouble {
-            Trouble::Wire(error) => Self::Wire(error),
-            Trouble::Abandoned(from, why) => Self::Abandoned { from, why },
-            Trouble::Refused(from, why) => Self::Refused { from, why },
+impl From<RankFailure> for RankError {
+    fn from(failure: RankFailure) -> Self {
+        match failure {
+            RankFailure::Wire(error) => Self::Wire(error),
+            RankFailure::Abandoned(from, why) => Self::Abandoned { from, why },
+            RankFailure::Refused(from, why) => Self::Refused { from, why },
         }
     }
 }
@@ -173,11 +173,21 @@ impl<P: Host, F> TaskBalancer<'_, '_, '_, P, F> {
         }
         let seat = |(place, worker): (PlaceId, _)| (PlaceId(first + place.0), worker);
         let seats: Vec<_> = config.seats().map(seat).collect();
-        let peers = places.elsewhere().lend(places.lenders());
-        let beside =
+        let peers = places.remote().lend(places.lenders());
+        let coordinate =
             Some(|cancelled, cx: &Context<'_>| peers.poll(&places, control, due, cancelled, cx));
         let process = &W::Bag::process;
-        let workers = || run_workers(cx, &mut settings, control, process, &places, &seats, beside);
+        let workers = || {
+            run_workers(
+                cx,
+                &mut settings,
+                control,
+                process,
+                &places,
+                &seats,
+                coordinate,
+            )
+        };
         let accounts = peers.kept(port, port.catch(workers))?;
         let (teams, peers) = places.into_parts();
         let gathered = gather(teams, seats, accounts);
@@ -233,8 +243,8 @@ fn close<B: Bag + Portable + 'static, P: Host, L: Link + Send>(
     cx.block_on(poll_fn(|cx| {
         peers.mailbox().register(cx.waker());
         loop {
-            if let Some(trouble) = peers.trouble() {
-                return Poll::Ready(Err(trouble.into()));
+            if let Some(failure) = peers.failure() {
+                return Poll::Ready(Err(failure.into()));
             }
             let mut next = None;
             let mut act = |action: Action<Closing<B>>| match action {

@@ -10,7 +10,7 @@ use super::lending::Lending;
 use super::mailbox::{Arrived, Mailbox};
 use super::message::{Ending, Left, RankMessage};
 use super::ranks::Ranks;
-use crate::balance::places::{Elsewhere, Places};
+use crate::balance::places::{Places, Remote};
 use crate::collective::{Branch, Stray};
 use crate::finish::Reason;
 use crate::glb::{Bag, Control, Lender, Message};
@@ -26,9 +26,9 @@ use alloc::vec::Vec;
 use core::task::{Context, Poll};
 use core::{fmt, mem};
 
-/// Why a rank cannot end the computation with the others.
+/// The reason why a rank cannot end the computation with the others.
 #[derive(Clone, Debug)]
-pub(super) enum Trouble {
+pub(super) enum RankFailure {
     /// The channels of this rank have ended.
     Wire(Error),
     /// A rank does not take part any more, this one or another.
@@ -53,7 +53,7 @@ struct State<B> {
     /// Whether rank 0 knows that this rank's workers stop.
     has_reported: bool,
     ending: Option<Ending>,
-    trouble: Option<Trouble>,
+    failure: Option<RankFailure>,
     /// For when the workers have ended.
     later: Vec<Arrived<B>>,
 }
@@ -75,7 +75,7 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
             state: Lock::new(State {
                 has_reported: false,
                 ending: None,
-                trouble: None,
+                failure: None,
                 later: Vec::new(),
             }),
             has_ended: false,
@@ -124,9 +124,9 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
         }
     }
 
-    pub(super) fn trouble(&self) -> Option<Trouble> {
-        let failure = self.mailbox.failure().map(Trouble::Wire);
-        failure.or_else(|| self.state.lock(&Spin).trouble.clone())
+    pub(super) fn failure(&self) -> Option<RankFailure> {
+        let failure = self.mailbox.failure().map(RankFailure::Wire);
+        failure.or_else(|| self.state.lock(&Spin).failure.clone())
     }
 
     /// Takes what has arrived for when the workers have ended, in order.
@@ -136,7 +136,7 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
 
     /// Notes that `rank` does not take part any more.
     pub(super) fn note_abandoned(&self, rank: Rank, why: Left) {
-        self.note(Trouble::Abandoned(rank, why));
+        self.note(RankFailure::Abandoned(rank, why));
     }
 
     /// Returns what the workers of this rank have ended with. If they were cancelled, or one panicked, the others learn why.
@@ -164,10 +164,10 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
     /// Notes why this rank does not take part any more, in place of what was noted of it before.
     pub(super) fn leaves(&self, why: Left) {
         let mut state = self.state.lock(&Spin);
-        match &mut state.trouble {
-            Some(Trouble::Abandoned(rank, known)) if *rank == self.ranks.here => *known = why,
+        match &mut state.failure {
+            Some(RankFailure::Abandoned(rank, known)) if *rank == self.ranks.here => *known = why,
             Some(_) => {}
-            none => *none = Some(Trouble::Abandoned(self.ranks.here, why)),
+            none => *none = Some(RankFailure::Abandoned(self.ranks.here, why)),
         }
     }
 
@@ -191,8 +191,8 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
     }
 
     /// Notes why this rank cannot continue; the first reason counts.
-    fn note(&self, trouble: Trouble) {
-        self.state.lock(&Spin).trouble.get_or_insert(trouble);
+    fn note(&self, failure: RankFailure) {
+        self.state.lock(&Spin).failure.get_or_insert(failure);
     }
 
     /// Takes the ending that rank 0 has decided on, and passes it on; the first one counts.
@@ -255,9 +255,9 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
             // The workers may all sleep.
             places.close();
         }
-        // Trouble is noted before the places are closed for it, which is no ending to report.
+        // A failure is noted before the places are closed for it, which is no ending to report.
         let is_closed = places.is_closed();
-        if self.trouble().is_some() {
+        if self.failure().is_some() {
             places.close();
             return Poll::Ready(());
         }
@@ -275,8 +275,8 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
     }
 }
 
-impl<B: Bag + Portable + 'static, L: Link + Send> Elsewhere<B> for Peers<'_, B, L> {
-    const ARE_THERE: bool = true;
+impl<B: Bag + Portable + 'static, L: Link + Send> Remote<B> for Peers<'_, B, L> {
+    const HAS_PLACES: bool = true;
     type Attendance<'a>
         = Attending<'a, B, L>
     where
@@ -345,11 +345,11 @@ impl<B: Bag + Portable + 'static, L: Link + Send> Elsewhere<B> for Peers<'_, B, 
 
     fn refused(&self, from: PlaceId, why: &dyn fmt::Display) {
         let why = format!("a message of {from}: {why}");
-        self.note(Trouble::Refused(self.ranks.of(from), why));
+        self.note(RankFailure::Refused(self.ranks.of(from), why));
     }
 }
 
-/// That a worker looks for messages of other ranks while it computes.
+/// A registration of a worker that polls for messages of other ranks while it computes.
 pub(super) struct Attending<'a, B: Bag + Portable + 'static, L: Link> {
     mailbox: &'a Mailbox<B>,
     _attendance: Attendance<'a, L>,
@@ -365,10 +365,10 @@ impl<B: Bag + Portable + 'static, L: Link> Drop for Peers<'_, B, L> {
     /// Notifies the other ranks if this one leaves without a result, unless they know why.
     fn drop(&mut self) {
         self.mailbox.stop_lending();
-        let why = match self.trouble() {
-            Some(Trouble::Abandoned(rank, why)) if rank == self.ranks.here => why,
-            Some(Trouble::Abandoned(..) | Trouble::Wire(_)) => return,
-            Some(Trouble::Refused(from, why)) => Left::Refused(format!("{from}: {why}")),
+        let why = match self.failure() {
+            Some(RankFailure::Abandoned(rank, why)) if rank == self.ranks.here => why,
+            Some(RankFailure::Abandoned(..) | RankFailure::Wire(_)) => return,
+            Some(RankFailure::Refused(from, why)) => Left::Refused(format!("{from}: {why}")),
             None if self.has_ended => return,
             // The program's code panicked between the end of the workers and the exchange of results.
             None => Left::panicked(None),

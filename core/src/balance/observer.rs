@@ -4,12 +4,12 @@ use crate::port::Host;
 use crate::watch::{Observer, Passage, State};
 
 /// An observer that also reports to the port, if that is watching.
-pub(super) struct Relay<'p, P, O> {
+pub(super) struct PortObserver<'p, P, O> {
     port: Option<&'p P>,
     observer: O,
 }
 
-impl<'p, P: Host, O> Relay<'p, P, O> {
+impl<'p, P: Host, O> PortObserver<'p, P, O> {
     pub(super) fn new(port: &'p P, observer: O) -> Self {
         Self {
             port: port.is_watching().then_some(port),
@@ -29,7 +29,7 @@ pub(super) fn report<P: Host>(port: &P, state: State) {
     }
 }
 
-impl<P: Host, O: Observer> Observer for Relay<'_, P, O> {
+impl<P: Host, O: Observer> Observer for PortObserver<'_, P, O> {
     #[inline]
     fn span(&mut self, state: State, from: u64, to: u64) {
         self.observer.span(state, from, to);
