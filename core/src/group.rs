@@ -8,7 +8,8 @@ use core::fmt;
 /// Up to this number of ranks, each is next to all others.
 const ALL: u32 = 32;
 
-/// The name of an object that one rank has made: no other rank gives the same, so it needs no message.
+/// The name of an object that one rank has made: no other rank gives the same, so it needs no
+/// message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Name {
@@ -24,7 +25,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// Which group it is, among those that have operations.
+/// Its number among the groups that have operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub enum GroupId {
@@ -34,7 +35,7 @@ pub enum GroupId {
     Some(Name),
 }
 
-/// Displayed behind what belongs to it; nothing for the first group of all ranks.
+/// Displayed as a suffix of an operation; empty for the first group of all ranks.
 impl fmt::Display for GroupId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -45,7 +46,8 @@ impl fmt::Display for GroupId {
     }
 }
 
-/// A group of ranks, seen from one of them. Its ranks are numbered from 0, in the order of the ranks of the program.
+/// A group of ranks, seen from one of them. Its ranks are numbered from 0, in the order of the
+/// ranks of the program.
 ///
 /// ```
 /// use tautline_core::Rank;
@@ -82,7 +84,8 @@ impl Group {
         Self { here, members }
     }
 
-    /// Returns the group of these ranks of the program, in order, each once; `None` if `here` is not one of them.
+    /// Returns the group of these ranks of the program, in order, each once; `None` if `here` is
+    /// not one of them.
     pub fn of(here: Rank, members: impl IntoIterator<Item = Rank>) -> Option<Self> {
         let mut members: alloc::vec::Vec<Rank> = members.into_iter().collect();
         members.sort_unstable();
@@ -133,8 +136,8 @@ impl Group {
     }
 }
 
-/// Returns the ranks next to `here`: all others where they are few, else those next to it in a binary tree. If no two neighbours
-/// disagree, all ranks agree.
+/// Returns the ranks next to `here`: all others where they are few, else those next to it in a
+/// binary tree. If no two neighbours disagree, all ranks agree.
 pub fn neighbours(here: Rank, ranks: u32) -> impl Iterator<Item = Rank> {
     let all = if ranks <= ALL { 0..ranks } else { 0..0 };
     let at = u64::from(here.0);

@@ -364,8 +364,8 @@ fn misuse_is_refused() {
             "{text}"
         );
         comm.send("text", other, TAG).expect("sent");
-        let garbled = comm.recv::<Vec<String>>(other, TAG).map(|_| ());
-        assert!(line(garbled).starts_with(&format!("a message of {other} with tag 7: ")));
+        let malformed = comm.recv::<Vec<String>>(other, TAG).map(|_| ());
+        assert!(line(malformed).starts_with(&format!("a message of {other} with tag 7: ")));
         let freed = comm.dup();
         let pending = freed.irecv::<u8>(other, TAG);
         freed.free();

@@ -354,7 +354,7 @@ fn misuse(_: &World, comm: &Comm) {
     let sent = comm.isend_vec(vec![1u8; 7], behind, TAG);
     let received = comm.irecv_vec(vec![0u64; 2], before, TAG);
     let error = received.wait().expect_err("no multiple of 8 bytes");
-    assert!(matches!(error, Error::Garbled { .. }), "{error}");
+    assert!(matches!(error, Error::Malformed { .. }), "{error}");
     sent.wait().expect("received");
     let pending = comm.irecv::<u8>(before, Tag(9));
     pending.cancel();

@@ -1,4 +1,4 @@
-//! Balanced computations over ranks that are lost, that cancel, or whose messages are garbled: every rank ends, with an error
+//! Balanced computations over ranks that are lost, that cancel, or whose messages are malformed: every rank ends, with an error
 //! that names the rank.
 
 use std::ops::Range;
@@ -378,7 +378,7 @@ impl Link for Forged {
 
 /// A message between ranks that no correct rank sends ends the computation by an error that names the sender, never by a panic.
 #[test]
-fn a_garbled_message_between_ranks_names_its_sender() {
+fn a_malformed_message_between_ranks_names_its_sender() {
     // Bodies: the kind of message (0: between places, with its kind; 2: the ending; 4: of the end), then its fields.
     let forges: [(&str, u32, Forge); 4] = [
         ("the number of a report", 1, |body| {

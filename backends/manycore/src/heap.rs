@@ -1,13 +1,15 @@
 //! The memory of a board as the global allocator.
 //!
 //! # Algorithm
-//! Two-level segregated fit (the crate `rlsf`): constant time, so that no hart holds a lock for long. The memory is divided
-//! into one arena a hart, each under its lock. A hart allocates from its own arena, and from the others in turn if that is
-//! full; memory is returned to the arena that contains it.
+//! Two-level segregated fit (the crate `rlsf`): constant time, so that no hart holds a lock for
+//! long. The memory is divided into one arena a hart, each under its lock. A hart allocates from
+//! its own arena, and from the others in turn if that is full; memory is returned to the arena that
+//! contains it.
 //!
 //! # Words
-//! `given`: set by the one call of `give`. `start`, `bytes`, `count`: written by that call. An arena's lock publishes
-//! `start` and `bytes`: they are written before the arena receives its part, and read for memory that came out of one.
+//! `given`: set by the one call of `give`. `start`, `bytes`, `count`: written by that call. An
+//! arena's lock publishes `start` and `bytes`: they are written before the arena receives its part,
+//! and read for memory that came out of one.
 
 use crate::Board;
 use crate::line::MOST_HARTS;
@@ -33,7 +35,7 @@ pub struct Heap<B> {
     arenas: [CachePadded<Lock<Arena>>; MOST_HARTS],
     /// Whether memory has been given.
     given: AtomicBool,
-    /// Where the memory begins and how many bytes an arena has.
+    /// The start of the memory, and the bytes of an arena.
     start: AtomicUsize,
     bytes: AtomicUsize,
     count: AtomicUsize,
@@ -52,11 +54,12 @@ impl<B: Board> Heap<B> {
         }
     }
 
-    /// Gives the heap its memory, to be divided into `arenas` arenas. Once, before the first allocation.
+    /// Gives the heap its memory, to be divided into `arenas` arenas. Once, before the first
+    /// allocation.
     ///
     /// # Panics
-    /// At the second call, also if both run concurrently; with no arena, or more than a word has bits; with fewer bytes than
-    /// arenas.
+    /// At the second call, also if both run concurrently; with no arena, or more than a word has
+    /// bits; with fewer bytes than arenas.
     pub fn give(&self, memory: &'static mut [MaybeUninit<u8>], arenas: usize) {
         assert!(
             (1..=MOST_HARTS).contains(&arenas),
@@ -64,7 +67,8 @@ impl<B: Board> Heap<B> {
         );
         let bytes = memory.len() / arenas;
         assert!(bytes > 0, "{} bytes for {arenas} arenas", memory.len());
-        // ORDERING: Relaxed: a read-modify-write, so that one call only finds it false; nothing is read through it.
+        // ORDERING: Relaxed: a read-modify-write, so that one call only finds it false; nothing is
+        // read through it.
         let given = self.given.swap(true, Ordering::Relaxed);
         assert!(!given, "memory is given once");
         // ORDERING: Relaxed: published by the arenas' locks.
@@ -75,7 +79,8 @@ impl<B: Board> Heap<B> {
         for (arena, part) in self.arenas[..arenas].iter().zip(parts) {
             arena.lock(&self.board).0.insert_free_block(part);
         }
-        // ORDERING: Relaxed: an arena that is seen early is empty until its lock publishes its memory.
+        // ORDERING: Relaxed: an arena that is seen early is empty until its lock publishes its
+        // memory.
         self.count.store(arenas, Ordering::Relaxed);
     }
 
@@ -89,7 +94,8 @@ impl<B: Board> Heap<B> {
 
     /// Returns the arena that contains this memory.
     fn owner(&self, memory: *mut u8) -> &Lock<Arena> {
-        // ORDERING: Relaxed: the memory came out of an arena, whose lock published it, and reached this thread from there.
+        // ORDERING: Relaxed: the memory came out of an arena, whose lock published it, and reached
+        // this thread from there.
         let start = self.start.load(Ordering::Relaxed);
         // ORDERING: Relaxed: as for `start`.
         let bytes = self.bytes.load(Ordering::Relaxed);
@@ -97,7 +103,8 @@ impl<B: Board> Heap<B> {
     }
 }
 
-// SAFETY: an arena allocates parts of its memory that are not in use, and finds by address the arena to which they return.
+// SAFETY: an arena allocates parts of its memory that are not in use, and finds by address the
+// arena to which they return.
 unsafe impl<B: Board> GlobalAlloc for Heap<B> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let mut arenas = self.in_turn();
@@ -107,7 +114,8 @@ unsafe impl<B: Board> GlobalAlloc for Heap<B> {
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         let arena = self.owner(memory);
-        // SAFETY: the caller returns what this arena allocated, with its layout; so the pointer is not null.
+        // SAFETY: the caller returns what this arena allocated, with its layout; so the pointer is
+        // not null.
         unsafe {
             let memory = NonNull::new_unchecked(memory);
             arena.lock(&self.board).0.deallocate(memory, layout.align());
@@ -115,9 +123,11 @@ unsafe impl<B: Board> GlobalAlloc for Heap<B> {
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller ensures that the new size, rounded up to the alignment, does not overflow.
+        // SAFETY: the caller ensures that the new size, rounded up to the alignment, does not
+        // overflow.
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        // SAFETY: the pointer and the layout are those of an allocation of this heap, as the caller ensures.
+        // SAFETY: the pointer and the layout are those of an allocation of this heap, as the caller
+        // ensures.
         let same = unsafe {
             let memory = NonNull::new_unchecked(memory);
             let mut arena = self.owner(memory.as_ptr()).lock(&self.board);
@@ -126,7 +136,8 @@ unsafe impl<B: Board> GlobalAlloc for Heap<B> {
         if let Some(same) = same {
             return same.as_ptr();
         }
-        // SAFETY: the layout is valid and not empty, as the caller ensures; old and new memory do not overlap.
+        // SAFETY: the layout is valid and not empty, as the caller ensures; old and new memory do
+        // not overlap.
         unsafe {
             let other = self.alloc(wanted);
             if !other.is_null() {

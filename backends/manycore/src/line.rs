@@ -1,19 +1,21 @@
 //! Barrier lines.
 //!
 //! # Algorithm
-//! A Cyclops64 has wires that combine a bit of each thread; RISC-V has none. Here a line is a word that counts the harts that
-//! have yet to arrive, and the board notifies: the last hart to arrive wakes all others that are included.
+//! A Cyclops64 has wires that combine a bit of each thread; RISC-V has none. Here a line is a word
+//! that counts the harts that have yet to arrive, and the board notifies: the last hart to arrive
+//! wakes all others that are included.
 //!
 //! # Words
-//! `word`, one a line: the episode, the number of included harts, and the number of those that have yet to arrive; changed by
-//! all three calls, and by the last arrival in one step into the next episode. `included`: a bit a hart, written by that hart:
-//! the harts to wake. `arrived`, one a hart and line, private to the hart: the episode in which it arrived last.
-//! `claimed`: a bit a line.
+//! `word`, one a line: the episode, the number of included harts, and the number of those that have
+//! yet to arrive; changed by all three calls, and by the last arrival in one step into the next
+//! episode. `included`: a bit a hart, written by that hart: the harts to wake. `arrived`, one a
+//! hart and line, private to the hart: the episode in which it arrived last. `claimed`: a bit a
+//! line.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | B1 | `arrive`, `exclude` | the last of them, then `is_done` | what happened before | `line_marks`, `line_leaver` |
+//! | B1 | `arrive`, `exclude` | the last of them, then `is_done` | what happens-before it | `line_marks`, `line_leaver` |
 //! | B2 | `include` | the last to arrive | the bit of a hart to be woken: set before the hart arrives | `line_rings` |
 //! | B3 | `give_back` | `claim` | what the last holder of the line did | `line_claim` |
 //!
@@ -203,8 +205,8 @@ impl Lines {
         let mut before = word.load(Ordering::Relaxed);
         loop {
             let after = to(Count::of(before)).word();
-            // ORDERING: AcqRel: the last to arrive has seen all the others (B1, B2) and passes it on.
-            // ORDERING: failure Relaxed: tried again.
+            // ORDERING: AcqRel: the last to arrive has seen all the others (B1, B2) and passes it
+            // on. ORDERING: failure Relaxed: tried again.
             let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
             match word.compare_exchange_weak(before, after, success, failure) {
                 Ok(_) => return Count::of(before),
@@ -218,7 +220,8 @@ impl Lines {
         if before.missing != 1 {
             return;
         }
-        // ORDERING: Relaxed: the change of the word has acquired the bits of the harts that arrived (B2).
+        // ORDERING: Relaxed: the change of the word has acquired the bits of the harts that arrived
+        // (B2).
         let included = self.wires[usize::from(line.0)]
             .included
             .load(Ordering::Relaxed);

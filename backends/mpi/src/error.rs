@@ -1,9 +1,9 @@
-//! What is refused, in one line.
+//! Errors, each reported in one line.
 #![forbid(unsafe_code)]
 
 use std::fmt;
 
-/// Why this process was not connected.
+/// The reason why this process was not connected.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {

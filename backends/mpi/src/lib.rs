@@ -13,7 +13,7 @@
 //! receives for short messages, from any rank: MPI matches them in the order in which they were
 //! posted, so testing the oldest one is enough.
 //!
-//! A packet of a communicator is sent beside the parcels: its head and a short body are one
+//! A packet of a communicator is sent outside of the parcels: its head and a short body are one
 //! message, with the number of the communicator; a long body follows as a message of its own, out
 //! of the sender's memory and into that which the receiver has provided.
 //!
@@ -34,8 +34,8 @@
 //! exists at a time in a process, with a communicator of its own.
 //!
 //! # Decisions
-//! 39 to 41 in `docs/decisions`: packets beside parcels, posted receives and synchronous sends, the
-//! promise that MPI's own collective operations need.
+//! 39 to 41 in `docs/decisions`: packets without parcels, posted receives and synchronous sends,
+//! the promise that MPI's own collective operations need.
 
 mod calls;
 mod error;

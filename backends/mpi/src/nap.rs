@@ -1,8 +1,8 @@
-//! Waiting for what only a poll can find.
+//! Waiting for events that only a poll can detect.
 //!
 //! # Words
-//! `moves`: incremented by the thread that uses the link, loaded by the one that waits for its bell: a hint of how long ago
-//! anything has moved. `is_rung` is under a lock.
+//! `moves`: incremented by the thread that uses the link, loaded by the one that waits for its
+//! bell: a hint of how long ago anything has moved. `is_rung` is under a lock.
 #![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,11 +11,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tautline_core::port::Bell;
 
-/// The longest nap: an idle rank polls 250 times a second, which takes less than a hundredth of a processor.
+/// The longest nap: an idle rank polls 250 times a second, which takes less than a hundredth of a
+/// processor.
 const LONGEST: Duration = Duration::from_millis(4);
 /// The shortest nap: the system takes about as long to wake a thread.
 const SHORTEST: Duration = Duration::from_micros(40);
-/// A nap takes this part of the time since anything has moved, which a message that arrives meanwhile is late by at most.
+/// A nap takes this part of the time since anything has moved, which bounds the delay of a message
+/// that arrives during the nap.
 const PART: u32 = 8;
 
 /// The bell of a link that must be polled.
@@ -50,7 +52,8 @@ impl Nap {
 
     /// States that something has moved: naps are short from now on.
     pub(crate) fn moved(&self) {
-        // ORDERING: Relaxed: a hint, written by the one thread that uses the link; no update is lost.
+        // ORDERING: Relaxed: a hint, written by the one thread that uses the link; no update is
+        // lost.
         let moves = self.moves.load(Ordering::Relaxed);
         // ORDERING: Relaxed: as above.
         self.moves.store(moves + 1, Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! The library's own operations of all ranks: those under way, and those that wait for their communicator.
+//! The library's own collective operations: those in flight, and those that wait for their
+//! communicator.
 #![forbid(unsafe_code)]
 
 use crate::calls::{Comm, Duplicate, Running};
@@ -9,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 use tautline_core::comm::{Body, Collective, Complete, Done, Error, Matched, Outcome, Status};
 
-/// An operation of all ranks.
+/// A collective operation.
 pub(crate) struct Native {
     pub(crate) collective: Collective,
     pub(crate) own: Body,
@@ -33,9 +34,10 @@ pub(crate) type End = (Arc<dyn Complete>, Outcome);
 struct Line {
     comm: State,
     waiting: VecDeque<Native>,
-    /// How many were started here.
+    /// The number that were started here.
     started: u64,
-    /// How many all ranks start, as far as is known: a rank that has left starts no more; and its loss.
+    /// The number that all ranks start, as far as is known: a rank that has left starts no more;
+    /// and its loss.
     most: (u64, Error),
     /// Whether no rank has left without it.
     is_everywhere: bool,
@@ -66,7 +68,7 @@ pub(crate) struct Natives {
     lost: Option<Error>,
 }
 
-/// An operation under way: its number, and its position among those of that number.
+/// An operation in flight: its number, and its position among those of that number.
 struct Started {
     number: u32,
     position: u64,
@@ -77,12 +79,13 @@ struct Started {
 
 impl fmt::Debug for Natives {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} operations of all ranks", self.running.len())
+        write!(f, "{} collective operations", self.running.len())
     }
 }
 
 impl Natives {
-    /// Starts to make the communicator for operations of a number, which all ranks do in the same order.
+    /// Starts to make the communicator for operations of a number, which all ranks do in the same
+    /// order.
     pub(crate) fn open(&mut self, number: u32, comm: &Comm) -> Result<(), Failed> {
         let most = self
             .lost
@@ -110,7 +113,8 @@ impl Natives {
         self.ended.push((native.done, Err(error)));
     }
 
-    /// Starts what can be started, and looks what has ended. Returns whether something moved.
+    /// Starts the operations that can be started, and tests which have ended. Returns whether
+    /// something moved.
     pub(crate) fn poll(&mut self) -> Result<bool, Failed> {
         let mut moved = false;
         for (number, line) in &mut self.lines {
@@ -189,14 +193,15 @@ impl Natives {
         numbers.into_iter().for_each(|number| self.close(number));
     }
 
-    /// Whether nothing is under way that all ranks take part in.
+    /// Whether no collective operation is in flight.
     pub(crate) fn is_over(&self) -> bool {
         let mut lines = self.lines.values();
         self.running.is_empty()
             && lines.all(|line| matches!(line.comm, State::Here(_)) || !line.is_everywhere)
     }
 
-    /// Returns, for a rank that is left, how many operations of each number this one has started: it starts no more.
+    /// Returns, for a rank that is left, how many operations of each number this one has started:
+    /// it starts no more.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (u32, u64)> {
         self.lines
             .iter()
@@ -238,7 +243,8 @@ impl Natives {
         std::mem::take(&mut self.ended)
     }
 
-    /// Frees the communicators, once all ranks have left. Returns whether there was none that is still being made.
+    /// Frees the communicators, once all ranks have left. Returns whether there was none that is
+    /// still being made.
     pub(crate) fn end(self) -> Result<bool, Failed> {
         let mut is_over = self.running.is_empty();
         let mut lines: Vec<_> = self.lines.into_iter().collect();

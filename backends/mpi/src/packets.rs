@@ -1,7 +1,8 @@
-//! The packets of communicators, beside the parcels of the link.
+//! The packets of communicators, in addition to the parcels of the link.
 //!
 //! # Words
-//! `is_waiting`: set by a thread that has put a packet into the outbox, cleared by one that holds the wire and takes them.
+//! `is_waiting`: set by a thread that has put a packet into the outbox, cleared by one that holds
+//! the wire and takes them.
 //!
 //! # Orderings
 //! | id | one side | the other side | what becomes visible | model |
@@ -9,8 +10,8 @@
 //! | PK1 | `flush`, after the wire was released | `flush`, after a packet was put | of the release and the packet, one to the load after the other fence | `verify/litmus/packets.toml` |
 //!
 //! # Locks
-//! In this order: `wire`, `receivers` or `outbox`, what a [`Recipient`] locks. Completions, which may run a program's code, are called under none
-//! of them.
+//! In this order: `wire`, `receivers` or `outbox`, what a [`Recipient`] locks. Completions, which
+//! may run a program's code, are called under none of them.
 #![forbid(unsafe_code)]
 
 use crate::native::{End, Native};
@@ -23,7 +24,8 @@ use tautline_core::comm::{
     Body, Collective, Complete, Matched, News, Packet, PacketLink, Recipient,
 };
 
-/// What a link and the packets of its communicators share: the wire, which one thread at a time uses.
+/// The state that a link and the packets of its communicators share: the wire, which one thread at
+/// a time uses.
 pub(crate) struct SharedWire {
     here: Rank,
     /// `None` once the link was dropped.
@@ -35,14 +37,14 @@ pub(crate) struct SharedWire {
 }
 
 enum Receiver {
-    /// What has arrived before it was opened here.
+    /// The packets that arrived before it was opened here.
     Early(Vec<News>),
     Open(Arc<dyn Recipient>),
-    /// What arrives is dropped.
+    /// Packets that arrive are dropped.
     Closed,
 }
 
-/// Each state behind these locks is consistent between any two statements that change it.
+/// Each state that these locks guard is consistent between any two statements that change it.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -59,7 +61,8 @@ impl SharedWire {
         }
     }
 
-    /// Lets the link use the wire; then sends what other threads could not meanwhile, and passes on what has arrived.
+    /// Lets the link use the wire; then sends the packets that other threads could not send, and
+    /// passes on what has arrived.
     ///
     /// # Panics
     /// If the link was dropped.
@@ -85,9 +88,11 @@ impl SharedWire {
     }
 
     fn send_waiting(&self, wire: &mut Wire) {
-        // ORDERING: Relaxed: a hint, which spares the exchange below: the thread that has set it looks, or this one behind its fence.
+        // ORDERING: Relaxed: a hint, which spares the exchange below: the thread that has set it
+        // checks, or this one after its fence.
         let is_waiting = self.is_waiting.load(Ordering::Relaxed);
-        // ORDERING: Acquire, pairs with Release in put: the packet is in the outbox; no mutant: loom builds core alone.
+        // ORDERING: Acquire, pairs with Release in put: the packet is in the outbox; no mutant:
+        // loom builds core alone.
         if is_waiting && self.is_waiting.swap(false, Ordering::Acquire) {
             let waiting = std::mem::take(&mut *locked(&self.outbox));
             for packet in waiting {
@@ -109,11 +114,12 @@ impl SharedWire {
         self.flush();
     }
 
-    /// Sends what waits, unless another thread uses the wire, which looks when it has released it.
+    /// Sends the packets that wait, unless another thread uses the wire, which checks for them when
+    /// it has released it.
     fn flush(&self) {
         loop {
-            // ORDERING: SeqCst, pairs with itself: a thread that has released the wire observes what another one has left to it, or
-            // that one gets the wire (PK1).
+            // ORDERING: SeqCst, pairs with itself: a thread that has released the wire observes
+            // what another one has left to it, or that one gets the wire (PK1).
             fence(Ordering::SeqCst);
             // ORDERING: Relaxed: the fence above orders it.
             if !self.is_waiting.load(Ordering::Relaxed) {
@@ -186,7 +192,7 @@ impl PacketLink for SharedWire {
     fn open(&self, number: u32, recipient: Arc<dyn Recipient>) {
         let mut receivers = locked(&self.receivers);
         let before = receivers.insert(number, Receiver::Open(Arc::clone(&recipient)));
-        // Under the lock, so that what arrives meanwhile is behind it.
+        // Under the lock, so that packets that arrive concurrently follow it.
         if let Some(Receiver::Early(early)) = before {
             early.into_iter().for_each(|news| recipient.take(news));
         }

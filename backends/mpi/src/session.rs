@@ -16,7 +16,8 @@ use tautline_core::Rank;
 use tautline_core::comm::PacketLink;
 use tautline_core::port::{Bell, Link, Lost};
 
-/// The time that a process waits for, in nanoseconds, each time it looks whether the other ranks have ended.
+/// The time that a process waits for, in nanoseconds, between two checks whether the other ranks
+/// have ended.
 const LOOK_NS: u64 = 50_000_000;
 
 /// Whether there is a session.
@@ -28,12 +29,13 @@ fn release() {
     OPEN.store(false, Ordering::Release);
 }
 
-/// The MPI library of this process, from its start on. Dropping it waits until all ranks that had links have dropped them, and ends
-/// the library, unless the program had started it itself.
+/// The MPI library of this process, from its start on. Dropping it waits until all ranks that had
+/// links have dropped them, and ends the library, unless the program had started it itself.
 ///
-/// Other code of this process must not call MPI while a link does, and must not end the library, by `MPI_Finalize` or by the drop of
-/// a `Universe`, before all links are dropped: any call of a link is an error then, for which the library ends the process. A
-/// process that ends by itself while it has a link fails, with a line that states so.
+/// Other code of this process must not call MPI while a link does, and must not end the library, by
+/// `MPI_Finalize` or by the drop of a `Universe`, before all links are dropped: any call of a link
+/// is an error then, for which the library ends the process. A process that ends by itself while it
+/// has a link fails, with a line that states so.
 pub struct Session {
     /// `None` if the program has started the library.
     universe: Option<Universe>,
@@ -42,8 +44,9 @@ pub struct Session {
     shared: Arc<Shared>,
 }
 
-// SAFETY: a `Universe` is the permission to end the library, which MPI wants on the thread that has started it, and which Open MPI
-// and MPICH accept on any while no other one calls them: the value is only dropped.
+// SAFETY: a `Universe` is the permission to end the library, which MPI wants on the thread that has
+// started it, and which Open MPI and MPICH accept on any while no other one calls them: the value
+// is only dropped.
 unsafe impl Send for Session {}
 
 impl fmt::Debug for Session {
@@ -56,13 +59,14 @@ impl Session {
     /// Starts MPI, or uses the library that this program has started. Once per process.
     ///
     /// # Errors
-    /// If the library grants less than `MPI_THREAD_SERIALIZED`, was ended in this process before, or reports an error.
+    /// If the library grants less than `MPI_THREAD_SERIALIZED`, was ended in this process before,
+    /// or reports an error.
     pub fn start() -> Result<Self, Error> {
         if environment::is_finalized() {
             return Err(Error::Ended);
         }
-        // ORDERING: Acquire, pairs with Release in release: the calls of the last session come before those of this one; no mutant:
-        // loom builds core alone.
+        // ORDERING: Acquire, pairs with Release in release: the calls of the last session come
+        // before those of this one; no mutant: loom builds core alone.
         if OPEN.swap(true, Ordering::Acquire) {
             return Err(Error::Connected);
         }
@@ -93,7 +97,8 @@ impl Session {
         self.ranks
     }
 
-    /// Returns the library's own name and version, in one line. MPI permits that call to any thread at any time.
+    /// Returns the library's own name and version, in one line. MPI permits that call to any thread
+    /// at any time.
     pub fn library(&self) -> String {
         let named = environment::library_version().unwrap_or_default();
         let named = named
@@ -123,7 +128,8 @@ impl Session {
     /// If the program has fewer ranks.
     ///
     /// # Safety
-    /// Links of this process, and this method, are used by one thread at a time, which includes that they are dropped.
+    /// Links of this process, and this method, are used by one thread at a time, which includes
+    /// that they are dropped.
     pub unsafe fn connect_beside(&self, ranks: u32) -> Result<MpiLink, Error> {
         // SAFETY: the caller's.
         unsafe { self.connect_to(ranks, &mut self.shared.state()) }
@@ -142,12 +148,14 @@ impl Session {
         Ok(MpiLink::new(wire, Arc::clone(&self.shared)))
     }
 
-    /// Starts MPI and connects this process to all others, as the launcher has started them: this rank, and the number of ranks. If
-    /// the launcher states no number, its rank may be local to the machine; then only a link of a single rank is checked. The link ends
-    /// the library when it is dropped.
+    /// Starts MPI and connects this process to all others, as the launcher has started them: this
+    /// rank, and the number of ranks. If the launcher states no number, its rank may be local to
+    /// the machine; then only a link of a single rank is checked. The link ends the library when it
+    /// is dropped.
     ///
     /// # Errors
-    /// As [`start`](Self::start) and [`connect`](Self::connect); or if the library knows this process as another rank.
+    /// As [`start`](Self::start) and [`connect`](Self::connect); or if the library knows this
+    /// process as another rank.
     pub fn join(launched: (u32, Option<u32>)) -> Result<Joined, Error> {
         let session = Self::start()?;
         let link = session.connect(session.ranks())?;
@@ -175,12 +183,13 @@ impl Drop for Session {
         let mut state = self.shared.state();
         let mut wires = std::mem::take(&mut state.left);
         if state.links > 0 {
-            // The library is in use for as long as the process lives.
+            // The library is in use until the process ends.
             std::mem::forget(self.universe.take());
             return;
         }
         drop(state);
-        // A rank that has failed waits for none: it ends without ending the library, so that the launcher ends the others.
+        // A rank that has failed waits for none: it ends without ending the library, so that the
+        // launcher ends the others.
         let is_orderly = |wires: &[Wire]| !wires.iter().any(Wire::is_broken);
         while let Some(nap) = waits_for(&wires).filter(|_| is_orderly(&wires)) {
             for wire in &mut wires {
@@ -192,7 +201,7 @@ impl Drop for Session {
         if !ended {
             std::mem::forget(self.universe.take());
         }
-        // Ends the library before another session may look for it.
+        // Ends the library before another session may search for it.
         drop(self.universe.take());
         release();
     }

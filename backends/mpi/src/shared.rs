@@ -1,11 +1,11 @@
-//! What a session and its links share.
+//! State shared by a session and its links.
 #![forbid(unsafe_code)]
 
 use crate::exit;
 use crate::wire::Wire;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a session and its link share.
+/// State shared by a session and its links.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     state: Mutex<State>,

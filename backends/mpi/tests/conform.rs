@@ -1,7 +1,9 @@
-//! The conformance suites, over ranks that a launcher of MPI starts: rank 0 runs them, and has a [`Station`] for each link of another
-//! rank, which passes on what is called to that rank's process.
+//! The conformance suites, over ranks that a launcher of MPI starts: rank 0 runs them, and has a
+//! [`Station`] for each link of another rank, which passes on what is called to that rank's
+//! process.
 //!
-//! Started by hand, this program starts itself by `$TAUTLINE_MPIRUN`, or else `mpirun --oversubscribe`, with [`RANKS`] ranks.
+//! Started by hand, this program starts itself by `$TAUTLINE_MPIRUN`, or else `mpirun
+//! --oversubscribe`, with [`RANKS`] ranks.
 
 mod station;
 
@@ -14,7 +16,7 @@ use tautline_core::comm::Matched;
 use tautline_core::port::Link;
 use tautline_mpi::Session;
 
-/// What the suites need.
+/// The requirements of the suites.
 const RANKS: u32 = 8;
 /// The variable with the path of the socket between the processes.
 const SOCKET: &str = "CONFORM_SOCKET";

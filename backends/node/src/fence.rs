@@ -1,5 +1,6 @@
-//! A fence in all threads of the process, by an interrupt to the processors that run one: `membarrier(2)` of Linux,
-//! `FlushProcessWriteBuffers` of Windows. Other systems have full fences on both sides.
+//! A fence in all threads of the process, by an interrupt to the processors that run one:
+//! `membarrier(2)` of Linux, `FlushProcessWriteBuffers` of Windows. Other systems have full fences
+//! on both sides.
 
 #[cfg(target_os = "linux")]
 use crate::process::generation;
@@ -15,15 +16,18 @@ use tautline_core::sync::light_fence;
 /// The frequent side of an asymmetric fence; [`heavy`] is the other.
 #[inline(always)]
 pub(crate) fn light() {
-    // ORDERING: SeqCst, as in the trait; no mutant: model checkers have no heavy fence of this kind.
+    // ORDERING: SeqCst, as in the trait; no mutant: model checkers have no heavy fence of this
+    // kind.
     #[cfg(any(target_os = "linux", windows))]
     light_fence();
-    // ORDERING: SeqCst: one half of the pair; no mutant: the models have the pair that the trait provides.
+    // ORDERING: SeqCst: one half of the pair; no mutant: the models have the pair that the trait
+    // provides.
     #[cfg(not(any(target_os = "linux", windows)))]
     full_fence();
 }
 
-/// Executes a full fence in every thread of this process; false, and nothing was fenced, where the system cannot.
+/// Executes a full fence in every thread of this process; false, and nothing was fenced, where the
+/// system cannot.
 ///
 /// Costs microseconds, for the interrupted threads too: some 15 and 8 on a virtual machine.
 #[cfg(target_os = "linux")]
@@ -31,17 +35,19 @@ pub fn heavy() -> bool {
     prepare() && membarrier(PRIVATE_EXPEDITED)
 }
 
-/// Prepares for the first [`heavy`] of this process; returns whether the system can. Quick as long as the process has one thread. After
-/// that it takes milliseconds (5 with two processors), since the kernel waits for all of them: workers that wait for it are missing
-/// meanwhile.
+/// Prepares for the first [`heavy`] of this process; returns whether the system can. Quick while
+/// the process has one thread. After that it takes milliseconds (5 with two processors), since the
+/// kernel waits for all of them: workers that wait for it are missing until then.
 ///
 /// Without a lock: in the child of `fork` one would stay locked that another thread held.
 #[cfg(target_os = "linux")]
 pub(crate) fn prepare() -> bool {
-    /// Twice the generation of the process that was registered last, plus 1 if it was refused; 0: none was.
+    /// Twice the generation of the process that was registered last, plus 1 if it was refused; 0:
+    /// none was.
     static REGISTERED: AtomicU64 = AtomicU64::new(0);
     let here = 2 * (generation() + 1);
-    // ORDERING: Relaxed: the kernel knows by itself; threads that register it twice get the same answer.
+    // ORDERING: Relaxed: the kernel knows by itself; threads that register it twice get the same
+    // answer.
     match REGISTERED.load(Ordering::Relaxed) {
         known if known & !1 == here => known == here,
         _ => {
@@ -88,7 +94,8 @@ pub fn heavy() -> bool {
 /// Executes the other half of the full fence that [`light`] is.
 #[cfg(not(any(target_os = "linux", windows)))]
 pub fn heavy() -> bool {
-    // ORDERING: SeqCst: the other half; no mutant: the models have the pair that the trait provides.
+    // ORDERING: SeqCst: the other half; no mutant: the models have the pair that the trait
+    // provides.
     full_fence();
     true
 }

@@ -1,18 +1,22 @@
-//! Interrupts: Ctrl-C, and the other signals that ask a process to end. Feature `signals`, on Unix systems.
+//! Interrupts: Ctrl-C, and the other signals that ask a process to end. Feature `signals`, on Unix
+//! systems.
 //!
 //! # Algorithm
-//! While an action is registered, the first interrupt calls all that are, on a thread of this module; the next one has its default
-//! effect, so that a program which does not react can be ended. Signals within `ONE_INTERRUPT` after the first are the same interrupt,
-//! whatever is registered or revoked by then: `timeout -s INT` sends two to its program, and a terminal that is closed sends `SIGHUP`
-//! beside the shell's. Without an action every other interrupt has its default effect. A signal that the process ignores when the first
-//! action is registered stays ignored, as `nohup` and shells promise for processes in the background.
+//! While an action is registered, the first interrupt calls all that are, on a thread of this
+//! module; the next one has its default effect, so that a program which does not react can be
+//! ended. Signals within `ONE_INTERRUPT` after the first are the same interrupt, whatever is
+//! registered or revoked by then: `timeout -s INT` sends two to its program, and a terminal that is
+//! closed sends `SIGHUP` in addition to the shell's. Without an action every other interrupt has
+//! its default effect. A signal that the process ignores when the first action is registered stays
+//! ignored, as `nohup` and shells promise for processes in the background.
 //!
 //! # Words
-//! `NEXT`: the effect of the next interrupt, in one word, since signals arrive on several threads at once. Its lowest bit, `CALLS`, is
-//! set by each action that is registered, and cleared by the handler of the first signal and by the last action that is revoked. The
-//! others are the end of the last interrupt, in milliseconds after `start`. `FIRST`: whether a first signal is to be served; set by
-//! its handler, cleared by the thread. `PROCESS`: the process that has registered an action last; its children have the words, but
-//! neither the actions nor the thread.
+//! `NEXT`: the effect of the next interrupt, in one word, since signals arrive on several threads
+//! at once. Its lowest bit, `CALLS`, is set by each action that is registered, and cleared by the
+//! handler of the first signal and by the last action that is revoked. The others are the end of
+//! the last interrupt, in milliseconds after `start`. `FIRST`: whether a first signal is to be
+//! served; set by its handler, cleared by the thread. `PROCESS`: the process that has registered an
+//! action last; its children have the words, but neither the actions nor the thread.
 #![deny(unsafe_code)]
 
 use crate::pool::Thread;
@@ -30,19 +34,21 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The signals that ask a process to end: of a terminal, of `kill`, and of a terminal that is closed.
+/// The signals that ask a process to end: of a terminal, of `kill`, and of a terminal that is
+/// closed.
 const INTERRUPTS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 /// The stack of the thread, of which little is used.
 const STACK_BYTES: usize = 1 << 20;
 
-/// The registration of an action; dropping it revokes the action. In the child of `fork` the actions of the parent are not called.
+/// The registration of an action; dropping it revokes the action. In the child of `fork` the
+/// actions of the parent are not called.
 #[derive(Debug)]
 pub struct Interrupt(Owned<u64>);
 
 impl Interrupt {
-    /// Has the next interrupt call `action`, once, on a thread of its own; the interrupt after that one has its default effect. A panic
-    /// of an action is reported, and ends nothing else.
+    /// Has the next interrupt call `action`, once, on a thread of its own; the interrupt after that
+    /// one has its default effect. A panic of an action is reported, and ends nothing else.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -61,7 +67,8 @@ impl Interrupt {
         let watch = Watch::of_process();
         let mut state = watch.state();
         if !state.is_started {
-            // ORDERING: Relaxed: a signal that the parent of this process has not served yet is none of this one.
+            // ORDERING: Relaxed: a signal that the parent of this process has not served yet is
+            // none of this one.
             FIRST.store(false, Ordering::Relaxed);
         }
         let key = state.count;
@@ -121,7 +128,8 @@ fn handle() -> io::Result<()> {
         let mut is_done = IS_DONE.lock().unwrap_or_else(PoisonError::into_inner);
         if !*is_done {
             for signal in heeded() {
-                // SAFETY: `arrived` reads a clock and a number, accesses words, and what ends the process there may be called by a handler.
+                // SAFETY: `arrived` reads a clock and a number, accesses words, and what ends the
+                // process there may be called by a handler.
                 #[allow(unsafe_code)]
                 unsafe {
                     low_level::register(signal, move || arrived(signal, start.elapsed()))?;
@@ -133,7 +141,7 @@ fn handle() -> io::Result<()> {
     })
 }
 
-/// What the handler of a signal does that arrives at this time after [`start`].
+/// The action of the handler of a signal that arrives at this time after [`start`].
 fn arrived(signal: i32, at: Duration) {
     let millis = |time: Duration| time.as_millis() as u64;
     let is_over = |next: u64| millis(at) >= next >> 1;
@@ -141,12 +149,14 @@ fn arrived(signal: i32, at: Duration) {
         let calls = next & CALLS != 0 && is_over(next);
         calls.then_some(millis(at + ONE_INTERRUPT) << 1)
     };
-    // ORDERING: Relaxed: publishes nothing; a signal that arrives while an action is registered or revoked may have either effect.
+    // ORDERING: Relaxed: publishes nothing; a signal that arrives while an action is registered or
+    // revoked may have either effect.
     let is_here = PROCESS.load(Ordering::Relaxed) == process::id();
     // ORDERING: Relaxed, twice: as the load.
     let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
     match is_here.then(|| NEXT.fetch_update(success, failure, first)) {
-        // ORDERING: Relaxed: the handler of `Signals`, which is called next, wakes the thread that reads it.
+        // ORDERING: Relaxed: the handler of `Signals`, which is called next, wakes the thread that
+        // reads it.
         Some(Ok(_)) => FIRST.store(true, Ordering::Relaxed),
         Some(Err(next)) if !is_over(next) => (),
         // For these signals it does not return.
@@ -161,7 +171,7 @@ fn heeded() -> Vec<i32> {
     HEEDED.get_or_init(|| heeded().collect()).clone()
 }
 
-/// What a process watches for.
+/// The signals that a process watches for.
 #[derive(Default)]
 struct Watch {
     state: Mutex<State>,
@@ -207,8 +217,8 @@ impl Watch {
         thread.spawn("interrupts", serve).map(drop)
     }
 
-    /// Calls the actions, once for all signals of an interrupt. If the last one has just been revoked, the signal has its default
-    /// effect.
+    /// Calls the actions, once for all signals of an interrupt. If the last one has just been
+    /// revoked, the signal has its default effect.
     fn interrupt(&self, signal: i32) {
         // ORDERING: Relaxed: as the store of the handler.
         if !FIRST.swap(false, Ordering::Relaxed) {
@@ -230,7 +240,8 @@ impl Watch {
         let at = state.actions.iter().position(|(other, _)| *other == key);
         let revoked = at.map(|at| state.actions.remove(at));
         if state.actions.is_empty() {
-            // ORDERING: Relaxed: publishes nothing; a signal that arrives now may have either effect.
+            // ORDERING: Relaxed: publishes nothing; a signal that arrives now may have either
+            // effect.
             NEXT.fetch_and(!CALLS, Ordering::Relaxed);
         }
         drop(state);

@@ -1,7 +1,7 @@
 //! Parking on a node: spin for about what a wake-up costs, which is measured at each, then sleep.
 //!
-//! The permit is [`Permit`], which loom has checked; sleeping is `std::thread::park`, whose token is
-//! sticky too.
+//! The permit is [`Permit`], which loom has checked; sleeping is `std::thread::park`, whose token
+//! is sticky too.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -14,7 +14,8 @@ use tautline_core::sync::Permit;
 /// The assumed cost of a wake-up before one has been measured.
 const FIRST_GUESS_NS: u64 = 50_000;
 
-/// The largest cost of a wake-up that is believed; beyond, the sleeper or its waker waited for a processor.
+/// The largest cost of a wake-up that is believed; beyond, the sleeper or its waker waited for a
+/// processor.
 const WAKE_NS: RangeInclusive<u64> = 2_000..=200_000;
 
 /// The weight of a new measurement is one part in this many.
@@ -25,8 +26,8 @@ pub(crate) trait Ground {
     /// Returns the time in nanoseconds since some moment; for any thread.
     fn now_ns(&self) -> u64;
 
-    /// Blocks the calling thread, the owner, until [`wake`](Self::wake) has been called since the last return. May return
-    /// spuriously.
+    /// Blocks the calling thread, the owner, until [`wake`](Self::wake) has been called since the
+    /// last return. May return spuriously.
     fn sleep(&self);
 
     /// As [`sleep`](Self::sleep), for at most about this long.
@@ -77,9 +78,9 @@ impl Ground for System {
 pub(crate) struct Parker<G = System> {
     permit: Permit,
     ground: G,
-    /// When its owner was last woken; written by the wakers.
+    /// The time at which its owner was last woken; written by the wakers.
     called_ns: AtomicU64,
-    /// What a wake-up costs, a running mean; written by the owner.
+    /// The cost of a wake-up, a running mean; written by the owner.
     wake_ns: AtomicU64,
 }
 
@@ -107,7 +108,8 @@ impl<G: Ground> Parker<G> {
         }
     }
 
-    /// Puts the owner to sleep until the permit is available, takes it, and measures what waking up cost.
+    /// Puts the owner to sleep until the permit is available, takes it, and measures what waking up
+    /// cost.
     pub(crate) fn sleep(&self) {
         let mut slept = false;
         while !self.permit.try_take() {
@@ -119,7 +121,8 @@ impl<G: Ground> Parker<G> {
         }
     }
 
-    /// As [`sleep`](Self::sleep), for at most about `limit`. Returns whether that has elapsed, without the permit.
+    /// As [`sleep`](Self::sleep), for at most about `limit`. Returns whether that has elapsed,
+    /// without the permit.
     pub(crate) fn sleep_at_most(&self, limit: Duration) -> bool {
         let (start, limit) = (self.now_ns(), limit.as_nanos() as u64);
         let mut slept = false;
@@ -174,11 +177,12 @@ impl<G: Ground> Parker<G> {
     }
 }
 
-/// How long a sleeper is left alone before it is woken, so that its processor sleeps, too.
+/// The time for which a sleeper is left alone before it is woken, so that its processor sleeps,
+/// too.
 const SOUND_SLEEP: Duration = Duration::from_millis(1);
 
-/// Measures `times` times how long it takes until a thread that sleeps in its parker runs again, where the
-/// thread has slept for long before.
+/// Measures `times` times how long it takes until a thread that sleeps in its parker runs again,
+/// where the thread has slept for long before.
 ///
 /// # Errors
 /// A thread that the system would not start.

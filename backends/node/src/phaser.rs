@@ -16,7 +16,7 @@ use std::thread;
 use tautline_core::phaser::{PhaserError, Registration};
 use tautline_core::port::{Barrier, Relax};
 
-/// How long a thread spins before it parks, in costs of a wake-up.
+/// The time for which a thread spins before it parks, in costs of a wake-up.
 const PATIENCE: u64 = 2;
 
 /// Failed polls between two readings of the clock.
@@ -25,8 +25,8 @@ const CLOCK_EVERY: u32 = 16;
 /// The port of phasers between threads: waits spin briefly, then yield. No barrier lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpinThenYield {
-    /// Spin iterations before the first yield. Where threads share processors, few: the awaited thread
-    /// may need this thread's processor. A wait for several threads yields at once
+    /// Spin iterations before the first yield. Where threads share processors, few: the awaited
+    /// thread may need this thread's processor. A wait for several threads yields at once
     /// ([`Relax::yield_now`]).
     pub spins: u32,
 }
@@ -139,7 +139,7 @@ impl Waiter {
         self.inner.wait(task)
     }
 
-    /// How often the thread parks, for any thread to read.
+    /// The number of times that the thread has parked, for any thread to read.
     pub fn sleeps(&self) -> Sleeps {
         Sleeps(Arc::clone(&self.inner.thread))
     }

@@ -1,17 +1,20 @@
 //! Values that belong to one process: what the child of `fork` must not take for its own.
 //!
-//! A child has the memory of its parent, but of the threads only the one that called `fork`. Threads that this memory names do not
-//! exist there, and locks that they held are never released. So a value that relies on threads or locks is [`Owned`] by the process
-//! that made it, and where each process needs one, it is made [`PerProcess`].
+//! A child has the memory of its parent, but of the threads only the one that called `fork`.
+//! Threads that this memory names do not exist there, and locks that they held are never released.
+//! So a value that relies on threads or locks is [`Owned`] by the process that made it, and where
+//! each process needs one, it is made [`PerProcess`].
 //!
 //! # Algorithm
-//! Handlers of `pthread_atfork` count the generations of processes, so to ask for the process is a load and no system call. They
-//! also exclude a `fork` while another thread publishes a value. Children that are made without handlers are not noticed: by
-//! `clone`, `_Fork` or `vfork`; after the last two a program calls `exec` next.
+//! Handlers of `pthread_atfork` count the generations of processes, so to ask for the process is a
+//! load and no system call. They also exclude a `fork` while another thread publishes a value.
+//! Children that are made without handlers are not noticed: by `clone`, `_Fork` or `vfork`; after
+//! the last two a program calls `exec` next.
 //!
 //! # Words
-//! `GENERATION`: the number of forks between the first process and this one; written by the handler of the child, which has one
-//! thread then. `IS_REGISTERED`: whether the handlers are in place; two threads may both register them, which counts twice.
+//! `GENERATION`: the number of forks between the first process and this one; written by the handler
+//! of the child, which has one thread then. `IS_REGISTERED`: whether the handlers are in place; two
+//! threads may both register them, which counts twice.
 #![cfg_attr(not(unix), forbid(unsafe_code))]
 
 use std::fmt;
@@ -41,7 +44,8 @@ fn count_forks() {
     }
 }
 
-/// Calls `act` while no other thread forks. `act` must be short; if it forks or calls this function, the thread deadlocks.
+/// Calls `act` while no other thread forks. `act` must be short; if it forks or calls this
+/// function, the thread deadlocks.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -57,7 +61,8 @@ pub fn without_forks<R>(act: impl FnOnce() -> R) -> R {
     act()
 }
 
-/// A value of the process that made it: in another process, a child of `fork`, it is inaccessible, and it is not dropped there.
+/// A value of the process that made it: in another process, a child of `fork`, it is inaccessible,
+/// and it is not dropped there.
 #[derive(Debug)]
 pub struct Owned<T> {
     generation: u64,
@@ -141,8 +146,8 @@ impl<T> PerProcess<T> {
         self.find().ok()
     }
 
-    /// Returns the value of the calling process. If it has none, that is what `make` returns, or what another thread has made
-    /// meanwhile.
+    /// Returns the value of the calling process. If it has none, that is the result of `make`, or
+    /// of another thread that has made one concurrently.
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
         self.find().unwrap_or_else(|end| {
             let made = Owned::new(make());
@@ -180,7 +185,7 @@ impl<T: fmt::Debug> fmt::Debug for PerProcess<T> {
     }
 }
 
-/// What a thread does for the child that it forks.
+/// The work of a thread for the child that it forks.
 pub(crate) struct ForChild {
     /// Called before the fork, with the lock of [`without_forks`]; must not call that.
     pub(crate) prepare: fn() -> Vec<usize>,
@@ -213,7 +218,7 @@ mod handlers {
     use std::mem::{self, ManuallyDrop};
     use std::sync::MutexGuard;
 
-    /// What a thread that forks has between `prepare` and the handlers after the fork.
+    /// The state of a thread that forks, between `prepare` and the handlers after the fork.
     struct Held {
         _forks: MutexGuard<'static, ()>,
         /// By `FOR_CHILD`.
@@ -227,8 +232,8 @@ mod handlers {
     }
 
     pub(super) fn register() {
-        // SAFETY: the handlers may be called at any fork from now on: they are functions of this program, and do not unwind, as
-        // none of them panics.
+        // SAFETY: the handlers may be called at any fork from now on: they are functions of this
+        // program, and do not unwind, as none of them panics.
         unsafe { libc::pthread_atfork(Some(prepare), Some(in_parent), Some(in_child)) };
     }
 

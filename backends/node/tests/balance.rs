@@ -168,7 +168,7 @@ fn a_long_computation_yields() {
     assert_eq!(stopped, Some(Reason::Interrupted));
 }
 
-/// A computation ends with the finish around it, and its result does not look like success.
+/// A computation ends with the finish around it, and its result does not appear to be a success.
 #[test]
 fn a_cancelled_computation_has_no_result() {
     for workers in [1, 2] {
@@ -194,7 +194,7 @@ fn a_cancelled_computation_has_no_result() {
     }
 }
 
-/// What a bag does may fork, with the context that the computation lends it.
+/// The tasks of a bag may fork, with the context that the computation lends it.
 #[test]
 fn a_bag_may_fork() {
     let threads = Threads::start(&Plan::flat(2));

@@ -94,9 +94,9 @@ fn a_solid_bag_stays_with_one_worker() {
     }
 }
 
-/// What the instrumented bags record.
+/// The records of the instrumented bags.
 struct Eyes {
-    /// How often each unit was done.
+    /// The number of times that each unit was done.
     done: Vec<AtomicU8>,
     splits: AtomicUsize,
     merges: AtomicUsize,
@@ -205,7 +205,8 @@ fn a_bag_has_one_thread_at_a_time() {
     assert!(splits > 100 && merges > 100, "{splits} {merges}");
 }
 
-/// Finnerty, acceptance fact 4: an empty bag returns at once: nothing is processed and no loot sent.
+/// Finnerty, acceptance fact 4: an empty bag returns at once: nothing is processed and no loot
+/// sent.
 #[test]
 fn an_empty_bag_returns() {
     for fairness in FAIRNESS {
@@ -304,8 +305,8 @@ impl Observer for Spans {
     }
 }
 
-/// Saraswat, acceptance fact 8: the times of a worker's states are the whole of its time, without gaps
-/// and without overlaps, and no longer than the run.
+/// Saraswat, acceptance fact 8: the times of a worker's states are the whole of its time, without
+/// gaps and without overlaps, and no longer than the run.
 #[test]
 fn times_are_the_whole_time() {
     let config = config(3, 2, Fairness::Yield);

@@ -6,9 +6,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tautline_node::pool::{Plan, Threads};
 
-/// How long the idle pool is observed.
+/// The time for which the idle pool is observed.
 const LOOK: Duration = Duration::from_millis(1500);
-/// How long to wait for an event. Only a failing test waits so long.
+/// The time to wait for an event. Only a failing test waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Processor time of this process so far.
@@ -25,7 +25,8 @@ fn processor_time() -> Duration {
     of(usage.ru_utime) + of(usage.ru_stime)
 }
 
-/// Workers with nothing to do, before the first run and after one, use less than a thousandth of one processor.
+/// Workers with nothing to do, before the first run and after one, use less than a thousandth of
+/// one processor.
 #[test]
 fn an_idle_pool_sleeps() {
     let threads = Threads::start(&Plan::flat(4));

@@ -37,7 +37,7 @@ fn delayed_loopback_links_conform() {
     waits(delayed);
 }
 
-/// A walk: it continues as long as it has steps left, each to a place that follows from its number.
+/// A walk: it continues while it has steps left, each to a place that follows from its number.
 #[derive(Debug, Serialize, Deserialize)]
 struct Walk {
     number: u64,

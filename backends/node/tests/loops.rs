@@ -1,7 +1,9 @@
-//! Loops over ranks on threads that exchange bytes: the machines of `defer` as they are simulated and explored.
+//! Loops over ranks on threads that exchange bytes: the machines of `defer` as they are simulated
+//! and explored.
 //!
-//! Lucco, acceptance fact 50: the state machines run unchanged over links (here), simulated (`backends/sim/tests/loops.rs`), and in
-//! every order of events (`verify/tests/explore/defer.rs`). Each iteration is executed once, in each instance of a loop.
+//! Lucco, acceptance fact 50: the state machines run unchanged over links (here), simulated
+//! (`backends/sim/tests/loops.rs`), and in every order of events (`verify/tests/explore/defer.rs`).
+//! Each iteration is executed once, in each instance of a loop.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
@@ -24,7 +26,7 @@ const SIZES: [u64; 3] = [0, 3, 200];
 /// For one loop, which takes a fraction of a second.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Numbers that look random.
+/// Pseudo-random numbers.
 struct Random(u64);
 
 impl Random {
@@ -41,7 +43,7 @@ impl Pick for Random {
     }
 }
 
-/// What a machine has required and its rank has yet to do.
+/// The effects of a machine that its rank has yet to perform.
 struct Required<M> {
     /// Messages that wait, each for this many turns: so they overtake each other.
     held: Vec<(u64, Rank, M)>,
@@ -64,7 +66,7 @@ impl<M> Required<M> {
     }
 }
 
-/// What is done in a loop.
+/// The work of a loop.
 struct Counts {
     /// By instance, how often each iteration was executed.
     executed: Vec<Vec<AtomicU32>>,
@@ -153,13 +155,14 @@ where
         }
     }
 
-    /// Returns whether no iteration comes any more. A loop that is executed again and again ends before an instance that is not counted.
+    /// Returns whether no iteration comes any more. A loop that is executed again and again ends
+    /// before an instance that is not counted.
     fn has_ended(&self) -> bool {
         let last = self.counts.executed.len() as u64;
         self.required.has_ended || self.machine.instance() == last
     }
 
-    /// Executes a chunk. Messages arrive meanwhile.
+    /// Executes a chunk. Messages arrive during it.
     fn execute(&mut self) {
         let instance = self.machine.instance() as usize;
         let Some(counts) = self.counts.executed.get(instance) else {
@@ -171,7 +174,8 @@ where
         let mut times = Vec::new();
         for iteration in chunk.into_iter().flatten() {
             counts[iteration as usize].fetch_add(1, SeqCst);
-            // The first are long. An iteration takes this many turns, so that its length does not depend on the machine.
+            // The first are long. An iteration takes this many turns, so that its length does not
+            // depend on the machine.
             let time = if iteration < 30 { 30 } else { 1 } + self.required.random.below(2);
             for _ in 0..time {
                 self.turn();
@@ -182,7 +186,8 @@ where
         self.step(|machine, step| machine.event(Event::Executed(times), step));
     }
 
-    /// Sends what has waited long enough, and processes what has arrived. Returns whether anything moved.
+    /// Sends what has waited long enough, and processes what has arrived. Returns whether anything
+    /// moved.
     fn turn(&mut self) -> bool {
         let held = mem::take(&mut self.required.held);
         for (turns, to, message) in held {

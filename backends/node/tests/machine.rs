@@ -14,8 +14,9 @@ impl Tables {
         Self(std::env::temp_dir().join(name))
     }
 
-    /// Writes those of a text: a line for each, with its path and its contents. `{}` in a path stands for the numbers from 0; their
-    /// contents are divided by `|`, and `*N` repeats one; `~` is a table that is missing.
+    /// Writes those of a text: a line for each, with its path and its contents. `{}` in a path
+    /// stands for the numbers from 0; their contents are divided by `|`, and `*N` repeats one; `~`
+    /// is a table that is missing.
     fn of(name: &str, text: &str) -> Self {
         let tables = Self::new(name);
         let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -157,7 +158,8 @@ fn a_hybrid_of_arm_has_both_kinds() {
     assert_eq!(machine.fallbacks(), []);
 }
 
-/// Small cores have one thread and share their caches, so they count as whole cores before the second threads of large ones.
+/// Small cores have one thread and share their caches, so they count as whole cores before the
+/// second threads of large ones.
 #[test]
 fn a_hybrid_of_intel_has_cores_with_and_without_threads() {
     let tables = Tables::of("hybrid", include_str!("machine/core-i7-hybrid.txt"));
@@ -229,7 +231,8 @@ fn what_tables_cannot_mean_is_not_believed() {
     }
 }
 
-/// The trees of hwloc's tests, by name: processors, cores, packages, memory nodes with processors, whether caches are known.
+/// The trees of hwloc's tests, by name: processors, cores, packages, memory nodes with processors,
+/// whether caches are known.
 #[rustfmt::skip] // A table.
 const TREES: &[(&str, usize, [usize; 3], bool)] = &[
     ("128arm-2pa2n8cluster4co", 128, [128, 2, 4], true),
@@ -281,7 +284,8 @@ const MORE: &[(&str, usize, [usize; 3], bool)] = &[
     ("offline-cpu0-node0", 17, [17, 2, 1], true), // 7 of 24 processors, and a node, are offline
 ];
 
-/// Reads the unpacked trees of the folder that `TAUTLINE_TREES` names. Trees beside those of the tables are read and printed.
+/// Reads the unpacked trees of the folder that `TAUTLINE_TREES` names. Trees other than those of
+/// the tables are read and printed.
 #[test]
 #[ignore = "cargo ci deep: the trees are not part of the repository"]
 fn gathered_trees_are_what_their_names_tell() {
@@ -306,7 +310,8 @@ fn gathered_trees_are_what_their_names_tell() {
     assert_eq!(read, TREES.len(), "trees of the table");
 }
 
-/// The processors of a tree that run; if no table lists them, those with a folder whose table does not show them as offline.
+/// The processors of a tree that run; if no table lists them, those with a folder whose table does
+/// not show them as offline.
 fn processors(root: &Path) -> Vec<usize> {
     let folder = root.join("sys/devices/system/cpu");
     let online = fs::read_to_string(folder.join("online")).unwrap_or_default();

@@ -35,7 +35,7 @@ type Cx<'s, 'e> = tautline_core::task::Cx<'s, 'e, Node>;
 
 const WORKERS: [usize; 4] = [1, 2, 4, 8];
 
-/// How long to wait for an event. Only a failing test waits so long.
+/// The time to wait for an event. Only a failing test waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn wait_until(what: &str, holds: impl Fn() -> bool) {
@@ -155,7 +155,8 @@ fn a_run_inside_an_isolated_scope() {
             };
             threads.run(|cx| {
                 for _ in 0..50 {
-                    // In its body, in a task of it, in a half of a fork: one of them, wherever it runs.
+                    // In its body, in a task of it, in a half of a fork: one of them, wherever it
+                    // runs.
                     cx.spawn(|cx| cx.scope_with(wait, |_| take()));
                     cx.spawn(|cx| cx.scope_with(wait, |cx| cx.spawn(|_| take())));
                     cx.spawn(|cx| cx.scope_with(wait, |cx| cx.join(|_| (), |_| take()).1));
@@ -231,7 +232,8 @@ fn started_run_and_stopped() {
     }
 }
 
-/// The number of workers goes up and down while tasks are under way; none is lost, and all that are wanted work.
+/// The number of workers goes up and down while tasks run; none is lost, and all that are wanted
+/// work.
 #[test]
 fn workers_come_and_go() {
     const MOST: usize = 6;

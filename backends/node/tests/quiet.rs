@@ -15,12 +15,12 @@ use balanced::run;
 
 const PLACES: u32 = 4;
 const SMALL: usize = 400;
-/// How long the quiet places are observed.
+/// The time for which the quiet places are observed.
 const LOOK: Duration = Duration::from_millis(300);
-/// How long to wait for an event. Only a failing test waits so long.
+/// The time to wait for an event. Only a failing test waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What all places share.
+/// State shared by all places.
 struct Scene {
     /// Small units done, by place.
     done: [AtomicUsize; PLACES as usize],
@@ -44,8 +44,8 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Of every other worker thread: whether it sleeps, its processor time in nanoseconds, time waiting for
-/// a processor, turns on one.
+/// Of every other worker thread: whether it sleeps, its processor time in nanoseconds, time waiting
+/// for a processor, turns on one.
 fn others() -> BTreeMap<String, (bool, String)> {
     let me = std::thread::current().name().map(str::to_owned);
     let tasks = fs::read_dir("/proc/self/task").expect("Linux");
@@ -146,9 +146,9 @@ impl Bag for Mixed {
     fn submit(self, (): &mut ()) {}
 }
 
-/// Finnerty, acceptance fact 7; Saraswat, acceptance fact 5: while one place computes, the threads of
-/// places that have worked and run dry use no processor time at all: not a nanosecond, not a turn. A
-/// place that does not run sends no message either.
+/// Finnerty, acceptance fact 7; Saraswat, acceptance fact 5: while one place computes, the threads
+/// of places that have worked and run dry use no processor time at all: not a nanosecond, not a
+/// turn. A place that does not run sends no message either.
 #[test]
 fn dry_places_sleep() {
     for fairness in [

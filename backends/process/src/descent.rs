@@ -1,12 +1,16 @@
-//! The processes of this machine from which the calling one descends: whether a rank has started it.
+//! The processes of this machine from which the calling one descends: whether a rank has started
+//! it.
 //!
-//! A process passes its variables on to the programs that it starts, so a program that a rank starts has those of the rank. Each rank
-//! that has joined, and each launcher, therefore binds a socket whose name contains its process id, and which the system releases when the
-//! process ends or executes another program. A process looks for the nearest of its ancestors that has such a socket: if that is a
-//! launcher, as behind a script that has not joined, the process is a rank; if that is a rank, it is none.
+//! A process passes its variables on to the programs that it starts, so a program that a rank
+//! starts has those of the rank. Each rank that has joined, and each launcher, therefore binds a
+//! socket whose name contains its process id, and which the system releases when the process ends
+//! or executes another program. A process searches for the nearest of its ancestors that has such a
+//! socket: if that is a launcher, as below a script that has not joined, the process is a rank; if
+//! that is a rank, it is none.
 //!
-//! Such names belong to a network namespace, process ids to a pid namespace. Containers may share the former alone, so the name
-//! contains the latter too. Any user of the machine may bind a name first: there is no protection against that.
+//! Such names belong to a network namespace, process ids to a pid namespace. Containers may share
+//! the former alone, so the name contains the latter too. Any user of the machine may bind a name
+//! first: there is no protection against that.
 #![forbid(unsafe_code)]
 
 #[cfg(target_os = "linux")]
@@ -23,7 +27,8 @@ pub(crate) enum Part {
     Rank,
 }
 
-/// States that this process has joined as the rank which `variable` contains, so that programs that it starts are no ranks.
+/// States that this process has joined as the rank which `variable` contains, so that programs that
+/// it starts are no ranks.
 pub fn set_joined(variable: &str) {
     #[cfg(target_os = "linux")]
     std::mem::forget(linux::mark(Part::Rank, variable));
@@ -31,8 +36,9 @@ pub fn set_joined(variable: &str) {
     let _ = variable;
 }
 
-/// Whether the nearest ancestor with a part in a launch by `variable`, as its launcher or as a rank that has [joined](set_joined),
-/// is a rank. An ancestor whose name begins with one of `launchers` counts as a launcher, since it sets the variable again.
+/// Whether the nearest ancestor with a part in a launch by `variable`, as its launcher or as a rank
+/// that has [joined](set_joined), is a rank. An ancestor whose name begins with one of `launchers`
+/// counts as a launcher, since it sets the variable again.
 ///
 /// ```
 /// use tautline_process::{is_started_by_rank, set_joined};
@@ -61,8 +67,8 @@ mod linux {
     use std::sync::{Mutex, MutexGuard, PoisonError};
     use std::{fs, iter, process};
 
-    /// Shows that this process launches ranks, until it is dropped. Launches at the same time share a socket: a name can be bound
-    /// once, and the first launch may end before the others.
+    /// Shows that this process launches ranks, until it is dropped. Launches at the same time share
+    /// a socket: a name can be bound once, and the first launch may end before the others.
     pub(crate) struct Launching {
         process: u32,
     }
@@ -112,7 +118,8 @@ mod linux {
         LAUNCHES.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shows the part of this process for as long as the socket exists. A system that refuses it leaves the process without.
+    /// Shows the part of this process while the socket exists. A system that refuses it leaves the
+    /// process without.
     pub(super) fn mark(part: Part, variable: &str) -> Option<UnixDatagram> {
         mark_process(part, variable, process::id())
     }
@@ -121,7 +128,8 @@ mod linux {
         UnixDatagram::bind_addr(&name(part, variable, process)?).ok()
     }
 
-    /// Returns the part of the nearest ancestor that has one by `variable`, or the name of a launcher.
+    /// Returns the part of the nearest ancestor that has one by `variable`, or the name of a
+    /// launcher.
     pub(crate) fn nearest(variable: &str, launchers: &[&str]) -> Option<Part> {
         let socket = UnixDatagram::unbound().ok()?;
         // This sends nothing, so it is not seen at the other end.

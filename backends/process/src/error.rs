@@ -1,10 +1,10 @@
-//! What is refused, in one line.
+//! Errors, each reported in one line.
 #![forbid(unsafe_code)]
 
 use std::fmt;
 use std::io;
 
-/// Why processes were not launched, or not connected.
+/// The reason why processes were not launched, or not connected.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -14,7 +14,7 @@ pub enum Error {
         name: &'static str,
         /// Its value.
         value: String,
-        /// What is wrong with it, and what is allowed.
+        /// The violated rule, and the allowed values.
         reason: String,
     },
     /// A setting of the launch outside its bounds.
@@ -23,7 +23,7 @@ pub enum Error {
         setting: &'static str,
         /// The requested value.
         value: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: String,
     },
     /// A program that cannot be started.
@@ -37,16 +37,16 @@ pub enum Error {
     Rank {
         /// The rank.
         rank: u32,
-        /// How many were requested.
+        /// The requested number.
         ranks: u32,
         /// The limit that is met, and how it is read.
         limit: &'static str,
         /// The system's error.
         source: io::Error,
     },
-    /// What the system refused.
+    /// The system's refusal.
     System {
-        /// What was attempted, as in "create the shared segment".
+        /// The attempted action, as in "create the shared segment".
         doing: &'static str,
         /// The system's error.
         source: io::Error,
@@ -58,7 +58,7 @@ pub enum Error {
     },
     /// Another system than Linux.
     Unsupported {
-        /// What was requested, as in "4 ranks of ./program".
+        /// The request, as in "4 ranks of ./program".
         what: String,
     },
 }

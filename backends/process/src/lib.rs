@@ -9,7 +9,7 @@
 //!
 //! # Algorithm
 //! The launcher creates a segment of memory without a name, which its children inherit; it exists
-//! for as long as one of these processes does. Each pair of ranks has a ring in each direction, and
+//! while one of these processes does. Each pair of ranks has a ring in each direction, and
 //! each rank a bell to sleep on. The launcher is the parent of all ranks: it waits for their end,
 //! states it in the segment, and rings all bells, so that a rank that is killed is lost for the
 //! others at once. When the launcher ends, however it does, the system kills the ranks. A program

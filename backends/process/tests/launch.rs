@@ -1,6 +1,7 @@
 //! Ranks as child processes: what they exchange, and how they end.
 //!
-//! This program starts itself: as a rank it runs the test `rank` alone, which plays the role that the variable `ROLE` names.
+//! This program starts itself: as a rank it runs the test `rank` alone, which plays the role that
+//! the variable `ROLE` names.
 #![cfg(target_os = "linux")]
 
 use std::io::{Read, Write};
@@ -86,8 +87,8 @@ fn ranks_exchange_parcels() {
     assert_eq!(short.code(), 0);
 }
 
-/// The last rank kills itself after a delay that differs from run to run; the others wait for its loss, and end
-/// with its number.
+/// The last rank kills itself after a delay that differs from run to run; the others wait for its
+/// loss, and end with its number.
 fn die(mut link: AnyLink) -> i32 {
     let (here, ranks) = (link.here(), link.ranks());
     let last = Rank(ranks - 1);
@@ -176,7 +177,7 @@ fn a_rank_that_exits_wakes_those_that_sleep() {
     assert_eq!(ended.ranks, [End::Code(51), End::Code(7)]);
 }
 
-/// A rank that does not look does not outlive the failure of another one.
+/// A rank that does not poll does not outlive the failure of another one.
 fn stay(link: AnyLink) -> i32 {
     if link.here() == Rank(1) {
         exit(7);
@@ -210,7 +211,8 @@ fn idle(mut link: AnyLink) -> i32 {
     }
 }
 
-/// All processes of a launch hold the standard error of a script around the launcher's open, so its end is their end.
+/// All processes of a launch hold the standard error of a script around the launcher's open, so its
+/// end is their end.
 #[test]
 fn ranks_do_not_outlive_the_launcher() {
     let (alive, held) = io::pipe().expect("a pipe");

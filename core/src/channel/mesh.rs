@@ -1,8 +1,9 @@
 //! A link of rings between the ranks of one machine, be they threads or processes.
 //!
-//! From each rank to each other leads a ring. A parcel is a record, or several if it is longer than a piece: all but the
-//! last one are marked as continued. What does not fit into the ring waits in a queue of its sender. A rank that waits marks
-//! the rings that it waits for, and sleeps on its bell. A rank that garbles a ring is lost for its other end.
+//! From each rank to each other leads a ring. A parcel is a record, or several if it is longer than
+//! a piece: all but the last one are marked as continued. What does not fit into the ring waits in
+//! a queue of its sender. A rank that waits marks the rings that it waits for, and sleeps on its
+//! bell. A rank that corrupts a ring is lost for its other end.
 
 use super::Memory;
 use super::parcel::{Inward, Outward};
@@ -12,7 +13,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// What the ranks of a [`Mesh`] share beside its rings: which of them are present, and what they sleep on.
+/// The state that the ranks of a [`Mesh`] share in addition to its rings: which of them are
+/// present, and what they sleep on.
 pub trait Roster: Send + Sync + 'static {
     /// The fence of all ranks.
     type Fence: Fence;
@@ -23,19 +25,23 @@ pub trait Roster: Send + Sync + 'static {
     /// Whether `rank` has ended. If so, all that it has published is visible to the caller.
     fn is_gone(&self, rank: Rank) -> bool;
 
-    /// States that `rank`, which is the caller, has ended. What it has published is visible to ranks that observe this.
+    /// States that `rank`, which is the caller, has ended. What it has published is visible to
+    /// ranks that observe this.
     fn leave(&self, rank: Rank);
 
-    /// Ends the present or the next wait of `rank`. What the caller has written before is visible behind that wait.
+    /// Ends the present or the next wait of `rank`. What the caller has written before is visible
+    /// that wait after it.
     fn ring(&self, rank: Rank);
 
-    /// Waits, as `rank`, until its bell was rung since the last wait, or `ticks` of the machine's clock are over.
+    /// Waits, as `rank`, until its bell was rung since the last wait, or `ticks` of the machine's
+    /// clock are over.
     fn wait(&self, rank: Rank, ticks: u64);
 }
 
-/// One rank's link to the other ranks of a machine. A parcel has at most [`LONGEST`](super::LONGEST) bytes; sending a longer one
-/// panics. Dropping a link is the loss of its rank for the others; what they have not received of it by then still arrives, except
-/// for what waited for room.
+/// One rank's link to the other ranks of a machine. A parcel has at most
+/// [`LONGEST`](super::LONGEST) bytes; sending a longer one panics. Dropping a link is the loss of
+/// its rank for the others; what they have not received of it by then still arrives, except for
+/// what waited for room.
 pub struct Mesh<M: Memory, R: Roster> {
     bell: Arc<Seat<R>>,
     /// By rank; `None` at this one.
@@ -58,7 +64,7 @@ struct Peer<M> {
 #[derive(Clone, Copy)]
 enum Presence {
     Present,
-    /// It is gone, or garbles the rings: what this rank was doing when it noticed.
+    /// It is gone, or corrupts the ring: what this rank was doing when it noticed.
     Lost(&'static str),
     /// Its loss was reported.
     Reported,
@@ -81,8 +87,8 @@ impl<R: Roster> Bell for Seat<R> {
 }
 
 impl<M: Memory, R: Roster> Mesh<M, R> {
-    /// Creates the only link of rank `here` of `ranks`. `ring` returns the memory of the ring from one rank to another, of which
-    /// nothing was ever sent or taken.
+    /// Creates the only link of rank `here` of `ranks`. `ring` returns the memory of the ring from
+    /// one rank to another, of which nothing was ever sent or taken.
     ///
     /// # Panics
     /// If `here` is not one of the ranks, or a ring has not a power of two of units, at least 8.
@@ -108,7 +114,8 @@ impl<M: Memory, R: Roster> Mesh<M, R> {
 }
 
 impl<M: Memory> Peer<M> {
-    /// Moves what waits for the other rank, and passes what has arrived from it to `take`. Returns whether anything moved.
+    /// Moves what waits for the other rank, and passes what has arrived from it to `take`. Returns
+    /// whether anything moved.
     fn poll<R: Roster>(&mut self, rank: Rank, roster: &R, take: impl FnMut(&[u8])) -> bool {
         if !matches!(self.presence, Presence::Present) {
             return false;

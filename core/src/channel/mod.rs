@@ -9,7 +9,8 @@
 //! the next line: a short batch then ends at a header that is already empty, and touches no line
 //! but its own. A sender that publishes a short record at once, not after other work, may find that
 //! the line has not returned to the polling receiver between the bytes and the header. The receiver
-//! releases what it has taken by a position. Neither executes a locked instruction or a fence.
+//! releases what it has taken by a position. Both ends are wait-free, without a locked instruction
+//! or a fence.
 //!
 //! Both sides may sleep: the receiver until a record is published, the sender until there is room.
 //! A side that will sleep sets its mark, executes the heavy half of an asymmetric fence, and polls
@@ -20,7 +21,7 @@
 //! with futexes, its ranks sleep by a [`Signal`] each.
 //!
 //! All words are atomics, and what a peer writes is read once and checked before it is used: what a
-//! faulty peer writes is at worst [`Garbled`], wrong bytes or a spurious wake-up, at whichever
+//! faulty peer writes is at worst [`Corrupt`], wrong bytes or a spurious wake-up, at whichever
 //! moment it writes.
 //!
 //! The ends are inlined into their callers. Figures, and the reasons for pieces of long bodies, are
@@ -34,9 +35,9 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | CH1 | `publish` stores a header | `peek` loads it | the bytes of the batch, its other headers, the empty one behind it | `channel_*` in `verify/tests/channel.rs` |
+//! | CH1 | `publish` stores a header | `peek` loads it | the bytes of the batch, its other headers, the empty one after it | `channel_*` in `verify/tests/channel.rs` |
 //! | CH2 | `release` stores `taken` | `look` loads it | that the units were read | `channel_full*` |
-//! | CH3 | a side sets its mark, then fences (heavy) and looks | the other one stores, then fences (light) and loads the mark | one of them observes the other's store | `channel_*sleep*` |
+//! | CH3 | a side sets its mark, then fences (heavy) and polls | the other one stores, then fences (light) and loads the mark | one of them observes the other's store | `channel_*sleep*` |
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "alloc")]
@@ -65,20 +66,20 @@ use core::fmt;
 const UNIT: usize = size_of::<usize>();
 /// Units of a cache line, of most machines.
 const LINE: usize = 64 / UNIT;
-/// The header behind the last record.
+/// The header after the last record.
 const EMPTY: usize = 0;
 /// A record: this bit, and its length in bytes above [`MORE`].
 const RECORD: usize = 1;
 /// The next record continues this one.
 const MORE: usize = 2;
-/// How far the length is shifted.
+/// The position of the length in a header, in bits.
 const LENGTH: u32 = 2;
 
 /// The memory of a ring, zero at first, which both sides can access.
 pub trait Memory {
     /// The records. Their number must be a power of two, at least 4.
     fn units(&self) -> &[AtomicUsize];
-    /// What the receiver has released, best in a cache line of its own.
+    /// The number of units that the receiver has released, best in a cache line of its own.
     fn taken(&self) -> &AtomicUsize;
     /// The marks of the receiver and the sender, best in a cache line for both.
     fn marks(&self) -> &[AtomicUsize; 2];
@@ -156,14 +157,14 @@ impl Memory for Local {
 
 /// A word that no peer writes: it is faulty, and the ring of no use any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Garbled {
+pub enum Corrupt {
     /// The header of a record.
     Header(usize),
     /// The number of released units.
     Taken(usize),
 }
 
-impl fmt::Display for Garbled {
+impl fmt::Display for Corrupt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Header(word) => write!(f, "{word:#x} is not the header of a record"),
@@ -172,7 +173,7 @@ impl fmt::Display for Garbled {
     }
 }
 
-impl core::error::Error for Garbled {}
+impl core::error::Error for Corrupt {}
 
 /// Returns the header of a record of `bytes`.
 const fn header_of(bytes: usize) -> usize {
@@ -201,7 +202,8 @@ impl Position {
         &units[self.0 & (units.len() - 1)]
     }
 
-    /// Returns `count` units from here on, at most all: those up to the end of the ring, and those from its begin.
+    /// Returns `count` units from here on, at most all: those up to the end of the ring, and those
+    /// from its begin.
     #[inline(always)]
     fn pieces(self, units: &[AtomicUsize], count: usize) -> (&[AtomicUsize], &[AtomicUsize]) {
         let (from, rest) = units.split_at(self.0 & (units.len() - 1));
@@ -210,7 +212,8 @@ impl Position {
     }
 }
 
-/// The mark of a side that sleeps, written by it alone: odd while it sleeps, another number each time.
+/// The mark of a side that sleeps, written by it alone: odd while it sleeps, another number each
+/// time.
 #[derive(Clone, Copy, Debug)]
 enum Mark {
     Receiver,
@@ -222,8 +225,9 @@ impl Mark {
         &memory.marks()[self as usize]
     }
 
-    /// Marks a side as asleep; `mark` is what it wrote last. What it loads next is not older than what the other side stored
-    /// before it last looked at the mark. Returns false if the machine has no fence at present.
+    /// Marks a side as asleep; `mark` is what it wrote last. What it loads next is not older than
+    /// what the other side stored before it last loaded the mark. Returns false if the machine
+    /// has no fence at present.
     fn set(self, mark: &mut usize, memory: &impl Memory, fence: &impl Fence) -> bool {
         *mark = mark.wrapping_add(1) | 1;
         // ORDERING: Relaxed: the fence orders it before the caller's next loads (CH3).
@@ -242,12 +246,13 @@ impl Mark {
         self.of(memory).store(*mark, Ordering::Relaxed);
     }
 
-    /// Whether a side sleeps that waits for what the caller has just stored, and was not `woken` from this sleep before.
+    /// Whether a side sleeps that waits for what the caller has just stored, and was not `woken`
+    /// from this sleep before.
     #[inline(always)]
     fn is_to_wake(self, woken: &mut usize, memory: &impl Memory, fence: &impl Fence) -> bool {
         // ORDERING: pairs with the heavy fence of set (CH3).
         fence.light_fence();
-        // ORDERING: Relaxed: the fence orders it behind the caller's store (CH3).
+        // ORDERING: Relaxed: the fence orders it after the caller's store (CH3).
         let mark = self.of(memory).load(Ordering::Relaxed);
         let sleeps = mark & 1 == 1 && mark != *woken;
         if sleeps {

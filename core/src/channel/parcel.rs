@@ -1,7 +1,8 @@
 //! Parcels of any length through the rings between two ranks: records, or pieces of one.
 //!
-//! What the other rank writes is checked before it is used. If no rank writes it, the rings are of no use any more, and the
-//! methods return what this rank was doing, for [`Lost::doing`](crate::port::Lost::doing).
+//! What the other rank writes is checked before it is used. If no rank writes it, the rings are of
+//! no use any more, and the methods return what this rank was doing, for
+//! [`Lost::doing`](crate::port::Lost::doing).
 
 use super::{Memory, Receiver, Refused, Sender, UNIT};
 use crate::port::Fence;
@@ -10,17 +11,18 @@ use alloc::vec::Vec;
 
 /// The bytes of a parcel, at most: a bound for what a faulty rank can make another one gather.
 pub const LONGEST: usize = 1 << 30;
-/// What is kept for the next parcel.
+/// The bytes kept for the next parcel.
 const KEPT: usize = 1 << 20;
-/// Records taken from one ring before the next one is looked at.
+/// Records taken from one ring before the next one is polled.
 const TURN: usize = 256;
-/// Bytes of a record that is published, and released, on its own, so that both sides copy at the same time.
+/// Bytes of a record that is published, and released, on its own, so that both sides copy at the
+/// same time.
 const LONG: usize = 1 << 12;
 
-/// Of the sender: a garbled [`Garbled::Taken`](super::Garbled::Taken).
-const RELEASE: &str = "reading how much it had received, which is garbled";
-/// Of the receiver: a garbled [`Garbled::Header`](super::Garbled::Header).
-const HEADER: &str = "reading the header of a record, which is garbled";
+/// Of the sender: a [`Corrupt::Taken`](super::Corrupt::Taken).
+const RELEASE: &str = "reading how much it had received, which is corrupt";
+/// Of the receiver: a [`Corrupt::Header`](super::Corrupt::Header).
+const HEADER: &str = "reading the header of a record, which is corrupt";
 /// Of the receiver: pieces of a parcel beyond [`LONGEST`].
 const PIECES: &str = "reading the pieces of a parcel, which do not end";
 
@@ -28,7 +30,7 @@ const PIECES: &str = "reading the pieces of a parcel, which do not end";
 #[derive(Debug)]
 pub(super) struct Outward<M> {
     ring: Sender<M>,
-    /// What did not fit, in order.
+    /// The records that did not fit, in order.
     waiting: VecDeque<Waiting>,
     /// Bytes of them that are not sent, and a word for each.
     unsent: usize,
@@ -64,8 +66,8 @@ impl<M: Memory> Outward<M> {
         if !fits || self.ring.send(parcel).is_err() {
             return self.send_in_pieces(parcel);
         }
-        // The receiver may look at this line now, and would pull it away before its header is written. What follows until the
-        // next push is a batch.
+        // The receiver may poll this line now, and would pull it away before its header is
+        // written. What follows until the next push is a batch.
         if !self.ring.is_unannounced() {
             self.ring.publish();
         }
@@ -75,7 +77,7 @@ impl<M: Memory> Outward<M> {
     fn send_in_pieces(&mut self, parcel: &[u8]) {
         let mut rest = parcel;
         while self.waiting.is_empty() {
-            // A garbled ring is reported by the next push.
+            // A corrupt ring is reported by the next push.
             match put(&mut self.ring, rest) {
                 Ok(sent) if sent == rest.len() => return,
                 Ok(sent) => {
@@ -92,11 +94,11 @@ impl<M: Memory> Outward<M> {
         });
     }
 
-    /// Moves what waits into the ring as far as it fits, and publishes it; calls `wake` if the receiver sleeps. Returns whether
-    /// anything moved.
+    /// Moves what waits into the ring as far as it fits, and publishes it; calls `wake` if the
+    /// receiver sleeps. Returns whether anything moved.
     ///
     /// # Errors
-    /// If the other rank garbles the ring.
+    /// If the other rank corrupts the ring.
     pub(super) fn push(
         &mut self,
         fence: &impl Fence,
@@ -106,7 +108,7 @@ impl<M: Memory> Outward<M> {
         while let Some(parcel) = self.waiting.front_mut() {
             let sent = match put(&mut self.ring, &parcel.bytes[parcel.sent..]) {
                 Ok(sent) => sent,
-                Err(Refused::Garbled(_)) => return Err(RELEASE),
+                Err(Refused::Corrupt(_)) => return Err(RELEASE),
                 Err(Refused::Full | Refused::TooLong) => break,
             };
             parcel.sent += sent;
@@ -125,7 +127,8 @@ impl<M: Memory> Outward<M> {
         Ok(self.unsent != before)
     }
 
-    /// Announces that this rank will sleep. Returns false if there is room for what waits, or the ring is garbled.
+    /// Announces that this rank will sleep. Returns false if there is room for what waits, or the
+    /// ring is corrupt.
     pub(super) fn sleep(&mut self, fence: &impl Fence) -> bool {
         let Some(parcel) = self.waiting.front() else {
             return true;
@@ -146,7 +149,8 @@ impl<M: Memory> Outward<M> {
     }
 }
 
-/// Returns the bytes of the longest piece: several may be in the ring, so that one is read while the next one is written.
+/// Returns the bytes of the longest piece: several may be in the ring, so that one is read while
+/// the next one is written.
 fn longest<M: Memory>(ring: &Sender<M>) -> usize {
     (ring.longest() / 4).next_multiple_of(UNIT)
 }
@@ -166,9 +170,10 @@ fn put<M: Memory>(ring: &mut Sender<M>, rest: &[u8]) -> Result<usize, Refused> {
 #[derive(Debug)]
 pub(super) struct Inward<M> {
     ring: Receiver<M>,
-    /// The pieces of a parcel that is not complete; behind them what earlier parcels have left.
+    /// The pieces of a parcel that is not complete, followed by bytes that earlier parcels have
+    /// left.
     parcel: Vec<u8>,
-    /// How many bytes have arrived.
+    /// The number of bytes that have arrived.
     arrived: usize,
 }
 
@@ -181,11 +186,11 @@ impl<M: Memory> Inward<M> {
         }
     }
 
-    /// Passes complete parcels to `take`, and calls `wake` if the sender sleeps. Returns whether a record was taken, and whether
-    /// none is left.
+    /// Passes complete parcels to `take`, and calls `wake` if the sender sleeps. Returns whether a
+    /// record was taken, and whether none is left.
     ///
     /// # Errors
-    /// If the other rank garbles the ring.
+    /// If the other rank corrupts the ring.
     pub(super) fn drain(
         &mut self,
         fence: &impl Fence,
@@ -208,7 +213,8 @@ impl<M: Memory> Inward<M> {
                 wake();
             }
         };
-        // A release fences, so after few records it is left to a call that finds none: an answer to them need not wait for it.
+        // A release fences, so after few records it is left to a call that finds none: an answer to
+        // them need not wait for it.
         if taken == 0 && self.ring.release(fence) {
             wake();
         }
@@ -245,7 +251,8 @@ impl<M: Memory> Inward<M> {
         (self.parcel, self.arrived) = (Vec::new(), 0);
     }
 
-    /// Announces that this rank will sleep. Returns false if a record is there, or the ring is garbled.
+    /// Announces that this rank will sleep. Returns false if a record is there, or the ring is
+    /// corrupt.
     pub(super) fn sleep(&mut self, fence: &impl Fence, wake: impl Fn()) -> bool {
         if self.ring.release(fence) {
             wake();

@@ -1,7 +1,7 @@
 //! The end that takes records.
 
 use super::{
-    EMPTY, Garbled, LENGTH, MORE, Mark, Memory, Position, RECORD, UNIT, check, header_of, units_of,
+    Corrupt, EMPTY, LENGTH, MORE, Mark, Memory, Position, RECORD, UNIT, check, header_of, units_of,
 };
 use crate::port::Fence;
 use crate::sync::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ pub struct Receiver<M> {
     next: Position,
     /// Its header, read once; [`EMPTY`] until one was found.
     header: usize,
-    /// What the sender may overwrite.
+    /// The position up to which the sender may overwrite.
     released: Position,
     /// Its mark.
     mark: usize,
@@ -57,24 +57,25 @@ impl<M: Memory> Receiver<M> {
     /// # Errors
     /// If its header is not one that a sender writes.
     #[inline(always)]
-    pub fn peek(&mut self) -> Result<Option<usize>, Garbled> {
+    pub fn peek(&mut self) -> Result<Option<usize>, Corrupt> {
         if self.header == EMPTY {
             let all = self.memory.units();
-            // ORDERING: Acquire, pairs with Release in publish (CH1): the record, and the headers behind it.
+            // ORDERING: Acquire, pairs with Release in publish (CH1): the record, and the headers
+            // after it.
             let header = self.next.unit(all).load(Ordering::Acquire);
             if header == EMPTY {
                 return Ok(None);
             }
             if header & RECORD == 0 || units_of(header >> LENGTH) >= all.len() {
-                return Err(Garbled::Header(header));
+                return Err(Corrupt::Header(header));
             }
             self.header = header;
         }
         Ok(Some(self.header >> LENGTH))
     }
 
-    /// Takes the record that [`peek`](Self::peek) has found, which has as many bytes as `into`. What a peer has since written
-    /// over its header has no effect.
+    /// Takes the record that [`peek`](Self::peek) has found, which has as many bytes as `into`.
+    /// What a peer has since written over its header has no effect.
     ///
     /// ```
     /// # use tautline_core::channel::{Local, Receiver, Sender};
@@ -119,7 +120,8 @@ impl<M: Memory> Receiver<M> {
         self.next = self.next.plus(units_of(bytes));
     }
 
-    /// Gives the memory of all taken records back to the sender. Returns whether it sleeps, and must be woken.
+    /// Gives the memory of all taken records back to the sender. Returns whether it sleeps, and
+    /// must be woken.
     ///
     /// ```
     /// # use tautline_core::channel::{Local, Receiver, Sender};
@@ -146,8 +148,9 @@ impl<M: Memory> Receiver<M> {
         Mark::Sender.is_to_wake(&mut self.woken, &self.memory, fence)
     }
 
-    /// Announces that the receiver will sleep until a record is published. Returns false if one is, or if the machine has no fence
-    /// at present: it must not sleep. All taken records must have been [released](Self::release).
+    /// Announces that the receiver will sleep until a record is published. Returns false if one is,
+    /// or if the machine has no fence at present: it must not sleep. All taken records must have
+    /// been [released](Self::release).
     pub fn sleep(&mut self, fence: &impl Fence) -> bool {
         debug_assert_eq!(
             self.next, self.released,

@@ -1,6 +1,6 @@
 //! The end that writes records.
 
-use super::{EMPTY, Garbled, LINE, Mark, Memory, Position, UNIT, check, header_of, units_of};
+use super::{Corrupt, EMPTY, LINE, Mark, Memory, Position, UNIT, check, header_of, units_of};
 use crate::port::Fence;
 use crate::sync::{AtomicUsize, Ordering};
 use core::mem;
@@ -13,21 +13,21 @@ pub struct Sender<M> {
     batch: Position,
     /// Its header; [`EMPTY`] if there is no such record.
     first: usize,
-    /// Where the next record begins.
+    /// The position of the next record.
     next: Position,
-    /// How many units from there on are known to be empty.
+    /// The number of units from there on that are known to be empty.
     clear: usize,
-    /// What the receiver had released when last read.
+    /// The position that the receiver had released when last read.
     taken: Position,
     /// Its mark.
     mark: usize,
     /// The mark of the receiver when it was last woken.
     woken: usize,
-    /// Whether records are published since the last look at that mark.
+    /// Whether records are published since that mark was last loaded.
     is_unannounced: bool,
 }
 
-/// Why a record was not taken.
+/// The reason why a record was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// There is no room for it at the moment.
@@ -35,7 +35,7 @@ pub enum Refused {
     /// It is longer than [`Sender::longest`].
     TooLong,
     /// The receiver is faulty.
-    Garbled(Garbled),
+    Corrupt(Corrupt),
 }
 
 impl<M: Memory> Sender<M> {
@@ -69,8 +69,8 @@ impl<M: Memory> Sender<M> {
         (self.memory.units().len() - 2) * UNIT
     }
 
-    /// Adds a record to the batch. The receiver observes it after the next [`flush`](Self::flush) or
-    /// [`publish`](Self::publish).
+    /// Adds a record to the batch. The receiver observes it after the next [`flush`](Self::flush)
+    /// or [`publish`](Self::publish).
     ///
     /// ```
     /// # use tautline_core::channel::{Local, Receiver, Sender};
@@ -100,7 +100,7 @@ impl<M: Memory> Sender<M> {
         }
         let units = units_of(record.len());
         if !self.has_room(units) {
-            self.look().map_err(Refused::Garbled)?;
+            self.look().map_err(Refused::Corrupt)?;
             if !self.has_room(units) {
                 return Err(Refused::Full);
             }
@@ -140,7 +140,8 @@ impl<M: Memory> Sender<M> {
             && Mark::Receiver.is_to_wake(&mut self.woken, &self.memory, fence)
     }
 
-    /// Publishes the batch for a receiver that does not sleep. A [`flush`](Self::flush) must follow: it looks whether the receiver does.
+    /// Publishes the batch for a receiver that does not sleep. A [`flush`](Self::flush) must
+    /// follow: it checks whether the receiver does.
     ///
     /// ```
     /// # use tautline_core::channel::{Local, Receiver, Sender};
@@ -159,7 +160,8 @@ impl<M: Memory> Sender<M> {
             self.empty(1);
         }
         let header = self.batch.unit(self.memory.units());
-        // ORDERING: Release, pairs with Acquire in peek (CH1): the records, and the empty header behind them.
+        // ORDERING: Release, pairs with Acquire in peek (CH1): the records, and the empty header
+        // after them.
         header.store(self.first, Ordering::Release);
         self.batch = self.next;
         self.first = EMPTY;
@@ -167,9 +169,10 @@ impl<M: Memory> Sender<M> {
         self.clear_ahead();
     }
 
-    /// Empties the units up to the end of the line behind the one of the next record, as far as they are released: a batch
-    /// that ends among them is published by stores to its own line alone, which the receiver polls and would else pull away
-    /// while the sender waits for the next line.
+    /// Empties the units up to the end of the line after the one of the next record, as far as
+    /// they are released: a batch that ends among them is published by stores to its own line
+    /// alone, which the receiver polls and would else pull away while the sender waits for the next
+    /// line.
     fn clear_ahead(&mut self) {
         let released = self.memory.units().len() - self.next.since(self.taken);
         self.empty(released.min(2 * LINE - self.next.0 % LINE));
@@ -186,9 +189,10 @@ impl<M: Memory> Sender<M> {
         self.clear = self.clear.max(units);
     }
 
-    /// Announces that the sender will sleep until there is room for a record of `bytes`. Returns false if there is,
-    /// if the receiver is faulty, or if the machine has no fence at present: it must not sleep. All records must have been [flushed](Self::flush),
-    /// also those that were [published](Self::publish).
+    /// Announces that the sender will sleep until there is room for a record of `bytes`. Returns
+    /// false if there is, if the receiver is faulty, or if the machine has no fence at present: it
+    /// must not sleep. All records must have been [flushed](Self::flush), also those that were
+    /// [published](Self::publish).
     pub fn sleep(&mut self, bytes: usize, fence: &impl Fence) -> bool {
         debug_assert_eq!(
             self.first, EMPTY,
@@ -210,12 +214,13 @@ impl<M: Memory> Sender<M> {
         self.next.since(self.taken) + units < self.memory.units().len()
     }
 
-    /// Looks what the receiver has released since: at least what it had before, at most what was published.
-    fn look(&mut self) -> Result<(), Garbled> {
+    /// Reads the position that the receiver has released: at least what it had before, at most what
+    /// was published.
+    fn look(&mut self) -> Result<(), Corrupt> {
         // ORDERING: Acquire, pairs with Release in release (CH2): the units were read.
         let taken = Position(self.memory.taken().load(Ordering::Acquire));
         if taken.since(self.taken) > self.batch.since(self.taken) {
-            return Err(Garbled::Taken(taken.0));
+            return Err(Corrupt::Taken(taken.0));
         }
         self.taken = taken;
         Ok(())
@@ -233,7 +238,8 @@ impl<M: Memory> Sender<M> {
         self.put(record, super::MORE)
     }
 
-    /// Whether records are published for which [`flush`](Self::flush) has not looked whether the receiver sleeps.
+    /// Whether records are published for which [`flush`](Self::flush) has not checked whether the
+    /// receiver sleeps.
     pub(super) fn is_unannounced(&self) -> bool {
         self.is_unannounced
     }

@@ -1,12 +1,13 @@
 //! A sticky signal on one word, for which a rank sleeps.
 //!
 //! # Algorithm
-//! A futex (Franke, Russell and Kirkwood 2002): the system blocks a thread as long as a word has the value that the thread expects.
-//! So a thread that gives the signal enters the system only if another one sleeps.
+//! A futex (Franke, Russell and Kirkwood 2002): the system blocks a thread while a word has
+//! the value that the thread expects. So a thread that gives the signal enters the system only if
+//! another one sleeps.
 //!
 //! # Words
-//! The word of the futex: [`SILENT`], [`GIVEN`], or [`AWAITED`] while a thread sleeps. Other values, which a faulty peer may write,
-//! count as silent.
+//! The word of the futex: [`SILENT`], [`GIVEN`], or [`AWAITED`] while a thread sleeps. Other
+//! values, which a faulty peer may write, count as silent.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -44,8 +45,9 @@ pub trait Futex {
     /// Returns the word, 0 at first.
     fn word(&self) -> &AtomicU32;
 
-    /// Blocks until [`wake`](Self::wake), or until `ticks` of the machine's clock are over, if the word is `expected`. It may return at any
-    /// time. The comparison and the begin of the sleep are atomic with respect to `wake`.
+    /// Blocks until [`wake`](Self::wake), or until `ticks` of the machine's clock are over, if the
+    /// word is `expected`. It may return at any time. The comparison and the begin of the sleep are
+    /// atomic with respect to `wake`.
     fn sleep(&self, expected: u32, ticks: u64);
 
     /// Ends the sleep of all threads.
@@ -75,33 +77,39 @@ pub struct Signal<F>(pub F);
 impl<F: Futex> Signal<F> {
     /// Ends the present or the next wait. Called from any thread.
     ///
-    /// A process that is killed within this call may leave a signal that wakes no thread: see [`give_again`](Self::give_again).
+    /// A process that is killed within this call may leave a signal that wakes no thread: see
+    /// [`give_again`](Self::give_again).
     pub fn give(&self) {
         if self.set() == AWAITED {
             self.0.wake();
         }
     }
 
-    /// As [`give`](Self::give), also if a process was killed that had set the word, but had not woken the thread.
+    /// As [`give`](Self::give), also if a process was killed that had set the word, but had not
+    /// woken the thread.
     pub fn give_again(&self) {
         self.set();
         self.0.wake();
     }
 
     fn set(&self) -> u32 {
-        // ORDERING: Release, pairs with Acquire in wait (SB1). A swap also where the previous value is ignored: the waiting thread then
-        // observes what precedes the earlier calls that this one covers, too.
+        // ORDERING: Release, pairs with Acquire in wait (SB1). A swap also where the previous value
+        // is ignored: the waiting thread then observes what precedes the earlier calls that this
+        // one covers, too.
         self.0.word().swap(GIVEN, Ordering::Release)
     }
 
-    /// Waits until the signal was given since the last wait, or `ticks` are over. It may return at any time.
+    /// Waits until the signal was given since the last wait, or `ticks` are over. It may return at
+    /// any time.
     pub fn wait(&self, ticks: u64) {
         let word = self.0.word();
-        // ORDERING: Relaxed: a signal that this takes is acquired below, by a swap in the same release sequence (SB1).
+        // ORDERING: Relaxed: a signal that this takes is acquired below, by a swap in the same
+        // release sequence (SB1).
         if word.swap(AWAITED, Ordering::Relaxed) != GIVEN {
             self.0.sleep(AWAITED, ticks);
         }
-        // ORDERING: Acquire, pairs with Release in set (SB1): also of a signal that was given since.
+        // ORDERING: Acquire, pairs with Release in set (SB1): also of a signal that was given
+        // since.
         word.swap(SILENT, Ordering::Acquire);
     }
 }

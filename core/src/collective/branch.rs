@@ -4,7 +4,8 @@ use crate::id::Rank;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// What a message takes until it arrives, and how often a rank can send one, in about the same unit: only the ratio matters.
+/// The latency of a message, and the interval at which a rank can send messages, in about the same
+/// unit: only the ratio matters.
 const LATENCY: u64 = 10;
 const GAP: u64 = 1;
 
@@ -18,7 +19,8 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// Returns the position of `here` among `ranks`, in a tree in which values travel soon over common networks.
+    /// Returns the position of `here` among `ranks`, in a tree in which values travel soon over
+    /// common networks.
     ///
     /// # Panics
     /// If `here` is not one of the ranks.
@@ -76,8 +78,9 @@ impl Branch {
     }
 }
 
-/// Returns the radix of the tree in which a value travels soonest from rank 0 to all ranks, if a message takes `latency`, and a rank
-/// sends one message every `gap`: the smallest that minimizes the depth times what a level takes, `latency + radix * gap`.
+/// Returns the radix of the tree in which a value travels soonest from rank 0 to all ranks, if a
+/// message takes `latency`, and a rank sends one message every `gap`: the smallest that minimizes
+/// the depth times what a level takes, `latency + radix * gap`.
 ///
 /// ```
 /// use tautline_core::collective::radix;

@@ -19,14 +19,16 @@ pub enum Paired<T> {
     All(T),
 }
 
-/// A reduction whose result all ranks get, at one rank. As an [`AllReduce`](super::AllReduce), but with more messages, of which fewer follow each other: in
-/// each round, all ranks exchange what they have in pairs. The operator must be associative, and need not be commutative; the result
+/// A reduction whose result all ranks get, at one rank. As an [`AllReduce`](super::AllReduce), but
+/// with more messages, of which fewer follow each other: in each round, all ranks exchange what
+/// they have in pairs. The operator must be associative, and need not be commutative; the result
 /// has the same bits at all ranks.
 ///
 /// # Algorithm
-/// Recursive doubling. The ranks are divided into as many blocks as the greatest power of two allows, of one rank or two consecutive ones, of which
-/// the first takes part for both. In round `k` a block exchanges values with that whose number differs in bit `k`; both combine them
-/// in the order of ranks. After `log2` of the number of blocks rounds, each has the values of all.
+/// Recursive doubling. The ranks are divided into as many blocks as the greatest power of two
+/// allows, of one rank or two consecutive ones, of which the first takes part for both. In round
+/// `k` a block exchanges values with that whose number differs in bit `k`; both combine them in the
+/// order of ranks. After `log2` of the number of blocks rounds, each has the values of all.
 ///
 /// ```
 /// use tautline_core::Rank;
@@ -49,7 +51,8 @@ pub struct Pairs<T, F> {
     blocks: Blocks,
     here: Rank,
     operator: F,
-    /// The values that this rank has combined; `None` before it has begun, and meanwhile.
+    /// The values that this rank has combined; `None` before it has begun, and during a
+    /// combination.
     value: Option<T>,
     /// The value of the other rank of the block.
     other: Option<T>,

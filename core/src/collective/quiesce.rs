@@ -1,4 +1,4 @@
-//! Whether any message is under way.
+//! Detection of quiescence: no message is in flight.
 
 use super::Branch;
 use super::operation::{AllReduce, CombineForAll};
@@ -6,7 +6,8 @@ use super::wave::{Message, Stray};
 use crate::id::Rank;
 use crate::machine::{Action, Machine, Step};
 
-/// The messages that a rank has sent to other ranks, and those of other ranks that it has processed, ever.
+/// The messages that a rank has sent to other ranks, and those of other ranks that it has
+/// processed, ever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Counts {
@@ -38,22 +39,24 @@ pub struct InRound {
 type Sum = AllReduce<Counts, fn(Counts, Counts) -> Counts>;
 type SumMessage = Message<Counts, Counts>;
 
-/// What a rank knows of the messages under way when a round has ended.
+/// The result of a round at a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// A message may be under way: the rank begins the next round when it likes, best after it has
+    /// A message may be in flight: the rank begins the next round when it likes, best after it has
     /// processed what has arrived.
     Busy,
-    /// No message was under way when the round began.
+    /// Quiescence: no message was in flight when the round began.
     Quiet,
 }
 
-/// Finds out when no message is under way between ranks that send messages only when they process one.
+/// Detects quiescence of ranks that send messages only when they process one: no message is in
+/// flight.
 ///
 /// # Algorithm
-/// Rounds add up what all ranks have sent and processed (Mattern 1987, the four counter method). The counts of a round are taken
-/// at different times, so equal sums do not suffice. But if the sums of a round are equal, and those of the next one are the same,
-/// then no rank sent or processed a message between its two counts, and so none was under way between the rounds.
+/// Rounds add up what all ranks have sent and processed (Mattern 1987, the four counter method).
+/// The counts of a round are taken at different times, so equal sums do not suffice. But if the
+/// sums of a round are equal, and those of the next one are the same, then no rank sent or
+/// processed a message between its two counts, and so none was in flight between the rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Quiesce {
     branch: Branch,
@@ -104,8 +107,8 @@ impl Quiesce {
     }
 }
 
-/// The event is the present counts of this rank, with which it begins the first round, or the next one after a round that ended
-/// busy; the effect is the verdict of a round.
+/// The event is the present counts of this rank, with which it begins the first round, or the next
+/// one after a round that ended busy; the effect is the verdict of a round.
 impl Machine for Quiesce {
     type Peer = Rank;
     type Message = InRound;

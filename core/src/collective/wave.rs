@@ -16,7 +16,8 @@ pub enum Message<U, D> {
     Down(D),
 }
 
-/// A message that the operation does not accept: from a rank that sends none of its kind, a second one, or one of the wrong size.
+/// A message that the operation does not accept: from a rank that sends none of its kind, a second
+/// one, or one of the wrong size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stray;
 
@@ -30,13 +31,13 @@ impl core::error::Error for Stray {}
 
 /// The values of a collective operation.
 pub trait Operation {
-    /// What a rank begins with.
+    /// The contribution of a rank.
     type Own;
-    /// What travels up.
+    /// The message to the parent.
     type Up;
-    /// What travels down.
+    /// The message to the children.
     type Down;
-    /// What a rank ends with.
+    /// The result at a rank.
     type Output;
 
     /// Whether values travel up. If not, rank 0 begins alone.
@@ -48,8 +49,8 @@ pub trait Operation {
     /// Turns the value of all ranks into the message to all; at rank 0.
     fn turn(&mut self, all: Self::Up) -> Self::Down;
 
-    /// Returns the output of a rank, and the messages to its children's subtrees, which contain `sizes` ranks. No messages:
-    /// nothing travels down. `None`: `down` does not fit.
+    /// Returns the output of a rank, and the messages to its children's subtrees, which contain
+    /// `sizes` ranks. No messages: nothing travels down. `None`: `down` does not fit.
     fn spread(
         &mut self,
         down: Self::Down,
@@ -169,8 +170,8 @@ impl<O: Operation> Machine for Wave<O> {
     type Refusal = Stray;
 
     /// # Panics
-    /// If it has begun before, if values do not travel up and this is not rank 0, or if the operation cannot divide the
-    /// value among the ranks.
+    /// If it has begun before, if values do not travel up and this is not rank 0, or if the
+    /// operation cannot divide the value among the ranks.
     fn event(&mut self, own: O::Own, step: &mut Step<'_, Self>) {
         let is_first = self.own.is_none() && self.stage == Stage::Gathering;
         assert!(is_first, "a rank begins once, with its value");

@@ -1,4 +1,4 @@
-//! Why an operation has failed, in one line.
+//! Errors of operations, each reported in one line.
 
 use super::message::{CommId, Tag};
 use crate::id::Rank;
@@ -22,7 +22,7 @@ pub enum Error {
     Lost {
         /// That rank.
         rank: Rank,
-        /// When it was noticed, as in "while sending to it".
+        /// The occasion on which it was noticed, as in "while sending to it".
         doing: &'static str,
     },
     /// There is no such rank.

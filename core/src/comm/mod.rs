@@ -8,7 +8,7 @@
 //! | [`Matching`] | protocol | which receive takes which message |
 //! | [`Messenger`] | machine | matching, with credits and offers |
 //! | [`Bodies`] | port | moves the bodies of offers from memory to memory |
-//! | [`PacketLink`] | port | what carries packets beside the parcels of a link |
+//! | [`PacketLink`] | port | carries packets, in addition to the parcels of a link |
 //!
 //! # Algorithm
 //! The communication worker of Chatterjee 2013 (section 4.3, HC-COMM): the only thread of a rank

@@ -22,24 +22,27 @@ pub enum Operation<K = Ticket> {
     },
     /// Receives the first message that the pattern accepts and no earlier receive takes.
     Receive {
-        /// Which message.
+        /// The pattern of the message.
         pattern: Pattern,
-        /// The greatest length of its body. A longer one is lost, and the receive ends with [`Error::Truncated`].
+        /// The greatest length of its body. A longer one is lost, and the receive ends with
+        /// [`Error::Truncated`].
         limit: usize,
-        /// Memory for it, if made of a vector by `Body::of` (feature `wire`), which has at least `limit` bytes: the message is in its
-        /// first ones, and it is the body of the outcome. It is dropped if the receive ends without a message.
+        /// Memory for it, if made of a vector by `Body::of` (feature `wire`), which has at least
+        /// `limit` bytes: the message is in its first ones, and it is the body of the outcome. It
+        /// is dropped if the receive ends without a message.
         into: Body,
     },
     /// Waits until there is a message for a receive of this pattern, without taking it.
     Probe {
-        /// Which message.
+        /// The pattern of the message.
         pattern: Pattern,
     },
-    /// Withdraws a receive or a probe, which ends with [`Status::is_cancelled`] unless it has matched a message. Has no effect
-    /// on a send, nor on a task that has ended. Ends at once.
+    /// Withdraws a receive or a probe, which ends with [`Status::is_cancelled`] unless it has
+    /// matched a message. Has no effect on a send, nor on a task that has ended. Ends at once.
     Cancel(K),
-    /// Ends the use of a communicator: its pending receives and probes, and all later operations, end with [`Error::Freed`];
-    /// its messages are dropped. Its number may not be used for another one. Ends at once.
+    /// Ends the use of a communicator: its pending receives and probes, and all later operations,
+    /// end with [`Error::Freed`]; its messages are dropped. Its number may not be used for another
+    /// one. Ends at once.
     Free(CommId),
 }
 
@@ -48,7 +51,8 @@ pub enum Operation<K = Ticket> {
 pub enum Event<K = Ticket> {
     /// An operation starts, whose [end](Effect::Ended) follows.
     Start(K, Operation<K>),
-    /// A message is to be sent if it can leave [at once](Effect::AtOnce); else its body is [returned](Effect::Returned).
+    /// A message is to be sent if it can leave [at once](Effect::AtOnce); else its body is
+    /// [returned](Effect::Returned).
     SendAtOnce {
         /// The communicator.
         comm: CommId,
@@ -59,9 +63,10 @@ pub enum Event<K = Ticket> {
         /// The message.
         body: Body,
     },
-    /// A message is to be received [at once](Effect::AtOnce), if it has arrived with its body; else there is no effect.
+    /// A message is to be received [at once](Effect::AtOnce), if it has arrived with its body; else
+    /// there is no effect.
     ReceiveAtOnce {
-        /// Which message.
+        /// The pattern of the message.
         pattern: Pattern,
         /// The greatest length of its body.
         limit: usize,
@@ -73,9 +78,10 @@ pub enum Event<K = Ticket> {
         /// The body.
         body: Body,
     },
-    /// The receives of this rank end, now and in future, with [`Error::Closed`], except for those whose message was claimed; sends
-    /// continue until they have ended. Messages that no receive has taken are dropped, also those that arrive later. Sends of other
-    /// ranks to this one of which the message is not here end with an error; the others are
+    /// The receives of this rank end, now and in future, with [`Error::Closed`], except for those
+    /// whose message was claimed; sends continue until they have ended. Messages that no receive
+    /// has taken are dropped, also those that arrive later. Sends of other ranks to this one of
+    /// which the message is not here end with an error; the others are
     /// [counted](super::Messenger::unreceived).
     Close,
 }
@@ -91,7 +97,7 @@ pub enum Effect<K = Ticket> {
     Returned(Body),
 }
 
-/// What is known of an operation that has ended without an error.
+/// The result of an operation that has ended without an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// The sender of the message; `None` if there is no message.
@@ -127,19 +133,22 @@ impl Status {
 /// The end of an operation without an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Done {
-    /// What is known of it.
+    /// The status of the message.
     pub status: Status,
-    /// The message of a receive; the vector of a send that has left, if it was made of one; else empty.
+    /// The message of a receive; the vector of a send that has left, if it was made of one; else
+    /// empty.
     pub body: Body,
 }
 
 /// The end of an operation.
 pub type Outcome = Result<Done, Error>;
 
-/// What is done when a communication task has ended: its request is put, then its share of the enclosing scope released.
+/// The completion of a communication task that has ended: its request is put, then its share of the
+/// enclosing scope released.
 pub trait Complete: Send + Sync {
-    /// Called once, by the communication worker, while the task is [`Completed`](super::State::Completed); or by the thread that
-    /// submits the task, if the worker is gone. Must return soon, and must not panic. It may submit further tasks.
+    /// Called once, by the communication worker, while the task is
+    /// [`Completed`](super::State::Completed); or by the thread that submits the task, if the
+    /// worker is gone. Must return soon, and must not panic. It may submit further tasks.
     fn complete(self: Arc<Self>, outcome: Outcome);
 }
 

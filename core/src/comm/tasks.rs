@@ -1,4 +1,4 @@
-//! Where the threads of a rank submit communication tasks.
+//! The interface by which the threads of a rank submit communication tasks.
 
 use super::error::Error;
 use super::operation::{Complete, Operation};
@@ -13,7 +13,8 @@ pub(super) struct Task {
     pub(super) done: Arc<dyn Complete>,
 }
 
-/// The threads' end of a communication worker: takes tasks from any thread. Clones are the same end.
+/// The threads' end of a communication worker: takes tasks from any thread. Clones are the same
+/// end.
 #[derive(Clone)]
 pub struct Tasks {
     slots: Arc<Slots<Task>>,
@@ -34,11 +35,13 @@ impl Tasks {
         }
     }
 
-    /// Passes `operation` to the communication worker, which calls `done` once with the outcome. Never blocks. Allocates only
-    /// if no slot is available, so that N outstanding tasks have N slots.
+    /// Passes `operation` to the communication worker, which calls `done` once with the outcome.
+    /// Never blocks. Allocates only if no slot is available, so that N outstanding tasks have N
+    /// slots.
     ///
-    /// The operations of a thread are started in the order of its calls. The worker's bell is rung if the worker has seen all
-    /// earlier tasks. If the worker is gone, `done` is called at once with [`Error::Closed`].
+    /// The operations of a thread are started in the order of its calls. The worker's bell is rung
+    /// if the worker has seen all earlier tasks. If the worker is gone, `done` is called at once
+    /// with [`Error::Closed`].
     ///
     /// # Panics
     /// If 2^24 - 1 tasks are outstanding (2^12 - 1 on machines of 32 bits).
@@ -52,7 +55,8 @@ impl Tasks {
         ticket
     }
 
-    /// Returns the state of a task, `None` once its slot has a successor; a hint, since the worker may advance it.
+    /// Returns the state of a task, `None` once its slot has a successor; a hint, since the worker
+    /// may advance it.
     pub fn state(&self, ticket: Ticket) -> Option<State> {
         self.slots.state(ticket)
     }

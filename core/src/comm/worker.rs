@@ -18,9 +18,11 @@ use core::{fmt, mem};
 /// Sends a message to another rank.
 type Carrier<M> = Box<dyn FnMut(Rank, M) + Send>;
 
-/// The communication worker of a rank: tasks from any thread, which a machine carries out. One thread at a time drives it.
+/// The communication worker of a rank: tasks from any thread, which a machine carries out. One
+/// thread at a time drives it.
 ///
-/// Dropping it ends all tasks that have not ended with [`Error::Closed`], and each later one when it is submitted.
+/// Dropping it ends all tasks that have not ended with [`Error::Closed`], and each later one when
+/// it is submitted.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex, mpsc};
@@ -60,7 +62,7 @@ pub struct Worker<M: Machine = Messenger<Ticket>> {
     machine: M,
     calls: Box<M::Calls>,
     carrier: Carrier<M::Message>,
-    /// What the machine has ended, to be completed after the step.
+    /// The operations that the machine has ended, to be completed after the step.
     effects: VecDeque<M::Effect>,
     /// The losses, and when each was noticed.
     losses: Vec<(Rank, &'static str)>,
@@ -73,8 +75,9 @@ impl<M: Machine> fmt::Debug for Worker<M> {
 }
 
 impl<M: Machine<Peer = Rank, Event = Event, Effect = Effect>> Worker<M> {
-    /// Creates a worker. `calls` answers the machine within its steps, and `carrier` sends its messages, in order. A task that is
-    /// submitted rings `bell`, which must end the wait of a thread that drives the worker.
+    /// Creates a worker. `calls` answers the machine within its steps, and `carrier` sends its
+    /// messages, in order. A task that is submitted rings `bell`, which must end the wait of a
+    /// thread that drives the worker.
     pub fn new(
         machine: M,
         calls: Box<M::Calls>,
@@ -104,7 +107,8 @@ impl<M: Machine<Peer = Rank, Event = Event, Effect = Effect>> Worker<M> {
         &self.machine
     }
 
-    /// Starts all tasks that wait, in order, and completes those that have ended. Returns whether there were any. Never blocks.
+    /// Starts all tasks that wait, in order, and completes those that have ended. Returns whether
+    /// there were any. Never blocks.
     pub fn step(&mut self) -> bool {
         let found = self.consumer.refill();
         while let Some((owned, task)) = self.consumer.next() {
@@ -122,7 +126,8 @@ impl<M: Machine<Peer = Rank, Event = Event, Effect = Effect>> Worker<M> {
         }
     }
 
-    /// Lets the machine process the loss of a rank, and when it was noticed, as in "while sending to it". Losses after the first have no effect.
+    /// Lets the machine process the loss of a rank, and when it was noticed, as in "while sending
+    /// to it". Losses after the first have no effect.
     pub fn lost(&mut self, rank: Rank, doing: &'static str) {
         if self.losses.iter().any(|(lost, _)| *lost == rank) {
             return;
@@ -143,7 +148,7 @@ impl<M: Machine<Peer = Rank, Event = Event, Effect = Effect>> Worker<M> {
         self.complete_all();
     }
 
-    /// Sends a message without a task, behind the tasks that wait, which start first.
+    /// Sends a message without a task, after the tasks that wait, which start first.
     ///
     /// # Errors
     /// The body, if the message cannot leave at once: to be submitted.
@@ -169,7 +174,8 @@ impl<M: Machine<Peer = Rank, Event = Event, Effect = Effect>> Worker<M> {
         }
     }
 
-    /// Receives a message without a task, behind the tasks that wait, which start first; returns `None` unless one has arrived.
+    /// Receives a message without a task, after the tasks that wait, which start first; returns
+    /// `None` unless one has arrived.
     pub fn receive_at_once(&mut self, pattern: Pattern, limit: usize) -> Option<Outcome> {
         self.step();
         let event = Event::ReceiveAtOnce { pattern, limit };
@@ -189,7 +195,8 @@ impl<M: Machine<Peer = Rank, Event = Event, Effect = Effect>> Worker<M> {
     fn start(&mut self, owned: Owned, Task { operation, done }: Task) {
         let ticket = owned.ticket();
         let event = match operation {
-            // A ticket is returned by a submission, so its task was started before: it is active, or over.
+            // A ticket is returned by a submission, so its task was started before: it is active,
+            // or over.
             Operation::Cancel(other) if !self.active.has(other) => {
                 return complete(&self.consumer, owned, done, Ok(Done::default()));
             }
@@ -270,7 +277,8 @@ impl Worker {
     }
 }
 
-/// Completes a task: the request is put and the share of the scope released by `done`; only then is the slot available.
+/// Completes a task: the request is put and the share of the scope released by `done`; only then is
+/// the slot available.
 fn complete(consumer: &Consumer<Task>, owned: Owned, done: Arc<dyn Complete>, outcome: Outcome) {
     consumer.set(&owned, State::Completed);
     done.complete(outcome);

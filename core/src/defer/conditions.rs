@@ -1,8 +1,8 @@
-//! When iterations move in deferred balancing.
+//! Conditions under which iterations move in deferred balancing.
 
 use crate::taper::Taper;
 
-/// Which iterations may move.
+/// The iterations that may move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Geometry {
     /// Those at the ends of blocks: neighbours communicate.
@@ -12,20 +12,23 @@ pub enum Geometry {
     Free,
 }
 
-/// When a transfer is worth it.
+/// The bounds beyond which a transfer is worth it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Conditions {
-    /// The range of the loads that is tolerated, and the least gain, in thousandths of the most loaded rank's time.
+    /// The range of the loads that is tolerated, and the least gain, in thousandths of the most
+    /// loaded rank's time.
     pub threshold: u32,
-    /// The least coherence of successive instances, in thousandths; if 0, plans begin with the first instance.
+    /// The least coherence of successive instances, in thousandths; if 0, plans begin with the
+    /// first instance.
     pub coherence: u32,
     /// The iterations that may cross a split point, or leave or reach a rank, in one plan.
     pub capacity: u64,
     /// The time to move an iteration; 0 if communication overlaps with computation.
     pub migrate_ns: u64,
-    /// Which iterations may move.
+    /// The iterations that may move.
     pub geometry: Geometry,
-    /// The chunks after which a rank reports in an instance; if `None`, it reports after the instance.
+    /// The chunks after which a rank reports in an instance; if `None`, it reports after the
+    /// instance.
     pub pace: Option<Taper>,
 }
 

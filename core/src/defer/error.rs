@@ -1,9 +1,9 @@
-//! What is wrong with a message.
+//! Reasons to refuse a message.
 
 use crate::id::Rank;
 use core::fmt;
 
-/// What is wrong with a message that no correct rank sends.
+/// The reason why a message is refused, which no correct rank sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {

@@ -1,4 +1,4 @@
-//! What a rank does in a loop.
+//! Phases of a rank in a loop.
 
 /// The phase of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,4 +1,4 @@
-//! What iterations are predicted to take, as loops over ranks use it.
+//! Predicted cost of iterations, for loops over ranks.
 
 use crate::taper::{CostFunction, Estimate, Summary};
 use alloc::vec::Vec;
@@ -6,15 +6,18 @@ use core::ops::Range;
 
 /// A prediction of the work of iterations, in any unit. All ranks of a loop have the same.
 pub trait Predict {
-    /// Returns the work of a range of the loop's iterations. A range does not have less than a part of it.
+    /// Returns the work of a range of the loop's iterations. A range does not have less than a part
+    /// of it.
     fn work(&self, range: Range<u64>) -> u64;
 
-    /// Returns the mean and variation of the iterations' times, if the prediction is based on measured ones. A loop that is
-    /// scheduled by such a prediction compares predicted work where it otherwise compares numbers of iterations.
+    /// Returns the mean and variation of the iterations' times, if the prediction is based on
+    /// measured ones. A loop that is scheduled by such a prediction compares predicted work where
+    /// it otherwise compares numbers of iterations.
     fn estimate(&self) -> Option<Estimate>;
 
-    /// Returns how many iterations from the start of `range` come closest to the work `most`, after work `before` them: an
-    /// iteration is included if not more than half of it is above (spec 2.11 of Lucco 1995).
+    /// Returns how many iterations from the start of `range` come closest to the work `most`, after
+    /// work `before` them: an iteration is included if not more than half of it is above (spec 2.11
+    /// of Lucco 1995).
     fn fit(&self, range: Range<u64>, before: u64, most: u64) -> u64 {
         search(range.end - range.start, before, most, |count| {
             self.work(range.start..range.start + count)

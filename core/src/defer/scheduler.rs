@@ -1,4 +1,4 @@
-//! The three machines behind one interface.
+//! One interface for the three machines.
 
 use super::{Baseline, Call, Deferred, Effect, Epochs, Event, Message, Notice, Predict};
 use crate::id::Rank;
@@ -19,7 +19,8 @@ pub trait Scheduler: Machine<Peer = Rank, Event = Event<Self::Times>, Effect = E
     /// Returns the calls of the machine, whose choices `pick` makes.
     fn calls<'a>(pick: &'a mut (dyn Pick + 'static)) -> &'a mut Self::Calls;
 
-    /// Returns the instance of the loop that the next chunk belongs to; 0 if the loop is executed once.
+    /// Returns the instance of the loop that the next chunk belongs to; 0 if the loop is executed
+    /// once.
     fn instance(&self) -> u64 {
         0
     }

@@ -33,8 +33,8 @@ impl Stock {
         self.len == 0
     }
 
-    /// Returns whether `parts` can be added to the stock of a loop of `n` iterations: ranges inside the loop that are not empty
-    /// and overlap neither each other nor the stock.
+    /// Returns whether `parts` can be added to the stock of a loop of `n` iterations: ranges inside
+    /// the loop that are not empty and overlap neither each other nor the stock.
     pub fn admits(&self, parts: &[Range<u64>], n: u64) -> bool {
         let apart = |a: &Range<u64>, b: &Range<u64>| a.end <= b.start || b.end <= a.start;
         !parts.is_empty()
@@ -79,7 +79,7 @@ impl Stock {
         count
     }
 
-    /// Adds iterations behind those of the stock.
+    /// Appends iterations to the stock.
     pub fn put(&mut self, parts: impl IntoIterator<Item = Range<u64>>) {
         for part in parts {
             self.len += part.end - part.start;
@@ -122,8 +122,8 @@ impl Stock {
         taken
     }
 
-    /// Takes single iterations from the front on that come closest to the work `most`: each that fits, whether or not those before
-    /// it did.
+    /// Takes single iterations from the front on that come closest to the work `most`: each that
+    /// fits, whether or not those before it did.
     pub fn take_fitting(&mut self, most: u64, predict: &impl Predict) -> Vec<Range<u64>> {
         let (mut taken, mut work) = (Vec::new(), 0_u64);
         for iteration in mem::take(self).parts.into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! The Chase-Lev work-stealing deque: one owner, any number of thieves, no locks.
+//! The lock-free work-stealing deque of Chase and Lev: one owner, any number of thieves.
 //!
 //! # Algorithm
 //! Chase and Lev 2005 in the weak-memory form of Lê, Pop, Cohen and Zappa Nardelli 2013, over a
@@ -21,13 +21,13 @@
 //! # Words
 //! `top`: incremented by the thread that takes the oldest item, never decremented. `bottom`:
 //! written by the owner only. `owned`: set by [`Deque::owner`], cleared when the [`Owner`] is
-//! dropped. Items are at `top..bottom`; the owner works at `bottom`. During a pop, `bottom` can be
-//! one below `top`. `top` is written by compare-and-swap only: D3 depends on that.
+//! dropped. Invariant: items are at `top..bottom`; the owner works at `bottom`. During a pop,
+//! `bottom` can be one below `top`. `top` is written by compare-and-swap only: D3 depends on that.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | D1 | `push` stores `bottom` | `steal` loads `bottom` | the slot, the item behind it | `v1`, `payload` |
+//! | D1 | `push` stores `bottom` | `steal` loads `bottom` | the slot, the item in it | `v1`, `payload` |
 //! | D2 | `pop` stores `bottom`, lowered or restored | `steal` loads `bottom` | slots and items below it: `bottom` may be read from a pop | `pop_publishes`, `v1_*` |
 //! | D3 | `pop` rewrites `top` | `steal` loads `top` | `bottom` as the pop lowered it | `v1_*` |
 //! | D4 | `steal` moves `top` | `make_room` loads `top` | the thief has read the slot that is about to be reused | none: see Proved |
@@ -40,13 +40,13 @@
 //! growth, and a new owner (`verify/tests/deque.rs`; table in `verify/MODELS.md`).
 //!
 //! By the memory models of C++20, Armv8, POWER and RISC-V, for two or three threads: D2, D3, D4 and
-//! the relaxed exchange of `pop_last` (`verify/litmus/chase_lev.toml`). Without D4 a load observes a
-//! store that depends on it (load buffering), which loom does not explore. D2 does not require that:
-//! since C++20 a later store of the same thread does not continue the release of a push.
+//! the relaxed exchange of `pop_last` (`verify/litmus/chase_lev.toml`). Without D4 a load observes
+//! a store that depends on it (load buffering), which loom does not explore. D2 does not require
+//! that: since C++20 a later store of the same thread does not continue the release of a push.
 //!
 //! # Not proved
-//! A thief that is delayed while `top` wraps around all of `usize` (2^32 steals on a 32-bit machine)
-//! takes a wrong item (ABA).
+//! A thief that is delayed while `top` wraps around all of `usize` (2^32 steals on a 32-bit
+//! machine) takes a wrong item (ABA).
 
 use super::ring::{Fixed, Ring};
 use super::{Full, Steal, Word};
@@ -55,7 +55,8 @@ use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
 
-/// The range of indices that hold items. An operation at either end reads both, so they share a line.
+/// The range of indices that hold items. An operation at either end reads both, so they share a
+/// line.
 struct Ends {
     top: AtomicUsize,
     bottom: AtomicUsize,
@@ -145,7 +146,8 @@ impl<T: Word, R: Ring> Deque<T, R> {
         }
     }
 
-    /// Claims ownership; returns `None` if the deque has an owner. Dropping the [`Owner`] releases it.
+    /// Claims ownership; returns `None` if the deque has an owner. Dropping the [`Owner`] releases
+    /// it.
     pub fn owner(&self) -> Option<Owner<'_, T, R>> {
         // ORDERING: Acquire, pairs with Release in Owner::drop (D6): the last owner's slots and
         // bottom are visible.
@@ -154,7 +156,8 @@ impl<T: Word, R: Ring> Deque<T, R> {
         self.owned
             .compare_exchange(false, true, success, failure)
             .ok()?;
-        // ORDERING: Acquire, pairs with Release in steal (D4): the thieves have read the slots below.
+        // ORDERING: Acquire, pairs with Release in steal (D4): the thieves have read the slots
+        // below.
         let top = self.ends.top.load(Ordering::Acquire);
         // ORDERING: Relaxed: written by owners only, ordered by the claim (D6).
         let bottom = self.ends.bottom.load(Ordering::Relaxed);
@@ -268,7 +271,8 @@ impl<'a, T: Word, R: Ring> Owner<'a, T, R> {
         unsafe { deque.ring.store(self.view.get(), bottom, item.into_word()) };
         let next = bottom.wrapping_add(1);
         self.bottom.set(next);
-        // ORDERING: Release, pairs with Acquire in steal (D1): the slot is written before bottom moves.
+        // ORDERING: Release, pairs with Acquire in steal (D1): the slot is written before bottom
+        // moves.
         deque.ends.bottom.store(next, Ordering::Release);
         Ok(())
     }

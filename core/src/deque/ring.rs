@@ -25,7 +25,7 @@ pub trait Ring: sealed::Sealed + Send + Sync {
 
 pub(super) mod sealed {
     /// The operations that a deque requires of a ring. Some may be called by the owner only: by one
-    /// thread at a time, where the calls of the previous owner happen before those of the next.
+    /// thread at a time, where the calls of the previous owner happen-before those of the next.
     ///
     /// # Safety
     /// The implementor must ensure that `load` returns the value of the last visible `store` to
@@ -93,7 +93,7 @@ impl<const N: usize> Ring for Fixed<N> {
     }
 }
 
-// SAFETY: one slot per index modulo N, refused as long as it is occupied.
+// SAFETY: one slot per index modulo N, refused while it is occupied.
 unsafe impl<const N: usize> sealed::Sealed for Fixed<N> {
     type View = ();
 
@@ -161,8 +161,8 @@ mod growable {
         fn slot(&self, index: usize) -> &Slot {
             let mask = self.slots.len().wrapping_sub(1);
             debug_assert!(self.slots.len().is_power_of_two());
-            // SAFETY: the length is a power of two, by `with_capacity` and `grow`, and so not zero: the masked index is
-            // below it.
+            // SAFETY: the length is a power of two, by `with_capacity` and `grow`, and so not zero:
+            // the masked index is below it.
             unsafe { self.slots.get_unchecked(index & mask) }
         }
     }
@@ -202,8 +202,8 @@ mod growable {
             while index != bottom {
                 // ORDERING: Relaxed: the owner wrote the old slots.
                 let word = old.slot(index).load(Ordering::Relaxed);
-                // ORDERING: Relaxed: current publishes the new slots (D5).
-                // SAFETY: `new` was allocated above and is not published yet, so no other thread has it.
+                // ORDERING: Relaxed: current publishes the new slots (D5). SAFETY: `new` was
+                // allocated above and is not published yet, so no other thread has it.
                 unsafe { &*new }.slot(index).store(word, Ordering::Relaxed);
                 index = index.wrapping_add(1);
             }

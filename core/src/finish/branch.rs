@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 
 /// Activities exchanged with other places, and the outcome as far as known here.
 ///
-/// Kept from the first arrival until the home reports the end: numbers of reports continue, and the totals are needed when a
-/// place is lost.
+/// Kept from the first arrival until the home reports the end: numbers of reports continue, and the
+/// totals are needed when a place is lost.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Branch {
     here: PlaceId,
@@ -28,7 +28,7 @@ pub(super) struct Branch {
     own: Option<Outcome>,
     /// Whether `own` has changed since the last report.
     has_news: bool,
-    /// Why the activities here were cancelled.
+    /// The reason why the activities here were cancelled.
     pub(super) cancelled: Option<Outcome>,
 }
 

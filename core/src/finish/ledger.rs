@@ -8,8 +8,8 @@ use crate::id::PlaceId;
 use alloc::collections::BTreeMap;
 use alloc::{vec, vec::Vec};
 
-/// The counts of one place since its last report, in the order of their first change: made for few places, as the
-/// neighbours in a lifeline graph.
+/// The counts of one place since its last report, in the order of their first change: made for few
+/// places, as the neighbours in a lifeline graph.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ledger {
     here: PlaceId,
@@ -74,8 +74,8 @@ impl Ledger {
 pub struct Home {
     places: u32,
     known: Sums,
-    /// The number of places with live activities; a count is negative while a spawn is reported later
-    /// than its end.
+    /// The number of places with live activities; a count is negative while a spawn is reported
+    /// later than its end.
     open: usize,
     /// Reports that were overtaken and have not arrived, by place and number.
     missing: Vec<Gap>,
@@ -134,7 +134,8 @@ impl Home {
     /// The highest count that reports of other places may lead to.
     const LIMIT: i64 = i64::MAX / 2;
 
-    /// Creates the home of a finish over `places` places, most of which take part. The first activity runs at `here`.
+    /// Creates the home of a finish over `places` places, most of which take part. The first
+    /// activity runs at `here`.
     ///
     /// # Panics
     /// If `here` is not one of the places.
@@ -276,7 +277,7 @@ impl Home {
     }
 }
 
-/// What finishes over places require besides.
+/// Items that only finishes over places require.
 #[cfg(feature = "distributed")]
 impl Home {
     /// As [`new`](Self::new), if few of the places take part.

@@ -41,11 +41,12 @@ pub enum Message {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Combined {
-    /// How many lost places the counts exclude.
+    /// The number of lost places that the counts exclude.
     pub epoch: u32,
     /// The reports contained: place and number, ascending.
     pub parts: Vec<(PlaceId, u64)>,
-    /// Activities spawned at a place minus activities ended there, without zeros, by ascending place.
+    /// Activities spawned at a place minus activities ended there, without zeros, by ascending
+    /// place.
     pub counts: Vec<(PlaceId, i64)>,
     /// The outcome that takes precedence among those contained.
     pub outcome: Option<Outcome>,
@@ -76,7 +77,7 @@ impl Combined {
     }
 }
 
-/// What [`merge`] orders and matches entries by.
+/// The key by which [`merge`] orders and matches entries.
 trait Key {
     type Key: Ord;
     fn key(&self) -> Self::Key;
@@ -130,12 +131,15 @@ pub enum Event {
     /// # Panics
     /// The step panics if no activity of the finish runs here.
     Quiet(FinishId),
-    /// An activity of the finish failed here, or requests to cancel them all. At the home it may occur until the finish has ended.
+    /// An activity of the finish failed here, or requests to cancel them all. At the home it may
+    /// occur until the finish has ended.
     ///
     /// # Panics
-    /// The step panics if no activity of the finish runs here and its home is elsewhere, or if it has ended.
+    /// The step panics if no activity of the finish runs here and its home is elsewhere, or if it
+    /// has ended.
     Fail(FinishId, Outcome),
-    /// The driver is about to wait. Reports are sent towards their homes; those that wait for this event are sent as one.
+    /// The driver is about to wait. Reports are sent towards their homes; those that wait for this
+    /// event are sent as one.
     Flush,
 }
 
@@ -143,8 +147,8 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Cancel the activities of the finish that run or wait here; those that arrive later are
-    /// [skipped](super::Arrival::Skip). They must still end, which [`Event::Quiet`] reports. Required once for each finish and
-    /// place.
+    /// [skipped](super::Arrival::Skip). They must still end, which [`Event::Quiet`] reports.
+    /// Required once for each finish and place.
     Cancel(FinishId, Outcome),
     /// All activities of the finish have ended. Reported at its home only, once.
     Done(FinishId, Option<Outcome>),

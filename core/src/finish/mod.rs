@@ -1,4 +1,4 @@
-//! Termination detection: whether all activities have ended, and how.
+//! Termination detection: the end of all activities, and its outcome.
 //!
 //! | part | kind | where |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! How a computation ended that did not end by itself.
+//! Outcomes of computations that did not complete.
 
 #[cfg(feature = "alloc")]
 use crate::id::{PlaceId, Rank};
@@ -63,18 +63,19 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Why a finish over places did not complete.
+/// The reason why a finish over places did not complete.
 ///
-/// Several places may fail independently. The outcome of the finish is the [first](Self::precedes) of them in an order that
-/// does not depend on which message came first: panics precede losses, losses precede cancellations; among equals the lowest
-/// place decides, and at one place the first to occur.
+/// Several places may fail independently. The outcome of the finish is the [first](Self::precedes)
+/// of them in an order that does not depend on which message came first: panics precede losses,
+/// losses precede cancellations; among equals the lowest place decides, and at one place the first
+/// to occur.
 #[cfg(feature = "alloc")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub enum Outcome {
     /// An activity panicked.
     Panicked {
-        /// Where it ran.
+        /// The place where it ran.
         at: PlaceId,
         /// The text of the panic; its payload does not leave the process.
         message: Box<str>,
@@ -111,7 +112,8 @@ impl Outcome {
         }
     }
 
-    /// Whether this outcome takes precedence over `other`. A strict order of outcomes of different places or kinds.
+    /// Whether this outcome takes precedence over `other`. A strict order of outcomes of different
+    /// places or kinds.
     ///
     /// ```
     /// # use tautline_core::{PlaceId, finish::{Outcome, Reason}};

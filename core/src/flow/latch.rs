@@ -1,29 +1,32 @@
 //! The word of a cell: empty, with a list of its waiters, or full.
 //!
 //! # Algorithm
-//! The data-driven futures of Chatterjee 2013 (section 3.2.2): a waiter puts itself in front of the list by
-//! compare-and-swap; the put takes the whole list by one swap that makes the word full for ever, and releases the
-//! waiters in it. What differs: there a second put is an undetected error of the program. Here a put first claims the
-//! word by its lowest bit, so of two racing puts one fails before it has accessed the value. Futures wait by the wakers
-//! beside the word: the first one rewrites the word after it has made them, so the put finds them.
+//! The data-driven futures of Chatterjee 2013 (section 3.2.2): a waiter puts itself in front of the
+//! list by compare-and-swap (lock-free); the put takes the whole list by one swap that makes the
+//! word full for ever, and releases the waiters in it. What differs: there a second put is an
+//! undetected error of the program. Here a put first claims the word by its lowest bit, so of two
+//! racing puts one fails before it has accessed the value. Futures wait by the wakers next to the
+//! word: the first one rewrites the word after it has made them, so the put finds them.
 //!
 //! # Words
-//! `word`: the node registered last, or null, plus [`CLAIMED`] from the claim of a put on; then [`FULL`] for ever.
-//! Written by waiters and by the put. `wakers`: set once, by the first future that has to wait.
-//! `Link::next`: written by the thread that registers the node, before the node is in the list; read by the put.
+//! `word`: the node registered last, or null, plus [`CLAIMED`] from the claim of a put on; then
+//! [`FULL`] for ever. Written by waiters and by the put. `wakers`: set once, by the first future
+//! that has to wait. `Link::next`: written by the thread that registers the node, before the node
+//! is in the list; read by the put.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | E1 | `fill` swaps `word` | `is_full` loads it | the value | `v5_put_register` |
 //! | E2 | `register_link` puts a node into `word`, `publish` rewrites it | `fill` swaps `word` | the node, and everything before its registration; the wakers | `v5_put_register`, `future_put` |
-//! | E3 | `set_wakers` sets `wakers` | `wakers`, a failed `set_wakers` | the lock and the list behind it | `futures_share` |
+//! | E3 | `set_wakers` sets `wakers` | `wakers`, a failed `set_wakers` | the lock and the list that it guards | `futures_share` |
 //!
-//! All writes of `word` are read-modify-writes, so the release of each registration is continued by those after it,
-//! the claim included (E2).
+//! All writes of `word` are read-modify-writes, so the release of each registration is continued by
+//! those after it, the claim included (E2).
 //!
 //! # Proved
-//! By loom (`verify/tests/flow.rs`): each waiter is released once and sees the value; one of two puts succeeds.
+//! By loom (`verify/tests/flow.rs`): each waiter is released once and sees the value; one of two
+//! puts succeeds.
 
 #[cfg(feature = "alloc")]
 use super::wait::wakers::Wakers;
@@ -90,9 +93,11 @@ pub struct Latch {
     wakers: AtomicPtr<Wakers>,
 }
 
-// SAFETY: `register_link` requires that nodes may be finished on any thread; `Wakers` is Send and Sync.
+// SAFETY: `register_link` requires that nodes may be finished on any thread; `Wakers` is Send and
+// Sync.
 unsafe impl Send for Latch {}
-// SAFETY: the words are atomic, `register_link` requires that nodes may be finished on any thread, and `Wakers` is Sync.
+// SAFETY: the words are atomic, `register_link` requires that nodes may be finished on any thread,
+// and `Wakers` is Sync.
 unsafe impl Sync for Latch {}
 
 impl Latch {
@@ -130,8 +135,8 @@ impl Latch {
         let mut seen = ptr::null_mut::<Link>();
         while seen.addr() & CLAIMED == 0 {
             let claimed = seen.map_addr(|address| address | CLAIMED);
-            // ORDERING: Relaxed both ways: it publishes and reads nothing; as a read-modify-write it
-            // continues the releases of the registrations before it (E2).
+            // ORDERING: Relaxed both ways: it publishes and reads nothing; as a read-modify-write
+            // it continues the releases of the registrations before it (E2).
             let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
             let set = self
                 .word
@@ -149,8 +154,9 @@ impl Latch {
     /// Called once, after a successful [`claim`](Self::claim) and after the value was written.
     pub(super) fn fill(&self) -> Waiters {
         let full = ptr::without_provenance_mut(FULL);
-        // ORDERING: AcqRel: Release pairs with Acquire in is_full (E1): the value is written. Acquire pairs with
-        // Release in register_link and publish (E2): the nodes and the wakers are visible.
+        // ORDERING: AcqRel: Release pairs with Acquire in is_full (E1): the value is written.
+        // Acquire pairs with Release in register_link and publish (E2): the nodes and the wakers
+        // are visible.
         let list = self.word.swap(full, Ordering::AcqRel);
         Waiters {
             nodes: Chain::of(list, End::Released),
@@ -159,15 +165,16 @@ impl Latch {
         }
     }
 
-    /// Makes what the caller has done visible to the put that fills the cell. Returns false if the cell is full.
+    /// Makes what the caller has done visible to the put that fills the cell. Returns false if the
+    /// cell is full.
     #[cfg(feature = "alloc")]
     pub(super) fn publish(&self) -> bool {
         // ORDERING: Relaxed: as in register_link.
         let mut seen = self.word.load(Ordering::Relaxed);
         while seen.addr() != FULL {
             let word = &self.word;
-            // ORDERING: Release, pairs with AcqRel in fill (E2): the wakers are set before the word is rewritten.
-            // ORDERING: failure Relaxed: as the load above.
+            // ORDERING: Release, pairs with AcqRel in fill (E2): the wakers are set before the word
+            // is rewritten. ORDERING: failure Relaxed: as the load above.
             match word.compare_exchange_weak(seen, seen, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return true,
                 Err(now) => seen = now,
@@ -176,11 +183,12 @@ impl Latch {
         false
     }
 
-    /// Pushes a node to the list. Returns false if the cell is full: then the caller owns the node again.
+    /// Pushes a node to the list. Returns false if the cell is full: then the caller owns the node
+    /// again.
     ///
     /// # Safety
-    /// The caller must own the node that `link` begins, and not access it until its `finish` is called, which may happen
-    /// on any thread, once, at any time until this cell is put or dropped.
+    /// The caller must own the node that `link` begins, and not access it until its `finish` is
+    /// called, which may happen on any thread, once, at any time until this cell is put or dropped.
     pub unsafe fn register_link(&self, link: NonNull<Link>) -> bool {
         // ORDERING: Relaxed: a caller that gets false reads the value only after is_full.
         let mut seen = self.word.load(Ordering::Relaxed);
@@ -193,8 +201,8 @@ impl Latch {
                 .with_mut(|next| unsafe { *next = rest });
             let node = link.as_ptr();
             let node = node.map_addr(|address| address | (seen.addr() & CLAIMED));
-            // ORDERING: Release, pairs with AcqRel in fill (E2): the node is written before it is in the list.
-            // ORDERING: failure Relaxed: as the load above.
+            // ORDERING: Release, pairs with AcqRel in fill (E2): the node is written before it is
+            // in the list. ORDERING: failure Relaxed: as the load above.
             let (success, failure) = (Ordering::Release, Ordering::Relaxed);
             let set = self
                 .word
@@ -210,7 +218,8 @@ impl Latch {
     /// Returns the wakers of this cell, if they were set.
     #[cfg(feature = "alloc")]
     pub(super) fn wakers(&self) -> Option<&Wakers> {
-        // ORDERING: Acquire, pairs with Release in set_wakers (E3): the wakers were made by another future.
+        // ORDERING: Acquire, pairs with Release in set_wakers (E3): the wakers were made by another
+        // future.
         let wakers = self.wakers.load(Ordering::Acquire);
         // SAFETY: set once, from an `Arc`, which the drop of the latch gives up.
         unsafe { wakers.as_ref() }
@@ -221,7 +230,8 @@ impl Latch {
     pub(super) fn shared_wakers(&self) -> Option<Arc<Wakers>> {
         self.wakers().map(|wakers| {
             let wakers = ptr::from_ref(wakers);
-            // SAFETY: from the `Arc` in `set_wakers`, which the latch keeps; one more reference is counted for the result.
+            // SAFETY: from the `Arc` in `set_wakers`, which the latch keeps; one more reference is
+            // counted for the result.
             unsafe {
                 Arc::increment_strong_count(wakers);
                 Arc::from_raw(wakers)
@@ -234,8 +244,9 @@ impl Latch {
     pub(super) fn set_wakers(&self, wakers: Wakers) -> Result<&Wakers, &Wakers> {
         let new = Arc::into_raw(Arc::new(wakers)).cast_mut();
         let empty = ptr::null_mut();
-        // ORDERING: success Release, pairs with Acquire in wakers (E3): the lock is written before it can be found.
-        // ORDERING: failure Acquire, pairs with Release here (E3): the wakers were made by another future.
+        // ORDERING: success Release, pairs with Acquire in wakers (E3): the lock is written before
+        // it can be found. ORDERING: failure Acquire, pairs with Release here (E3): the wakers were
+        // made by another future.
         let (success, failure) = (Ordering::Release, Ordering::Acquire);
         match self.wakers.compare_exchange(empty, new, success, failure) {
             // SAFETY: set just now; the latch keeps them until its drop.
@@ -255,7 +266,8 @@ impl Latch {
         // ORDERING: Relaxed: `&mut self` implies that no other thread accesses the latch.
         let wakers = self.wakers.load(Ordering::Relaxed);
         if !wakers.is_null() {
-            // SAFETY: from the `Arc` in `set_wakers`; no future waits for a cell that is being dropped.
+            // SAFETY: from the `Arc` in `set_wakers`; no future waits for a cell that is being
+            // dropped.
             drop(unsafe { Arc::from_raw(wakers) });
         }
     }
@@ -280,7 +292,8 @@ impl fmt::Debug for Latch {
     }
 }
 
-/// The waiters of a cell that was filled, until they are released. They do not refer to the cell, which may be dropped before.
+/// The waiters of a cell that was filled, until they are released. They do not refer to the cell,
+/// which may be dropped before.
 #[must_use = "dropped, it releases them"]
 pub struct Waiters {
     nodes: Chain,
@@ -301,7 +314,8 @@ impl Waiters {
     /// Releases them, on this thread: nodes, the one registered last first, then futures.
     ///
     /// # Panics
-    /// If one of them panics. It is released then; the next call releases those that are left, as does the drop.
+    /// If one of them panics. It is released then; the next call releases those that are left, as
+    /// does the drop.
     pub fn release(&mut self) {
         self.nodes.finish();
         #[cfg(feature = "alloc")]
@@ -348,12 +362,14 @@ impl Chain {
 
     fn finish(&mut self) {
         while let Some(link) = NonNull::new(self.next) {
-            // SAFETY: the node was in the list, so it is initialized; the list was taken, so this thread owns the node.
+            // SAFETY: the node was in the list, so it is initialized; the list was taken, so this
+            // thread owns the node.
             let node = unsafe { link.as_ref() };
             // SAFETY: this thread owns the node. Read before `finish`, which may free it.
             self.next = node.next.with(|next| unsafe { *next });
             let finish = node.finish;
-            // SAFETY: the node is out of the list; this is the one call that the caller of register_link allowed.
+            // SAFETY: the node is out of the list; this is the one call that the caller of
+            // register_link allowed.
             unsafe { finish(link, self.end) };
         }
     }

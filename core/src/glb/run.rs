@@ -18,7 +18,7 @@ pub struct Run<T, O = ()> {
     pub stopped: Option<Reason>,
     /// The time from the start of the first worker to the end of the last.
     pub elapsed: Duration,
-    /// Ticks per second of the clock behind `began`, the times and the observers.
+    /// Ticks per second of the clock of `began`, the times and the observers.
     pub ticks_per_second: f64,
     /// The tick at which the computation began.
     pub began: u64,
@@ -41,8 +41,9 @@ impl<T, O> Run<T, O> {
         self.places.iter().map(|place| place.tally.tasks).sum()
     }
 
-    /// Returns the mean time of a task in nanoseconds, rounded up, from the time that workers were computing; 0 without a task. For a
-    /// simulation measure it on one worker, which shares neither its processor nor its caches:
+    /// Returns the mean time of a task in nanoseconds, rounded up, from the time that workers were
+    /// computing; 0 without a task. For a simulation measure it on one worker, which shares neither
+    /// its processor nor its caches:
     ///
     /// ```
     /// # use tautline_core::glb::Run;
@@ -123,7 +124,7 @@ pub fn collect<B: Bag, O>(
     }
 }
 
-/// What some places of a computation that has ended leave.
+/// The remains of some places of a computation that has ended.
 #[derive(Debug)]
 pub struct Gathered<B, O> {
     /// The bags, empty or not.
@@ -136,7 +137,8 @@ pub struct Gathered<B, O> {
     pub observers: Vec<(PlaceId, WorkerId, O)>,
 }
 
-/// Takes `teams` of consecutive places apart, and adds up the `accounts` of their workers, which come in the order of their `seats`.
+/// Takes `teams` of consecutive places apart, and adds up the `accounts` of their workers, which
+/// come in the order of their `seats`.
 pub fn gather<B: Bag, O>(
     teams: Vec<Team<B>>,
     seats: impl IntoIterator<Item = (PlaceId, WorkerId)>,

@@ -1,4 +1,4 @@
-//! What is counted about a run.
+//! Counts of a run.
 
 use crate::glb::{Bag, Message};
 use crate::lifeline::Traffic;
@@ -36,7 +36,7 @@ impl Loot {
     }
 }
 
-/// What one place counted.
+/// The counts of one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -57,7 +57,7 @@ pub struct Tally {
     pub unasked: u64,
     /// The grain at the end.
     pub grain: usize,
-    /// How the reserve for this place's own workers was used.
+    /// The use of the reserve for this place's own workers.
     pub reserve: Traffic,
     /// The request whose answer is outstanding goes along a lifeline.
     asked_lifeline: bool,

@@ -6,7 +6,8 @@ use crate::grain::{GRAIN_MAX, Log, Rule, Tuning};
 /// that could be shared (Finnerty 2022: 90 %).
 const FULL_PERCENT: u64 = 90;
 
-/// Feedings for each emptying from which on the grain is too small, in tenths (the published tuner: 1.3).
+/// Feedings for each emptying from which on the grain is too small, in tenths (the published tuner:
+/// 1.3).
 const FED_PER_EMPTIED_TENTHS: u64 = 13;
 
 /// Takings for each feeding below which the grain is too small (Finnerty 2022: 2).
@@ -15,20 +16,21 @@ const SPLIT_PER_FED: u64 = 2;
 /// A poll that finds nothing may take at most 1/64 of the time.
 const LOOK_SHARE: u128 = 64;
 
-/// While workers of the place wait for work, polling may take a quarter of the time that they lose, since
-/// they gain by it, but never more than 1/8.
+/// While workers of the place wait for work, polling may take a quarter of the time that they lose,
+/// since they gain by it, but never more than 1/8.
 const LOOK_SHARE_SHORT: u128 = 8;
 
-/// What other places lose while they wait for an answer counts this often as much as what idle workers lose, of which polling may
-/// take a quarter: the sum of polling and waiting is least where both are equal.
+/// The weight of the time that other places wait for an answer, relative to the time of idle
+/// workers, of which polling may take a quarter: the sum of polling and waiting is least where both
+/// are equal.
 const WAITING_COUNTS: u64 = 4;
 
-/// All service before the tasks of a turn, answering thieves included, may take at most 1/16: a worker that
-/// polls too often gives away loot that is hardly worth a message.
+/// All service before the tasks of a turn, answering thieves included, may take at most 1/16: a
+/// worker that polls too often gives away loot that is hardly worth a message.
 const SERVICE_SHARE: u128 = 16;
 
-/// The decay of the recorded utilization: 1/32 is forgotten at every verdict. A place that runs short
-/// repeatedly does so for less time than a change of the grain takes.
+/// The decay of the recorded utilization: 1/32 is forgotten at every verdict. A place that runs
+/// short repeatedly does so for less time than a change of the grain takes.
 const FORGOTTEN: u64 = 32;
 
 /// A grain is reduced only if empty polls take less than 1/2 of their limit.
@@ -178,14 +180,14 @@ impl Tuner {
             u128::from(sample.quiet_looking) * turns / u128::from(sample.quiet_turns.max(1));
         // The number of tasks per turn at which an empty poll takes exactly its limit.
         let enough = part * empty * tasks / (turns * computing);
-        // If workers wait, immediately; otherwise by halves, since nothing is lost meanwhile.
+        // If workers wait, immediately; otherwise by halves, since nothing is lost by waiting.
         let large = match (short, usize::try_from(2 * enough)) {
             (true, Ok(enough)) => Verdict::Large(enough.clamp(self.grain / 8, self.grain / 2)),
             _ => Verdict::Large(self.grain / 2),
         };
         if 2 * dry > turns {
             // The turns end before the grain does: a larger one would change nothing. A smaller one
-            // lets work be set aside sooner, as long as polling stays cheap in turns that do not
+            // lets work be set aside sooner, if polling stays cheap in turns that do not
             // end early.
             let spare = self.grain as u128 > 2 * enough;
             return (short && spare && self.grain > 1).then_some(large);
@@ -203,8 +205,8 @@ impl Tuner {
     }
 }
 
-/// Returns the ticks that other places waited for their requests to be served: a request finds the running workers
-/// anywhere in their turns, and the first that ends its own serves it.
+/// Returns the ticks that other places waited for their requests to be served: a request finds the
+/// running workers anywhere in their turns, and the first that ends its own serves it.
 fn waited(log: &Log, elapsed: u64) -> u64 {
     let sample = &log.sample;
     let [requests, busy, elapsed] = [log.requests, log.utilization.busy, elapsed].map(u128::from);

@@ -1,8 +1,8 @@
 //! The best solution of a branch and bound, with its cost.
 //!
 //! # Proved
-//! Nothing of its own: the cost that is read without the lock is a [`Bound`], the solution is behind a [`Lock`], and both have
-//! models.
+//! Nothing of its own: the cost that is read without the lock is a [`Bound`], the solution is
+//! guarded by a [`Lock`], and both have models.
 
 use super::{AnyBound, Bound, Bounding, Key};
 use crate::port::Spin;
@@ -10,11 +10,12 @@ use crate::sync::Lock;
 use core::fmt;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
-/// The best solution found so far and its cost, which is the [`Bound`] that prunes the search. The smallest cost is the best; to maximise,
-/// use costs in [`Reverse`](core::cmp::Reverse).
+/// The best solution found so far and its cost, which is the [`Bound`] that prunes the search. The
+/// smallest cost is the best; to maximise, use costs in [`Reverse`](core::cmp::Reverse).
 ///
-/// As the shared state of a place it is what tasks prune by, and what any other thread reads while they run: the incumbent.
-/// As the sum of tasks it carries the solution to the result of the computation.
+/// As the shared state of a place it is what tasks prune by, and what any other thread reads while
+/// they run: the incumbent. As the sum of tasks it carries the solution to the result of the
+/// computation.
 ///
 /// ```
 /// # use tautline_core::lifeline::Best;
@@ -29,7 +30,8 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 /// assert_eq!(sum.into_incumbent(), Some((110, "by the tunnel")));
 /// ```
 ///
-/// Reading the bound costs what it does of a [`Bound`]; only an improvement takes the lock of the solution.
+/// Reading the bound costs what it does of a [`Bound`]; only an improvement takes the lock of the
+/// solution.
 pub struct Best<C: Bounding, S> {
     /// At most the cost of the incumbent; below it after an improvement elsewhere.
     bound: Bound<C>,
@@ -56,8 +58,8 @@ impl<C: Bounding, S> From<(C, S)> for Best<C, S> {
 }
 
 impl<C: Bounding, S> Best<C, S> {
-    /// Creates one without a solution, which every cost improves but the worst: the largest integer, infinity, or, in
-    /// [`Reverse`](core::cmp::Reverse), the smallest integer, such as 0.
+    /// Creates one without a solution, which every cost improves but the worst: the largest
+    /// integer, infinity, or, in [`Reverse`](core::cmp::Reverse), the smallest integer, such as 0.
     pub fn new() -> Self {
         Self {
             bound: Bound::default(),
@@ -65,15 +67,15 @@ impl<C: Bounding, S> Best<C, S> {
         }
     }
 
-    /// Returns the cost of the best solution known here, which may have been found at another place. Before the first one, the largest
-    /// integer or infinity.
+    /// Returns the cost of the best solution known here, which may have been found at another
+    /// place. Before the first one, the largest integer or infinity.
     #[inline]
     pub fn bound(&self) -> C {
         self.bound.get()
     }
 
-    /// Keeps a solution of this cost if it is better than all known here. Returns whether it is. A cost that is not a number, or is
-    /// the worst of its type, is ignored.
+    /// Keeps a solution of this cost if it is better than all known here. Returns whether it is. A
+    /// cost that is not a number, or is the worst of its type, is ignored.
     pub fn add(&self, cost: C, solution: S) -> bool {
         if !cost.is_ordered() || cost.key() >= self.bound().key() {
             return false;
@@ -90,7 +92,8 @@ impl<C: Bounding, S> Best<C, S> {
         improves
     }
 
-    /// Returns the best solution that was added here, and its cost. Other calls that read or improve it wait while it is cloned.
+    /// Returns the best solution that was added here, and its cost. Other calls that read or
+    /// improve it wait while it is cloned.
     pub fn incumbent(&self) -> Option<(C, S)>
     where
         S: Clone,

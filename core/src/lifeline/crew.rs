@@ -1,15 +1,15 @@
 //! The set of idle workers of a place.
 //!
 //! # Words
-//! `idle`: bit i is set while worker i has no work. Worker i sets its own bit when it leaves;
-//! a thread that has work for an idle worker clears the bit and thereby owns the right to start it.
-//! The number of running workers, the idle ones and whether a leaving worker is the last are read from
-//! one word, so they are consistent.
+//! `idle`: bit i is set while worker i has no work. Worker i sets its own bit when it leaves; a
+//! thread that has work for an idle worker clears the bit and thereby owns the right to start it.
+//! The number of running workers, the idle ones and whether a leaving worker is the last are read
+//! from one word, so they are consistent.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | C1 | `leave` | `claim` | what the idle worker left behind | `crew_*` |
+//! | C1 | `leave` | `claim` | what the idle worker wrote before | `crew_*` |
 //! | C2 | `leave` | `leave` of the last | what the other workers fed before they left | `crew_last_sees_all` |
 //! | C3 | fence in `leave` | fence in `any_idle` | either the leaver sees the message or the sender sees the leaver idle | `crew_doorbell` |
 //!
@@ -99,8 +99,8 @@ impl Crew {
             } else {
                 WorkerId(idle.trailing_zeros())
             };
-            // ORDERING: AcqRel on success, pairs with AcqRel in leave (C1): the claimer sees what the idle
-            // worker left. Relaxed on failure: only the mask is used.
+            // ORDERING: AcqRel on success, pairs with AcqRel in leave (C1): the claimer sees what
+            // the idle worker left. Relaxed on failure: only the mask is used.
             match self.idle.compare_exchange_weak(
                 idle,
                 idle & !bit(worker),
@@ -116,8 +116,8 @@ impl Crew {
 
     /// Marks `worker` as idle; returns whether it was the last one with work.
     ///
-    /// A full fence follows: of a worker that then polls its inbox, and a sender that fills the inbox and
-    /// then calls [`any_idle`](Self::any_idle), at least one observes the other.
+    /// A full fence follows: of a worker that then polls its inbox, and a sender that fills the
+    /// inbox and then calls [`any_idle`](Self::any_idle), at least one observes the other.
     ///
     /// ```
     /// # use tautline_core::{WorkerId, lifeline::Crew};
@@ -126,8 +126,8 @@ impl Crew {
     /// assert!(crew.leave(WorkerId(0))); // the last one
     /// ```
     pub fn leave(&self, worker: WorkerId) -> bool {
-        // ORDERING: AcqRel, pairs with itself (C2): the last to leave sees what all others set aside; and with
-        // claim (C1).
+        // ORDERING: AcqRel, pairs with itself (C2): the last to leave sees what all others set
+        // aside; and with claim (C1).
         let before = self.idle.fetch_or(bit(worker), Ordering::AcqRel);
         debug_assert_eq!(before & bit(worker), 0, "an idle worker left");
         // ORDERING: SeqCst fence, pairs with the one in any_idle (C3).

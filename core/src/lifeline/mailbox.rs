@@ -1,8 +1,10 @@
-//! Messages for the places of a rank: its workers read them while they compute, and a task otherwise.
+//! Messages for the places of a rank: its workers read them while they compute, and a task
+//! otherwise.
 //!
 //! # Words
-//! `arrived`: an inbox. `reader`: under its lock, which `register`, `push` and `retire` take: either the task that registers observes
-//! the message, or it is woken; likewise for the last worker that retires.
+//! `arrived`: an inbox. `reader`: under its lock, which `register`, `push` and `retire` take:
+//! either the task that registers observes the message, or it is woken; likewise for the last
+//! worker that retires.
 
 use crate::deque::Inbox;
 use crate::port::Relax;
@@ -10,8 +12,8 @@ use crate::sync::Lock;
 use core::mem;
 use core::task::Waker;
 
-/// A queue that any thread may fill. Workers that [attend](Self::attend) empty it while they compute; while there are none, a message
-/// wakes the task that has [registered](Self::register).
+/// A queue that any thread may fill. Workers that [attend](Self::attend) empty it while they
+/// compute; while there are none, a message wakes the task that has [registered](Self::register).
 ///
 /// ```
 /// use std::task::Waker;
@@ -36,7 +38,8 @@ struct Reader {
 }
 
 impl Reader {
-    /// Returns the waker of the task, if it is the only reader. Wakers are cloned under the lock, and woken and dropped outside of it.
+    /// Returns the waker of the task, if it is the only reader. Wakers are cloned under the lock,
+    /// and woken and dropped outside of it.
     fn of_task(&self) -> Option<Waker> {
         match self.attendants {
             0 => self.waker.clone(),
@@ -55,7 +58,8 @@ impl<M> Default for Mailbox<M> {
 }
 
 impl<M> Mailbox<M> {
-    /// Registers how to wake the task that reads. It must look for messages after each call, before it waits.
+    /// Registers how to wake the task that reads. It must poll for messages after each call, before
+    /// it waits.
     pub fn register(&self, waker: &Waker, relax: &impl Relax) {
         let waker = Some(waker.clone());
         let before = mem::replace(&mut self.reader.lock(relax).waker, waker);
@@ -67,8 +71,8 @@ impl<M> Mailbox<M> {
         self.reader.lock(relax).attendants += 1;
     }
 
-    /// Removes such a worker. The last one leaves the messages to the task, which is woken if there are any. The caller must have
-    /// called [`attend`](Self::attend).
+    /// Removes such a worker. The last one leaves the messages to the task, which is woken if there
+    /// are any. The caller must have called [`attend`](Self::attend).
     pub fn retire(&self, relax: &impl Relax) {
         let mut reader = self.reader.lock(relax);
         reader.attendants -= 1;
@@ -89,8 +93,8 @@ impl<M> Mailbox<M> {
         }
     }
 
-    /// Appends a message, and wakes the task unless workers attend. One that does not observe the message retires later, and wakes the
-    /// task.
+    /// Appends a message, and wakes the task unless workers attend. One that does not observe the
+    /// message retires later, and wakes the task.
     pub fn push(&self, message: M, relax: &impl Relax) {
         self.arrived.push(message, relax);
         let waker = self.reader.lock(relax).of_task();

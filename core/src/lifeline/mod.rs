@@ -1,4 +1,4 @@
-//! Lifelines: how a place without work requests it, and how work is delivered.
+//! Lifelines: requests of places without work, and the delivery of work.
 //!
 //! | part | kind | what it is |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! What a loop does with consecutive indices.
+//! Bodies of loops: the work on consecutive indices.
 
 use crate::port::Host;
 use crate::task::Cx;
@@ -6,16 +6,17 @@ use core::ops::{ControlFlow, Range};
 
 /// The body of a loop, and what each part of it accumulates.
 pub(super) trait Body<'s, 'e, P: Host>: Sync {
-    /// What a part has while it runs. A part is entered once and runs on one worker.
+    /// The state of a part while it runs. A part is entered once and runs on one worker.
     type Local;
 
-    /// What a part accumulates.
+    /// The accumulation of a part.
     type Part: Send;
 
     /// Returns what a part has before its first index.
     fn begin(&self) -> Self::Local;
 
-    /// Runs consecutive indices. The engine passes each index of the loop once at most. `Break` leaves out others.
+    /// Runs consecutive indices. The engine passes each index of the loop once at most. `Break`
+    /// leaves out others.
     fn run(
         &self,
         cx: &mut Cx<'s, 'e, P>,
@@ -35,7 +36,8 @@ pub(super) trait Body<'s, 'e, P: Host>: Sync {
 pub(crate) enum LeaveOut {
     /// All that have not started.
     All,
-    /// Those above the indices that have just run: the part ends, since chunks are taken in ascending order. Others go on.
+    /// Those above the indices that have just run: the part ends, since chunks are taken in
+    /// ascending order. Others go on.
     Higher,
 }
 

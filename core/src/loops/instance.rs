@@ -12,24 +12,29 @@ use crate::task::Cx;
 use core::mem;
 use core::ops::{ControlFlow, Range};
 
-/// The number of blocks that are timed without a call site: their deviation is then known to a tenth.
+/// The number of blocks that are timed without a call site: their deviation is then known to a
+/// tenth.
 const SAMPLES: u64 = 64;
 
-/// The blocks of an execution that are timed, on average, if there are more: 16 for each section of the cost function.
+/// The blocks of an execution that are timed, on average, if there are more: 16 for each section of
+/// the cost function.
 const SAMPLES_MOST: usize = 512;
 
-/// The most blocks that run without a poll of whether the loop was stopped: those of about a tenth of a millisecond.
+/// The most blocks that run without a poll of whether the loop was stopped: those of about a tenth
+/// of a millisecond.
 const PAUSE_MOST: usize = 64;
 
-/// The iterations for each worker from which on the times of a loop are kept: fewer are divided as well without.
+/// The iterations for each worker from which on the times of a loop are kept: fewer are divided as
+/// well without.
 const KEPT: usize = 4;
 
 /// Executions that are all measured; of later ones, one in `INTERVAL` is.
 const MEASURED: u32 = 3;
 const INTERVAL: u32 = 8;
 
-/// Runs `body` on the consecutive ranges of `0..len`, each index once, and keeps their times. Returns what the parts have
-/// accumulated. If a cancellation has cut the loop short, unwinds to the finish: a partial result never looks whole.
+/// Runs `body` on the consecutive ranges of `0..len`, each index once, and keeps their times.
+/// Returns what the parts have accumulated. If a cancellation has cut the loop short, unwinds to
+/// the finish: a partial result never appears complete.
 pub(super) fn engine<'s, 'e, P: Host, B>(
     cx: &mut Cx<'s, 'e, P>,
     len: usize,
@@ -81,7 +86,8 @@ struct Instance<'l, B> {
     course: Course<'l>,
 }
 
-/// What the workers of a loop share besides its body. Apart from it, so that programs do not compile this for each loop.
+/// The state that the workers of a loop share, without its body. Apart from it, so that programs do
+/// not compile this for each loop.
 struct Course<'l> {
     claim: Claim,
     plan: Plan<'l>,
@@ -90,11 +96,12 @@ struct Course<'l> {
     trail: Trail,
     /// Whether times are wanted that the plan does not need.
     is_explained: bool,
-    /// How far it is, if that is reported.
+    /// Its progress, if that is reported.
     advance: Option<&'l Advance<'l>>,
-    /// Iterations with which each part begins to look for the size of a block; all if they are known to take less than one.
+    /// Iterations with which each part begins to search for the size of a block; all if they are
+    /// known to take less than one.
     tried: usize,
-    /// Where the samples of this execution are kept.
+    /// The samples of this execution.
     site: Option<&'l Site>,
     /// Iterations of a block, a power of two; 0 until the first was timed.
     block: AtomicUsize,
@@ -106,17 +113,17 @@ struct Course<'l> {
     is_cut: AtomicBool,
 }
 
-/// What the parts have done so far.
+/// The totals of the parts so far.
 #[derive(Default)]
 struct Progress {
     /// The durations of blocks.
     blocks: Summary,
     chunks: usize,
-    /// The largest number of iterations of which it is not known that they take as long as a block.
+    /// The largest number of iterations that may take less time than a block.
     tried: usize,
 }
 
-/// How a loop ran, as far as one execution knows.
+/// The report of one execution of a loop.
 struct Outcome {
     progress: Progress,
     /// Iterations of a block, 0 if that is not known.
@@ -170,7 +177,8 @@ impl Outcome {
 }
 
 impl<B> Instance<'_, B> {
-    /// Runs `parts` parts of the loop, all but one of which other workers may steal. Returns what they have accumulated.
+    /// Runs `parts` parts of the loop, all but one of which other workers may steal. Returns what
+    /// they have accumulated.
     fn run<'s, 'e, P: Host>(&self, cx: &mut Cx<'s, 'e, P>, parts: usize) -> B::Part
     where
         B: Body<'s, 'e, P>,
@@ -210,7 +218,8 @@ impl<B> Instance<'_, B> {
                 break;
             }
             own.merge(&timing.unwrap_or_default().blocks);
-            // A few more blocks change little of what many have shown, and the lock is that of all workers.
+            // A few more blocks change little of what many have shown, and the lock is that of all
+            // workers.
             if own.count() > count / SAMPLES {
                 let mut progress = self.course.progress.lock(cx.pool().port());
                 progress.blocks.merge(&mem::take(&mut own));
@@ -234,8 +243,8 @@ impl<B> Instance<'_, B> {
         part
     }
 
-    /// Runs a chunk, block by block. As long as no size is known, blocks have `pace.tried` iterations if they are timed, else each
-    /// has as many as ran before it. Returns false if the part ends.
+    /// Runs a chunk, block by block. While no size is known, blocks have `pace.tried` iterations if
+    /// they are timed, else each has as many as ran before it. Returns false if the part ends.
     fn chunk<'s, 'e, P: Host>(
         &self,
         chunk: Range<usize>,
@@ -273,7 +282,7 @@ impl<B> Instance<'_, B> {
             at = chunk.end.min(at.saturating_add(most));
             if let ControlFlow::Break(others) = self.body.run(cx, local, from..at) {
                 if others == LeaveOut::All {
-                    // ORDERING: Relaxed: a hint; the join of the parts publishes what they have done.
+                    // ORDERING: Relaxed: a hint; the join of the parts publishes their results.
                     self.course.is_stopped.store(true, Ordering::Relaxed);
                 }
                 return false;
@@ -288,7 +297,8 @@ impl<B> Instance<'_, B> {
                         .time(from..at, known, pace, timing, cx.pool().port());
                     block = if known > 0 { known } else { pace.tried };
                 }
-                // So a poll costs little, and what runs after a stop takes no longer than what ran before it.
+                // So a poll costs little, and what runs after a stop takes no longer than what ran
+                // before it.
                 None if known == 0 => block = block.saturating_mul(2),
                 None => {}
             }
@@ -325,8 +335,8 @@ impl<'l> Course<'l> {
         }
     }
 
-    /// Takes the time of what has just run, if it was a whole block that is timed, or a chunk of less than a block. Returns the
-    /// iterations of a block, 0 as long as they are not known.
+    /// Takes the time of what has just run, if it was a whole block that is timed, or a chunk of
+    /// less than a block. Returns the iterations of a block, 0 while they are not known.
     fn time(
         &self,
         ran: Range<usize>,
@@ -378,7 +388,8 @@ impl<'l> Course<'l> {
         known
     }
 
-    /// Returns how many blocks from `at` on are not timed, so that about [`SAMPLES_MOST`] of the loop are.
+    /// Returns how many blocks from `at` on are not timed, so that about [`SAMPLES_MOST`] of the
+    /// loop are.
     fn pause(&self, at: usize, block: usize) -> usize {
         // Random, so that no pattern of the costs is missed: Fibonacci hashing (Knuth 1973, 6.4).
         let most = 2 * (self.len / block / SAMPLES_MOST);
@@ -386,7 +397,7 @@ impl<'l> Course<'l> {
         ((random * most.min(PAUSE_MOST) as u64) >> 32) as usize
     }
 
-    /// Takes the next chunk; one with a block of the size that is to be tried, as long as none is known.
+    /// Takes the next chunk; one with a block of the size that is to be tried, while none is known.
     #[inline]
     fn take(&self, estimate: Estimate, pace: &Pace) -> Option<Range<usize>> {
         let block = match self.block() {
@@ -398,8 +409,8 @@ impl<'l> Course<'l> {
             .take_with(|left| self.plan.chunk(left, block, least, estimate))
     }
 
-    /// Returns whether the next chunk of a part is timed, if `count` blocks were timed by all parts and the part has run
-    /// `chunks`.
+    /// Returns whether the next chunk of a part is timed, if `count` blocks were timed by all parts
+    /// and the part has run `chunks`.
     #[inline]
     fn is_timed(&self, count: u64, chunks: usize) -> bool {
         if self.site.is_some() {
@@ -451,11 +462,11 @@ impl<'l> Course<'l> {
     }
 }
 
-/// How a part times blocks.
+/// The timing of blocks by a part.
 struct Pace {
-    /// Iterations of a block as long as no size is known.
+    /// Iterations of a block while no size is known.
     tried: usize,
-    /// Whether the last block that was tried took as long as a block should.
+    /// Whether the last block that was tried took at least the duration of a block.
     is_long: bool,
     /// Blocks that run before one is timed.
     pause: usize,
@@ -463,7 +474,7 @@ struct Pace {
     from: usize,
     /// The least chunk, by the last block that was timed; more than a block counts as a block.
     grain: usize,
-    /// What is not yet reported.
+    /// The counts that are not yet reported.
     ran: Ran,
 }
 

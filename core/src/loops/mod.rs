@@ -5,7 +5,7 @@
 //! | [`Cx::par_for`](crate::task::Cx::par_for) | calls a function for each index of a range |
 //! | [`Cx::loop_over`](crate::task::Cx::loop_over), [`Loop`] | the same with a [`Schedule`], a name and a [`Report`] |
 //! | [`Cx::par`](crate::task::Cx::par), [`Par`] | loops over the items of ranges, slices, vectors and strings, and what they compute |
-//! | [`Cx::concurrent`](crate::task::Cx::concurrent), [`LoopScope`] | several loops that run at a time, one after another, or pipelined |
+//! | [`Cx::concurrent`](crate::task::Cx::concurrent), [`LoopScope`] | several loops: concurrent, one after another, or pipelined |
 //! | [`Taper`], [`Estimate`], [`Class`], [`Q16`] | a setting of [`Schedule`], and what a [`Report`] has measured |
 //! | `raw` | the unsafe code of these: the claim on an index |
 //! | `body` | what a loop does with consecutive indices |
@@ -21,7 +21,7 @@
 //! another.
 //!
 //! Chunks are those of TAPER (Lucco 1995, section 4.1; spec 2.4), at most a factoring chunk. A task
-//! in its sense is a *block* of iterations that lasts as long as about a hundred readings of the
+//! in its sense is a *block* of iterations that lasts for about a hundred readings of the
 //! clock, so that neither timing blocks nor taking chunks costs more than about one part in a
 //! hundred.
 //!
@@ -69,8 +69,8 @@ use instance::engine;
 use settings::Settings;
 
 impl<P: Host> Cx<'_, '_, P> {
-    /// Calls `body` with each index of `range`, once, on the workers that are free, and returns when all calls have returned. The
-    /// order is not defined. Allocates nothing.
+    /// Calls `body` with each index of `range`, once, on the workers that are free, and returns
+    /// when all calls have returned. The order is not defined. Allocates nothing.
     ///
     /// ```
     /// # use core::sync::atomic::{AtomicU64, Ordering};
@@ -82,8 +82,9 @@ impl<P: Host> Cx<'_, '_, P> {
     /// # }
     /// ```
     ///
-    /// If a finish around this task is cancelled, indices that have not started are left out, but for the rest of the blocks that
-    /// run, and the loop [unwinds](crate::task::Cx::par) to it. A loop whose indices have all started returns.
+    /// If a finish around this task is cancelled, indices that have not started are left out, but
+    /// for the rest of the blocks that run, and the loop [unwinds](crate::task::Cx::par) to it. A
+    /// loop whose indices have all started returns.
     ///
     /// # Panics
     /// With a panic of `body`. Indices that have not started by then may be left out.

@@ -3,23 +3,26 @@
 use super::settings::Schedule;
 use crate::taper::{CostFunction, Estimate, Instance, Policy};
 
-/// The least duration of a block in nanoseconds: a hundred readings of a clock, 25 ns each on a present processor.
+/// The least duration of a block in nanoseconds: a hundred readings of a clock, 25 ns each on a
+/// present processor.
 pub(super) const BLOCK_NS: u64 = 2_500;
 
 /// The most iterations that a policy takes; more are as many to it.
 pub(super) const MOST: u64 = 1 << 63;
 
-/// The part of a worker's share that a chunk has at most, of predicted work: factoring's, since TAPER's first chunk would last
-/// longer than all others together if the prediction fails and the costs fall.
+/// The part of a worker's share that a chunk has at most, of predicted work: factoring's, since
+/// TAPER's first chunk would last longer than all others together if the prediction fails and the
+/// costs fall.
 const KNOWN: u64 = 2;
 
-/// The same if nothing is predicted. A chunk that contains a hot spot, of few iterations with most of the work, cannot be evened
-/// out: it is as large as the chunk, wherever it is, whatever the times before it were. Simulated on two to 64 processors, a hot
-/// spot of a tenth of the iterations and four fifths of the work costs 1.7 to 2.9 times the ideal time with 2, 1.2 to 1.5 with 4,
-/// and 1.1 with 16, while uniform loops lose a thousandth.
+/// The same if nothing is predicted. A chunk that contains a hot spot, of few iterations with most
+/// of the work, cannot be evened out: it is as large as the chunk, wherever it is, whatever the
+/// times before it were. Simulated on two to 64 processors, a hot spot of a tenth of the iterations
+/// and four fifths of the work costs 1.7 to 2.9 times the ideal time with 2, 1.2 to 1.5 with 4, and
+/// 1.1 with 16, while uniform loops lose a thousandth.
 const UNKNOWN: u64 = 16;
 
-/// What determines the chunks.
+/// The rule that determines the chunks.
 pub(super) struct Plan<'l> {
     policy: Policy,
     pub(super) is_auto: bool,
@@ -61,8 +64,9 @@ impl<'l> Plan<'l> {
         matches!(self.policy, Policy::Taper(_)) && !self.is_cached()
     }
 
-    /// Returns the next chunk if `left` iterations are left, for `estimate` of blocks of `block` iterations, a power of two. In an
-    /// execution that predicts nothing, `least` is the least chunk.
+    /// Returns the next chunk if `left` iterations are left, for `estimate` of blocks of `block`
+    /// iterations, a power of two. In an execution that predicts nothing, `least` is the least
+    /// chunk.
     #[inline]
     pub(super) fn chunk(&self, left: u64, block: usize, least: u64, estimate: Estimate) -> u64 {
         let left = left.min(MOST);
@@ -91,9 +95,10 @@ impl<'l> Plan<'l> {
     }
 }
 
-/// Returns the least chunk after a block of `block` iterations has taken `ns`: a block, or fewer iterations that last as long as the
-/// longest block should if it took more than twice that. The size of blocks follows from the first iterations: where later ones
-/// cost more, a block may last as long as all that is left.
+/// Returns the least chunk after a block of `block` iterations has taken `ns`: a block, or fewer
+/// iterations that last as long as the longest block should if it took more than twice that. The
+/// size of blocks follows from the first iterations: where later ones cost more, a block may last
+/// as long as all that is left.
 pub(super) fn grain(block: usize, ns: u64) -> usize {
     const LONGEST_NS: u64 = 2 * BLOCK_NS;
     match ns > 2 * LONGEST_NS {
@@ -102,8 +107,9 @@ pub(super) fn grain(block: usize, ns: u64) -> usize {
     }
 }
 
-/// Returns the iterations of a block of an execution that is measured, 0 if none is known: as many as in earlier executions, or more
-/// if these took less than half of the time of a block, as long as the loop has many blocks.
+/// Returns the iterations of a block of an execution that is measured, 0 if none is known: as many
+/// as in earlier executions, or more if these took less than half of the time of a block, if the
+/// loop has many blocks.
 pub(super) fn regrown(cost: &CostFunction, len: usize) -> usize {
     const BLOCKS_MIN: usize = 64;
     let block = cost.block() as usize;

@@ -1,4 +1,4 @@
-//! Reports of how far a loop is, while it runs.
+//! Reports of a loop's progress, while it runs.
 
 use crate::port::Clock;
 use crate::sync::{AtomicUsize, Lock, Ordering};
@@ -20,11 +20,11 @@ impl fmt::Debug for Listener<'_> {
     }
 }
 
-/// How far a loop with a listener is.
+/// The progress of a loop with a listener.
 pub(super) struct Advance<'l> {
     listener: Listener<'l>,
     of: usize,
-    /// What the parts have added.
+    /// The iterations that the parts have added.
     done: AtomicUsize,
     /// The tick of the next report, held while one is made.
     next: Lock<u64>,
@@ -32,7 +32,7 @@ pub(super) struct Advance<'l> {
     interval: u64,
 }
 
-/// What a part has done that it has not added.
+/// The iterations that a part has done and not added.
 #[derive(Default)]
 pub(super) struct Ran {
     iterations: usize,
@@ -52,7 +52,8 @@ impl<'l> Advance<'l> {
         }
     }
 
-    /// Records that a part has run `iterations` more. Reports if it is time, unless another part does so.
+    /// Records that a part has run `iterations` more. Reports if it is time, unless another part
+    /// does so.
     #[cold]
     pub(super) fn ran(&self, iterations: usize, part: &mut Ran, clock: &impl Clock) {
         part.iterations += iterations;

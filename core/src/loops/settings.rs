@@ -1,4 +1,4 @@
-//! How a loop is to run, and how it ran.
+//! Settings of a loop, and the report of its execution.
 
 use super::progress::Listener;
 use crate::taper::{Class, Estimate, Policy, Q16, Taper};
@@ -6,17 +6,20 @@ use core::cell::Cell;
 use core::fmt;
 use core::panic::Location;
 
-/// How a loop divides its iterations among the workers.
+/// The policy by which a loop divides its iterations among the workers.
 ///
-/// All but `Auto` and `Taper` are functions of the counts alone, and only `Auto` uses the times of earlier executions.
+/// All but `Auto` and `Taper` are functions of the counts alone, and only `Auto` uses the times of
+/// earlier executions.
 ///
-/// Not all policies of [`taper`](crate::taper) are schedules here. CYCLIC and RANDOM distribute iterations among processors that do
-/// not share a counter. The chunk of SSO, which is `Dynamic` with a number of iterations, follows from times that are known in
-/// advance, and those `Auto` uses better. DISTANCE and EVENSTART require workers that start together; here they join when they are
+/// Not all policies of [`taper`](crate::taper) are schedules here. CYCLIC and RANDOM distribute
+/// iterations among processors that do not share a counter. The chunk of SSO, which is `Dynamic`
+/// with a number of iterations, follows from times that are known in advance, and those `Auto` uses
+/// better. DISTANCE and EVENSTART require workers that start together; here they join when they are
 /// free. The command `tautline loops` compares all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Schedule {
-    /// TAPER, at most factoring's chunk; from the second execution on, chunks of equal predicted work.
+    /// TAPER, at most factoring's chunk; from the second execution on, chunks of equal predicted
+    /// work.
     #[default]
     Auto,
     /// One chunk for each worker.
@@ -65,14 +68,14 @@ impl Schedule {
     }
 }
 
-/// How a loop is to run.
+/// The settings of a loop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings<'r> {
     pub(super) schedule: Schedule,
     pub(super) name: Option<&'static str>,
-    /// Where to report how it ran.
+    /// The recipient of its report.
     pub(super) report: Option<&'r Cell<Option<Report>>>,
-    /// Where to report how far it is.
+    /// The listener to its progress.
     pub(super) listener: Option<Listener<'r>>,
     site: &'static Location<'static>,
     /// The number of this loop among those of one call.
@@ -98,8 +101,9 @@ impl Settings<'_> {
         Self { pass, ..self }
     }
 
-    /// Identifies the loop in the program, by its call site and its name. Two loops with one number only predict worse. The texts
-    /// count, not their addresses: a compiler copies a constant to wherever the call is inlined.
+    /// Identifies the loop in the program, by its call site and its name. Two loops with one number
+    /// only predict worse. The texts count, not their addresses: a compiler copies a constant to
+    /// wherever the call is inlined.
     pub(super) fn id(&self) -> usize {
         let (line, column) = (self.site.line(), self.site.column());
         let place = u64::from(line) << 32 | u64::from(column) << 8 | u64::from(self.pass);
@@ -126,10 +130,10 @@ fn mix(hash: u64, word: u64) -> u64 {
     (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
 }
 
-/// How a loop ran; displayed as one line.
+/// The report of an execution of a loop; displayed as one line.
 ///
-/// The mean and the variation are those of blocks of [`Report::block`] iterations, in this execution as far as it measured, and
-/// otherwise in earlier ones.
+/// The mean and the variation are those of blocks of [`Report::block`] iterations, in this
+/// execution as far as it measured, and otherwise in earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -141,7 +145,8 @@ pub struct Report {
     pub chunks: usize,
     /// Iterations of a block; 0 if that was not determined.
     pub block: usize,
-    /// The mean and variation of the times of blocks, if any were timed, now or in an earlier execution.
+    /// The mean and variation of the times of blocks, if any were timed, now or in an earlier
+    /// execution.
     pub estimate: Option<Estimate>,
     /// The class, once two executions were measured.
     pub class: Option<Class>,

@@ -6,7 +6,7 @@ use crate::taper::Summary;
 /// The durations of the blocks of a chunk.
 #[derive(Default)]
 pub(super) struct Timing {
-    /// When the running block began, if it is timed.
+    /// The start of the running block, if it is timed.
     began: Option<u64>,
     pub(super) blocks: Summary,
 }

@@ -1,4 +1,4 @@
-//! How phasers of tasks are built.
+//! Builders of phasers of tasks.
 
 use crate::phaser::Config;
 use crate::port::Host;

@@ -1,4 +1,4 @@
-//! What a task may do on a phaser.
+//! Registration modes of tasks on a phaser.
 #![forbid(unsafe_code)]
 
 use core::fmt;
@@ -12,8 +12,8 @@ use core::fmt;
 /// | `Signal` | signal | error | signal | nothing |
 /// | `Wait` | wait | error | nothing | wait |
 ///
-/// A stage of a pipeline waits for the stage before it, and signals the one after it; the members of a barrier do both on one
-/// phaser.
+/// A stage of a pipeline waits for the stage before it, and signals the one after it; the members
+/// of a barrier do both on one phaser.
 ///
 /// ```
 /// # use tautline_core::{phaser::Mode, port::Host, task::Cx};

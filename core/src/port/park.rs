@@ -31,31 +31,35 @@ pub trait Unpark {
 
 /// Parking with a sticky permit: an `unpark` that precedes the `park` makes it return at once.
 pub trait Park: Unpark {
-    /// Blocks the calling thread, which must be `worker`, until its permit is available, and takes it.
-    /// May return spuriously. Acquire: what happened before the `unpark` that made the permit
+    /// Blocks the calling thread, which must be `worker`, until its permit is available, and takes
+    /// it. May return spuriously. Acquire: what happens-before the `unpark` that made the permit
     /// available is visible.
     fn park(&self, worker: WorkerId);
 
-    /// As [`park`](Self::park), where a task of `worker` waits; but for a limited time, if the port is to report waits that do
-    /// not end. Returns whether that time has elapsed. Provided: parks without a limit.
+    /// As [`park`](Self::park), where a task of `worker` waits; but for a limited time, if the port
+    /// is to report waits that do not end. Returns whether that time has elapsed. Provided: parks
+    /// without a limit.
     fn park_in_wait(&self, worker: WorkerId) -> bool {
         self.park(worker);
         false
     }
 
-    /// Called by a worker before it waits for other workers or takes their tasks. If their threads no longer exist, as in the child
-    /// of `fork`, it must not return, since such a wait would have no end. Provided: they do exist.
+    /// Called by a worker before it waits for other workers or takes their tasks. If their threads
+    /// no longer exist, as in the child of `fork`, it must not return, since such a wait would have
+    /// no end. Provided: they do exist.
     #[inline]
     fn assert_peers(&self) {}
 
-    /// Returns a number that each [`unpark`](Unpark::unpark) may change, and that no other event changes; a hint. Provided: 0.
+    /// Returns a number that each [`unpark`](Unpark::unpark) may change, and that no other event
+    /// changes; a hint. Provided: 0.
     fn unparks(&self) -> u64 {
         0
     }
 
-    /// Called by `worker` between two searches that have found nothing: the port may do other work meanwhile, such as receiving messages,
-    /// which may queue and wake tasks as any thread may. Must return soon, must not panic. Returns whether there was something to do: then
-    /// the worker's patience starts again. Provided: there is nothing.
+    /// Called by `worker` between two searches that have found nothing: the port may do other work,
+    /// such as receiving messages, which may queue and wake tasks as any thread may. Must return
+    /// soon, must not panic. Returns whether there was something to do: then the worker's patience
+    /// starts again. Provided: there is nothing.
     fn idle(&self, _worker: WorkerId) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! What a thread does between two polls of a word that another thread will change.
+//! Spin iterations: the pause between two polls of a word that another thread will change.
 
 /// Pausing between two polls.
 ///

@@ -1,4 +1,4 @@
-//! The calling thread: which worker it is, its stack, and the panics of what it calls.
+//! The calling thread: its worker, its stack, and the panics of its calls.
 
 use crate::id::WorkerId;
 
@@ -77,11 +77,13 @@ pub unsafe trait Unwind {
     /// Calls `body`; returns its panic instead of propagating it.
     fn catch<R>(&self, body: impl FnOnce() -> R) -> Result<R, Self::Payload>;
 
-    /// Resumes a panic that was caught, or unwinds with a [`cancellation`](Self::cancellation), without a report.
+    /// Resumes a panic that was caught, or unwinds with a [`cancellation`](Self::cancellation),
+    /// without a report.
     fn resume(&self, payload: Self::Payload) -> !;
 
-    /// Returns the payload with which a task whose finish was cancelled unwinds to it, which no panic hook reports. `None` on a
-    /// machine without unwinding: loops of a cancelled finish then run to their ends. Provided: `None`.
+    /// Returns the payload with which a task whose finish was cancelled unwinds to it, which no
+    /// panic hook reports. `None` on a machine without unwinding: loops of a cancelled finish then
+    /// run to their ends. Provided: `None`.
     fn cancellation(&self) -> Option<Self::Payload> {
         None
     }
@@ -92,7 +94,8 @@ pub unsafe trait Unwind {
         false
     }
 
-    /// Returns the text of a panic, for another process, which its payload does not reach. Provided: none is known.
+    /// Returns the text of a panic, for another process, which its payload does not reach.
+    /// Provided: none is known.
     fn text<'p>(&self, payload: &'p Self::Payload) -> Option<&'p str> {
         let _ = payload;
         None

@@ -1,4 +1,4 @@
-//! Which threads of a rank run turns of its exchange.
+//! Choice of the threads of a rank that run turns of its exchange.
 //!
 //! | thread | what it calls | when it stops |
 //! |---|---|---|
@@ -7,88 +7,71 @@
 //! | the progress thread | [`Progress::run`] | the rank [ends](Progress::end) |
 //!
 //! # Algorithm
-//! The progress thread waits for the bell of the link, and does what there is to do. Threads that run turns count their looks. While
-//! the count changes, the progress thread is away: it is parked, and is not rung for. It looks at the count every now and then, and at
-//! once if a thread hands over; if the count is the same, or a thread has handed over, it takes over. A thread that finds a task or its
-//! message does not hand over, as it will look again soon, or another one does. If no thread does, the progress thread finds out by the
-//! count, after [`Pace::take_over`] at the latest.
+//! The progress thread waits for the bell of the link, and does the work that is due. Threads that
+//! run turns count their polls. While the count changes, the progress thread is away: it is parked,
+//! and is not notified. It reads the count every now and then, and at once if a thread hands over;
+//! if the count is the same, or a thread has handed over, it takes over. A thread that finds a task
+//! or its message does not hand over, since it will poll again soon, or another one does. If no
+//! thread does, the progress thread finds out by the count, after [`Pace::take_over`] at the
+//! latest.
 //!
-//! Of the threads that wait, one at a time polls; the others sleep without handing over, which that one does for all of them. A
-//! dedicated progress thread polls all the time, and other threads leave what they submit to it. A thread that runs a turn also steps
-//! all communication workers, if they have something to do.
+//! Of the threads that wait, one at a time polls; the others sleep without handing over, which that
+//! one does for all of them. A dedicated progress thread polls all the time, and other threads
+//! leave what they submit to it. A thread that runs a turn also steps all communication workers, if
+//! they have something to do.
 //!
 //! # Words
-//! `is_due`: set by each thread that gives a communication worker something to do and does not step it itself, cleared by the thread
-//! that will step all of them. `is_away`: written by the progress thread alone. `looks`: incremented in each turn; increments may be
-//! lost. `is_handed_over`: set by the threads that hand over, cleared by the progress thread. `is_polled`: held by the thread that
-//! waits and polls. `is_dedicated`: a setting. `pending`: counts operations of all ranks that have not ended. `gives_up`: set if code of
-//! the program has panicked, cleared by the thread that ends the channels. `end`: written once.
+//! `is_due`: set by each thread that gives a communication worker something to do and does not step
+//! it itself, cleared by the thread that will step all of them. `is_away`: written by the progress
+//! thread alone. `looks`: incremented in each turn; increments may be lost. `is_handed_over`: set
+//! by the threads that hand over, cleared by the progress thread. `is_polled`: held by the thread
+//! that waits and polls. `is_dedicated`: a setting. `pending`: counts collective operations that
+//! have not ended. `gives_up`: set if code of the program has panicked, cleared by the thread that
+//! ends the channels. `end`: written once.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
 //! | N1 | `set_due` | `take_due` | what the workers have to do, of each thread that has set the word since | `progress_due` in `verify/tests/progress.rs` |
 //! | N2 | `notify` sets `is_due`, then fences and loads `is_away` | `take_over` clears `is_away`, then fences; `take_due` loads `is_due` | one of them observes the other's store | `progress_take_over`, `progress_mode` there |
-//! | N3 | `hand_over` sets `is_handed_over`, then gives the permit | `run` clears it, then loads `looks` | the looks of each thread that has handed over, for which the progress thread leaves no more | `progress_hand_over`, `progress_waits` there |
+//! | N3 | `hand_over` sets `is_handed_over`, then gives the permit | `run` clears it, then loads `looks` | the polls of each thread that has handed over, for which the progress thread leaves no more | `progress_hand_over`, `progress_waits` there |
 //! | N4 | `end` | `ends` | the operations that the program has started, in `pending` | `progress_end` there |
 //! | N5 | `Pending::drop` | `is_pending` | what the operation has sent | the same |
 //! | N6 | `give_up` sets `gives_up`, then rings | `run` waits for the bell, then `take_given_up` | the flag, which the bell carries | `progress_gives_up` there |
 //!
 //! # Proved
-//! By loom, on the loops as they are shipped, over the shipped exchange: when all threads have returned or sleep, nothing is left to do,
-//! where each that has run turns has handed over, also if no time ever elapses; else after [`Pace::take_over`].
+//! By loom, on the loops as they are shipped, over the shipped exchange: when all threads have
+//! returned or sleep, nothing is left to do, where each that has run turns has handed over, also if
+//! no time ever elapses; else after [`Pace::take_over`].
 //!
 //! # Not proved
-//! Which thread runs a turn is a hint: two may look at once, and the exchange and the workers let one of them in.
+//! Which thread runs a turn is a hint: two may poll at once, and the exchange and the workers let
+//! one of them in.
 #![forbid(unsafe_code)]
 
-use crate::port::{Bell, Clock, Relax};
+mod driver;
+
+use crate::port::Bell;
 use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, CachePadded, Ordering, full_fence};
 use alloc::sync::Arc;
 use core::fmt;
+pub use driver::Driver;
 
-/// Lends the exchange of a rank, its communication workers, and the parking of its progress thread.
-///
-/// The ticks are those of the [`Clock`]. [`Relax::relax`] pauses between two polls, [`Relax::yield_now`] lets other threads run.
-pub trait Driver: Clock + Relax {
-    /// Runs a turn of the exchange. Returns whether anything moved; errors reach those that wait. Does not block.
-    fn exchange(&self) -> bool;
-
-    /// Lets all communication workers do what there is to do. Returns whether there was anything.
-    fn step(&self) -> bool;
-
-    /// Sends what communication workers have put into channels.
-    fn flush(&self);
-
-    /// Waits until something may have arrived, the bell was rung, or `ticks` are over, and runs a turn of the exchange. Returns whether
-    /// anything moved; `None` if the channels have ended. Called by the progress thread.
-    fn wait(&self, ticks: u64) -> Option<bool>;
-
-    /// Blocks the progress thread, which is the caller, until its permit is available, and takes it; or until `ticks` are over. May
-    /// return spuriously. Acquire: what happened before the [`unpark`](Self::unpark) is visible.
-    fn park(&self, ticks: u64);
-
-    /// Makes the permit of the progress thread available, which is sticky. Called from any thread; does not block. Release.
-    fn unpark(&self);
-
-    /// Runs a turn, which may run code of the program. Returns `None` if it panics. Provided: calls it.
-    fn contain<R>(&self, turn: impl FnOnce() -> R) -> Option<R> {
-        Some(turn())
-    }
-}
-
-/// How long threads poll, in ticks of the driver's clock. The default is in nanoseconds.
+/// Durations of polling, in ticks of the driver's clock. The default is in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// For how long a thread that waits polls while nothing moves, after the first `polls` polls.
+    /// The time for which a waiting thread polls while nothing moves, after the first `polls`
+    /// polls.
     pub polling: u64,
-    /// Polls of that thread between two looks at the clock; at least 1.
+    /// Polls of that thread between two readings of the clock; at least 1.
     pub polls: u32,
-    /// Polls of a dedicated progress thread between two looks at what else it has to do.
+    /// Polls of a dedicated progress thread between two checks for its other duties.
     pub dedicated: u32,
-    /// For how long the progress thread leaves its work to other threads before it looks whether they still do it.
+    /// The time for which the progress thread leaves its work to other threads before it checks
+    /// whether they still do it.
     pub take_over: u64,
-    /// The longest time between two looks of the progress thread. What a link brings ends a wait at once.
+    /// The longest time between two polls of the progress thread. A message that arrives ends a
+    /// wait at once.
     pub look: u64,
 }
 
@@ -104,7 +87,7 @@ impl Default for Pace {
     }
 }
 
-/// Which threads of a rank run turns of its exchange.
+/// Choice of the threads of a rank that run turns of its exchange.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -202,17 +185,19 @@ impl Progress {
     /// Makes the next turn step all communication workers. Wakes no thread.
     #[inline]
     pub fn set_due(&self) {
-        // ORDERING: Release, pairs with Acquire in take_due (N1). A swap, not a store: the thread that takes the signal then also
-        // observes what precedes the earlier calls that this one covers.
+        // ORDERING: Release, pairs with Acquire in take_due (N1). A swap, not a store: the thread
+        // that takes the signal then also observes what precedes the earlier calls that this one
+        // covers.
         self.signal.is_due.swap(true, Ordering::Release);
     }
 
-    /// Returns whether there is something to do, and clears the signal: the caller must step all communication workers.
+    /// Returns whether there is something to do, and clears the signal: the caller must step all
+    /// communication workers.
     #[inline]
     fn take_due(&self) -> bool {
         let is_due = &self.signal.is_due;
-        // ORDERING: Relaxed load first, so that polling threads do not write the line; the fence of take_over orders it where the
-        // caller will wait (N2).
+        // ORDERING: Relaxed load first, so that polling threads do not write the line; the fence of
+        // take_over orders it where the caller will wait (N2).
         is_due.load(Ordering::Relaxed)
             // ORDERING: Acquire, pairs with Release in set_due (N1).
             && is_due.swap(false, Ordering::Acquire)
@@ -222,8 +207,8 @@ impl Progress {
     #[inline]
     pub fn notify(&self) {
         self.set_due();
-        // ORDERING: SeqCst, pairs with the fence of take_over (N2): the progress thread observes the signal, or this thread observes
-        // that it is not away.
+        // ORDERING: SeqCst, pairs with the fence of take_over (N2): the progress thread observes
+        // the signal, or this thread observes that it is not away.
         full_fence();
         // ORDERING: Relaxed: the fence above orders it.
         if !self.signal.is_away.load(Ordering::Relaxed) {
@@ -231,21 +216,23 @@ impl Progress {
         }
     }
 
-    /// States that turns are run without the bell, until [`take_over`](Self::take_over). Called by the progress thread.
+    /// States that turns are run without the bell, until [`take_over`](Self::take_over). Called by
+    /// the progress thread.
     fn leave(&self) {
         // ORDERING: Relaxed: until it is visible, a notification is spurious.
         self.signal.is_away.store(true, Ordering::Relaxed);
     }
 
-    /// States that the progress thread, which is the caller, is notified again. It must call [`take_due`](Self::take_due) before it
-    /// waits for the bell.
+    /// States that the progress thread, which is the caller, is notified again. It must call
+    /// [`take_due`](Self::take_due) before it waits for the bell.
     fn take_over(&self) {
         let is_away = &self.signal.is_away;
         // ORDERING: Relaxed on both: written by this thread alone; the fence below orders it.
         if is_away.load(Ordering::Relaxed) {
             // ORDERING: Relaxed: as above.
             is_away.store(false, Ordering::Relaxed);
-            // ORDERING: SeqCst, pairs with the fence of notify (N2): take_due observes the signal, or the bell is rung.
+            // ORDERING: SeqCst, pairs with the fence of notify (N2): take_due observes the signal,
+            // or the bell is rung.
             full_fence();
         }
     }
@@ -253,11 +240,13 @@ impl Progress {
 
 /// Turns of any thread.
 impl Progress {
-    /// Receives, lets communication workers do what there is to do, and sends. Returns whether anything moved.
+    /// Receives, lets communication workers do what there is to do, and sends. Returns whether
+    /// anything moved.
     #[inline]
     pub fn turn(&self, driver: &impl Driver) -> bool {
         let looks = &self.turns.looks;
-        // ORDERING: Relaxed: a hint for the progress thread: an increment that is lost is one of several threads that look.
+        // ORDERING: Relaxed: a hint for the progress thread: an increment that is lost is one of
+        // several threads that poll.
         let count = looks.load(Ordering::Relaxed).wrapping_add(1);
         // ORDERING: Relaxed: as above.
         looks.store(count, Ordering::Relaxed);
@@ -268,7 +257,8 @@ impl Progress {
         driver.contain(turn).unwrap_or(true)
     }
 
-    /// Lets communication workers do what there is to do, and sends. Returns whether there was anything.
+    /// Lets communication workers do what there is to do, and sends. Returns whether there was
+    /// anything.
     #[inline]
     fn step(&self, driver: &impl Driver) -> bool {
         let moved = self.take_due() && driver.step();
@@ -278,8 +268,8 @@ impl Progress {
         moved
     }
 
-    /// Runs a turn for a worker without a task, which calls it every now and then, and [hands over](Self::hand_over) before it sleeps.
-    /// Returns whether anything moved.
+    /// Runs a turn for a worker without a task, which calls it every now and then, and [hands
+    /// over](Self::hand_over) before it sleeps. Returns whether anything moved.
     #[inline]
     pub fn look(&self, driver: &impl Driver) -> bool {
         !self.is_dedicated() && self.turn(driver)
@@ -287,14 +277,15 @@ impl Progress {
 
     /// Makes the progress thread take over from the calling thread, which has run turns.
     pub fn hand_over(&self, driver: &impl Driver) {
-        // ORDERING: Release, pairs with Acquire in run (N3). A swap, not a store: the progress thread then also observes the looks of
-        // the threads that have handed over before.
+        // ORDERING: Release, pairs with Acquire in run (N3). A swap, not a store: the progress
+        // thread then also observes the polls of the threads that have handed over before.
         self.is_handed_over.swap(true, Ordering::Release);
         driver.unpark();
     }
 
-    /// Runs turns until `is_over`, or until nothing has moved for a while, and hands over then: the caller may sleep. Returns at once
-    /// while the progress thread is dedicated. A message that comes soon costs no reading of the clock.
+    /// Runs turns until `is_over`, or until nothing has moved for a while, and hands over then: the
+    /// caller may sleep. Returns at once while the progress thread is dedicated. A message that
+    /// comes soon costs no reading of the clock.
     pub fn poll_until(&self, driver: &impl Driver, mut is_over: impl FnMut() -> bool) {
         if self.is_dedicated() {
             return;
@@ -350,14 +341,16 @@ impl Drop for Reset<'_> {
 
 /// The progress thread.
 impl Progress {
-    /// Runs turns, as the progress thread, until the rank [ends](Self::end). Calls `attend` before each: it does what else there is to
-    /// do, such as ending the channels if a thread has [given up](Self::take_given_up).
+    /// Runs turns, as the progress thread, until the rank [ends](Self::end). Calls `attend` before
+    /// each: it does what else there is to do, such as ending the channels if a thread has [given
+    /// up](Self::take_given_up).
     pub fn run(&self, driver: &impl Driver, mut attend: impl FnMut()) {
         let mut seen = 0;
         while !self.ends() {
             // ORDERING: Acquire, pairs with Release in hand_over (N3).
             let is_handed_over = self.is_handed_over.swap(false, Ordering::Acquire);
-            // ORDERING: Relaxed: a hint that other threads run turns; behind the flag, so that it counts those of threads that do not.
+            // ORDERING: Relaxed: a hint that other threads run turns; after the flag, so that it
+            // counts those of threads that do not.
             let looks = self.turns.looks.load(Ordering::Relaxed);
             let is_left = looks != seen && !is_handed_over;
             seen = looks;
@@ -385,21 +378,23 @@ impl Progress {
         driver.yield_now(0);
     }
 
-    /// Waits for the bell, as the progress thread or in its place after its end, and does what there is to do. Returns whether anything
-    /// moved.
+    /// Waits for the bell, as the progress thread or in its place after its end, and does what
+    /// there is to do. Returns whether anything moved.
     pub fn await_bell(&self, driver: &impl Driver) -> bool {
         self.take_over();
         let before = self.step_all(driver);
         let waited = driver.wait(self.pace.look);
         let after = self.step_all(driver);
         if waited.is_none() {
-            // It has reached the receivers of all channels; those opened from now on get it at the next look.
+            // It has reached the receivers of all channels; those opened from now on get it at the
+            // next poll.
             driver.park(self.pace.look);
         }
         before || after || waited == Some(true)
     }
 
-    /// Lets communication workers do what there is to do, until there is nothing. Returns whether there was anything.
+    /// Lets communication workers do what there is to do, until there is nothing. Returns whether
+    /// there was anything.
     fn step_all(&self, driver: &impl Driver) -> bool {
         let mut moved = false;
         while self.step(driver) {
@@ -411,7 +406,8 @@ impl Progress {
     /// Whether only the progress thread runs turns.
     #[inline]
     pub fn is_dedicated(&self) -> bool {
-        // ORDERING: Relaxed: a setting: threads that miss it run turns meanwhile, or leave them to a thread that is notified.
+        // ORDERING: Relaxed: a setting: threads that miss it run turns in the meantime, or leave
+        // them to a thread that is notified.
         self.is_dedicated.load(Ordering::Relaxed)
     }
 
@@ -423,7 +419,8 @@ impl Progress {
         self.bell.ring();
     }
 
-    /// Leaves what the caller has submitted to a dedicated progress thread, if there is one; else returns false.
+    /// Leaves what the caller has submitted to a dedicated progress thread, if there is one; else
+    /// returns false.
     #[inline]
     pub fn delegate(&self) -> bool {
         let is_dedicated = self.is_dedicated();
@@ -458,15 +455,17 @@ impl Progress {
         self.end.load(Ordering::Relaxed) == PANICKED
     }
 
-    /// Whether an operation of all ranks has not ended. What the others have sent is visible.
+    /// Whether a collective operation has not ended. What the others have sent is visible.
     pub fn is_pending(&self) -> bool {
         // ORDERING: Acquire, pairs with Release in Pending::drop (N5).
         self.pending.load(Ordering::Acquire) > 0
     }
 
-    /// States that the channels are to end, as code of the program has panicked in a turn, and wakes the progress thread.
+    /// States that the channels are to end, as code of the program has panicked in a turn, and
+    /// wakes the progress thread.
     pub fn give_up(&self) {
-        // ORDERING: Relaxed: the bell carries it (N6). A swap, as loom lets a store precede an update that has not read it.
+        // ORDERING: Relaxed: the bell carries it (N6). A swap, as loom lets a store precede an
+        // update that has not read it.
         self.gives_up.swap(true, Ordering::Relaxed);
         self.bell.ring();
     }
@@ -478,7 +477,7 @@ impl Progress {
     }
 }
 
-/// An operation of all ranks that has not ended: the end of the rank waits until it is dropped.
+/// A collective operation that has not ended: the end of the rank waits until it is dropped.
 #[derive(Debug)]
 #[must_use = "it ends when it is dropped"]
 pub struct Pending(Arc<Progress>);

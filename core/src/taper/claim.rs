@@ -13,7 +13,7 @@
 //! # Orderings
 //! None: all accesses are relaxed. That a read-modify-write reads the last value suffices for each
 //! iteration to be taken once. A claim publishes nothing else: what an iteration writes is visible
-//! to the caller behind the loop only by the caller's own synchronisation, such as the join or the
+//! to the caller after the loop only by the caller's own synchronisation, such as the join or the
 //! barrier at its end, and what precedes the loop is visible to its iterations likewise (models
 //! `claim_results_after_join`, `claim_publishes_nothing` in `verify/tests/taper.rs`).
 
@@ -57,8 +57,8 @@ impl Claim {
         self.take_with(|left| policy.chunk(left, estimate, cx))
     }
 
-    /// Takes the next chunk, whose size is `chunk` of the number of remaining iterations, at least 1
-    /// and at most that number. `chunk` is called once for each attempt.
+    /// Takes the next chunk, whose size is `chunk` of the number of remaining iterations, at least
+    /// 1 and at most that number. `chunk` is called once for each attempt.
     #[inline]
     pub fn take_with(&self, mut chunk: impl FnMut(u64) -> u64) -> Option<Range<usize>> {
         // ORDERING: Relaxed: a stale position fails the exchange below.

@@ -152,7 +152,7 @@ fn wide_root(x: u128) -> (u64, u32) {
 mod tests {
     use super::root;
 
-    /// At the squares and beside them, and at the ends of the intervals of the table.
+    /// At the squares and next to them, and at the ends of the intervals of the table.
     #[test]
     fn roots_are_exact() {
         for r in (1u64 << 31..1 << 32).step_by(9973).chain([(1 << 32) - 1]) {

@@ -1,4 +1,4 @@
-//! Adaptive division of a parallel loop: how many iterations a processor takes at a time.
+//! Adaptive division of a parallel loop into chunks, which processors take one at a time.
 //!
 //! | part | what it is |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | [`CostFunction`], [`Sites`], [`Trail`] | the times of earlier executions, by call site and enclosing loops |
 //! | [`Claim`] | the shared counter from which threads take the chunks |
 //! | [`DryRun`], [`Lag`] | the chunks of a policy without a loop; the unevenness they leave |
-//! | [`Allocator`], [`Demand`] | processors for several loops at a time; when a loop ends |
+//! | [`Allocator`], [`Demand`] | processors for concurrent loops; when a loop ends |
 //! | [`Division`] | static divisions: blocked, cyclic, random |
 //!
 //! # Algorithm
@@ -16,9 +16,9 @@
 //! the number of remaining iterations, those of factoring and of trapezoid self-scheduling too, so
 //! that the shared word is a bare counter, and any thread may join or leave a loop.
 //!
-//! TAPER is cautious while it has no samples (σ/μ = 3). In simulations of a queue without contention
-//! (`core/tests/taper/shared_queue.rs`) it is not the best for every loop, but near the best for
-//! all, which no other policy is.
+//! TAPER is cautious while it has no samples (σ/μ = 3). In simulations of a queue without
+//! contention (`core/tests/taper/shared_queue.rs`) it is not the best for every loop, but near the
+//! best for all, which no other policy is.
 #![forbid(unsafe_code)]
 
 mod claim;

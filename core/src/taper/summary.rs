@@ -110,7 +110,8 @@ impl Summary {
         }
     }
 
-    /// Lowers the weight of the samples to that of `count`, if it is larger. Their mean and variance remain.
+    /// Lowers the weight of the samples to that of `count`, if it is larger. Their mean and
+    /// variance remain.
     pub(super) fn thin(&mut self, count: u64) {
         if count < self.count {
             let (from, to) = (u128::from(self.count), u128::from(count));
@@ -124,7 +125,8 @@ impl Summary {
         self.count
     }
 
-    /// Returns whether samples with these sums exist, so that they can be merged: a summary that another rank sent may be garbled.
+    /// Returns whether samples with these sums exist, so that they can be merged: a summary that
+    /// another rank sent may be malformed.
     #[cfg(feature = "distributed")]
     pub(crate) fn is_sound(&self) -> bool {
         let n = u128::from(self.count);

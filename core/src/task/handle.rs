@@ -1,10 +1,11 @@
 //! Handles: the value of a spawned task, for one waiter.
 //!
-//! The task and its handle share a cell behind a lock, so a handle adds no lock-free word. No foreign code runs under that
-//! lock: wakers are cloned, woken and dropped outside of it, and values are moved.
+//! The task and its handle share a cell guarded by a lock, so a handle adds no lock-free word. No
+//! foreign code runs under that lock: wakers are cloned, woken and dropped outside of it, and
+//! values are moved.
 //!
-//! A handle is a separate method, [`Cx::spawn_value`], since a wait for a task needs memory that outlives the task, also where
-//! its value is `()`; a plain spawn has none.
+//! A handle is a separate method, [`Cx::spawn_value`], since a wait for a task needs memory that
+//! outlives the task, also where its value is `()`; a plain spawn has none.
 
 use super::cx::Cx;
 use super::future::TaskCx;
@@ -21,8 +22,8 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 
-/// The value of a task that was spawned with [`Cx::spawn_value`] and its siblings: joined by a task, or awaited by async code,
-/// in any executor.
+/// The value of a task that was spawned with [`Cx::spawn_value`] and its siblings: joined by a
+/// task, or awaited by async code, in any executor.
 ///
 /// Dropping it detaches the task: its scope still waits for it, and its value is dropped.
 ///
@@ -47,7 +48,7 @@ pub struct Handle<R> {
 impl<R> UnwindSafe for Handle<R> {}
 impl<R> RefUnwindSafe for Handle<R> {}
 
-/// How far a task is.
+/// The progress of a task.
 enum State<R> {
     /// It has not ended. The waker is that of the handle, if it was polled.
     Running(Option<Waker>),
@@ -62,7 +63,8 @@ enum State<R> {
 pub enum JoinError {
     /// The task panicked. The payload reaches the owner of its scope.
     Panicked,
-    /// The scope of the task was cancelled, or another of its tasks panicked, before this one had ended.
+    /// The scope of the task was cancelled, or another of its tasks panicked, before this one had
+    /// ended.
     Cancelled,
 }
 
@@ -78,15 +80,18 @@ impl fmt::Display for JoinError {
 impl core::error::Error for JoinError {}
 
 impl<R> Handle<R> {
-    /// Waits for the task, and runs other tasks meanwhile. It is for tasks that the calling one has spawned, or that were spawned
-    /// by those; in a scope that waits by [`Wait::Own`](super::Wait::Own), for those of that scope or of one inside it, since no
-    /// other is run.
+    /// Waits for the task, and runs other tasks until it ends. It is for tasks that the calling one
+    /// has spawned, or that were spawned by those; in a scope that waits by
+    /// [`Wait::Own`](super::Wait::Own), for those of that scope or of one inside it, since no other
+    /// is run.
     ///
-    /// The tasks that a wait runs are on its stack, and the waiting task cannot resume before they have ended. So two tasks that
-    /// join tasks which began before them may each be below the one that the other waits for, on two workers, and wait for ever.
-    /// In a graph of tasks that wait for each other, await the handles in async tasks, which occupy no stack.
+    /// The tasks that a wait runs are on its stack, and the waiting task cannot resume before they
+    /// have ended. So two tasks that join tasks which began before them may each be below the one
+    /// that the other waits for, on two workers, and wait for ever. In a graph of tasks that wait
+    /// for each other, await the handles in async tasks, which occupy no stack.
     ///
-    /// A lock that is held during the wait may be requested by a task that the wait runs, which then deadlocks.
+    /// A lock that is held during the wait may be requested by a task that the wait runs, which
+    /// then deadlocks.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -177,8 +182,8 @@ impl<'s, P: Host, R> Sender<'s, P, R> {
         (Self { scope, cell }, handle)
     }
 
-    /// Calls a part of the task. Returns `None` if it has unwound: then the scope is aborted before the handle is notified, so
-    /// that a panic of the waiter cannot precede this one.
+    /// Calls a part of the task. Returns `None` if it has unwound: then the scope is aborted before
+    /// the handle is notified, so that a panic of the waiter cannot precede this one.
     fn catch<T>(&self, part: impl FnOnce() -> T) -> Option<T> {
         match self.scope.port().catch(part) {
             Ok(value) => Some(value),
@@ -216,7 +221,8 @@ impl<P: Host, R> Drop for Sender<'_, P, R> {
 }
 
 impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
-    /// As [`spawn`](Self::spawn), and returns a handle that gives the value of `body`. One allocation more.
+    /// As [`spawn`](Self::spawn), and returns a handle that gives the value of `body`. One
+    /// allocation more.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -237,7 +243,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         handle
     }
 
-    /// As [`spawn_async`](Self::spawn_async), and returns a handle that gives the value of the future. One allocation more.
+    /// As [`spawn_async`](Self::spawn_async), and returns a handle that gives the value of the
+    /// future. One allocation more.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -262,7 +269,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
 }
 
 impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
-    /// As [`spawn`](Self::spawn), and returns a handle that gives the value of `body`. One allocation more.
+    /// As [`spawn`](Self::spawn), and returns a handle that gives the value of `body`. One
+    /// allocation more.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::TaskCx};
@@ -280,7 +288,8 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
         handle
     }
 
-    /// As [`spawn_async`](Self::spawn_async), and returns a handle that gives the value of the future. One allocation more.
+    /// As [`spawn_async`](Self::spawn_async), and returns a handle that gives the value of the
+    /// future. One allocation more.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::TaskCx};

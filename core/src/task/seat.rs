@@ -85,7 +85,7 @@ impl<P: Host> Pool<P> {
     ///     });
     /// }
     /// ```
-    /// The pool cannot be moved meanwhile:
+    /// The pool cannot be moved while a seat exists:
     /// ```compile_fail,E0505
     /// # use tautline_core::{WorkerId, port::Host, task::Pool};
     /// fn f<P: Host>(pool: Pool<P>) {
@@ -119,8 +119,8 @@ impl<P: Host> Pool<P> {
         })
     }
 
-    /// Runs `body` as a separate scope inside the running task of the calling thread, isolated if that task is, and returns
-    /// when it and all tasks spawned in it have ended.
+    /// Runs `body` as a separate scope inside the running task of the calling thread, isolated if
+    /// that task is, and returns when it and all tasks spawned in it have ended.
     ///
     /// # Errors
     /// If the calling thread is not a worker of this pool: returns `body`.

@@ -1,9 +1,10 @@
 //! Tokens that cancel finishes from any thread.
 //!
-//! A token has a list of the finishes that it cancels. A finish is in the list while its body runs, whose tasks are those of a
-//! finish inside it, so the list is left before the finish can end. The cancelling thread takes a share of each finish under the
-//! lock of the list, which keeps the finish open until the share is given up; it aborts them outside of the lock, since that
-//! wakes futures and drops tasks, which may run any code.
+//! A token has a list of the finishes that it cancels. A finish is in the list while its body runs,
+//! whose tasks are those of a finish inside it, so the list is left before the finish can end. The
+//! cancelling thread takes a share of each finish under the lock of the list, which keeps the
+//! finish open until the share is given up; it aborts them outside of the lock, since that wakes
+//! futures and drops tasks, which may run any code.
 
 use super::cx::Cx;
 use super::future::TaskCx;
@@ -22,9 +23,11 @@ use core::pin::pin;
 use core::ptr::NonNull;
 use core::task::{Poll, Waker};
 
-/// Cancels all that runs in a [`finish_until`](Cx::finish_until) with it, from any thread. Clones are the same token.
+/// Cancels all that runs in a [`finish_until`](Cx::finish_until) with it, from any thread. Clones
+/// are the same token.
 ///
-/// A thread that handles Ctrl-C may call it, as that of the crate `ctrlc`; the handler of a signal itself may not.
+/// A thread that handles Ctrl-C may call it, as that of the crate `ctrlc`; the handler of a signal
+/// itself may not.
 ///
 /// ```
 /// # use tautline_core::{port::Host, task::{CancelToken, Cx}};
@@ -47,7 +50,7 @@ pub struct CancelToken {
 }
 
 struct State {
-    /// Why the token was cancelled.
+    /// The reason why the token was cancelled.
     reason: Option<Reason>,
     finishes: Vec<Listed>,
     /// The number of finishes that were listed so far.
@@ -78,7 +81,8 @@ impl State {
 // SAFETY: the pointer leads to a `TaskScope`, which is Sync.
 unsafe impl Send for Listed {}
 
-// Under the lock of the state values are moved only; wakers and tasks, which may panic, run outside of it.
+// Under the lock of the state values are moved only; wakers and tasks, which may panic, run outside
+// of it.
 impl UnwindSafe for CancelToken {}
 impl RefUnwindSafe for CancelToken {}
 
@@ -101,12 +105,13 @@ impl CancelToken {
         }
     }
 
-    /// Cancels the finishes that run with this token, and those that begin later, for `reason`. Returns false, and does
-    /// nothing, if it was cancelled before.
+    /// Cancels the finishes that run with this token, and those that begin later, for `reason`.
+    /// Returns false, and does nothing, if it was cancelled before.
     ///
-    /// Tasks that have not begun are dropped, suspended ones too. A running one ends earlier where it polls [`Cx::cancelled`], and
-    /// at its next loop of `par`, `par_for` or `concurrent`, which unwinds to the finish ([`Cx::par`], Cancellation). The calling
-    /// thread drops tasks that wait for a cell.
+    /// Tasks that have not begun are dropped, suspended ones too. A running one ends earlier where
+    /// it polls [`Cx::cancelled`], and at its next loop of `par`, `par_for` or `concurrent`, which
+    /// unwinds to the finish ([`Cx::par`], Cancellation). The calling thread drops tasks that wait
+    /// for a cell.
     pub fn cancel(&self, reason: Reason) -> bool {
         let finishes = {
             let mut state = self.state.lock(&Spin);
@@ -251,7 +256,8 @@ impl fmt::Debug for CancelToken {
 }
 
 impl<P: Host> Cx<'_, '_, P> {
-    /// As [`finish`](Self::finish), and cancelled when `token` is. Does not call `body` if the token was cancelled before.
+    /// As [`finish`](Self::finish), and cancelled when `token` is. Does not call `body` if the
+    /// token was cancelled before.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::{CancelToken, Cx}};
@@ -284,10 +290,12 @@ impl<P: Host> Cx<'_, '_, P> {
 }
 
 impl<P: Host> TaskCx<'_, '_, P> {
-    /// As [`finish`](Self::finish), and cancelled when `token` is. Does not call `body` if the token was cancelled before.
-    /// The future that `body` returns is dropped when the token is cancelled.
+    /// As [`finish`](Self::finish), and cancelled when `token` is. Does not call `body` if the
+    /// token was cancelled before. The future that `body` returns is dropped when the token is
+    /// cancelled.
     ///
-    /// If this future is dropped before the tasks have ended, they continue, and the token does not cancel them any more.
+    /// If this future is dropped before the tasks have ended, they continue, and the token does not
+    /// cancel them any more.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::{CancelToken, TaskCx}};

@@ -4,9 +4,9 @@
 //! times, and with those that begin or end to run something in the pool.
 //!
 //! # Words
-//! `runs`: the callers that run something, changed by each of them. A worker reads it under the lock of its account. A caller changes
-//! it first, then locks each account in turn, and corrects what the worker has recorded: either the worker has read the new number, or
-//! it is corrected.
+//! `runs`: the callers that run something, changed by each of them. A worker reads it under the
+//! lock of its account. A caller changes it first, then locks each account in turn, and corrects
+//! what the worker has recorded: either the worker has read the new number, or it is corrected.
 
 use super::meter::{Meter, Observer};
 use super::state::{State, Times};
@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 #[derive(Debug)]
 pub struct Accounts<O> {
     workers: Box<[CachePadded<Lock<Account<O>>>]>,
-    /// The first workers: threads that run something in the pool as long as they are workers.
+    /// The first workers: threads that run something in the pool while they are workers.
     callers: usize,
     runs: AtomicUsize,
     /// Held while the accounts are corrected.
@@ -44,8 +44,9 @@ enum Stage<O> {
 }
 
 impl<O: Observer> Accounts<O> {
-    /// Opens an account for each observer, by worker. The first `callers` of them are threads that run something in the pool while
-    /// they are workers; without one of these, idle workers are in the state [`NoRun`](State::NoRun).
+    /// Opens an account for each observer, by worker. The first `callers` of them are threads that
+    /// run something in the pool while they are workers; without one of these, idle workers are in
+    /// the state [`NoRun`](State::NoRun).
     pub fn new(observers: impl IntoIterator<Item = O>, callers: usize) -> Self {
         let open = |observer| Account {
             past: Times::default(),
@@ -60,8 +61,8 @@ impl<O: Observer> Accounts<O> {
         }
     }
 
-    /// Records that `worker` is in `state` from tick `now` on, or, if that is `None`, that its thread
-    /// is no worker any more. Does nothing after [`close`](Self::close).
+    /// Records that `worker` is in `state` from tick `now` on, or, if that is `None`, that its
+    /// thread is no worker any more. Does nothing after [`close`](Self::close).
     pub fn enter(&self, worker: WorkerId, state: Option<State>, now: u64, relax: &impl Relax) {
         let was_worker = self.record(worker, state, now, relax);
         if worker.index() < self.callers && was_worker != state.is_some() {
@@ -88,7 +89,8 @@ impl<O: Observer> Accounts<O> {
         }
     }
 
-    /// Corrects the state of idle workers, since the first caller has come or the last one has left.
+    /// Corrects the state of idle workers, since the first caller has come or the last one has
+    /// left.
     fn correct(&self, now: u64, relax: &impl Relax) {
         let _correction = self.correction.lock(relax);
         for account in &self.workers {
@@ -101,7 +103,8 @@ impl<O: Observer> Accounts<O> {
         }
     }
 
-    /// Records a state. Returns whether the thread was the worker before, as far as it was recorded.
+    /// Records a state. Returns whether the thread was the worker before, as far as it was
+    /// recorded.
     fn record(&self, worker: WorkerId, state: Option<State>, now: u64, relax: &impl Relax) -> bool {
         let mut account = self.workers[worker.index()].lock(relax);
         let state = state.map(|state| self.observed(state));
@@ -132,8 +135,8 @@ impl<O: Observer> Accounts<O> {
         was_worker
     }
 
-    /// Calls `event` with the observer of `worker` and the tick since which the worker is in its state. Does nothing if no thread
-    /// is the worker.
+    /// Calls `event` with the observer of `worker` and the tick since which the worker is in its
+    /// state. Does nothing if no thread is the worker.
     pub fn observe(&self, worker: WorkerId, relax: &impl Relax, event: impl FnOnce(&mut O, u64)) {
         let mut account = self.workers[worker.index()].lock(relax);
         if let Stage::Measured(meter) = &mut account.stage {

@@ -1,14 +1,14 @@
-//! What a worker does now, for threads that inspect a pool.
+//! The current state of a worker, for threads that inspect a pool.
 //!
 //! # Words
-//! `word`: written by the worker, read by any thread. The state and what the worker waits for are in
-//! one word, so they always belong together. `suspended`: written by the worker, read by any
+//! `word`: written by the worker, read by any thread. The state and what the worker waits for are
+//! in one word, so they always belong together. `suspended`: written by the worker, read by any
 //! thread.
 
 use super::state::State;
 use crate::sync::{AtomicUsize, Ordering};
 
-/// What a wait of a task is for.
+/// The purpose of a task's wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Awaits {
@@ -37,12 +37,13 @@ impl Awaits {
     }
 }
 
-/// What a worker does, as read at one moment.
+/// The state of a worker, as read at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Doing {
     /// The state of the worker; `None` if no thread is this worker.
     pub state: Option<State>,
-    /// The innermost wait on the worker's stack. The worker may be running another task meanwhile.
+    /// The innermost wait on the worker's stack. The worker may be running another task within that
+    /// wait.
     pub awaits: Option<Awaits>,
 }
 

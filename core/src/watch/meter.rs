@@ -6,8 +6,8 @@ use crate::id::{PlaceId, WorkerId};
 
 /// Receives the intervals of time that a worker spends in each state.
 pub trait Observer: Send {
-    /// The worker was in `state` from tick `from` to tick `to`. Intervals come in order, without gaps
-    /// as long as its thread is a worker.
+    /// The worker was in `state` from tick `from` to tick `to`. Intervals come in order, without
+    /// gaps while its thread is a worker.
     fn span(&mut self, state: State, from: u64, to: u64);
 
     /// The worker is in `state` from tick `now` on.
@@ -17,8 +17,8 @@ pub trait Observer: Send {
     /// At tick `now` the worker changed the grain of its place.
     fn grain(&mut self, _tasks: usize, _now: u64) {}
 
-    /// The worker sends or receives loot, in the state that it is in since tick `since`. Called under the lock of its place: must
-    /// not block.
+    /// The worker sends or receives loot, in the state that it is in since tick `since`. Called
+    /// under the lock of its place: must not block.
     fn loot(&mut self, _passage: Passage, _since: u64) {}
 
     /// At tick `now` a search of the worker ended with a task of that other worker.

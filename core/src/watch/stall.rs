@@ -1,4 +1,4 @@
-//! What tasks wait for while nothing runs.
+//! Deadlocks: the events that tasks await while nothing runs.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -10,8 +10,8 @@ pub type Site = &'static Location<'static>;
 /// The sites of one kind that are displayed.
 const SHOWN: usize = 8;
 
-/// The waits of a pool in which nothing runs and nothing was woken for a while: only a thread outside of the pool can
-/// continue it. Displayed as one line.
+/// The waits of a pool in which nothing runs and nothing was woken for a while: only a thread
+/// outside of the pool can continue it. Displayed as one line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stall {
     /// The waits, by kind, in the order in which they were found.
@@ -21,9 +21,9 @@ pub struct Stall {
 /// Waits of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waits {
-    /// What is awaited.
+    /// The awaited event.
     pub on: &'static str,
-    /// How many waits there are.
+    /// The number of waits.
     pub count: usize,
     /// The calls that wait, each once, as far as they are known.
     pub sites: Vec<Site>,
@@ -63,19 +63,20 @@ impl Stall {
         }
     }
 
-    /// Returns whether there are only waits for tasks [from outside](Self::OUTSIDE): the pool has nothing to do.
+    /// Returns whether there are only waits for tasks [from outside](Self::OUTSIDE): the pool has
+    /// nothing to do.
     pub fn is_idle(&self) -> bool {
         self.waits.iter().all(|waits| waits.on == Self::OUTSIDE)
     }
 
-    /// Returns whether a scope waits for a [hold](Self::HOLD), which may be released from outside: when a message arrives, by a
-    /// device.
+    /// Returns whether a scope waits for a [hold](Self::HOLD), which may be released from outside:
+    /// when a message arrives, by a device.
     pub fn has_holds(&self) -> bool {
         self.waits.iter().any(|waits| waits.on == Self::HOLD)
     }
 
-    /// Returns whether a task waits for a [future](Self::FUTURE) of unknown origin, which may be woken from outside: by a
-    /// timer, a socket, another rank.
+    /// Returns whether a task waits for a [future](Self::FUTURE) of unknown origin, which may be
+    /// woken from outside: by a timer, a socket, another rank.
     pub fn has_unknown(&self) -> bool {
         self.waits.iter().any(|waits| waits.on == Self::FUTURE)
     }

@@ -1,6 +1,6 @@
 //! The states of a worker, and time by state.
 
-/// What a worker is doing.
+/// The activity of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -14,12 +14,13 @@ pub enum State {
     Distributing,
     /// Balanced computations: taking in messages.
     Probing,
-    /// In a wait of the running task, parked or polling, with no other task to run meanwhile.
+    /// In a wait of the running task, parked or polling, with no other task to run.
     Waiting,
     /// Without work: parked, or, in a balanced computation, at a place that waits or whose other
     /// workers are busy.
     Idle,
-    /// Without work, while no thread runs anything in the pool: the time of the rest of the program.
+    /// Without work, while no thread runs anything in the pool: the time of the rest of the
+    /// program.
     NoRun,
 }
 

@@ -1,7 +1,7 @@
 //! Errors between ranks, each reported in one line.
 
 use super::terms::{OneLine, Terms};
-use super::{Garbled, Unencodable};
+use super::{Malformed, Unencodable};
 use crate::group::GroupId;
 use crate::id::{PlaceId, Rank};
 use alloc::boxed::Box;
@@ -55,9 +55,9 @@ impl From<Cause> for Fault {
     }
 }
 
-impl From<Garbled> for Fault {
-    fn from(garbled: Garbled) -> Self {
-        Cause::Garbled(garbled).into()
+impl From<Malformed> for Fault {
+    fn from(malformed: Malformed) -> Self {
+        Cause::Malformed(malformed).into()
     }
 }
 
@@ -79,7 +79,7 @@ pub enum Cause {
         why: &'static str,
     },
     /// The body of a message is not what the channel's receiver expects.
-    Garbled(Garbled),
+    Malformed(Malformed),
     /// A message for the peer cannot be encoded, or is too long.
     Unencodable(Unencodable),
     /// The peer has opened another channel at this position, or begun another operation.
@@ -181,7 +181,7 @@ impl fmt::Display for Error {
                     "expected parcel {number} of {peer}, got {bytes} bytes: {why}"
                 )
             }
-            Cause::Garbled(garbled) => write!(f, "a message from {peer} has {garbled}"),
+            Cause::Malformed(malformed) => write!(f, "a message from {peer} has {malformed}"),
             Cause::Unencodable(why) => write!(f, "for {peer}, {why}"),
             Cause::Mismatch { here, there } => {
                 write!(f, "{peer} has {} {}, ", self.begun(), there.diff(here))?;

@@ -62,7 +62,7 @@ mod terms;
 pub(crate) use channel::Sender;
 pub use channel::{Channel, Receiver, Traffic};
 pub use codec::{
-    Bulk, Garbled, Plain, Portable, Unencodable, Unfit, Why, pack, pack_within, unpack,
+    Bulk, Malformed, Plain, Portable, Unencodable, Unfit, Why, pack, pack_within, unpack,
 };
 pub(crate) use codec::{Sink, pack_onto};
 #[doc(hidden)]

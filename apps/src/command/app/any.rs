@@ -17,7 +17,7 @@ use std::any::{Any, TypeId};
 use std::fmt::Debug;
 use std::sync::Arc;
 use tautline::balance::{AnyBound, Bag, Config, PlaceId, Reason, Share};
-use tautline_core::wire::{self, Garbled, Portable, Unencodable};
+use tautline_core::wire::{self, Malformed, Portable, Unencodable};
 
 /// The options of any application.
 pub(crate) trait AnyApp: Debug {
@@ -176,7 +176,7 @@ impl AnyBag {
     }
 
     /// Decodes a bag of type `B`.
-    pub(super) fn unpack<B: Bag + Portable + 'static>(bytes: &[u8]) -> Result<Self, Garbled> {
+    pub(super) fn unpack<B: Bag + Portable + 'static>(bytes: &[u8]) -> Result<Self, Malformed> {
         wire::unpack::<B>(bytes).map(Self::new)
     }
 }

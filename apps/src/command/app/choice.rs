@@ -9,7 +9,7 @@ use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 use std::any::TypeId;
 use std::fmt::Debug;
 use std::sync::Arc;
-use tautline_core::wire::Garbled;
+use tautline_core::wire::Malformed;
 
 /// An application: its options, and how they are read.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Application {
     options: fn(Command) -> Command,
     read: fn(&ArgMatches) -> Result<Box<dyn AnyApp>, Error>,
     bag: fn() -> TypeId,
-    unpack: fn(&[u8]) -> Result<AnyBag, Garbled>,
+    unpack: fn(&[u8]) -> Result<AnyBag, Malformed>,
 }
 
 /// A way to run applications, on the threads of this machine or on a simulated one: the options beside
@@ -65,7 +65,7 @@ impl Application {
     }
 
     /// Decodes one of its bags.
-    pub(super) fn unpack(&self, bytes: &[u8]) -> Result<AnyBag, Garbled> {
+    pub(super) fn unpack(&self, bytes: &[u8]) -> Result<AnyBag, Malformed> {
         (self.unpack)(bytes)
     }
 

@@ -1,6 +1,7 @@
 //! Records between two harts, both ways at once, through rings in static memory.
 //!
-//! A hart that can neither send nor receive suspends, until the mark of its sleep makes the other one awake it.
+//! A hart that can neither send nor receive suspends, until the mark of its sleep makes the other
+//! one awake it.
 
 use crate::Chip;
 use crate::hart::Hart;
@@ -37,7 +38,7 @@ impl Ring {
 
     /// Whether the receiver has announced that it sleeps.
     fn has_sleeper(&self) -> bool {
-        // ORDERING: Relaxed: the sender looks at the mark again, behind its fence.
+        // ORDERING: Relaxed: the sender loads the mark again, after its fence.
         self.marks[0].load(Ordering::Relaxed) % 2 == 1
     }
 }
@@ -137,7 +138,8 @@ impl<'c> Side<'c> {
         }
     }
 
-    /// Sends the records up to number `most`, as far as there is room. Returns whether the other hart slept.
+    /// Sends the records up to number `most`, as far as there is room. Returns whether the other
+    /// hart slept.
     fn send(&mut self, most: usize) -> bool {
         let mut bytes = [0; LONGEST];
         while self.sent < most {
@@ -172,7 +174,8 @@ impl<'c> Side<'c> {
         }
     }
 
-    /// Suspends until a record or, if one is to be sent, room for it arrives; returns at once if that is there.
+    /// Suspends until a record or, if one is to be sent, room for it arrives; returns at once if
+    /// that is there.
     fn suspend(&mut self) {
         if self.received < RECORDS && !self.from.sleep(self.me.chip) {
             return;

@@ -27,7 +27,7 @@ const TOO_LONG: u64 = 60;
 /// Units of a ring.
 const UNITS: usize = 64;
 
-/// What the harts run, and how many of them; none: the suites have ended.
+/// The body that the harts run, and the number of harts; `None` once the suites have ended.
 static WORK: Lock<Option<(usize, Body)>> = Lock::new(None);
 /// Works so far.
 static WORKS: AtomicUsize = AtomicUsize::new(0);

@@ -14,10 +14,11 @@ use core::ptr::NonNull;
 struct Register<T>(NonNull<T>);
 
 impl<T: Copy> Register<T> {
-    /// Returns the register `offset` bytes behind `base`.
+    /// Returns the register `offset` bytes after `base`.
     ///
     /// # Safety
-    /// The caller must ensure that the register exists, is aligned for a `T`, and may be read and written at any time by any hart.
+    /// The caller must ensure that the register exists, is aligned for a `T`, and may be read and
+    /// written at any time by any hart.
     unsafe fn at(base: NonNull<u8>, offset: usize) -> Self {
         // SAFETY: inside the device, as the caller ensures.
         Self(unsafe { base.add(offset) }.cast())

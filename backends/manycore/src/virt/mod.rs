@@ -1,12 +1,12 @@
 //! The machine `virt` of QEMU, in machine mode, without firmware: 1 to 64 RISC-V harts.
 //!
-//! A hart's wake-up bit is its pending software interrupt; resting is `wfi`, which a pending interrupt ends although interrupts
-//! are off, so there are no handlers; the clock is the machine's timer, and each hart's compare register bounds its rest.
-//! There is no barrier wire: a line is a word in memory, and software interrupts notify its end.
+//! A hart's wake-up bit is its pending software interrupt; resting is `wfi`, which a pending
+//! interrupt ends although interrupts are off, so there are no handlers; the clock is the machine's
+//! timer, and each hart's compare register bounds its rest. There is no barrier wire: a line is a
+//! word in memory, and software interrupts notify its end.
 //!
-//! A program is linked with `link.ld` beside this crate, and has a function
-//! `#[unsafe(no_mangle)] fn board_main(found: Found) -> !`, called on hart 0. The other harts rest until
-//! [`Virt::start`].
+//! A program is linked with `link.ld` of this crate, and has a function `#[unsafe(no_mangle)] fn
+//! board_main(found: Found) -> !`, called on hart 0. The other harts rest until [`Virt::start`].
 
 mod hart;
 mod stack;
@@ -43,8 +43,8 @@ const fn device(address: usize) -> NonNull<u8> {
 }
 
 fn clint() -> Clint {
-    // SAFETY: the device has registers for 4095 harts, and ignores writes to those of harts that the machine lacks;
-    // no memory safety depends on an interrupt.
+    // SAFETY: the device has registers for 4095 harts, and ignores writes to those of harts that
+    // the machine lacks; no memory safety depends on an interrupt.
     unsafe { Clint::at(device(CLINT), MOST_HARTS) }
 }
 
@@ -68,7 +68,8 @@ impl Relax for Virt {
 }
 
 /// Ticks are of 0.1 microseconds.
-// SAFETY: the number is unique to the hart; the floor lies inside its stack or piece, as `stack` ensures; nothing unwinds.
+// SAFETY: the number is unique to the hart; the floor lies inside its stack or piece, as `stack`
+// ensures; nothing unwinds.
 unsafe impl Board for Virt {
     const REST_TICKS: u64 = 200;
     const WAKE_TICKS: u64 = 200;
@@ -103,7 +104,8 @@ unsafe impl Board for Virt {
 }
 
 impl Virt {
-    /// Writes to the serial line: all of it or, if the machine panics, interleaved with other harts' text.
+    /// Writes to the serial line: all of it or, if the machine panics, interleaved with other
+    /// harts' text.
     pub fn say(&self, text: fmt::Arguments<'_>) {
         let said = LINE.lock(self).write_fmt(text);
         said.expect("a line without errors");

@@ -15,10 +15,11 @@ use core::slice;
 use fdt::Fdt;
 use tautline_core::sync::{AtomicPtr, Ordering};
 
-// Each hart: its number into the thread pointer; traps, floating point, a stack whose guard is locked by the first entry of
-// the physical memory protection. The second is off; by the third user mode may use all memory, and from then on loads and
-// stores have its rights (see `stack`). Hart 0 clears zero-initialized memory and continues with the address of the device
-// tree; the others sleep until their software interrupt is pending, and take it.
+// Each hart: its number into the thread pointer; traps, floating point, a stack whose guard is
+// locked by the first entry of the physical memory protection. The second is off; by the third user
+// mode may use all memory, and from then on loads and stores have its rights (see `stack`). Hart 0
+// clears zero-initialized memory and continues with the address of the device tree; the others
+// sleep until their software interrupt is pending, and take it.
 global_asm!(
     ".section .text.start, \"ax\"",
     ".globl _start",
@@ -98,12 +99,14 @@ static ENTRY: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 
 /// Sets the function that harts other than 0 call when they are woken.
 pub(super) fn set_entry(entry: fn(usize)) {
-    // ORDERING: Release, pairs with Acquire in other (H1). The interrupt that starts a hart orders devices and memory, too.
+    // ORDERING: Release, pairs with Acquire in other (H1). The interrupt that starts a hart orders
+    // devices and memory, too.
     ENTRY.store(entry as *mut (), Ordering::Release);
 }
 
 extern "C" fn first(tree: *const u8) -> ! {
-    // SAFETY: the machine passes the address of its tree to every hart; nothing has been written behind the stacks.
+    // SAFETY: the machine passes the address of its tree to every hart; nothing has been written
+    // after the stacks.
     let described = unsafe { Fdt::from_ptr(tree) };
     let described = described.unwrap_or_else(|error| panic!("device tree at {tree:p}: {error}"));
     let harts = described.cpus().count().min(MOST_HARTS);
@@ -117,7 +120,8 @@ extern "C" fn first(tree: *const u8) -> ! {
     });
     let bytes = end.expect("the program lies in memory that the tree names") - start;
     let start = ptr::with_exposed_provenance_mut(start);
-    // SAFETY: behind the stacks nothing is in use: the tree, which may lie there, is not read any more.
+    // SAFETY: nothing after the stacks is in use: the tree, which may lie there, is not read any
+    // more.
     let memory = unsafe { slice::from_raw_parts_mut(start, bytes) };
     board_main(Found { harts, memory })
 }
@@ -132,8 +136,8 @@ extern "C" fn other() {
     }
 }
 
-// The vector must be a multiple of 4, and the stack may be the cause of the trap: execution continues at its top, since a trap
-// does not return.
+// The vector must be a multiple of 4, and the stack may be the cause of the trap: execution
+// continues at its top, since a trap does not return.
 global_asm!(
     ".section .text.trap, \"ax\"",
     ".balign 4",

@@ -1,6 +1,7 @@
 //! The functions of MPI that are used, each with its error.
 //!
-//! All of them may be called by one thread at a time alone, which [`Session`](crate::Session) ensures.
+//! All of them may be called by one thread at a time alone, which [`Session`](crate::Session)
+//! ensures.
 
 mod native;
 
@@ -12,7 +13,8 @@ use std::ffi::{c_char, c_int};
 use std::mem::MaybeUninit;
 use tautline_core::comm::Body;
 
-/// Room for the text of an error: more than any library needs (MPI_MAX_ERROR_STRING is at most 512 in all known ones).
+/// Room for the text of an error: more than any library needs (MPI_MAX_ERROR_STRING is at most 512
+/// in all known ones).
 const TEXT_BYTES: usize = 1024;
 
 type Result<T> = std::result::Result<T, Failed>;
@@ -35,7 +37,8 @@ fn checked(call: &'static str, code: c_int) -> Result<()> {
     Err(Failed { call, text })
 }
 
-/// A communicator of this library alone. Its errors are returned. It is freed by [`free`](Self::free), which all its ranks call.
+/// A communicator of this library alone. Its errors are returned. It is freed by
+/// [`free`](Self::free), which all its ranks call.
 #[derive(Debug)]
 pub(crate) struct Comm {
     handle: MPI_Comm,
@@ -54,12 +57,13 @@ impl Comm {
         Ok(ranks as u32)
     }
 
-    /// Creates the communicator of the first `ranks` ranks of the program, all of which make the same call.
+    /// Creates the communicator of the first `ranks` ranks of the program, all of which make the
+    /// same call.
     pub(crate) fn of_first(ranks: u32) -> Result<Self> {
         let all = Self::world_ranks()?;
         let mut handle = MaybeUninit::<MPI_Comm>::uninit();
-        // SAFETY: MPI has started; the pointers are to variables that live until each call returns, and each handle is read only
-        // after the call that writes it has succeeded.
+        // SAFETY: MPI has started; the pointers are to variables that live until each call returns,
+        // and each handle is read only after the call that writes it has succeeded.
         let handle = unsafe {
             if ranks == all {
                 let code = ffi::MPI_Comm_dup(ffi::RSMPI_COMM_WORLD, handle.as_mut_ptr());
@@ -115,8 +119,9 @@ impl Comm {
         let count = length(bytes.len());
         let mut request = MaybeUninit::<MPI_Request>::uninit();
         let (start, kind) = (bytes.as_ptr().cast(), byte());
-        // SAFETY: the communicator lives; the bytes stay where they are and are not written until the transfer, which owns them, is
-        // complete; the request is read only if the call has succeeded.
+        // SAFETY: the communicator lives; the bytes stay where they are and are not written until
+        // the transfer, which owns them, is complete; the request is read only if the call has
+        // succeeded.
         let request = unsafe {
             let at = request.as_mut_ptr();
             let (call, code) = match until_received {
@@ -181,7 +186,7 @@ fn byte() -> ffi::MPI_Datatype {
     unsafe { ffi::RSMPI_UINT8_T }
 }
 
-/// A message under way, with the bytes that MPI reads or writes meanwhile.
+/// A message in flight, with the bytes that MPI reads or writes.
 #[derive(Debug)]
 pub(crate) struct Transfer {
     /// `None` once it is complete.
@@ -189,7 +194,7 @@ pub(crate) struct Transfer {
     bytes: Body,
 }
 
-/// What was received.
+/// The received message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {
     pub(crate) from: u32,
@@ -197,7 +202,8 @@ pub(crate) struct Received {
 }
 
 impl Transfer {
-    /// Looks whether it is complete; if so, returns what was received, which means nothing for what was sent.
+    /// Tests whether it is complete; if so, returns the received message, which is meaningless for
+    /// a send.
     pub(crate) fn test(&mut self) -> Result<Option<Received>> {
         let Some(request) = &mut self.request else {
             return Ok(None);

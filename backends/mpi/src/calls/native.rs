@@ -1,4 +1,4 @@
-//! The library's own operations of all ranks, which do not block.
+//! The library's own collective operations, which do not block.
 
 use super::{Comm, Result, byte, checked, length};
 use mpi::ffi::{self, MPI_Comm, MPI_Datatype, MPI_Op, MPI_Request, MPI_Status};
@@ -9,14 +9,14 @@ use tautline_core::comm::{Body, Collective, Element, Matched, Operator};
 /// A communicator that is being made.
 #[derive(Debug)]
 pub(crate) struct Duplicate {
-    /// Where MPI writes it; leaked if it is dropped before.
+    /// The memory that MPI writes; leaked if it is dropped before.
     handle: *mut MPI_Comm,
     request: MPI_Request,
     here: u32,
     ranks: u32,
 }
 
-/// Looks whether a request is complete.
+/// Tests whether a request is complete.
 fn is_complete(request: &mut MPI_Request) -> Result<bool> {
     let mut status = MaybeUninit::<MPI_Status>::uninit();
     let mut done: c_int = 0;
@@ -32,8 +32,8 @@ impl Duplicate {
         // SAFETY: a constant of the library.
         let handle = Box::into_raw(Box::new(unsafe { ffi::RSMPI_COMM_NULL }));
         let mut request = MaybeUninit::<MPI_Request>::uninit();
-        // SAFETY: a live communicator; the handle stays where it is until the request is complete; the request is read only if the call
-        // has succeeded.
+        // SAFETY: a live communicator; the handle stays where it is until the request is complete;
+        // the request is read only if the call has succeeded.
         let request = unsafe {
             let code = ffi::MPI_Comm_idup(comm.handle, handle, request.as_mut_ptr());
             checked("MPI_Comm_idup", code)?;
@@ -62,7 +62,7 @@ impl Duplicate {
     }
 }
 
-/// An operation of all ranks under way, with the memory that MPI uses meanwhile.
+/// A collective operation in flight, with the memory that MPI uses.
 #[derive(Debug)]
 pub(crate) struct Running {
     /// `None` once it is complete.
@@ -72,7 +72,8 @@ pub(crate) struct Running {
 }
 
 impl Comm {
-    /// Starts an operation of all ranks from `own` into `into`, whose lengths are checked against each other.
+    /// Starts a collective operation from `own` into `into`, whose lengths are checked against each
+    /// other.
     ///
     /// # Panics
     /// If the lengths do not fit the operation.
@@ -90,9 +91,10 @@ impl Comm {
         let (from, to): (*const c_void, *mut c_void) = (from.cast(), to.cast());
         let (comm, at, byte) = (self.handle, request.as_mut_ptr(), byte());
         let (kind, op, count) = numbers(collective, bytes);
-        // SAFETY: a live communicator; `bytes` has checked that the memory is as long as the operation needs with lengths that are the
-        // same at all ranks, as was promised for `Matched`; it stays where it is until the request is complete, and is not used meanwhile;
-        // the request is read only if the call has succeeded.
+        // SAFETY: a live communicator; `bytes` has checked that the memory is as long as the
+        // operation needs with lengths that are the same at all ranks, as was promised for
+        // `Matched`; it stays where it is until the request is complete, and is not used until
+        // then; the request is read only if the call has succeeded.
         let request = unsafe {
             let (call, code) = match collective {
                 Collective::Barrier => ("MPI_Ibarrier", ffi::MPI_Ibarrier(comm, at)),

@@ -16,7 +16,7 @@ const LEFT: u32 = 6;
 const CLOSED: u32 = 7;
 const ARRIVED: u32 = 8;
 
-/// What is known of a packet without its body. Fields that a kind does not have are 0.
+/// The description of a packet, without its body. Fields that a kind does not have are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Head {
     /// The number of the communicator's packets.

@@ -31,8 +31,8 @@ const BUDGET: usize = 256;
 /// Bytes of the longest parcel.
 const LONGEST: usize = 1 << 30;
 
-/// Bytes of the count of a rank's operations of one number, in its last message, and how many counts that has at most: those of further
-/// numbers count as 0.
+/// Bytes of the count of a rank's operations of one number, in its last message, and how many
+/// counts that has at most: those of further numbers count as 0.
 const COUNT: usize = 12;
 const COUNTS: usize = (SHORT - 1) / COUNT;
 
@@ -54,14 +54,15 @@ pub(crate) struct Wire {
     here: Rank,
     /// Those in the order of matching.
     slots: VecDeque<Transfer>,
-    /// What is being sent.
+    /// The messages that are being sent.
     sends: Vec<Send>,
     peers: Vec<Peer>,
     /// Ranks from which long parcels arrive.
     busy: Vec<Rank>,
     /// Ranks whose loss was not reported yet.
     losses: VecDeque<Rank>,
-    /// What has arrived for communicators, by their numbers; and the bodies that have left.
+    /// The packets that have arrived for communicators, by their numbers; and the bodies that have
+    /// left.
     arrived: Vec<(u32, News)>,
     provided: Arc<Provided>,
     natives: Natives,
@@ -69,8 +70,9 @@ pub(crate) struct Wire {
     nap: Arc<Nap>,
 }
 
-// SAFETY: handles of MPI may be used by any thread; that one at a time does is ensured by `&mut`, and by the session, which has one
-// link at a time: the library has granted this (`MPI_THREAD_SERIALIZED`).
+// SAFETY: handles of MPI may be used by any thread; that one at a time does is ensured by `&mut`,
+// and by the session, which has one link at a time: the library has granted this
+// (`MPI_THREAD_SERIALIZED`).
 unsafe impl std::marker::Send for Wire {}
 
 #[derive(Debug)]
@@ -79,7 +81,7 @@ struct Send {
     transfer: Transfer,
     /// Bytes that are unsent until it is complete: its own, and those that MPI has accepted before.
     bytes: usize,
-    /// Where its body is returned to: the number of a communicator, and of an offer.
+    /// The recipient of its body: the number of a communicator, and of an offer.
     back: Option<(u32, u64)>,
 }
 
@@ -88,7 +90,7 @@ struct Peer {
     /// Bytes accepted since the last synchronous send.
     accepted: usize,
     unsent: usize,
-    /// What has arrived behind a long parcel that has not.
+    /// The messages that arrived after a long parcel that has not.
     queue: VecDeque<Arrival>,
     state: State,
 }
@@ -262,7 +264,7 @@ impl Wire {
         }
     }
 
-    /// Looks which messages were sent.
+    /// Tests which messages were sent.
     fn push(&mut self) {
         let mut at = 0;
         while at < self.sends.len() {
@@ -287,7 +289,8 @@ impl Wire {
         }
     }
 
-    /// Takes the next short message, if there is one: passes it on, or puts it into the queue of its sender.
+    /// Takes the next short message, if there is one: passes it on, or puts it into the queue of
+    /// its sender.
     fn next(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Failed> {
         let Some(slot) = self.slots.front_mut() else {
             return Ok(false);
@@ -299,7 +302,7 @@ impl Wire {
         let from = Rank(received.from);
         let is_present = self.peers[from.index()].state == State::Present;
         match slot.bytes()[..received.bytes].split_last() {
-            // What a faulty rank has sent behind its fault.
+            // The messages that a faulty rank has sent after its fault.
             _ if !is_present => {}
             Some((&PARCEL, parcel)) if self.peers[from.index()].queue.is_empty() => {
                 take(from, parcel)
@@ -385,7 +388,7 @@ impl Wire {
             match arrival {
                 Arrival::Short(bytes) => take(from, &bytes),
                 Arrival::Left(counts) => {
-                    let doing = "waiting for it in an operation of all ranks, as it has left";
+                    let doing = "waiting for it in a collective operation, as it has left";
                     let error = comm::Error::Lost { rank: from, doing };
                     self.natives.leave(&counts, error);
                     self.lose(from, State::Left);
@@ -420,7 +423,8 @@ impl Wire {
         moved
     }
 
-    /// Returns whether a long message has come as announced; `None` while it is under way. If it has not, its sender is lost.
+    /// Returns whether a long message has come as announced; `None` while it is in flight. If it
+    /// has not, its sender is lost.
     fn ended(&mut self, from: Rank, transfer: &mut Transfer, length: usize) -> Option<bool> {
         let broken = match transfer.test() {
             Ok(None) => return None,
@@ -522,7 +526,8 @@ fn counts_of(bytes: &[u8]) -> HashMap<u32, u64> {
     counts.iter().map(count).collect()
 }
 
-/// Returns what a rank was doing, for as long as the process lives: once for each rank that is lost.
+/// Returns a description of a rank's activity, which lives until the process ends: once for each
+/// rank that is lost.
 fn doing(what: &str, failed: &Failed) -> &'static str {
     Box::leak(format!("{what}, {failed}").into_boxed_str())
 }

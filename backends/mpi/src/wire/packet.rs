@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tautline_core::Rank;
 use tautline_core::comm::{self, Body, News, Packet};
 
-/// What is sent.
+/// A packet to be sent.
 pub(crate) struct Outgoing {
     pub(crate) number: u32,
     pub(crate) to: Rank,
@@ -21,7 +21,7 @@ pub(crate) enum Content {
     Packet(Packet),
     /// The body of an offer, which its sender wants back.
     Body(u64, Body),
-    /// Prepares operations of all ranks.
+    /// Prepares collective operations.
     Collectives,
     Collective(Native),
     /// Ends them.
@@ -40,7 +40,8 @@ impl Outgoing {
 /// Memory for bodies, and their lengths.
 type Memory = HashMap<(u32, Rank, u64), (Body, usize)>;
 
-/// Memory for bodies that were claimed, by the number of the packets, the sender, and the number of its offer; and their lengths.
+/// Memory for bodies that were claimed, by the number of the packets, the sender, and the number of
+/// its offer; and their lengths.
 #[derive(Default)]
 pub(crate) struct Provided(Mutex<Memory>);
 
@@ -133,13 +134,11 @@ impl Wire {
         match self.natives.poll() {
             Ok(false) => {}
             Ok(true) => self.nap.moved(),
-            Err(failed) => {
-                self.lose_all(doing("taking part in an operation of all ranks", &failed))
-            }
+            Err(failed) => self.lose_all(doing("taking part in a collective operation", &failed)),
         }
     }
 
-    /// Returns the operations of all ranks that the library carries out.
+    /// Returns the collective operations that the library carries out.
     pub(crate) fn natives(&mut self) -> &mut Natives {
         &mut self.natives
     }

@@ -16,7 +16,7 @@ use tautline_core::comm::PacketLink;
 use tautline_core::port::{Bell, Link, Lost};
 use tautline_mpi::{MpiLink, Session};
 
-/// What is called, and the number of the link of that process.
+/// The called function, and the number of the link of that process.
 #[derive(Clone, Copy)]
 enum Call {
     Connect = 0,
@@ -170,7 +170,8 @@ impl<'s> Stations<'s> {
                 &[Call::Connect as u64, 0, u64::from(ranks)],
             );
         }
-        // SAFETY: the links of this process are used by one thread at a time: each suite has one here.
+        // SAFETY: the links of this process are used by one thread at a time: each suite has one
+        // here.
         let own = unsafe { self.session.connect_beside(ranks) }.expect("ranks connect");
         let station = |(rank, socket): (u32, Arc<Mutex<UnixStream>>)| {
             let link = get(&mut socket.lock().unwrap());

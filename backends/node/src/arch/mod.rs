@@ -1,6 +1,7 @@
 //! Processors: the pause of a spinning thread, and the number of pauses before it yields.
 //!
-//! A processor whose pause the standard library lacks has a file here, and a line below. All others use [generic](self).
+//! A processor whose pause the standard library lacks has a file here, and a line below. All others
+//! use [generic](self).
 #![deny(unsafe_code)]
 
 #[cfg_attr(target_arch = "powerpc64", path = "power.rs")]
@@ -12,7 +13,8 @@ pub(crate) use processor::pause;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// How long a thread spins before it yields its processor: critical sections of a few hundred instructions have ended by then.
+/// The time for which a thread spins before it yields its processor: critical sections of a few
+/// hundred instructions have ended by then.
 const SPIN: Duration = Duration::from_micros(1);
 
 /// The pauses of a measurement.
@@ -21,11 +23,12 @@ const MEASURED: u32 = 1_000;
 /// The most pauses before a thread yields, whatever a clock shows.
 const MOST: u32 = 10_000;
 
-/// Returns the number of pauses that last as long as a thread spins. The first call measures three times a thousand pauses.
+/// Returns the number of pauses that last as long as a thread spins. The first call measures three
+/// times a thousand pauses.
 pub(crate) fn spins() -> u32 {
     static SPINS: OnceLock<u32> = OnceLock::new();
     *SPINS.get_or_init(|| {
-        // A thread may lose its processor meanwhile, so the least counts.
+        // A thread may lose its processor during a measurement, so the least counts.
         let times = (0..3).map(|_| {
             let start = Instant::now();
             (0..MEASURED).for_each(|_| pause());

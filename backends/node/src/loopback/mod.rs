@@ -12,7 +12,7 @@
 #![forbid(unsafe_code)]
 
 #[cfg(test)]
-mod garbled;
+mod corrupt;
 mod signal;
 
 use crate::fence::FullFences;
@@ -27,7 +27,8 @@ use tautline_core::port::{Bell, Link, Lost};
 /// Words of a ring.
 const UNITS: usize = 1 << 12;
 
-/// One rank's link to the other ranks of this process. A parcel has at most 1 GiB; sending a longer one panics.
+/// One rank's link to the other ranks of this process. A parcel has at most 1 GiB; sending a longer
+/// one panics.
 ///
 /// ```
 /// use tautline_core::port::Link;
@@ -53,7 +54,7 @@ const UNITS: usize = 1 << 12;
 /// ```
 pub struct Loopback(Mesh<Arc<Local>, Company>);
 
-/// What all ranks share.
+/// State shared by all ranks.
 struct Company {
     bells: Vec<Signal>,
     gone: Vec<AtomicBool>,

@@ -1,4 +1,4 @@
-//! What a rank sleeps on.
+//! The word on which a rank sleeps.
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;

@@ -4,8 +4,8 @@
 use super::tree::text;
 use std::path::{Component, Path, PathBuf};
 
-/// Returns the least quota between this process's groups and the mounted roots, in processors, and the
-/// malformed limits, which are ignored.
+/// Returns the least quota between this process's groups and the mounted roots, in processors, and
+/// the malformed limits, which are ignored.
 pub(super) fn quota(root: &Path) -> (Option<f64>, Vec<String>) {
     let mounts = text(root, "proc/self/mountinfo").unwrap_or_default();
     let groups = text(root, "proc/self/cgroup").unwrap_or_default();
@@ -45,7 +45,8 @@ impl<'a> Group<'a> {
             .unwrap_or_else(|| (PathBuf::from("/"), self.usual()));
         let mut folder = root.join(mount.strip_prefix("/").unwrap_or(&mount));
         let mut folders = vec![folder.clone()];
-        // A path outside of what is mounted here belongs to the host: only the mount point is visible.
+        // A path outside of what is mounted here belongs to the host: only the mount point is
+        // visible.
         let below = self.path.strip_prefix(&top).unwrap_or(Path::new(""));
         for part in below.components() {
             match part {
@@ -58,7 +59,8 @@ impl<'a> Group<'a> {
         folders
     }
 
-    /// Where a line of mountinfo mounts this hierarchy: the group at the top, the mount point.
+    /// The place where a line of mountinfo mounts this hierarchy: the group at the top, the mount
+    /// point.
     fn mounted(&self, line: &str) -> Option<(PathBuf, PathBuf)> {
         let (place, kind) = line.split_once(" - ")?;
         let mut place = place.split(' ').skip(3).map(unescape);

@@ -1,7 +1,8 @@
-//! What this machine offers the process: processors, quota, cores, caches, memory nodes.
+//! Discovery of the machine: processors, quota, cores, caches, memory nodes.
 //!
-//! Everything is read from the system's tables below a root that tests replace; a missing table leaves its
-//! result empty and never fails. The mask that a launcher set is the upper bound: it is never widened.
+//! Everything is read from the system's tables below a root that tests replace; a missing table
+//! leaves its result empty and never fails. The mask that a launcher set is the upper bound: it is
+//! never widened.
 
 mod cgroup;
 mod mask;
@@ -36,7 +37,7 @@ pub struct Cache {
     pub kind: String,
     /// Its size, 0 if unknown.
     pub bytes: u64,
-    /// The allowed processors behind it.
+    /// The allowed processors that share it.
     pub cpus: Vec<usize>,
 }
 
@@ -51,7 +52,7 @@ pub struct Node {
     pub cpus: Vec<usize>,
 }
 
-/// What is assumed of a machine where the system's tables are missing or damaged.
+/// The assumptions about a machine where the system's tables are missing or damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fallback {
@@ -78,12 +79,14 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Reads this machine, as the calling thread may use it: on a pinned worker, as it may use it [unpinned].
+    /// Reads this machine, as the calling thread may use it: on a pinned worker, as it may use it
+    /// [unpinned].
     pub fn discover() -> Self {
         Self::read(Path::new("/"), &mask::allowed())
     }
 
-    /// Reads the tables below `root`, for the processors `allowed`; for processor 0 if there are none.
+    /// Reads the tables below `root`, for the processors `allowed`; for processor 0 if there are
+    /// none.
     pub fn read(root: &Path, allowed: &[usize]) -> Self {
         let allowed = if allowed.is_empty() { &[0] } else { allowed };
         let nodes = tree::nodes(root, allowed);
@@ -115,9 +118,9 @@ impl Machine {
         }
     }
 
-    /// Creates a machine that another table describes: the name of its processor, the processors that may be
-    /// used, their caches and memory nodes. Its quota is unknown. [`Cpu::thread`] is counted here, in the
-    /// order of the numbers.
+    /// Creates a machine that another table describes: the name of its processor, the processors
+    /// that may be used, their caches and memory nodes. Its quota is unknown. [`Cpu::thread`] is
+    /// counted here, in the order of the numbers.
     ///
     /// # Panics
     /// No processor.
@@ -147,7 +150,8 @@ impl Machine {
         machine
     }
 
-    /// Returns this machine as a process sees it that may use only those of its processors that are in `cpus`.
+    /// Returns this machine as a process sees it that may use only those of its processors that are
+    /// in `cpus`.
     ///
     /// ```
     /// use tautline_node::Machine;
@@ -209,7 +213,8 @@ impl Machine {
         self.quota
     }
 
-    /// Whether the control group grants less time than the allowed processors have: other programs use them, too.
+    /// Whether the control group grants less time than the allowed processors have: other programs
+    /// use them, too.
     ///
     /// ```
     /// use tautline_node::Machine;
@@ -242,9 +247,9 @@ impl Machine {
         self.cpus.iter().filter(|cpu| cpu.thread == 0).count()
     }
 
-    /// Returns the processors that workers are pinned to by default, in this order: one for each allowed
-    /// processor, at most the quota rounded up, and at least one; first one of each core, node by node. The cores of a hybrid count
-    /// alike, whatever their capacity.
+    /// Returns the processors that workers are pinned to by default, in this order: one for each
+    /// allowed processor, at most the quota rounded up, and at least one; first one of each core,
+    /// node by node. The cores of a hybrid count alike, whatever their capacity.
     pub fn cpus(&self) -> Vec<usize> {
         // A processor of an unknown node is before all others.
         let node = |cpu: &Cpu| cpu.node.map_or(0, |node| node.saturating_add(1));

@@ -8,7 +8,7 @@ use std::path::Path;
 /// Returns the text of a table without what ends it; `None` if it cannot be read.
 pub(super) fn text(folder: &Path, name: &str) -> Option<String> {
     let mut text = std::fs::read_to_string(folder.join(name)).ok()?;
-    // Kunpeng's tables of processors end with a NUL behind the line.
+    // Kunpeng's tables of processors end with a NUL after the line.
     let end = |last: char| last == '\0' || last.is_whitespace();
     text.truncate(text.trim_end_matches(end).len());
     Some(text)
@@ -33,7 +33,8 @@ fn values<'a>(info: &'a str, wanted: &'a str) -> impl Iterator<Item = &'a str> {
     })
 }
 
-/// The makers of Arm processors, by their number in `MIDR_EL1` (Arm Architecture Reference Manual, D24.2.122).
+/// The makers of Arm processors, by their number in `MIDR_EL1` (Arm Architecture Reference Manual,
+/// D24.2.122).
 const IMPLEMENTERS: [(&str, &str); 9] = [
     ("0x41", "Arm"),
     ("0x42", "Broadcom"),
@@ -49,7 +50,8 @@ const IMPLEMENTERS: [(&str, &str); 9] = [
 /// The most kinds of cores that a name has, whatever the table has.
 const MOST_PARTS: usize = 4;
 
-/// Returns the name of an Arm processor, of which the table has the numbers of its maker and of its parts, one for each kind of core.
+/// Returns the name of an Arm processor, of which the table has the numbers of its maker and of its
+/// parts, one for each kind of core.
 fn arm(info: &str) -> Option<String> {
     let maker = values(info, "CPU implementer").next()?;
     let mut parts: Vec<&str> = Vec::new();
@@ -165,7 +167,7 @@ pub(super) fn caches(root: &Path, allowed: &[usize]) -> Vec<Cache> {
             let Some(cache) = cache(&folder, allowed) else {
                 continue;
             };
-            // Every processor behind a cache lists it.
+            // Every processor that shares a cache lists it.
             if !caches.contains(&cache) {
                 insert(&mut caches, cache, |cache| cache.level as usize);
             }
@@ -174,8 +176,8 @@ pub(super) fn caches(root: &Path, allowed: &[usize]) -> Vec<Cache> {
     caches
 }
 
-/// Inserts an item into a list in the order of `key`, after its equals. Tables are nearly in order, and sorts would be compiled for
-/// each type.
+/// Inserts an item into a list in the order of `key`, after its equals. Tables are nearly in order,
+/// and sorts would be compiled for each type.
 pub(super) fn insert<T>(list: &mut Vec<T>, item: T, key: impl Fn(&T) -> usize) {
     let at = list.partition_point(|known| key(known) <= key(&item));
     list.insert(at, item);
@@ -257,8 +259,8 @@ fn list(line: &str) -> Vec<usize> {
         .collect()
 }
 
-/// Returns the numbers of the bits in a mask such as `00000001,0000000f`, of 32 bits a word, the last of which has the bits from 0;
-/// unreadable words are skipped.
+/// Returns the numbers of the bits in a mask such as `00000001,0000000f`, of 32 bits a word, the
+/// last of which has the bits from 0; unreadable words are skipped.
 fn mask(line: &str) -> Vec<usize> {
     let words = line.trim().rsplit(',').take(MOST / 32).enumerate();
     let words = words.filter_map(|(at, word)| Some((at, u32::from_str_radix(word, 16).ok()?)));

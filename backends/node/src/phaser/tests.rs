@@ -14,14 +14,14 @@ use tautline_core::port::{Barrier, Relax};
 /// Duration of one poll of a waiting thread, in nanoseconds.
 const LOOK_NS: u64 = 100;
 
-/// What a wake-up costs its caller, in nanoseconds.
+/// The cost of a wake-up for its caller, in nanoseconds.
 const CALL_NS: u64 = 1_000;
 
-/// How long each thread computes in a phase, in nanoseconds.
+/// The time for which each thread computes in a phase, in nanoseconds.
 const WORK_NS: u64 = 500;
 
-/// How late a thread is if the other one should wait for it asleep, in nanoseconds: longer than any
-/// patience.
+/// The delay of a thread for which the other one should wait asleep, in nanoseconds: longer than
+/// any patience.
 const LATE_NS: u64 = 2_000_000;
 
 thread_local! {

@@ -1,8 +1,8 @@
 //! Pools of one seat for callers that find no free seat.
 //!
-//! Such a caller must not wait for a seat: the callers that hold the seats may be waiting for it, in their bodies. Nor can its
-//! body run on a worker: all of them may be blocked in the same way, and the body need not be `Send`. So it gets a pool of its
-//! own, in which it is the only worker.
+//! Such a caller must not wait for a seat: the callers that hold the seats may be waiting for it,
+//! in their bodies. Nor can its body run on a worker: all of them may be blocked in the same way,
+//! and the body need not be `Send`. So it gets a pool of its own, in which it is the only worker.
 
 use super::port::{Node, is_worker};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use tautline_core::task::{Cx, Outside, Pool};
 /// The number of unused pools that are kept for later callers, about 150 KiB each.
 const KEPT: usize = 16;
 
-/// What a caller runs.
+/// The body that a caller runs.
 pub(super) type Body<'b, 'e> = &'b mut dyn for<'s> FnMut(&mut Cx<'s, 'e, Node>);
 
 /// The pools of callers without a seat.
@@ -36,7 +36,8 @@ impl Annexes {
         }
     }
 
-    /// Runs `body` inside the running task of the calling thread, and returns true, if that task runs in one of these pools.
+    /// Runs `body` inside the running task of the calling thread, and returns true, if that task
+    /// runs in one of these pools.
     pub(super) fn run_inside(&self, body: Body<'_, '_>) -> bool {
         if !is_worker() {
             return false;

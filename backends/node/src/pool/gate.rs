@@ -1,4 +1,4 @@
-//! Where new threads wait until it is known how many of them the system can bear.
+//! A gate at which new threads wait until it is known how many of them the system can bear.
 
 use std::sync::{Condvar, Mutex};
 

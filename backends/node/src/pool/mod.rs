@@ -28,11 +28,12 @@ use tautline_core::task::{Cx, Outside, Pool};
 use tautline_core::watch::{Passage, Stall, State};
 use workers::Workers;
 
-/// The least and the most seats for threads from outside that enter the pool at the same time. Searching workers inspect all
-/// seats, hence few.
+/// The least and the most seats for threads from outside that enter the pool at the same time.
+/// Searching workers inspect all seats, hence few.
 const CALLERS: (usize, usize) = (4, 16);
 
-/// Receives what all workers report: the worker, and what happened. Called by the worker's thread; must not block.
+/// Receives what all workers report: the worker, and what happened. Called by the worker's thread;
+/// must not block.
 #[derive(Clone)]
 pub struct Watcher(Arc<dyn Fn(WorkerId, Watched) + Send + Sync>);
 
@@ -60,7 +61,7 @@ impl fmt::Debug for Watcher {
     }
 }
 
-/// What workers do that have found no task.
+/// The work of workers that have found no task.
 #[derive(Clone)]
 pub struct Idle {
     /// Between two searches; returns whether there was something to do.
@@ -70,7 +71,8 @@ pub struct Idle {
 }
 
 impl Idle {
-    /// Calls `act` between two searches, and `leave` before a worker sleeps. Both must return soon, and must not panic.
+    /// Calls `act` between two searches, and `leave` before a worker sleeps. Both must return soon,
+    /// and must not panic.
     pub fn new(
         act: impl Fn() -> bool + Send + Sync + 'static,
         leave: impl Fn() + Send + Sync + 'static,
@@ -95,7 +97,7 @@ pub struct StallWatch {
     act: Arc<dyn Fn(&Stall) -> Stalling + Send + Sync>,
 }
 
-/// What follows where nothing runs.
+/// The consequence of a deadlock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stalling {
     /// Every wait ends with a panic that displays the waits.
@@ -107,8 +109,9 @@ pub enum Stalling {
 }
 
 impl StallWatch {
-    /// Has a wait checked each time that it has lasted `limit` longer. Where nothing has run and nothing was unparked in
-    /// four checks, and some task waits, but none for a future of unknown origin, `act` is called, by the thread of a worker.
+    /// Has a wait checked each time that it has lasted `limit` longer. Where nothing has run and
+    /// nothing was unparked in four checks, and some task waits, but none for a future of unknown
+    /// origin, `act` is called, by the thread of a worker.
     pub fn new(limit: Duration, act: impl Fn(&Stall) -> Stalling + Send + Sync + 'static) -> Self {
         let act = Arc::new(act);
         Self { limit, act }
@@ -121,7 +124,7 @@ impl fmt::Debug for StallWatch {
     }
 }
 
-/// What threads are started with.
+/// The settings with which threads are started.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The number of workers, the caller of [`Threads::run`] included, at least 1.
@@ -130,21 +133,21 @@ pub struct Plan {
     pub most: usize,
     /// The memories of the node; its workers are at the tree's leaves, in turn.
     pub tree: Hierarchy,
-    /// Where tasks wait that were bound to a domain from outside of it.
+    /// The queue of tasks that were bound to a domain from outside of it.
     pub outside: Outside,
     /// The processor of each worker, in turn; empty: not pinned.
     pub cpus: Vec<usize>,
-    /// How phasers of tasks are built.
+    /// The configuration of phasers of tasks.
     pub phasers: phaser::Config,
-    /// How computations are balanced.
+    /// The configuration of balanced computations.
     pub balancing: glb::Config,
-    /// What receives the changes of state of the workers.
+    /// The recipient of the workers' changes of state.
     pub watcher: Option<Watcher>,
-    /// How the threads are started.
+    /// The settings of the threads.
     pub thread: Thread,
-    /// What receives the waits of a pool in which nothing runs.
+    /// The recipient of deadlock reports.
     pub stalls: Option<StallWatch>,
-    /// What workers do that have found no task.
+    /// The work of workers that have found no task.
     pub idle: Option<Idle>,
 }
 
@@ -172,8 +175,8 @@ impl Plan {
         }
     }
 
-    /// The number of seats for threads that call [`Threads::run`], which precede those of the started threads: one for each
-    /// worker that there may be, from 4 to 16.
+    /// The number of seats for threads that call [`Threads::run`], which precede those of the
+    /// started threads: one for each worker that there may be, from 4 to 16.
     pub fn callers(&self) -> usize {
         let (least, most) = CALLERS;
         self.most_workers().clamp(least, most)
@@ -191,11 +194,11 @@ impl Plan {
 
 /// A pool of tasks with the threads that work in it.
 ///
-/// A thread that calls [`run`](Self::run) is a worker until its task has ended; further threads make up the number of
-/// workers. Dropping it ends the threads.
+/// A thread that calls [`run`](Self::run) is a worker until its task has ended; further threads
+/// make up the number of workers. Dropping it ends the threads.
 ///
-/// The child of `fork` has none of these threads. Its first call there starts others, in a pool of its own: not pinned and not
-/// watched, without the tasks of its parent.
+/// The child of `fork` has none of these threads. Its first call there starts others, in a pool of
+/// its own: not pinned and not watched, without the tasks of its parent.
 pub struct Threads {
     workers: PerProcess<Workers>,
     /// The settings in the child of `fork`.
@@ -223,8 +226,8 @@ impl Threads {
         self.workers.get_or_init(|| Workers::start(&self.in_child))
     }
 
-    /// The number of seats for threads that call [`run`](Self::run). The other seats are those of the
-    /// threads that were started.
+    /// The number of seats for threads that call [`run`](Self::run). The other seats are those of
+    /// the threads that were started.
     pub fn callers(&self) -> usize {
         self.in_child.callers()
     }
@@ -239,7 +242,7 @@ impl Threads {
         self.here().pool()
     }
 
-    /// How many workers there are, one caller included.
+    /// The number of workers, one caller included.
     pub fn workers(&self) -> usize {
         self.here().count()
     }
@@ -249,20 +252,23 @@ impl Threads {
         self.in_child.most_workers()
     }
 
-    /// Sets the number of workers, one caller included, at least 1 and at most the limit of the plan.
-    /// Surplus workers go on standby as soon as they find no work.
+    /// Sets the number of workers, one caller included, at least 1 and at most the limit of the
+    /// plan. Surplus workers go on standby as soon as they find no work.
     ///
     /// # Errors
-    /// The system refused a thread: there are as many workers as it allowed, or half as many if addresses are short.
+    /// The system refused a thread: there are as many workers as it allowed, or half as many if
+    /// addresses are short.
     pub fn set_workers(&self, workers: usize) -> io::Result<()> {
         self.here().set_count(workers)
     }
 
-    /// Runs `body` as a task on the calling thread, which is a worker meanwhile, and returns when it and all tasks
-    /// that it spawned have ended. Called from a task, it is a scope on the worker that runs that task.
+    /// Runs `body` as a task on the calling thread, which is a worker for that time, and returns
+    /// when it and all tasks that it spawned have ended. Called from a task, it is a scope on the
+    /// worker that runs that task.
     ///
-    /// Any number of threads may be inside at the same time, and wait for each other there. A thread that finds no free
-    /// [seat](Self::callers) runs all its tasks alone, without the other workers and unwatched.
+    /// Any number of threads may be inside at the same time, and wait for each other there. A
+    /// thread that finds no free [seat](Self::callers) runs all its tasks alone, without the other
+    /// workers and unwatched.
     ///
     /// # Panics
     /// With the first panic of `body` or of a task.

@@ -1,14 +1,16 @@
 //! Further pieces of stack, which a thread keeps for their next use.
 //!
 //! # Algorithm
-//! A deep recursion returns through many waits near the end of its stack, each of which may need a further piece. So a thread
-//! keeps the pieces that it has used while it runs on one, and one of them until the thread ends: a wait maps nothing unless
-//! it is a piece deeper than those before it. The crate `psm` switches stacks, as for [`stacker::grow`], which maps a new
-//! stack in each call.
+//! A deep recursion returns through many waits near the end of its stack, each of which may need a
+//! further piece. So a thread keeps the pieces that it has used while it runs on one, and one of
+//! them until the thread ends: a wait maps nothing unless it is a piece deeper than those before
+//! it. The crate `psm` switches stacks, as for [`stacker::grow`], which maps a new stack in each
+//! call.
 //!
-//! `stacker` does not know of these pieces: it takes the difference of the stack pointer and the limit of the previous stack for
-//! the room that is left. Pieces are at lower addresses than that limit, so that no room seems to be left, and a task that
-//! calls `stacker` on a piece gets a stack from it.
+//! `stacker` does not know of these pieces: it takes the difference of the stack pointer and the
+//! limit of the previous stack for the room that is left. Pieces are at lower addresses than that
+//! limit, so that no room seems to be left, and a task that calls `stacker` on a piece gets a stack
+//! from it.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -58,8 +60,9 @@ pub(super) fn left_below(here: usize) -> Option<usize> {
     }
 }
 
-/// Calls `body` on a further piece of stack, and returns true; so it does without the call if there is no memory for a piece.
-/// Returns false, without the call, if no piece below the present stack was found.
+/// Calls `body` on a further piece of stack, and returns true; so it does without the call if there
+/// is no memory for a piece. Returns false, without the call, if no piece below the present stack
+/// was found.
 pub(super) fn on_piece(body: &mut dyn FnMut()) -> bool {
     let local = 0_u8;
     let here = ptr::from_ref(&local).addr();
@@ -86,7 +89,8 @@ pub(super) fn on_piece(body: &mut dyn FnMut()) -> bool {
     };
     let (low, end) = (piece.low().addr(), piece.end());
     let outer = CURRENT.replace(Some(Current { low, end, limit }));
-    // SAFETY: the piece is mapped until after the call, and used by no other one, since it is not among the spare ones meanwhile.
+    // SAFETY: the piece is mapped until after the call, and used by no other one, since it is not
+    // among the spare ones until then.
     let panic = unsafe { on_stack(piece.low(), body) };
     CURRENT.set(outer);
     // If they are inaccessible, the piece is dropped with the closure.
@@ -103,8 +107,8 @@ pub(super) fn on_piece(body: &mut dyn FnMut()) -> bool {
     true
 }
 
-/// Returns the addresses at which a piece below `limit` is tried: that which the system chooses, which is above if memory was
-/// freed there, then those below the limit.
+/// Returns the addresses at which a piece below `limit` is tried: that which the system chooses,
+/// which is above if memory was freed there, then those below the limit.
 fn places(limit: Option<usize>) -> impl Iterator<Item = usize> {
     let below = move |number: usize| limit?.checked_sub(2 * number * PIECE_BYTES);
     iter::once(0).chain((1..=PLACES).map_while(below))
@@ -117,12 +121,13 @@ psm::psm_stack_manipulation! {
         /// Calls `body` on the stack from `low` on, and returns its panic.
         ///
         /// # Safety
-        /// The caller must ensure that [`PIECE_BYTES`] from `low` on are mapped until this returns, and in use by nothing else.
+        /// The caller must ensure that [`PIECE_BYTES`] from `low` on are mapped until this returns,
+        /// and in use by nothing else.
         unsafe fn on_stack(low: *mut u8, body: &mut dyn FnMut()) -> Option<Payload> {
             // No panic leaves the new stack.
             let caught = || catch_unwind(AssertUnwindSafe(body)).err();
-            // SAFETY: the caller ensures that the memory is usable; `low` and the length are multiples of the page size; the closure does
-            // not unwind.
+            // SAFETY: the caller ensures that the memory is usable; `low` and the length are
+            // multiples of the page size; the closure does not unwind.
             unsafe { psm::on_stack(low, PIECE_BYTES, caught) }
         }
     }
@@ -191,7 +196,8 @@ mod tests {
     use std::hint::black_box;
 
     thread_local! {
-        /// The pieces that were mapped for use by the calling thread, without those that the system put above its stack.
+        /// The pieces that were mapped for use by the calling thread, without those that the system
+        /// put above its stack.
         pub(super) static MAPS: Cell<usize> = const { Cell::new(0) };
     }
 
@@ -203,7 +209,8 @@ mod tests {
         SPARES.with(|spares| spares.borrow().len())
     }
 
-    /// Uses some stack, calls on further pieces up to a depth, and returns the sum of what each call has added.
+    /// Uses some stack, calls on further pieces up to a depth, and returns the sum of what each
+    /// call has added.
     fn nested(depth: u64) -> u64 {
         let used = black_box([depth; 4096]);
         let mut sum = 0;
@@ -213,7 +220,8 @@ mod tests {
         sum + used.iter().sum::<u64>() / 4096
     }
 
-    /// A thread maps as many pieces as are in use at the same time and keeps one; each has its own bounds.
+    /// A thread maps as many pieces as are in use at the same time and keeps one; each has its own
+    /// bounds.
     #[test]
     fn a_piece_is_mapped_once() {
         for _ in 0..1000 {
@@ -269,8 +277,8 @@ mod tests {
         }));
     }
 
-    /// Where the system gives memory above the present stack, as it does after some was freed there, pieces are below it
-    /// nevertheless.
+    /// Where the system gives memory above the present stack, as it does after some was freed
+    /// there, pieces are below it nevertheless.
     #[test]
     fn a_piece_is_below_the_stack() {
         let limit = Piece::map(0).unwrap().low().addr();

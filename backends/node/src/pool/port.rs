@@ -22,8 +22,8 @@ type Post = (u64, WorkerId);
 thread_local! {
     /// The worker that this thread is.
     static HERE: Cell<Option<Post>> = const { Cell::new(None) };
-    /// The workers that it is besides, in outer tasks. Without a destructor, so that those of other values may enter a pool; the
-    /// memory is freed when it is empty.
+    /// The workers that it is besides, in outer tasks. Without a destructor, so that those of other
+    /// values may enter a pool; the memory is freed when it is empty.
     static OUTSIDE: ManuallyDrop<RefCell<Vec<Post>>> =
         const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
@@ -53,7 +53,7 @@ pub struct Node {
     idle: Option<Idle>,
     /// The limit of a wait of each worker before it is checked, in nanoseconds; 0: it has none.
     limits_ns: Box<[AtomicU64]>,
-    /// Whether a standstill was reported, after which none is.
+    /// Whether a deadlock was reported; only the first one is.
     has_reported: AtomicBool,
     /// The process of its workers.
     generation: u64,
@@ -115,7 +115,8 @@ impl Node {
     fn check_more_rarely(&self) {
         if let Some(worker) = self.current() {
             let limit = &self.limits_ns[worker.index()];
-            // ORDERING: Relaxed: the number publishes nothing else; an end of the checks in between must not be lost.
+            // ORDERING: Relaxed: the number publishes nothing else; an end of the checks in between
+            // must not be lost.
             _ = limit.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |limit| {
                 Some(limit.saturating_mul(2))
             });
@@ -134,8 +135,9 @@ impl Clock for Node {
     }
 }
 
-// SAFETY: where it returns true, the heavy fence makes each thread of the process execute a full fence between two instructions of
-// its program, so that a light fence need only prevent reordering by the compiler; or both are full fences.
+// SAFETY: where it returns true, the heavy fence makes each thread of the process execute a full
+// fence between two instructions of its program, so that a light fence need only prevent reordering
+// by the compiler; or both are full fences.
 unsafe impl Fence for Node {
     #[inline(always)]
     fn light_fence(&self) {
@@ -208,8 +210,9 @@ impl Park for Node {
     }
 }
 
-// SAFETY: a post is private to its thread, and changed by `set_current` only, whose callers guarantee that it is right; the floor is that
-// of the current piece of stack plus a reserve; `grow` calls on this thread, and only a panic of the body is passed on.
+// SAFETY: a post is private to its thread, and changed by `set_current` only, whose callers
+// guarantee that it is right; the floor is that of the current piece of stack plus a reserve;
+// `grow` calls on this thread, and only a panic of the body is passed on.
 unsafe impl Thread for Node {
     fn current(&self) -> Option<WorkerId> {
         let mine = |&(port, worker): &Post| (port == self.number).then_some(worker);

@@ -1,4 +1,4 @@
-//! How the threads of a pool are started.
+//! Start of the threads of a pool.
 
 use crate::machine::unpinned;
 use std::fmt::{self, Display};
@@ -8,10 +8,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
-/// What the threads that a pool starts have in common.
+/// The common settings of the threads that a pool starts.
 #[derive(Clone, Debug)]
 pub struct Thread {
-    /// What their names begin with; a hyphen and what is different follow: the number of the worker, for example.
+    /// The prefix of their names; a hyphen and what is different follow: the number of the worker,
+    /// for example.
     pub name: String,
     /// The stack of each, in bytes. Only what is touched takes memory.
     pub stack_bytes: usize,
@@ -56,7 +57,7 @@ impl Thread {
     }
 }
 
-/// What threads call when they start or stop. If it panics, the thread continues.
+/// The function that threads call when they start or stop. If it panics, the thread continues.
 #[derive(Clone)]
 pub struct Hook(Arc<dyn Fn() + Send + Sync>);
 

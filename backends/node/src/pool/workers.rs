@@ -12,7 +12,8 @@ use std::thread::JoinHandle;
 use tautline_core::WorkerId;
 use tautline_core::task::Pool;
 
-/// The number of stacks whose memory the workers leave to the program where the system limits its addresses.
+/// The number of stacks whose memory the workers leave to the program where the system limits its
+/// addresses.
 const ROOM_STACKS: usize = 4;
 
 /// A pool with its threads, in the process that started them.
@@ -63,7 +64,7 @@ impl Workers {
         &self.pool
     }
 
-    /// How many workers there are, one caller included.
+    /// The number of workers, one caller included.
     pub(super) fn count(&self) -> usize {
         let started = self.started().len();
         (self.pool.wanted() + 1)
@@ -90,8 +91,9 @@ impl Workers {
 
     /// Starts threads until there are `extra`, or as many as the system allows.
     ///
-    /// If it refuses one for lack of addresses, new ones end until half of the threads that fit remain: a thread also needs
-    /// the heap that the allocator makes for it, which is as large as a stack with the GNU C library.
+    /// If it refuses one for lack of addresses, new ones end until half of the threads that fit
+    /// remain: a thread also needs the heap that the allocator makes for it, which is as large as a
+    /// stack with the GNU C library.
     fn start_more(&self, started: &mut Vec<JoinHandle<()>>, extra: usize) -> io::Result<()> {
         let (gate, old) = (Arc::new(Gate::default()), started.len());
         // Untouched, so it takes addresses only.
@@ -135,7 +137,8 @@ impl Workers {
         self.thread.spawn(extra + 1, body)
     }
 
-    /// Runs `body` on the calling thread, as a worker. Of any type, so that programs do not compile it for each.
+    /// Runs `body` on the calling thread, as a worker. Of any type, so that programs do not compile
+    /// it for each.
     pub(super) fn run<'e>(&self, body: Body<'_, 'e>) {
         if self.pool.run_inside(&mut *body).is_ok() || self.annexes.run_inside(&mut *body) {
             return;

@@ -62,13 +62,14 @@ fn blocks_for_the_second_half(cx: &mut Cx) {
     );
 }
 
-/// The first half spins until the second has run, so the owner neither pushes nor pops meanwhile.
+/// The first half spins until the second has run, so the owner neither pushes nor pops until then.
 #[test]
 fn a_first_half_may_block_for_the_second() {
     ends("a first half that blocks", blocks_for_the_second_half);
 }
 
-/// The same where idle workers always have something else to do, as those that communicate without end.
+/// The same where idle workers always have something else to do, as those that communicate without
+/// end.
 #[test]
 fn a_first_half_may_block_beside_workers_that_communicate() {
     let idle = Idle::new(|| true, || ());
@@ -92,8 +93,8 @@ fn a_first_half_may_block_after_another_fork() {
     });
 }
 
-/// The first half waits in an isolated scope for what the second half puts. That wait must not run the second
-/// half, which does not belong to its scope.
+/// The first half waits in an isolated scope for what the second half puts. That wait must not run
+/// the second half, which does not belong to its scope.
 #[test]
 fn an_isolated_wait_for_the_second_half_ends() {
     fn waits(cx: &mut Cx, wait: Wait) {

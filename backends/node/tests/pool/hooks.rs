@@ -1,4 +1,4 @@
-//! What started threads call, and how they are named.
+//! Hooks of started threads, and their names.
 
 use super::{all_work, wait_until};
 use std::panic::panic_any;

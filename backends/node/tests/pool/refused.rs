@@ -1,4 +1,5 @@
-//! A system that refuses threads, or memory: looked at in a process of its own, whose address space is bounded.
+//! A system that refuses threads, or memory: tested in a process of its own, whose address space is
+//! bounded.
 #![cfg(target_os = "linux")]
 
 use super::{all_work, fib, stack, wait_until};
@@ -62,8 +63,8 @@ fn below(frames: usize, f: &mut dyn FnMut()) {
     black_box(&mut frame);
 }
 
-/// A wait deep in the stack, of which other threads use the frame, ends though there is no memory for more stack; a fork that
-/// finds no stack at all panics.
+/// A wait deep in the stack, of which other threads use the frame, ends though there is no memory
+/// for more stack; a fork that finds no stack at all panics.
 #[test]
 fn refused_stack_ends_no_wait() {
     if !is_inside("refused::refused_stack_ends_no_wait") {
@@ -73,8 +74,8 @@ fn refused_stack_ends_no_wait() {
     let run = || {
         let threads = Threads::start(&Plan::flat(2));
         threads.run(|cx| {
-            // Both workers have allocated: the allocator maps an arena for a thread's first allocation, twice
-            // as large as what it keeps, which must not be measured as in use.
+            // Both workers have allocated: the allocator maps an arena for a thread's first
+            // allocation, twice as large as what it keeps, which must not be measured as in use.
             let stolen = AtomicBool::new(false);
             cx.join(
                 |_| wait_until("it is stolen", || stolen.load(SeqCst)),
@@ -92,8 +93,8 @@ fn refused_stack_ends_no_wait() {
                         |_| wait_until("it is stolen", || started.load(SeqCst)),
                         |_| {
                             started.store(true, SeqCst);
-                            // Longer than the owner spins, so that it parks; a sleep, since the pool
-                            // does not report that a worker has parked.
+                            // Longer than the owner spins, so that it parks; a sleep, since the
+                            // pool does not report that a worker has parked.
                             thread::sleep(Duration::from_millis(20));
                             ended.store(true, SeqCst);
                             [7u8; 4096]
@@ -114,8 +115,8 @@ fn refused_stack_ends_no_wait() {
     thread.unwrap().join().unwrap();
 }
 
-/// A refused thread makes the pool smaller: it reports the number of workers and strands no task; with more room it grows
-/// again.
+/// A refused thread makes the pool smaller: it reports the number of workers and strands no task;
+/// with more room it grows again.
 #[test]
 fn refused_threads_make_the_pool_smaller() {
     if !is_inside("refused::refused_threads_make_the_pool_smaller") {

@@ -1,4 +1,4 @@
-//! How deep a program may go.
+//! The depth to which a program may recurse.
 
 use super::waiting::on_usual_stack;
 use super::{Cx, WORKERS, start};
@@ -26,7 +26,8 @@ fn down_second(cx: &mut Cx, left: usize) -> usize {
     one + deep
 }
 
-/// A task that joins one that it has spawned, and so on: on one worker, and where thieves take some.
+/// A task that joins one that it has spawned, and so on: on one worker, and where thieves take
+/// some.
 #[test]
 fn joined_tasks_a_hundred_thousand_deep() {
     const DEEP: usize = 100_000;

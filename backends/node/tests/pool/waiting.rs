@@ -1,4 +1,5 @@
-//! How deep waiting takes a program: it runs other tasks, also where no further stack is to be had.
+//! The depth of nested waits: a waiting task runs other tasks, also where no further stack is
+//! available.
 
 use super::{WORKERS, start};
 use std::ptr;
@@ -22,8 +23,8 @@ pub(crate) fn on_usual_stack(body: impl FnOnce() + Send) {
     });
 }
 
-/// A hundred thousand tasks that each open a scope and wait for a child: what waits helps others that wait in turn, yet no
-/// stack gets deeper than half of what there is, and a little.
+/// A hundred thousand tasks that each open a scope and wait for a child: what waits helps others
+/// that wait in turn, yet no stack gets deeper than half of what there is, and a little.
 #[test]
 fn waiting_is_no_way_down() {
     const TASKS: usize = 100_000;
@@ -58,7 +59,8 @@ fn waiting_is_no_way_down() {
     });
 }
 
-/// Tasks of one level that wait for a value: on a thief each wait runs the next of them, until half of its stack is in use.
+/// Tasks of one level that wait for a value: on a thief each wait runs the next of them, until half
+/// of its stack is in use.
 #[test]
 fn waiting_for_a_value_ends_within_the_stack() {
     const TASKS: usize = 200_000;

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Bytes of a line that is passed on in parts if it is longer.
 const LINE_MAX: usize = 1 << 16;
-/// Bytes read from one rank before the next is looked at.
+/// Bytes read from one rank before the next is polled.
 const TURN: usize = 1 << 18;
 
 /// The standard output or standard error of a rank.
@@ -15,9 +15,9 @@ pub(super) struct Lines {
     /// `None` once the other end is closed, or what comes cannot be passed on.
     pub(super) pipe: Option<File>,
     prefix: String,
-    /// What has come of the present line.
+    /// The received part of the current line.
     line: Vec<u8>,
-    /// Why a line could not be passed on.
+    /// The reason why a line could not be passed on.
     pub(super) failure: Option<io::Error>,
 }
 

@@ -17,14 +17,15 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(super) struct Running {
     child: Child,
-    /// Readable once the process has ended; `None` before Linux 5.3, where the ends of children are signals alone.
+    /// Readable once the process has ended; `None` before Linux 5.3, where the ends of children are
+    /// signals alone.
     descriptor: Option<OwnedFd>,
     /// Of standard error.
     pub(super) lines: Lines,
     /// Of standard output, if the launcher passes it on.
     pub(super) output: Option<Lines>,
     pub(super) end: Option<End>,
-    /// How it ends if the launcher has killed it.
+    /// Its end if the launcher has killed it.
     killed: Option<End>,
     /// Since when it is stopped.
     stopped: Option<Instant>,
@@ -139,7 +140,8 @@ impl Running {
         }
     }
 
-    /// Passes on what is left when the process has ended, though what it has started may hold the other ends of the pipes.
+    /// Passes on what is left when the process has ended, though what it has started may hold the
+    /// other ends of the pipes.
     pub(super) fn finish(&mut self) {
         self.pump();
         self.lines.finish(&mut io::stderr());
@@ -148,7 +150,7 @@ impl Running {
         }
     }
 
-    /// Looks whether the process has ended, and kills what it has left behind; true once.
+    /// Checks whether the process has ended, and kills the processes that it has left; true once.
     pub(super) fn has_ended(&mut self) -> bool {
         if self.end.is_some() || !self.is_over() {
             return false;
@@ -159,7 +161,8 @@ impl Running {
         true
     }
 
-    /// Returns for how long the process has been stopped, as far as this was called whenever a signal reported a change.
+    /// Returns for how long the process has been stopped, as far as this was called whenever a
+    /// signal reported a change.
     pub(super) fn stopped(&mut self) -> Option<Duration> {
         if self.end.is_some() || self.killed.is_some() {
             return None;
@@ -174,8 +177,8 @@ impl Running {
     fn change(&self) -> Option<bool> {
         let mut change = MaybeUninit::<libc::siginfo_t>::zeroed();
         let kinds = libc::WSTOPPED | libc::WCONTINUED | libc::WNOHANG;
-        // SAFETY: the call writes to `change`, of which zeros are a value: none. The child was not waited for, so its number is not
-        // that of another process.
+        // SAFETY: the call writes to `change`, of which zeros are a value: none. The child was not
+        // waited for, so its number is not that of another process.
         let change = unsafe {
             let status = libc::waitid(libc::P_PID, self.child.id(), change.as_mut_ptr(), kinds);
             (status == 0).then(|| change.assume_init())?
@@ -191,8 +194,8 @@ impl Running {
     fn is_over(&self) -> bool {
         let mut ended = MaybeUninit::<libc::siginfo_t>::zeroed();
         let kinds = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-        // SAFETY: the call writes to `ended`, of which zeros are a value: none. The child was not waited for, so its number is not
-        // that of another process.
+        // SAFETY: the call writes to `ended`, of which zeros are a value: none. The child was not
+        // waited for, so its number is not that of another process.
         unsafe {
             let status = libc::waitid(libc::P_PID, self.child.id(), ended.as_mut_ptr(), kinds);
             status == 0 && ended.assume_init().si_signo == libc::SIGCHLD
@@ -202,12 +205,14 @@ impl Running {
     /// Passes a signal on to the process and what it has started, unless it has ended.
     pub(super) fn signal(&self, signal: libc::c_int) {
         if self.end.is_none() {
-            // SAFETY: the call takes numbers alone. The child was not waited for, so the number is that of its group.
+            // SAFETY: the call takes numbers alone. The child was not waited for, so the number is
+            // that of its group.
             unsafe { libc::kill(-(self.child.id() as libc::pid_t), signal) };
         }
     }
 
-    /// Kills the process, which then ends as `end`, if it has not ended. Returns whether it has not.
+    /// Kills the process, which then ends as `end`, if it has not ended. Returns whether it has
+    /// not.
     pub(super) fn kill(&mut self, end: End) -> bool {
         let runs = self.end.is_none() && self.killed.is_none();
         if runs {
@@ -226,7 +231,8 @@ impl Drop for Running {
     }
 }
 
-/// Returns the error of a rank that could not be started: that the system has no room for it, or `other`.
+/// Returns the error of a rank that could not be started: that the system has no room for it, or
+/// `other`.
 fn refused(
     [rank, ranks]: [u32; 2],
     source: io::Error,
@@ -283,7 +289,7 @@ fn prepare(
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     };
-    // SAFETY: the calls read the mask and the set for as long as they run, and take numbers else.
+    // SAFETY: the calls read the mask and the set while they run, and take numbers else.
     unsafe {
         check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
         if libc::getppid() as u32 != launcher {

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::{fs, mem, ptr};
 
-/// What is passed on to the ranks, unless this process ignores it.
+/// The signals that are passed on to the ranks, unless this process ignores them.
 const PASSED_ON: [libc::c_int; 8] = [
     libc::SIGINT,
     libc::SIGTERM,
@@ -17,22 +17,25 @@ const PASSED_ON: [libc::c_int; 8] = [
     libc::SIGCONT,
 ];
 
-/// The calling thread blocks these signals until this is dropped, on that thread. Meanwhile the process does not ignore the ends of
-/// its children, as it may have been started: else the system would not keep how they ended.
+/// The calling thread blocks these signals until this is dropped, on that thread. Until then the
+/// process does not ignore the ends of its children, as it may have been started: else the system
+/// would not keep how they ended.
 pub(super) struct Signals {
     file: fs::File,
     before: libc::sigset_t,
-    /// What the end of a child did.
+    /// The previous action at the end of a child.
     of_children: libc::sigaction,
 }
 
 impl Signals {
-    /// Blocks the news of a child, and what is passed on unless `is_ignored`: a blocked signal is not ignored, but waits to be read.
+    /// Blocks the news of a child, and what is passed on unless `is_ignored`: a blocked signal is
+    /// not ignored, but waits to be read.
     pub(super) fn block(is_ignored: fn(i32) -> bool) -> io::Result<Self> {
         let (mut set, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
         let mut of_children = MaybeUninit::uninit();
-        // SAFETY: the calls write the sets, of which `set` is initialised by the first of them, and `before` and `of_children` by the
-        // last ones. An action of zeros is the default one, without flags.
+        // SAFETY: the calls write the sets, of which `set` is initialised by the first of them, and
+        // `before` and `of_children` by the last ones. An action of zeros is the default one,
+        // without flags.
         let (descriptor, before, of_children) = unsafe {
             libc::sigemptyset(set.as_mut_ptr());
             libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
@@ -73,7 +76,8 @@ impl Signals {
         unsafe { libc::raise(libc::SIGSTOP) };
     }
 
-    /// Returns a signal that has come since; [`SIGCHLD`](libc::SIGCHLD) if a rank was stopped, was continued, or has ended.
+    /// Returns a signal that has come since; [`SIGCHLD`](libc::SIGCHLD) if a rank was stopped, was
+    /// continued, or has ended.
     pub(super) fn next(&mut self) -> Option<libc::c_int> {
         let mut record = [0; size_of::<libc::signalfd_siginfo>()];
         let read = self.file.read(&mut record).ok()?;
@@ -85,7 +89,8 @@ impl Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        // SAFETY: the mask and the action were returned by the calls that have set the present ones.
+        // SAFETY: the mask and the action were returned by the calls that have set the present
+        // ones.
         unsafe {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, ptr::null_mut());
             libc::sigaction(libc::SIGCHLD, &raw const self.of_children, ptr::null_mut());

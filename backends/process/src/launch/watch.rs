@@ -15,7 +15,7 @@ use tautline_core::Rank;
 /// The time from the failure of a rank until the others are killed.
 const GRACE: Duration = Duration::from_millis(1500);
 
-/// How often ranks are polled whose ends only a signal reports.
+/// The interval at which ranks are polled whose ends only a signal reports.
 const UNREAD: Duration = Duration::from_millis(100);
 
 /// The ranks of a launch.

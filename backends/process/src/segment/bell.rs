@@ -18,8 +18,8 @@ impl Futex for Shared<'_> {
             tv_sec: libc::time_t::try_from(ns / 1_000_000_000).unwrap_or(libc::time_t::MAX),
             tv_nsec: (ns % 1_000_000_000) as libc::c_long,
         };
-        // SAFETY: the word is valid for as long as the reference, and the kernel only reads `limit`. Without
-        // FUTEX_PRIVATE_FLAG the word is that of all processes that map it.
+        // SAFETY: the word is valid while the reference is, and the kernel only reads `limit`.
+        // Without FUTEX_PRIVATE_FLAG the word is that of all processes that map it.
         unsafe {
             libc::syscall(
                 libc::SYS_futex,
@@ -33,7 +33,7 @@ impl Futex for Shared<'_> {
 
     fn wake(&self) {
         let all = libc::c_int::MAX;
-        // SAFETY: the word is valid for as long as the reference; the kernel uses its address alone.
+        // SAFETY: the word is valid while the reference is; the kernel uses its address alone.
         unsafe {
             libc::syscall(
                 libc::SYS_futex,
@@ -120,7 +120,8 @@ mod tests {
         fn wake(&self) {}
     }
 
-    /// A process was killed between the two steps of a signal: others would not wake the thread, the launcher does.
+    /// A process was killed between the two steps of a signal: others would not wake the thread,
+    /// the launcher does.
     #[test]
     fn half_a_signal_is_completed() {
         let bell = Arc::new(AtomicU32::new(0));

@@ -1,6 +1,7 @@
 //! The end of the launcher, which ends its ranks.
 //!
-//! The system kills the launcher's children with it, but not theirs: a rank that a script started is one of these.
+//! The system kills the launcher's children with it, but not theirs: a rank that a script started
+//! is one of these.
 
 use crate::descriptor::descriptor_of;
 use std::fs::File;
@@ -9,7 +10,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::thread;
 use std::time::Duration;
 
-/// How often a launcher is polled that has no descriptor.
+/// The interval at which a launcher is polled that has no descriptor.
 const POLL: Duration = Duration::from_millis(100);
 
 /// Kills this process when the process `launcher` has ended.
@@ -28,7 +29,7 @@ pub(super) fn end_with(launcher: usize) -> io::Result<()> {
     named.spawn(watch).map(|_| ())
 }
 
-/// What shows that a process has ended.
+/// The indicator of the end of a process.
 #[derive(Debug)]
 enum Launcher {
     /// Readable then.

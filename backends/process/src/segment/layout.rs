@@ -1,4 +1,4 @@
-//! Where everything is in a segment, and how large it is.
+//! Layout of a segment.
 //!
 //! | part | words |
 //! |---|---|
@@ -21,7 +21,8 @@ const MAGIC: usize = 0x7461_7574_6c69_6e01_u64 as usize;
 const RANKS_MAX: u32 = 256;
 /// Words of a ring: 128 KiB, so that a pair of ranks has a quarter of a MiB.
 const UNITS: usize = (128 << 10) / WORD;
-/// The bytes of all rings together unless their size is set: with more than 90 ranks they are smaller.
+/// The bytes of all rings together unless their size is set: with more than 90 ranks they are
+/// smaller.
 const BYTES: usize = 1 << 30;
 
 /// The bounds of the bytes of a ring, a power of two.
@@ -72,7 +73,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Returns where the state of a rank is, and behind it its process.
+    /// Returns the position of a rank's state, which its process follows.
     pub(super) fn state(self, rank: Rank) -> usize {
         LINE * (1 + 2 * rank.index())
     }
@@ -121,7 +122,8 @@ impl Head {
     /// Its length.
     pub(super) const BYTES: usize = 4 * WORD;
 
-    /// Returns the words: what makes it a segment of this version, the ranks, the words of a ring, the launcher.
+    /// Returns the words: what makes it a segment of this version, the ranks, the words of a ring,
+    /// the launcher.
     pub(super) fn bytes(self) -> Vec<u8> {
         let Layout { ranks, units } = self.layout;
         let words = [MAGIC, ranks as usize, units, self.launcher];

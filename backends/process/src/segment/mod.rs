@@ -1,12 +1,14 @@
 //! The shared memory of a launch: the state of each rank, bells, and rings.
 //!
-//! The memory has no name (`memfd_create`): processes inherit its file descriptor. It is sealed, so none of them can cut it off under
-//! the others. All words are atomics, and what they contain is checked where it is used.
+//! The memory has no name (`memfd_create`): processes inherit its file descriptor. It is sealed, so
+//! none of them can cut it off under the others. All words are atomics, and what they contain is
+//! checked where it is used.
 //!
 //! # Words
-//! The head is written before the first rank starts. `state` of a rank: [`ABSENT`], then [`JOINED`] and [`LEFT`], written by that rank,
-//! then [`ENDED`], written by the launcher once the process has ended. Any other value counts as the end. The bells are
-//! [`Signal`]s, the rings have their own words.
+//! The head is written before the first rank starts. `state` of a rank: [`ABSENT`], then [`JOINED`]
+//! and [`LEFT`], written by that rank, then [`ENDED`], written by the launcher once the process has
+//! ended. Any other value counts as the end. The bells are [`Signal`]s, the rings have their own
+//! words.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -42,10 +44,11 @@ const JOINED: usize = 1;
 const LEFT: usize = 2;
 const ENDED: usize = 3;
 
-/// What every segment is sealed against.
+/// The changes against which every segment is sealed.
 const SEALS: libc::c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
 
-/// Bytes from which on a segment has huge pages if it may: that of one on most machines, so that small segments stay small.
+/// Bytes from which on a segment has huge pages if it may: that of one on most machines, so that
+/// small segments stay small.
 const HUGE: usize = 2 << 20;
 
 /// The memory that all ranks of a launch share.
@@ -88,7 +91,8 @@ impl Segment {
         Ok(Self { map, layout, file })
     }
 
-    /// Maps the segment of the inherited file `descriptor`, and returns its launcher too; `None` if that is not one.
+    /// Maps the segment of the inherited file `descriptor`, and returns its launcher too; `None` if
+    /// that is not one.
     fn inherited(descriptor: RawFd) -> io::Result<Option<(Self, usize)>> {
         // SAFETY: the call takes numbers alone.
         let seals = unsafe { libc::fcntl(descriptor, libc::F_GET_SEALS) };
@@ -108,8 +112,8 @@ impl Segment {
         let Some(Head { layout, launcher }) = head else {
             return Ok(None);
         };
-        // Programs that this process starts are not ranks. The descriptor is that of the launcher, as its content shows.
-        // SAFETY: the call takes numbers alone.
+        // Programs that this process starts are not ranks. The descriptor is that of the launcher,
+        // as its content shows. SAFETY: the call takes numbers alone.
         unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
         Ok(Some((Self::map(file, layout)?, launcher)))
     }
@@ -121,8 +125,8 @@ impl Segment {
 
     fn words(&self, at: usize, count: usize) -> &[AtomicUsize] {
         assert!(at % WORD == 0 && at + count * WORD <= self.map.len());
-        // SAFETY: the bytes are within the mapping, which exists as long as `self` and cannot shrink, and aligned; all
-        // accesses to them, in any process, are atomic.
+        // SAFETY: the bytes are within the mapping, which exists as long as `self` and cannot
+        // shrink, and aligned; all accesses to them, in any process, are atomic.
         unsafe { std::slice::from_raw_parts(self.map.as_ptr().add(at).cast(), count) }
     }
 
@@ -132,7 +136,8 @@ impl Segment {
 
     fn bell(&self, rank: Rank) -> Signal<Shared<'_>> {
         let word: *const AtomicUsize = &self.words(self.layout.bell(rank), 1)[0];
-        // SAFETY: the first half of a word that `words` has checked, and that is accessed as this half alone.
+        // SAFETY: the first half of a word that `words` has checked, and that is accessed as this
+        // half alone.
         let word = unsafe { &*word.cast() };
         Signal(Shared(word))
     }
@@ -162,9 +167,11 @@ impl Segment {
         Ok(())
     }
 
-    /// States that the process of `rank` has ended, and wakes all ranks. Returns whether it had left before.
+    /// States that the process of `rank` has ended, and wakes all ranks. Returns whether it had
+    /// left before.
     pub(crate) fn end(&self, rank: Rank) -> bool {
-        // ORDERING: Release, pairs with Acquire in is_gone (SG1): the process has ended, so all its records are in memory.
+        // ORDERING: Release, pairs with Acquire in is_gone (SG1): the process has ended, so all its
+        // records are in memory.
         let state = self.state(rank).swap(ENDED, Ordering::Release);
         for rank in (0..self.layout.ranks).map(Rank) {
             self.bell(rank).give_again();
@@ -196,7 +203,8 @@ fn memory_file() -> io::Result<File> {
     }
 }
 
-/// Refuses a file that is longer than the limit: giving it that length would end this process by a signal.
+/// Refuses a file that is longer than the limit: giving it that length would end this process by a
+/// signal.
 fn check_length(bytes: u64) -> io::Result<()> {
     let mut limit = libc::rlimit64 {
         rlim_cur: 0,
@@ -228,7 +236,8 @@ impl Roster for Segment {
     }
 
     fn is_gone(&self, rank: Rank) -> bool {
-        // ORDERING: Acquire, pairs with Release in leave and end (SG1): its last records are in the rings.
+        // ORDERING: Acquire, pairs with Release in leave and end (SG1): its last records are in the
+        // rings.
         !matches!(self.state(rank).load(Ordering::Acquire), ABSENT | JOINED)
     }
 
@@ -246,13 +255,13 @@ impl Roster for Segment {
     }
 }
 
-/// A ring in a segment. Its parts are found once: each message looks at all of them.
+/// A ring in a segment. Its parts are found once: each message uses all of them.
 #[derive(Debug)]
 struct Ring {
     marks: NonNull<[AtomicUsize; 2]>,
     taken: NonNull<AtomicUsize>,
     units: NonNull<[AtomicUsize]>,
-    /// What the pointers lead to.
+    /// The owner of the memory to which the pointers lead.
     _segment: Arc<Segment>,
 }
 
@@ -269,7 +278,8 @@ impl Ring {
     }
 }
 
-// SAFETY: the pointers lead to atomics of the segment, which any thread may access and which lives as long as this.
+// SAFETY: the pointers lead to atomics of the segment, which any thread may access and which lives
+// as long as this.
 unsafe impl Send for Ring {}
 // SAFETY: as above.
 unsafe impl Sync for Ring {}
@@ -294,10 +304,11 @@ impl Memory for Ring {
     }
 }
 
-/// What is wrong with a rank that has no segment.
+/// The error of a rank that has no segment.
 const CLOSED: &str = "closed by the program that has started this rank; the descriptor must be passed on to the rank";
 
-/// One rank's link to the others over a segment. A parcel has at most 1 GiB; sending a longer one panics.
+/// One rank's link to the others over a segment. A parcel has at most 1 GiB; sending a longer one
+/// panics.
 pub struct SegmentLink(Mesh<Ring, Segment>);
 
 impl fmt::Debug for SegmentLink {
@@ -307,7 +318,8 @@ impl fmt::Debug for SegmentLink {
 }
 
 impl SegmentLink {
-    /// Connects this process, which has these variables; `None` if it has them from a process that no launch is waiting for.
+    /// Connects this process, which has these variables; `None` if it has them from a process that
+    /// no launch is waiting for.
     pub(crate) fn inherited(seat: Seat) -> Result<Option<Self>, Error> {
         let Seat {
             rank,
@@ -342,7 +354,8 @@ impl SegmentLink {
     }
 }
 
-/// Connects ranks inside this process over a segment, with rings of the default size or of `ring_bytes`: for tests.
+/// Connects ranks inside this process over a segment, with rings of the default size or of
+/// `ring_bytes`: for tests.
 ///
 /// ```
 /// use tautline_core::Rank;
@@ -431,7 +444,7 @@ mod tests {
 
     /// Whatever a faulty peer writes to the state of a rank, it is present or lost once.
     #[test]
-    fn a_garbled_state_is_the_end_of_its_rank() {
+    fn a_corrupt_state_is_the_end_of_its_rank() {
         for state in [LEFT, ENDED, 4, 77, usize::MAX] {
             let layout = Layout::new(2, None).unwrap();
             let segment = Segment::new(layout).unwrap();

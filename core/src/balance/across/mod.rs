@@ -34,7 +34,7 @@ use crate::id::{Layout, PlaceId, Rank, WorkerId};
 use crate::machine::{Action, Machine, Step};
 use crate::port::{Host, Link};
 use crate::task::{Cancelled, Cx};
-use crate::wire::{Bulk, Error, Exchange, Garbled, Portable, unpack};
+use crate::wire::{Bulk, Error, Exchange, Malformed, Portable, unpack};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -52,7 +52,8 @@ use ranks::Ranks;
 
 /// The ranks of a computation: a view of their [`Exchange`].
 ///
-/// Workers run the exchange's turns while they compute; some other thread must [wait](Exchange::wait) for it when they do not.
+/// Workers run the exchange's turns while they compute; some other thread must
+/// [wait](Exchange::wait) for it when they do not.
 #[derive(Debug)]
 pub struct Across<'x, L: Link> {
     /// The channels of this rank.
@@ -84,7 +85,7 @@ pub enum RankError {
         why: String,
     },
     /// The result cannot be decoded, although it was encoded by the same type.
-    Result(Garbled),
+    Result(Malformed),
 }
 
 impl fmt::Display for RankError {
@@ -94,7 +95,7 @@ impl fmt::Display for RankError {
             Self::Wire(error) => error.fmt(f),
             Self::Abandoned { from, why } => write!(f, "{from} left the computation: {why}"),
             Self::Refused { from, why } => write!(f, "{from}: {why}"),
-            Self::Result(garbled) => write!(f, "the result of all ranks: {garbled}"),
+            Self::Result(malformed) => write!(f, "the result of all ranks: {malformed}"),
         }
     }
 }
@@ -130,14 +131,15 @@ impl<P: Host, F> TaskBalancer<'_, '_, '_, P, F> {
     /// As [`run`](Self::run), over all ranks of an exchange: every rank makes this call, with the same settings.
     /// The places of the parameters are those of each rank.
     ///
-    /// The work is that of rank 0's `bag`; the others' are dropped. Every rank ends with the same output, with the statistics of all places,
-    /// and with the statistics and observers of its own workers. If a rank stops the computation, all stop, and the output is what
-    /// all of them had found. So it is if a rank other than the first is lost and the exchange
-    /// [tolerates losses](Exchange::tolerate_losses): the output is what the ranks that are left had found.
+    /// The work is that of rank 0's `bag`; the others' are dropped. Every rank ends with the same
+    /// output, with the statistics of all places, and with the statistics and observers of its own
+    /// workers. If a rank stops the computation, all stop, and the output is what all of them had
+    /// found. So it is if a rank other than the first is lost and the exchange [tolerates
+    /// losses](Exchange::tolerate_losses): the output is what the ranks that are left had found.
     ///
     /// # Errors
-    /// If a scope around this task was cancelled here or at another rank, if a task panicked at another rank, or if the channels between the ranks
-    /// have ended.
+    /// If a scope around this task was cancelled here or at another rank, if a task panicked at
+    /// another rank, or if the channels between the ranks have ended.
     ///
     /// # Panics
     /// As [`run`](Self::run).
@@ -315,7 +317,8 @@ fn of_end<B: Bag + Portable + 'static, L: Link>(
     None
 }
 
-/// Returns the parameters of a place among those of all ranks, given those of one rank, whose last places may have a worker less.
+/// Returns the parameters of a place among those of all ranks, given those of one rank, whose last
+/// places may have a worker less.
 fn among(ranks: u32, config: Config, place: PlaceId) -> Config {
     Config {
         places: config.places * ranks,

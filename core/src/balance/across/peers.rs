@@ -1,9 +1,10 @@
-//! The places of the other ranks, and what the ranks agree on while workers run.
+//! The places of the other ranks, and the agreement of the ranks on an ending while workers run.
 //!
 //! # Algorithm
-//! A rank whose workers were stopped, or at which the computation is found to be done, reports to rank 0. The first report
-//! there decides: the ending travels down the tree of ranks, and each rank stops its workers for that reason. A rank that leaves before,
-//! by a panic or a cancelled scope, notifies all others, which then end with an error.
+//! A rank whose workers were stopped, or at which the computation is found to be done, reports to
+//! rank 0. The first report there decides: the ending travels down the tree of ranks, and each rank
+//! stops its workers for that reason. A rank that leaves before, by a panic or a cancelled scope,
+//! notifies all others, which then end with an error.
 
 use super::RankError;
 use super::lending::Lending;
@@ -139,7 +140,8 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
         self.note(RankFailure::Abandoned(rank, why));
     }
 
-    /// Returns what the workers of this rank have ended with. If they were cancelled, or one panicked, the others learn why.
+    /// Returns what the workers of this rank have ended with. If they were cancelled, or one
+    /// panicked, the others learn why.
     pub(super) fn kept<T, P: Unwind>(
         &self,
         port: &P,
@@ -171,7 +173,8 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
         }
     }
 
-    /// Leaves, as `from` has sent a message that does not belong to the end; returns the error of that.
+    /// Leaves, as `from` has sent a message that does not belong to the end; returns the error of
+    /// that.
     pub(super) fn refuses(&self, from: Rank, why: &dyn fmt::Display) -> RankError {
         self.leaves(Left::Refused(format!("{from}: {why}")));
         RankError::Refused {
@@ -180,7 +183,8 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
         }
     }
 
-    /// Leaves, as a rank was lost while the results were collected, the last of `losses`; returns the error of that loss.
+    /// Leaves, as a rank was lost while the results were collected, the last of `losses`; returns
+    /// the error of that loss.
     pub(super) fn late(&self, losses: usize) -> RankError {
         let lost = losses
             .checked_sub(1)
@@ -218,12 +222,14 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
         }
     }
 
-    /// Whether another rank may report this ending here. That all is done is found at rank 0 itself.
+    /// Whether another rank may report this ending here. That all is done is found at rank 0
+    /// itself.
     fn expects(&self, ending: Ending) -> bool {
         self.ranks.here == Rank(0) && ending != Ending::Done
     }
 
-    /// Processes what has arrived, closes the places if another rank ended the computation, and the other way round.
+    /// Processes what has arrived, closes the places if another rank ended the computation, and the
+    /// other way round.
     pub(super) fn poll<P: Host>(
         &self,
         places: &Places<'_, B, P, Self>,
@@ -289,7 +295,8 @@ impl<B: Bag + Portable + 'static, L: Link + Send> Remote<B> for Peers<'_, B, L> 
 
     /// Runs a turn of the exchange.
     fn has_news(&self, unwind: &impl Unwind) -> bool {
-        // Encoding and decoding are the program's code. An error, or a panic of theirs, has reached the mailbox.
+        // Encoding and decoding are the program's code. An error, or a panic of theirs, has reached
+        // the mailbox.
         if let Err(payload) = unwind.catch(|| self.exchange.turn()) {
             // Its drop may panic.
             mem::forget(payload);
@@ -370,7 +377,8 @@ impl<B: Bag + Portable + 'static, L: Link> Drop for Peers<'_, B, L> {
             Some(RankFailure::Abandoned(..) | RankFailure::Wire(_)) => return,
             Some(RankFailure::Refused(from, why)) => Left::Refused(format!("{from}: {why}")),
             None if self.has_ended => return,
-            // The program's code panicked between the end of the workers and the exchange of results.
+            // The program's code panicked between the end of the workers and the exchange of
+            // results.
             None => Left::panicked(None),
         };
         for rank in self.ranks.others() {

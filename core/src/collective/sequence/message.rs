@@ -46,7 +46,8 @@ pub enum Sequenced<T, B> {
         /// That number.
         calls: u64,
     },
-    /// The sender has made another call than the receiver, as the check of a message of the receiver shows.
+    /// The sender has made another call than the receiver, as the check of a message of the
+    /// receiver shows.
     Differs {
         /// The number of the call.
         number: u64,
@@ -56,7 +57,8 @@ pub enum Sequenced<T, B> {
 }
 
 impl<T, B> Sequenced<T, B> {
-    /// Returns the number of the call that it is about: of the next one, if it is about those before.
+    /// Returns the number of the call that it is about: of the next one, if it is about those
+    /// before.
     pub fn number(&self) -> u64 {
         match self {
             Self::Body { number, .. } | Self::Ask { number, .. } | Self::Differs { number, .. } => {
@@ -123,7 +125,7 @@ pub enum Effect<T, B> {
     },
 }
 
-/// Why a message is refused.
+/// The reason why a message is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
     /// Its sender is not another rank of the group.

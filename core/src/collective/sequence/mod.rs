@@ -1,4 +1,5 @@
-//! Calls that all ranks of a group make in the same order, over one channel.
+//! Sequences of collective calls: all ranks of a group make them in the same order, over one
+//! channel.
 
 mod made;
 mod message;
@@ -22,15 +23,18 @@ const RECENT: usize = 16;
 /// The calls of a group at one rank.
 ///
 /// # Algorithm
-/// All ranks make the same calls in the same order, so the number of a call names it, and nothing is announced. Each message has
-/// the number and a check of its call. A message for a call to come is kept; its sender holds back what would be too much until it
-/// hears that the call was made. A rank that waits for some time asks its [neighbours] for the call, and
-/// shows its own, so that two ranks that wait for each other in different calls learn it. A rank that notices by the check that
-/// another one has made another call shows its own: that rank has both then, and reports the error.
+/// All ranks make the same calls in the same order, so the number of a call names it, and nothing
+/// is announced. Each message has the number and a check of its call. A message for a call to come
+/// is kept; its sender holds back what would be too much until it hears that the call was made. A
+/// rank that waits for some time asks its [neighbours] for the call, and shows its own, so that two
+/// ranks that wait for each other in different calls learn it. A rank that notices by the check
+/// that another one has made another call shows its own: that rank has both then, and reports the
+/// error.
 ///
 /// # Bounds
-/// Of each rank, `limit` bytes and one message are kept for calls to come, beside one question. Calls that have ended take no memory,
-/// but for the last 16. What the others may not keep yet is held back here, without a bound.
+/// Of each rank, `limit` bytes and one message are kept for calls to come, in addition to one
+/// question. Calls that have ended take no memory, but for the last 16. What the others may not
+/// keep yet is held back here, without a bound.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sequence<C: Call, B> {
     here: Rank,
@@ -61,7 +65,8 @@ struct Early<B> {
 }
 
 impl<C: Call, B: Weight> Sequence<C, B> {
-    /// Creates the sequence of `here` in a group of `ranks`, which keeps `limit` bytes of each other one for calls to come.
+    /// Creates the sequence of `here` in a group of `ranks`, which keeps `limit` bytes of each
+    /// other one for calls to come.
     ///
     /// # Panics
     /// If `here` is not one of the ranks.
@@ -107,8 +112,8 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         self.peers.values().map(|peer| peer.kept).sum()
     }
 
-    /// Returns the first call in which this rank has waited for some time, and the neighbours that are not known to have made it, if
-    /// there are any.
+    /// Returns the first call in which this rank has waited for some time, and the neighbours that
+    /// are not known to have made it, if there are any.
     pub fn absent(&self) -> Option<(u64, Vec<Rank>)> {
         self.open.iter().find_map(|(number, _)| {
             let is_asked = |rank: &Rank| {
@@ -154,7 +159,8 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         self.peers.entry(rank).or_default()
     }
 
-    /// Returns the neighbours whose call with this number was not compared, and that may still answer.
+    /// Returns the neighbours whose call with this number was not compared, and that may still
+    /// answer.
     fn uncompared(&self, number: u64) -> impl Iterator<Item = Rank> {
         let same = self.open.get(number).map_or(0, |open| open.same);
         let bits = (0..).map(|at| 1 << at);
@@ -283,7 +289,8 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         self.send_held(from, step);
     }
 
-    /// Sends what was held back for a rank: messages of calls that it has made, and others as far as it may keep them.
+    /// Sends what was held back for a rank: messages of calls that it has made, and others as far
+    /// as it may keep them.
     fn send_held(&mut self, to: Rank, step: &mut Step<'_, Self>) {
         let limit = self.limit;
         let peer = self.peer(to);
@@ -323,7 +330,8 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         if is_lost || has_left && peer.begun <= number {
             return;
         }
-        // The common cases: nothing waits, and the receiver has made the call, or may keep the message.
+        // The common cases: nothing waits, and the receiver has made the call, or may keep the
+        // message.
         if peer.held.is_empty() && peer.admits(number, limit, || body.weight()) {
             let message = Sequenced::Body {
                 number,
@@ -336,7 +344,8 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         self.send_held(to, step);
     }
 
-    /// Asks the neighbours about the first call that was not compared with theirs, if it was there at the last look.
+    /// Asks the neighbours about the first call that was not compared with theirs, if it was there
+    /// at the last poll.
     fn wait(&mut self, step: &mut Step<'_, Self>) {
         let is_unknown = |(number, _): &(u64, &_)| self.uncompared(*number).next().is_some();
         let first = self.open.iter().find(is_unknown);
@@ -481,7 +490,7 @@ impl<C: Call, B: Weight> Machine for Sequence<C, B> {
         Ok(())
     }
 
-    /// The driver decides whether the calls that have not ended do without that rank.
+    /// The driver decides whether the calls that have not ended tolerate the loss.
     fn lost(&mut self, rank: Rank, _: &mut Step<'_, Self>) -> Tolerance {
         self.lost.insert(rank);
         self.peer(rank).held.clear();

@@ -5,8 +5,9 @@ use alloc::collections::VecDeque;
 /// Entries whose memory is kept for later ones; that of a burst is released.
 const KEPT: usize = 64;
 
-/// Values by number, for numbers that mostly increase: insertion at the end and removal at either end take constant time. Several
-/// values may have the same number, and stay in the order of insertion.
+/// Values by number, for numbers that mostly increase: insertion at the end and removal at either
+/// end take constant time. Several values may have the same number, and stay in the order of
+/// insertion.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Numbered<T>(VecDeque<(u64, T)>);
 
@@ -17,7 +18,7 @@ impl<T> Default for Numbered<T> {
 }
 
 impl<T> Numbered<T> {
-    /// Inserts a value behind those of lower or equal numbers.
+    /// Inserts a value after those of lower or equal numbers.
     pub(crate) fn insert(&mut self, number: u64, value: T) {
         match self.0.back() {
             Some((last, _)) if *last > number => {

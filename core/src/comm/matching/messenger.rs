@@ -1,11 +1,12 @@
 //! The machine that carries messages: matching, credits and offers.
 //!
 //! # Algorithm
-//! A message is sent at once as long as the receiver has [`Limits::eager`] bytes of room for this sender, which it returns
-//! as its receives take messages. Beyond that only an offer is sent: what is known of the message, without its body. Offers are
-//! matched as messages are, in the same order; the receiver claims the body once a receive has matched it. So a rank keeps
-//! no more than that room for each sender, except for offers, each of which is an outstanding send there; and a message that
-//! waits for its receive never holds up a later one.
+//! A message is sent at once if the receiver has [`Limits::eager`] bytes of room for this sender,
+//! which it returns as its receives take messages. Beyond that only an offer is sent: what is known
+//! of the message, without its body. Offers are matched as messages are, in the same order; the
+//! receiver claims the body once a receive has matched it. So a rank keeps no more than that room
+//! for each sender, except for offers, each of which is an outstanding send there; and a message
+//! that waits for its receive never holds up a later one.
 
 use super::offers::{Claimed, Offers};
 use super::packet::{Bodies, Packet, Unexpected};
@@ -31,8 +32,8 @@ const LAST_TAG: Tag = Tag(i32::MAX as u32);
 /// The memory of a [`Messenger`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
-    /// Bytes of messages from one rank that no receive has taken; each counts 64 bytes and its body. Should be the same at all
-    /// ranks.
+    /// Bytes of messages from one rank that no receive has taken; each counts 64 bytes and its
+    /// body. Should be the same at all ranks.
     pub eager: usize,
 }
 
@@ -42,7 +43,7 @@ impl Default for Limits {
     }
 }
 
-/// Where the body of a message is.
+/// The location of a message's body.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Place {
     Here(Body),
@@ -50,7 +51,7 @@ pub(super) enum Place {
     Offered(u64),
 }
 
-/// What is known of another rank.
+/// The state of another rank.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Peer {
     /// Bytes sent to it for which it has not returned the room.
@@ -63,10 +64,12 @@ pub(super) struct Peer {
     pub(super) lost: Option<&'static str>,
 }
 
-/// The messages, receives and probes of one rank, as MPI matches them. `K` names operations, as the driver likes.
+/// The messages, receives and probes of one rank, as MPI matches them. `K` names operations, as the
+/// driver likes.
 ///
-/// From one rank to another, messages of one communicator are matched in the order in which they were sent, and receives in
-/// the order in which they were posted: packets must arrive in the order in which they were sent.
+/// From one rank to another, messages of one communicator are matched in the order in which they
+/// were sent, and receives in the order in which they were posted: packets must arrive in the order
+/// in which they were sent.
 ///
 /// A message to the rank itself is a packet, too. A loss ends what depends on that rank, with
 /// [`Error::Lost`] and [`Messenger::LOST`], which the driver knows better.
@@ -99,7 +102,7 @@ impl<K: Copy + Eq> fmt::Debug for Messenger<K> {
 }
 
 impl<K> Messenger<K> {
-    /// When a loss was noticed, in the errors of this machine.
+    /// The occasion on which a loss was noticed, in the errors of this machine.
     pub const LOST: &'static str = "communicating with it";
 
     /// Creates the machine of rank `here` of `ranks`.
@@ -155,7 +158,8 @@ impl<K> Messenger<K> {
 }
 
 impl<K: Copy + Eq> Messenger<K> {
-    /// Lets the matching take a step, and does what follows from the receives and probes that it ends.
+    /// Lets the matching take a step, and does what follows from the receives and probes that it
+    /// ends.
     pub(super) fn matched<T>(
         &mut self,
         step: &mut Step<'_, Self>,
@@ -272,7 +276,8 @@ impl<K: Copy + Eq> Messenger<K> {
                 });
             }
             Operation::Cancel(other) => {
-                // A send that is offered, and a receive whose message is claimed, end as if not withdrawn.
+                // A send that is offered, and a receive whose message is claimed, end as if not
+                // withdrawn.
                 self.matched(step, |matching, mut ended| {
                     matching.cancel(other, &mut ended)
                 });
@@ -390,7 +395,7 @@ impl<K: Copy + Eq> Machine for Messenger<K> {
                 }
             }
             Event::Sent { offer, body } => {
-                // Unknown if its receiver was lost meanwhile.
+                // Unknown if its receiver has been lost.
                 if let Some((key, envelope)) = self.offers.left(offer) {
                     step.effect(Effect::Ended(key, Ok(done(&envelope, body))));
                 }

@@ -1,10 +1,11 @@
 //! MPI's matching of messages and receives; and the machine that is made of it.
 //!
 //! # Algorithm
-//! Two lists: the receives and probes that wait, in the order of posting, and the messages that no receive has taken, in the
-//! order of arrival. A receive takes the first message that its pattern accepts, a message the first receive that accepts
-//! it. So two messages from one rank that the same receives accept are taken in the order of their arrival, and two receives
-//! that accept the same messages take them in the order of posting.
+//! Two lists: the receives and probes that wait, in the order of posting, and the messages that no
+//! receive has taken, in the order of arrival. A receive takes the first message that its pattern
+//! accepts, a message the first receive that accepts it. So two messages from one rank that the
+//! same receives accept are taken in the order of their arrival, and two receives that accept the
+//! same messages take them in the order of posting.
 //!
 //! A probe sees a message that is there, or that arrives before an earlier receive takes it.
 //!
@@ -28,10 +29,10 @@ use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use core::mem;
 
-/// A message: what is known of it, and its body or where that is.
+/// A message: its envelope, and its body or the place of that.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Incoming<B> {
-    /// What is known of it.
+    /// Its envelope.
     pub envelope: Envelope,
     /// The body.
     pub body: B,
@@ -62,8 +63,8 @@ struct Posted<K> {
     limit: Option<usize>,
 }
 
-/// The messages and receives of one rank. Receives and probes are named by keys of the caller; `B` is the body of a message,
-/// or where it is.
+/// The messages and receives of one rank. Receives and probes are named by keys of the caller; `B`
+/// is the body of a message, or where it is.
 ///
 /// Each method reports the receives and probes that it ends to `ended`.
 ///
@@ -210,8 +211,9 @@ impl<K: Copy + Eq, B> Matching<K, B> {
         })
     }
 
-    /// Ends the receives and probes that only `rank`, which is lost, could have ended, now and in future. Its messages that have arrived
-    /// can still be received, unless their bodies are not here.
+    /// Ends the receives and probes that only `rank`, which is lost, could have ended, now and in
+    /// future. Its messages that have arrived can still be received, unless their bodies are not
+    /// here.
     pub fn lose(
         &mut self,
         rank: Rank,
@@ -228,8 +230,8 @@ impl<K: Copy + Eq, B> Matching<K, B> {
         );
     }
 
-    /// Ends the receives and probes of a communicator, now and in future. Returns its messages. Its number is kept, and may not be
-    /// used for another one.
+    /// Ends the receives and probes of a communicator, now and in future. Returns its messages. Its
+    /// number is kept, and may not be used for another one.
     pub fn free(&mut self, comm: CommId, ended: &mut impl FnMut(K, End<B>)) -> Vec<Incoming<B>> {
         self.freed.insert(comm);
         self.end_where(|pattern| pattern.comm == comm, || End::Freed(comm), ended);
@@ -240,7 +242,8 @@ impl<K: Copy + Eq, B> Matching<K, B> {
         dropped.into()
     }
 
-    /// Ends all receives and probes, now and in future, as if every communicator were freed. Returns all messages.
+    /// Ends all receives and probes, now and in future, as if every communicator were freed.
+    /// Returns all messages.
     pub fn close(&mut self, ended: &mut impl FnMut(K, End<B>)) -> Vec<Incoming<B>> {
         self.is_closed = true;
         for Posted { key, pattern, .. } in self.posted.drain(..) {

@@ -31,7 +31,8 @@ pub(super) struct Claimed<K> {
 }
 
 impl<K> Claimed<K> {
-    /// Whether this may be the body. It is in the memory of the receive, which may be longer, or as long as the message.
+    /// Whether this may be the body. It is in the memory of the receive, which may be longer, or as
+    /// long as the message.
     pub(super) fn accepts(&self, body: &Body) -> bool {
         let bytes = self.envelope.bytes;
         match self.into.is_none() && body.is_vector() {
@@ -85,7 +86,7 @@ impl<K: Copy> Offers<K> {
         self.leaving.insert(number, leaving);
     }
 
-    /// Takes an offer whose body has left; `None` if its receiver was lost meanwhile.
+    /// Takes an offer whose body has left; `None` if its receiver has been lost.
     pub(super) fn left(&mut self, number: u64) -> Option<(K, Envelope)> {
         let leaving = self.leaving.remove(&number)?;
         Some((leaving.key, leaving.envelope))

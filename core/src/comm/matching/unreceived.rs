@@ -1,16 +1,19 @@
 //! Messages without an offer that no receive takes: each is counted at one rank.
 //!
 //! # Algorithm
-//! The send of such a message ends before the message arrives. If it arrives while its receiver still receives, the receiver counts
-//! it once it is dropped; if later, the sender: the receiver's [`Packet::Closed`](super::Packet::Closed) has the number of those
-//! that had arrived before. A sender that closes waits for that of each receiver, or for its acknowledgement
-//! ([`Packet::Arrived`](super::Packet::Arrived)). So no message is on its way between two ranks that have both left.
+//! The send of such a message ends before the message arrives. If it arrives while its receiver
+//! still receives, the receiver counts it once it is dropped; if later, the sender: the receiver's
+//! [`Packet::Closed`](super::Packet::Closed) has the number of those that had arrived before. A
+//! sender that closes waits for that of each receiver, or for its acknowledgement
+//! ([`Packet::Arrived`](super::Packet::Arrived)). So no message is on its way between two ranks
+//! that have both left.
 
 use super::packet::Unexpected;
 use crate::comm::message::Tag;
 use crate::id::Rank;
 
-/// Messages from one rank to another that no receive has taken, and whose sends have ended without an error.
+/// Messages from one rank to another that no receive has taken, and whose sends have ended without
+/// an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreceived {
     /// Their sender.
@@ -38,11 +41,11 @@ fn number(messages: Count) -> u64 {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Short {
     sent: Count,
-    /// How many of them have arrived, as the other rank has acknowledged.
+    /// The number of them that have arrived, as the other rank has acknowledged.
     acknowledged: u64,
-    /// How many had arrived when the other rank closed.
+    /// The number that had arrived when the other rank closed.
     had_arrived: Option<u64>,
-    /// How many have come from it while this rank received.
+    /// The number that have come from it while this rank received.
     arrived: u64,
     /// Of those, the ones that no receive has taken.
     dropped: Count,

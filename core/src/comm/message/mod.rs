@@ -1,4 +1,4 @@
-//! What identifies messages.
+//! Identification of messages: tags, envelopes and patterns.
 
 mod body;
 
@@ -7,7 +7,8 @@ pub use body::Body;
 use crate::id::Rank;
 use core::fmt;
 
-/// A communicator: messages of one are never received in another. The ranks of a program agree on its number.
+/// A communicator: messages of one are never received in another. The ranks of a program agree on
+/// its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct CommId(pub u32);
@@ -18,7 +19,7 @@ impl fmt::Display for CommId {
     }
 }
 
-/// What a message is about, chosen by the program.
+/// The subject of a message, chosen by the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Tag(pub u32);
@@ -67,7 +68,7 @@ impl Pattern {
     }
 }
 
-/// What is known of a message without its bytes.
+/// The description of a message, without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Envelope {
     /// The communicator.

@@ -1,6 +1,7 @@
-//! Operations of all ranks that the library of a link carries out.
+//! Collective operations that the library of a link carries out.
 
-/// The promise that all ranks start the same operations of a number of a [`PacketLink`](super::PacketLink), in the same order, with vectors of the same types and
+/// The promise that all ranks start the same operations of a number of a
+/// [`PacketLink`](super::PacketLink), in the same order, with vectors of the same types and
 /// lengths.
 #[derive(Clone, Copy, Debug)]
 pub struct Matched(());
@@ -15,7 +16,7 @@ impl Matched {
     }
 }
 
-/// An operation of all ranks on vectors of plain data. Rank 0 is the root of those that have one.
+/// A collective operation on vectors of plain data. Rank 0 is the root of those that have one.
 ///
 /// | operation | a rank's own vector | its result |
 /// |---|---|---|
@@ -84,7 +85,8 @@ macro_rules! elements {
     };
 }
 
-/// Numbers that are combined by an [`Operator`]. Implemented for the types of [`Element`], and for no other, since a library relies on it.
+/// Numbers that are combined by an [`Operator`]. Implemented for the types of [`Element`], and for
+/// no other, since a library relies on it.
 #[cfg(feature = "wire")]
 pub trait Number:
     sealed::Sealed
@@ -128,7 +130,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// How numbers are combined (Chatterjee 2013, Table 6.4, without those on pairs, `MAXLOC` and `MINLOC`).
+/// The combination of numbers (Chatterjee 2013, Table 6.4, without those on pairs, `MAXLOC` and
+/// `MINLOC`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// The greatest.

@@ -1,15 +1,17 @@
-//! The two lists of slots, both linked by `Slot::next`; a slot is in one of them at most.
+//! The two lists of slots, both linked by `Slot::next`. Invariant: a slot is in at most one of
+//! them.
 //!
 //! # Algorithm
-//! [`Free`] is Treiber's stack. A number in its word, incremented by each pop, keeps a delayed pop from succeeding after
-//! the stack has changed and changed back (ABA).
+//! Both are lock-free. [`Free`] is Treiber's stack. A number in its word, incremented by each pop,
+//! keeps a delayed pop from succeeding after the stack has changed and changed back (ABA).
 //!
-//! [`Inbox`] is a stack that producers push to and the worker takes whole, then reverses: the order of all pushes. A push to
-//! a word that has changed back meanwhile is harmless, since the pushed slot is linked to the word that it replaces.
+//! [`Inbox`] is a stack that producers push to and the worker takes whole, then reverses: the order
+//! of all pushes. A push to a word that has changed back (ABA) is harmless, since the pushed slot
+//! is linked to the word that it replaces.
 //!
 //! # Words
-//! `Free::word`: written by each thread that allocates or recycles. `Inbox::newest`: by producers and the worker.
-//! `Slot::next`: by the thread that owns the slot.
+//! `Free::word`: written by each thread that allocates or recycles. `Inbox::newest`: by producers
+//! and the worker. `Slot::next`: by the thread that owns the slot.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -17,12 +19,13 @@
 //! | Q2 | `Free::push` sets `word` | `Free::pop` loads it | the slot: its link, and that its task is over | `comm_recycle`, `comm_reuse` |
 //! | Q3 | `Inbox::push` sets `newest` | `Inbox::take` swaps it | the slot: its link and its task | `comm_producers`, `comm_prescribed` |
 //!
-//! All writes of both words are read-modify-writes, so the release of a push is continued by those after it (Q2, Q3): a pop
-//! that reads the result of another pop still observes the push of what it takes.
+//! All writes of both words are read-modify-writes, so the release of a push is continued by those
+//! after it (Q2, Q3): a pop that reads the result of another pop still observes the push of what it
+//! takes.
 //!
 //! # Not proved
-//! A pop that is delayed while others pop a multiple of 2^40 times (2^20 on machines of 32 bits), of which the last leaves
-//! the same slot on top.
+//! A pop that is delayed while others pop a multiple of 2^40 times (2^20 on machines of 32 bits),
+//! of which the last leaves the same slot on top.
 
 use super::table::Table;
 use super::{INDEX_BITS, LIMIT};
@@ -57,8 +60,8 @@ impl Free {
         loop {
             // ORDERING: Relaxed: published by the exchange (Q2).
             slot.next.store(seen & LINK, Ordering::Relaxed);
-            // ORDERING: Release, pairs with Acquire in pop (Q2): the task is over, and the link is set.
-            // ORDERING: failure Relaxed: only the word is used.
+            // ORDERING: Release, pairs with Acquire in pop (Q2): the task is over, and the link is
+            // set. ORDERING: failure Relaxed: only the word is used.
             let (success, failure) = (Ordering::Release, Ordering::Relaxed);
             let word = seen & !LINK | (index + 1);
             match self
@@ -73,15 +76,18 @@ impl Free {
 
     /// Takes a slot, which belongs to this thread from then on.
     pub(super) fn pop<P>(&self, table: &Table<P>) -> Option<usize> {
-        // ORDERING: Acquire, pairs with Release in push (Q2): the link of the slot, and that its task is over.
+        // ORDERING: Acquire, pairs with Release in push (Q2): the link of the slot, and that its
+        // task is over.
         let mut seen = self.word.load(Ordering::Acquire);
         loop {
             let index = (seen & LINK).checked_sub(1)?;
-            // ORDERING: Relaxed: the acquired word published it (Q2). If another thread pops the slot meanwhile, the exchange fails.
+            // ORDERING: Relaxed: the acquired word published it (Q2). If another thread has popped
+            // the slot since, the exchange fails.
             let next = table.slot(index).next.load(Ordering::Relaxed);
             let word = (seen & !LINK).wrapping_add(POP) | next;
-            // ORDERING: success Relaxed: `seen` was acquired, and the exchange continues earlier releases (Q2).
-            // ORDERING: failure Acquire, pairs with Release in push (Q2): the link of another slot is read next.
+            // ORDERING: success Relaxed: `seen` was acquired, and the exchange continues earlier
+            // releases (Q2). ORDERING: failure Acquire, pairs with Release in push (Q2): the link
+            // of another slot is read next.
             let (success, failure) = (Ordering::Relaxed, Ordering::Acquire);
             match self
                 .word
@@ -124,8 +130,8 @@ impl Inbox {
         while seen != CLOSED {
             // ORDERING: Relaxed: published by the exchange (Q3).
             slot.next.store(seen, Ordering::Relaxed);
-            // ORDERING: Release, pairs with Acquire in take (Q3): the task is written, and the link is set.
-            // ORDERING: failure Relaxed: only the word is used.
+            // ORDERING: Release, pairs with Acquire in take (Q3): the task is written, and the link
+            // is set. ORDERING: failure Relaxed: only the word is used.
             let (success, failure) = (Ordering::Release, Ordering::Relaxed);
             let set = self
                 .newest
@@ -139,9 +145,11 @@ impl Inbox {
         Pushed::Closed
     }
 
-    /// Takes all slots. Returns the link to the first of them, from which the links lead to the last. Called by one thread.
+    /// Takes all slots. Returns the link to the first of them, from which the links lead to the
+    /// last. Called by one thread.
     pub(super) fn take<P>(&self, table: &Table<P>) -> usize {
-        // ORDERING: Relaxed: a hint that spares an empty inbox the exchange; a push is then found by a later call (Q3).
+        // ORDERING: Relaxed: a hint that spares an empty inbox the exchange; a push is then found
+        // by a later call (Q3).
         match self.newest.load(Ordering::Relaxed) {
             NONE | CLOSED => NONE,
             _ => self.swap(table, NONE),
@@ -160,8 +168,8 @@ impl Inbox {
     }
 
     fn swap<P>(&self, table: &Table<P>, left: usize) -> usize {
-        // ORDERING: Acquire, pairs with Release in push (Q3): the tasks and links of all slots in the list. The release of
-        // each push is continued by the later ones.
+        // ORDERING: Acquire, pairs with Release in push (Q3): the tasks and links of all slots in
+        // the list. The release of each push is continued by the later ones.
         let mut link = self.newest.swap(left, Ordering::Acquire);
         let mut first = NONE;
         while link != NONE && link != CLOSED {

@@ -1,9 +1,9 @@
 //! The slots of communication tasks: recycled, and queued for the communication worker.
 //!
 //! # Algorithm
-//! The life cycle of Chatterjee 2013 (Fig. 4.7). What differs: there the worker scans a list of all tasks, in which recycled
-//! ones stand at old places, so that two messages may be sent in the wrong order. Here tasks pass through a queue, and free
-//! slots are in a list of their own.
+//! The life cycle of Chatterjee 2013 (Fig. 4.7). What differs: there the worker scans a list of all
+//! tasks, in which recycled ones stand at old places, so that two messages may be sent in the wrong
+//! order. Here tasks pass through a queue, and free slots are in a list of their own.
 //!
 //! | state | owner | next |
 //! |---|---|---|
@@ -14,8 +14,9 @@
 //! | [`Completed`](State::Completed) | the worker, while the completion is called | the free list |
 //!
 //! # Words
-//! `Slot::word`: the state and the generation, written by the owner alone, read by any thread. `Slot::task`: accessed by the
-//! producer that allocated the slot and then by the worker. Ownership is passed by the lists ([`list`]).
+//! `Slot::word`: the state and the generation, written by the owner alone, read by any thread.
+//! `Slot::task`: accessed by the producer that allocated the slot and then by the worker. Ownership
+//! is passed by the lists ([`list`]).
 
 mod list;
 mod table;
@@ -29,7 +30,7 @@ use table::Table;
 const INDEX_BITS: u32 = usize::BITS / 8 * 3;
 /// The greatest number of slots.
 const LIMIT: usize = (1 << INDEX_BITS) - 1;
-/// How far the generation is shifted in the word of a slot.
+/// The position of the generation in the word of a slot, in bits.
 const GENERATION: u32 = 3;
 
 /// The state of a communication task.
@@ -92,12 +93,14 @@ impl<T> Slot<T> {
     }
 
     fn set(&self, ticket: Ticket, state: State) {
-        // ORDERING: Relaxed: the lists pass the slot on (list.Q2, list.Q3); to other threads this is a hint.
+        // ORDERING: Relaxed: the lists pass the slot on (list.Q2, list.Q3); to other threads this
+        // is a hint.
         self.word.store(ticket.word(state), Ordering::Relaxed);
     }
 
     fn word(&self) -> usize {
-        // ORDERING: Relaxed: the owner wrote it or received the slot by a list (list.Q2, list.Q3); to other threads this is a hint.
+        // ORDERING: Relaxed: the owner wrote it or received the slot by a list (list.Q2, list.Q3);
+        // to other threads this is a hint.
         self.word.load(Ordering::Relaxed)
     }
 }
@@ -109,13 +112,13 @@ pub(super) struct Slots<T> {
     inbox: CachePadded<Inbox>,
 }
 
-// SAFETY: tasks move between threads (T: Send). A cell is accessed by the owner of its slot alone, and the lists pass
-// ownership with release and acquire (list.Q2, list.Q3).
+// SAFETY: tasks move between threads (T: Send). A cell is accessed by the owner of its slot alone,
+// and the lists pass ownership with release and acquire (list.Q2, list.Q3).
 unsafe impl<T: Send> Sync for Slots<T> {}
 // SAFETY: the slots are owned, and tasks may move between threads.
 unsafe impl<T: Send> Send for Slots<T> {}
 
-/// Where a submitted task is.
+/// The state of a submitted task.
 pub(super) enum Submitted<T> {
     /// In the inbox. Whether that was empty before.
     Queued(bool),
@@ -132,7 +135,8 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Writes `task` into a slot and passes that to the worker. Allocates only if no slot is available.
+    /// Writes `task` into a slot and passes that to the worker. Allocates only if no slot is
+    /// available.
     ///
     /// # Panics
     /// If [`LIMIT`] tasks are outstanding.
@@ -149,7 +153,8 @@ impl<T> Slots<T> {
         let generation = (word >> GENERATION).wrapping_add(1) & (usize::MAX >> GENERATION);
         let ticket = Ticket { index, generation };
         slot.set(ticket, State::Allocated);
-        // SAFETY: the slot was popped or created by this thread, which owns it until the push below.
+        // SAFETY: the slot was popped or created by this thread, which owns it until the push
+        // below.
         slot.task.with_mut(|cell| unsafe { *cell = Some(task) });
         slot.set(ticket, State::Prescribed);
         match self.inbox.push(&self.table, index) {
@@ -172,7 +177,8 @@ impl<T> Slots<T> {
         (word >> GENERATION == ticket.generation).then_some(state)
     }
 
-    /// Returns the number of slots, which is that of the tasks that were ever outstanding at the same time.
+    /// Returns the number of slots, which is that of the tasks that were ever outstanding at the
+    /// same time.
     pub(super) fn created(&self) -> usize {
         self.table.created()
     }
@@ -211,7 +217,8 @@ impl<T> Consumer<T> {
         &self.slots
     }
 
-    /// Takes what is in the inbox, if all that was taken before was returned. Returns whether there is a task.
+    /// Takes what is in the inbox, if all that was taken before was returned. Returns whether there
+    /// is a task.
     pub(super) fn refill(&mut self) -> bool {
         if self.first == NONE {
             self.first = self.slots.inbox.take(&self.slots.table);
@@ -228,7 +235,8 @@ impl<T> Consumer<T> {
         let generation = slot.word() >> GENERATION;
         let ticket = Ticket { index, generation };
         debug_assert_eq!(slot.word(), ticket.word(State::Prescribed));
-        // SAFETY: the slot was in the inbox, which passed it to this consumer; it was not returned yet.
+        // SAFETY: the slot was in the inbox, which passed it to this consumer; it was not returned
+        // yet.
         let task = slot.task.with_mut(|cell| unsafe { (*cell).take() });
         Some((Owned { ticket }, task.expect("written by the producer")))
     }
@@ -260,8 +268,8 @@ impl<T> Consumer<T> {
         self.slots.free.push(&self.slots.table, ticket.index);
     }
 
-    /// Refuses later tasks. The tasks in the inbox are then the next ones, as after a [`refill`](Self::refill), if all before
-    /// were returned.
+    /// Refuses later tasks. The tasks in the inbox are then the next ones, as after a
+    /// [`refill`](Self::refill), if all before were returned.
     pub(super) fn close(&mut self) {
         debug_assert_eq!(self.first, NONE, "tasks that were taken come first");
         self.first = self.slots.inbox.close(&self.slots.table);

@@ -1,7 +1,9 @@
-//! The methods that self-scheduling and deferred balancing are compared with: iterations are exchanged by their number.
+//! The methods that self-scheduling and deferred balancing are compared with: iterations are
+//! exchanged by their number.
 //!
 //! # Algorithm
-//! Lucco 1995, 003:441-449 (spec 2.6). Each rank begins with a block, and communicates each time after K_sync iterations.
+//! Lucco 1995, 003:441-449 (spec 2.6). Each rank begins with a block, and communicates each time
+//! after K_sync iterations.
 //!
 //! | rule | what a rank does then |
 //! |---|---|
@@ -9,11 +11,13 @@
 //! | [`Rule::Tree`] (GL1) | reports what is left up the tree; a node orders an exchange of half the greatest disparity below it, if that is above 2 K_min |
 //! | [`Rule::Halving`] (GL2) | nothing, until it has no iterations left: then it requests half of those of a random rank, and again if that rank has no work (Rudolph, Slivkin-Allalouf and Upfal 1991) |
 //!
-//! How the loop ends is not part of the source: ranks without iterations report how many have begun, along the tree.
+//! How the loop ends is not part of the source: ranks without iterations report how many have
+//! begun, along the tree.
 //!
 //! # Proved
-//! Over every order of deliveries for up to 3 ranks (`verify/tests/explore/defer.rs`): every iteration begins exactly once, the end is
-//! reported once at each rank, after all have begun, and can be reached from every state.
+//! Over every order of deliveries for up to 3 ranks (`verify/tests/explore/defer.rs`): every
+//! iteration begins exactly once, the end is reported once at each rank, after all have begun, and
+//! can be reached from every state.
 
 mod loads;
 mod tally;
@@ -30,7 +34,7 @@ use core::ops::Range;
 use loads::Loads;
 use tally::Tally;
 
-/// How ranks exchange iterations.
+/// The rule by which ranks exchange iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rule {
     /// Local load balancing.
@@ -54,13 +58,15 @@ pub struct Tuning {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub enum Call {
-    /// The number of iterations that a neighbour has begun; of predicted work, all but what is left there.
+    /// The number of iterations that a neighbour has begun; of predicted work, all but what is left
+    /// there.
     Begun(u64),
     /// The same number, as the answer of a neighbour that is ahead.
     Ahead(u64),
     /// A rank, the number of its report, and the iterations or the work left there; for the parent.
     Left(Rank, u64, u64),
-    /// An exchange that a node above orders: the receiver, and how many iterations or how much work.
+    /// An exchange that a node above orders: the receiver, and how many iterations or how much
+    /// work.
     Give(Rank, u64),
     /// A request for half of the iterations.
     Request,
@@ -107,9 +113,9 @@ impl Baseline {
 }
 
 impl<W: Predict> Baseline<W> {
-    /// Creates the machine of the cached variant, which exchanges and compares predicted work: rank `here` in a loop of `n`
-    /// iterations on `p` ranks. The parameters of the tuning are in iterations of the mean work. All ranks give the same
-    /// prediction.
+    /// Creates the machine of the cached variant, which exchanges and compares predicted work: rank
+    /// `here` in a loop of `n` iterations on `p` ranks. The parameters of the tuning are in
+    /// iterations of the mean work. All ranks give the same prediction.
     ///
     /// # Panics
     /// If `here` is not one of the ranks, or `n` exceeds `2^63`.
@@ -150,7 +156,8 @@ impl<W: Predict> Baseline<W> {
         self.phase == Phase::Ended
     }
 
-    /// Returns what neighbours compare: the iterations begun; of predicted work, what is not left at this rank.
+    /// Returns what neighbours compare: the iterations begun; of predicted work, what is not left
+    /// at this rank.
     fn done(&self) -> u64 {
         match self.predict.estimate() {
             None => self.tally.own(),
@@ -163,7 +170,8 @@ impl<W: Predict> Baseline<W> {
         done.saturating_add(self.tuning.min.saturating_mul(2))
     }
 
-    /// Gives a half to a neighbour that is ahead: of the iterations, or of the difference in predicted work.
+    /// Gives a half to a neighbour that is ahead: of the iterations, or of the difference in
+    /// predicted work.
     fn compare_with(&mut self, neighbour: Rank, theirs: u64, step: &mut Step<'_, Self>) {
         let mine = self.done();
         if theirs <= self.limit(mine) {
@@ -178,8 +186,9 @@ impl<W: Predict> Baseline<W> {
         }
     }
 
-    /// Returns whether a transfer is worthwhile, where work is predicted. This rank has executed without a pause since the loop
-    /// began, so the others have done about as much: that is the estimate of what remains.
+    /// Returns whether a transfer is worthwhile, where work is predicted. This rank has executed
+    /// without a pause since the loop began, so the others have done about as much: that is the
+    /// estimate of what remains.
     fn admits(&self, work: u64) -> bool {
         let done = self.spent.saturating_mul(u64::from(self.p));
         let remaining = self.whole.saturating_sub(done);
@@ -247,7 +256,7 @@ impl<W: Predict> Baseline<W> {
         }
     }
 
-    /// Begins the next chunk, or looks for iterations.
+    /// Begins the next chunk, or requests iterations.
     fn go_on(&mut self, step: &mut Step<'_, Self>) {
         if self.is_over {
             self.phase = Phase::Ended;

@@ -1,8 +1,9 @@
 //! The tokens of a subtree, on their way up.
 //!
-//! A token is the difference between what is known of a rank and what was passed on about it. Each chunk begun is a credit,
-//! and so is a rank without iterations, once an epoch. A node passes tokens on when it has as many credits as its subtree
-//! has ranks, less those that were reported hungry in this epoch and may have nothing more to report.
+//! A token is the difference between what is known of a rank and what was passed on about it. Each
+//! chunk begun is a credit, and so is a rank without iterations, once an epoch. A node passes
+//! tokens on when it has as many credits as its subtree has ranks, less those that were reported
+//! hungry in this epoch and may have nothing more to report.
 
 use super::message::Progress;
 use crate::defer::Refusal;
@@ -14,13 +15,14 @@ use core::ops::Range;
 pub(super) struct Gather {
     ranks: Range<u32>,
     known: Vec<Progress>,
-    /// What is known above of the same ranks.
+    /// The report that the parent has of the same ranks.
     passed: Vec<Progress>,
     started: u64,
 }
 
 impl Gather {
-    /// Creates the state of the node whose subtree is `ranks`. `left` is what a rank has to begin with.
+    /// Creates the state of the node whose subtree is `ranks`. `left` is what a rank has to begin
+    /// with.
     pub(super) fn new(ranks: Range<u32>, left: impl Fn(u32) -> u64) -> Self {
         let start = |rank| Progress {
             left: left(rank),
@@ -50,8 +52,8 @@ impl Gather {
         self.known.iter().zip(&self.passed)
     }
 
-    /// Checks reports about the ranks of `child`'s subtree; no number exceeds that of the epoch, of the iterations, and the
-    /// work.
+    /// Checks reports about the ranks of `child`'s subtree; no number exceeds that of the epoch, of
+    /// the iterations, and the work.
     pub(super) fn check(
         &self,
         tokens: &[(Rank, Progress)],

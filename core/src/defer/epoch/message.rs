@@ -1,4 +1,4 @@
-//! What ranks send each other about epochs.
+//! Messages about epochs.
 
 use crate::defer::Refusal;
 use crate::id::Rank;
@@ -10,7 +10,8 @@ use core::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub enum Message {
-    /// The tokens of a subtree, for the parent: the progress of each rank that has sent one, in the order of ranks.
+    /// The tokens of a subtree, for the parent: the progress of each rank that has sent one, in the
+    /// order of ranks.
     Tokens(Vec<(Rank, Progress)>),
     /// An epoch has begun; for the children.
     Epoch(Epoch),
@@ -20,8 +21,8 @@ pub enum Message {
     End,
 }
 
-/// What a rank has done since the loop began. The numbers only grow, so the order in which reports arrive does not matter:
-/// the newest replaces the others.
+/// The work of a rank since the loop began. The numbers only grow, so the order in which reports
+/// arrive does not matter: the newest replaces the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Progress {
@@ -29,7 +30,8 @@ pub struct Progress {
     pub chunks: u64,
     /// Iterations begun.
     pub started: u64,
-    /// The hungry token: one more than the epoch in which the rank last had no iterations left; 0 before.
+    /// The hungry token: one more than the epoch in which the rank last had no iterations left; 0
+    /// before.
     pub hungry: u64,
     /// The epoch of the rank.
     pub epoch: u64,
@@ -40,7 +42,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Checks a report of `rank` against `known`, the newest one so far. Returns whether it is newer.
+    /// Checks a report of `rank` against `known`, the newest one so far. Returns whether it is
+    /// newer.
     pub(super) fn check(
         &self,
         rank: Rank,
@@ -64,7 +67,7 @@ impl Progress {
     }
 }
 
-/// What the root decides at the end of an epoch.
+/// The decision of the root at the end of an epoch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Epoch {

@@ -1,4 +1,4 @@
-//! Which notices are sound.
+//! Validation of notices.
 
 use super::message::{Account, Move, Notice};
 use super::parts::{contains, len, overlaps, remove};

@@ -1,4 +1,4 @@
-//! What ranks send each other about instances.
+//! Messages about instances.
 
 use super::Owned;
 use super::parts::{insert, remove};
@@ -6,19 +6,21 @@ use crate::id::Rank;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// What a rank reports about an instance.
+/// The report of a rank about an instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Account {
     /// The sections of the iterations executed, in order: how many iterations, and their work.
     pub sections: Vec<(u64, u64)>,
-    /// The sum, over those of these iterations that the rank executed in the last instance too, of the shorter of both times.
+    /// The sum, over those of these iterations that the rank executed in the last instance too, of
+    /// the shorter of both times.
     pub same: u64,
     /// The sum of the longer times.
     pub all: u64,
     /// The iterations that have yet to be executed.
     pub left: u64,
-    /// The number of the newest plan of which all iterations that the rank is to receive have arrived.
+    /// The number of the newest plan of which all iterations that the rank is to receive have
+    /// arrived.
     pub ready: u64,
 }
 
@@ -39,8 +41,8 @@ pub enum Notice {
     },
     /// A new plan in the course of an instance; for the children.
     Plan(Vec<Move>),
-    /// The data of these iterations, for the plan of this number. Not a state that executions change: the sender executes them
-    /// at least once more.
+    /// The data of these iterations, for the plan of this number. Not a state that executions
+    /// change: the sender executes them at least once more.
     Data(u64, Range<u64>),
 }
 
@@ -59,7 +61,7 @@ pub struct Move {
 /// Moves that take effect once all data has arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Plan {
-    /// How many plans there have been, with this one.
+    /// The number of plans so far, including this one.
     pub(super) number: u64,
     pub(super) moves: Vec<Move>,
 }
@@ -81,7 +83,7 @@ impl Plan {
     }
 }
 
-/// What a geometry proposes.
+/// The proposal of a geometry.
 pub(super) struct Proposal {
     /// The most work of a rank once all of it is done.
     pub(super) most: u64,

@@ -1,10 +1,11 @@
-//! Sets of iterations: ascending ranges that neither overlap nor touch.
+//! Sets of iterations, as ranges. Invariant: they ascend, and neither overlap nor touch.
 
 use crate::taper::blocked;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// Deals the iterations 0..n to p ranks, in `strips` turns of one range each; returns those of a rank.
+/// Deals the iterations 0..n to p ranks, in `strips` turns of one range each; returns those of a
+/// rank.
 pub(super) fn dealt(rank: u32, n: u64, p: u32, strips: u32) -> Vec<Range<u64>> {
     let strips = strips.min(u32::MAX / p);
     let mut parts = Vec::new();

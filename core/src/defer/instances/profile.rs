@@ -9,8 +9,9 @@ use core::ops::Range;
 /// The most sections into which a rank divides its iterations.
 const SECTIONS: usize = 64;
 
-/// Divides iterations with these times into sections: single iterations, if there are few; otherwise sections of about equal
-/// work, so that what is long is known exactly (as refinement does, spec 2.9). Returns the number of iterations and the work of each.
+/// Divides iterations with these times into sections: single iterations, if there are few;
+/// otherwise sections of about equal work, so that what is long is known exactly (as refinement
+/// does, spec 2.9). Returns the number of iterations and the work of each.
 pub(super) fn sections(times: &[u64]) -> Vec<(u64, u64)> {
     if times.len() <= SECTIONS {
         return times.iter().map(|time| (1, *time)).collect();
@@ -42,10 +43,12 @@ pub(super) fn are_sections(sections: &[(u64, u64)], len: u64) -> bool {
     is_full && sections.len() <= SECTIONS + 1 && sections.iter().all(|section| section.0 > 0)
 }
 
-/// The work of all iterations before each bound of a section; inside of a section, all are taken to have equal work.
+/// The work of all iterations before each bound of a section; inside of a section, all are taken to
+/// have equal work.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Profile {
-    /// Position and work before it, ascending; the last is the whole. Sums of garbled accounts saturate.
+    /// Position and work before it, ascending; the last is the whole. Sums of malformed accounts
+    /// saturate.
     points: Vec<(u64, u64)>,
 }
 

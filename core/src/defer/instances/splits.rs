@@ -1,9 +1,10 @@
 //! Contiguous blocks: where the split points between ranks should be.
 //!
 //! # Algorithm
-//! The chains-on-chains problem: contiguous blocks whose largest work is least. A bound is feasible if blocks that are filled up
-//! to it from the first rank on suffice for all iterations; the least feasible one is found by bisection (Nicol 1994, "probe").
-//! Among the divisions within this bound, each split point is as near as possible to where all blocks would have equal work.
+//! The chains-on-chains problem: contiguous blocks whose largest work is least. A bound is feasible
+//! if blocks that are filled up to it from the first rank on suffice for all iterations; the least
+//! feasible one is found by bisection (Nicol 1994, "probe"). Among the divisions within this bound,
+//! each split point is as near as possible to where all blocks would have equal work.
 
 use super::Owned;
 use super::message::{Move, Proposal};
@@ -63,7 +64,8 @@ fn targets(profile: &Profile, p: usize) -> Vec<u64> {
     let mut bounds = fill(fits);
     let mut next = end;
     for at in (1..p).rev() {
-        // The least from which on the blocks behind suffice; the first iteration with no more than that behind.
+        // The least from which on the following blocks suffice; the first iteration with no more
+        // than that after it.
         let least = profile.before(next).saturating_sub(fits);
         let mut start = profile.reach(least);
         start += u64::from(profile.before(start) < least);

@@ -4,8 +4,8 @@
 //! After van Dijk and van de Pol 2014 (the split deque of Lace). Items are at `top..bottom`;
 //! thieves may take those in `top..split`. What differs:
 //! - `top` and `split` are the halves of one word, which thieves and the owner change by
-//!   compare-and-swap: its modification order settles every race, so stealing needs no fence at
-//!   all.
+//!   compare-and-swap: its modification order linearizes steals and publications, so stealing
+//!   needs no fence at all.
 //! - Items are published on demand. A thief that finds nothing, or takes the last public item,
 //!   lowers `limit`, which the owner reads in each push: the next push publishes. Without thieves,
 //!   an owner never publishes.
@@ -33,7 +33,7 @@
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | S1 | `publish`, `offer` and `settle` change `shared` | `steal` changes `shared` | the slots below `split`, the items behind them | `split_payload`, `split_request_payload` |
+//! | S1 | `publish`, `offer` and `settle` change `shared` | `steal` changes `shared` | the slots below `split`, the items in them | `split_payload`, `split_request_payload` |
 //! | S2 | `steal` stores null | `room` loads the slot | the thief has read the slot that is about to be reused | `split_reuse` |
 //! | S3 | `look` and `request` change `shared` | `publish` or `offer` changes it | that the thief is about to park | `split_request_seen`; `sleep_*` in `verify/tests/task.rs`; `verify/litmus/split.toml` |
 //! | S4 | `publish` or `offer` changes `shared` | `look` changes it | what was pushed before | as S3 |
@@ -53,10 +53,10 @@
 //! owner's first push, pop or [`publish`](Owner::publish) that follows a thief's request, or after
 //! the thief's own `settle`.
 //!
-//! By the memory models of C++20, Armv8, POWER and RISC-V, for two threads: S6 to S9, with the heavy
-//! fence as a message to the owner (`verify/litmus/split.toml`). Loom has no heavy fence, and its
-//! models fence both sides; it orders exchanges totally, so that it cannot judge S6; it performs no
-//! access early, so that it cannot judge S9.
+//! By the memory models of C++20, Armv8, POWER and RISC-V, for two threads: S6 to S9, with the
+//! heavy fence as a message to the owner (`verify/litmus/split.toml`). Loom has no heavy fence, and
+//! its models fence both sides; it orders exchanges totally, so that it cannot judge S6; it
+//! performs no access early, so that it cannot judge S9.
 //!
 //! # Not proved
 //! A thief that is delayed between its first load and its compare-and-swap while `shared` returns
@@ -94,7 +94,7 @@ type Ahead = i16;
 const STEP: Index = 2;
 
 /// A limit that is low for every index, so that a thief may store it with any delay: an index could
-/// look high again once the owner has pushed half of all indices meanwhile.
+/// look high again once the owner has pushed half of all indices since.
 const LOW: usize = 0;
 
 /// Returns by how much one index is ahead of another; negative if it is behind.
@@ -239,7 +239,8 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
         Shared(self.public.shared.load(order))
     }
 
-    /// Claims ownership; returns `None` if the deque has an owner. Dropping the [`Owner`] releases it.
+    /// Claims ownership; returns `None` if the deque has an owner. Dropping the [`Owner`] releases
+    /// it.
     ///
     /// ```
     /// # use core::num::NonZeroUsize;
@@ -290,7 +291,8 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
         let slot = self.slot(oldest);
         // ORDERING: Relaxed: the Acquire above precedes.
         let word = slot.load(Ordering::Relaxed);
-        // ORDERING: Release, pairs with Acquire in room (S2): the slot was read before it is refilled.
+        // ORDERING: Release, pairs with Acquire in room (S2): the slot was read before it is
+        // refilled.
         slot.store(ptr::null_mut(), Ordering::Release);
         if seen.public() == 1 {
             // Other thieves may follow: the owner's next push publishes for them.
@@ -309,7 +311,8 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
         // ORDERING: Relaxed: a hint; spares the owner's copy of the line. (Loom explores fewer
         // schedules after a load.)
         if cfg!(tautline_loom) || limit.load(Ordering::Relaxed) != LOW {
-            // ORDERING: Release, pairs with Acquire in admit (S6); an exchange, so that it continues another thief's release.
+            // ORDERING: Release, pairs with Acquire in admit (S6); an exchange, so that it
+            // continues another thief's release.
             limit.swap(LOW, Ordering::Release);
         }
     }

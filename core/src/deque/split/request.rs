@@ -11,7 +11,7 @@ pub struct Request<'a, T: NonNullWord, const N: usize> {
     word: Shared,
 }
 
-/// Why a request was not made.
+/// The reason why a request was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// There are public items.
@@ -47,9 +47,8 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
             }
             let word = seen.request(N);
             // Also if a request stands: the owner that answers it must observe what this thread did
-            // before.
-            // ORDERING: success Release, pairs with AcqRel in move_split, offer and reclaim (split.S3).
-            // ORDERING: failure Relaxed: nothing is read.
+            // before. ORDERING: success Release, pairs with AcqRel in move_split, offer and reclaim
+            // (split.S3). ORDERING: failure Relaxed: nothing is read.
             let (success, failure) = (Ordering::Release, Ordering::Relaxed);
             match public
                 .shared
@@ -74,9 +73,9 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
 impl<T: NonNullWord, const N: usize> Request<'_, T, N> {
     /// Publishes all items. Returns false if the deque has no items; the request then stands.
     ///
-    /// Also returns true if the owner has answered meanwhile. It may have published only some of
-    /// its items, and other thieves may have taken these since, so a thief that then finds nothing
-    /// must request again before it parks.
+    /// Also returns true if the owner has answered in the meantime. It may have published only some
+    /// of its items, and other thieves may have taken these since, so a thief that then finds
+    /// nothing must request again before it parks.
     ///
     /// # Safety
     /// The caller must have executed a heavy fence since the request was made, which pairs with the

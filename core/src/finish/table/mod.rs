@@ -13,9 +13,9 @@ use alloc::vec::Vec;
 
 /// The finishes of one place.
 ///
-/// Activities inside the place are counted by the driver, with a [`Counter`](super::Counter) for each finish;
-/// [`Event::Quiet`] reports that the counter is zero. Only what crosses places is recorded here. An activity that waits for a
-/// nested finish still runs.
+/// Activities inside the place are counted by the driver, with a [`Counter`](super::Counter) for
+/// each finish; [`Event::Quiet`] reports that the counter is zero. Only what crosses places is
+/// recorded here. An activity that waits for a nested finish still runs.
 ///
 /// ```
 /// use tautline_core::finish::{Arrival, Effect, Event, Finishes, Message, Spawn};
@@ -79,7 +79,7 @@ struct Root {
     epoch: u32,
 }
 
-/// What becomes of a spawn.
+/// The fate of a spawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Spawn {
@@ -89,7 +89,7 @@ pub enum Spawn {
     Refused(Outcome),
 }
 
-/// What becomes of an activity that arrives.
+/// The fate of an activity that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Arrival {
@@ -112,7 +112,8 @@ impl Finishes {
         Self::with_radix(here, layout, Self::RADIX)
     }
 
-    /// As [`new`](Self::new), with the number of places that report to the same place; the same at all places.
+    /// As [`new`](Self::new), with the number of places that report to the same place; the same at
+    /// all places.
     ///
     /// # Panics
     /// If `here` is not one of the places, or `radix` is zero.
@@ -141,8 +142,9 @@ impl Finishes {
         self.branches.get(&id)?.cancelled.as_ref()
     }
 
-    /// Begins a finish whose home is here; its body runs. Called when the first activity is to leave this place.
-    /// `parent` is the finish of the activity that waits: its cancellation cancels this one.
+    /// Begins a finish whose home is here; its body runs. Called when the first activity is to
+    /// leave this place. `parent` is the finish of the activity that waits: its cancellation
+    /// cancels this one.
     pub fn open(&mut self, parent: Option<FinishId>, step: &mut Step<'_, Self>) -> FinishId {
         let id = FinishId {
             root: self.here,
@@ -246,8 +248,9 @@ impl Machine for Finishes {
         }
     }
 
-    /// Processes the loss of a place: at every other place, for each place of a lost rank. What it had sent was processed before,
-    /// or never will be. Further calls for the same place have no effect.
+    /// Processes the loss of a place: at every other place, for each place of a lost rank. What it
+    /// had sent was processed before, or never will be. Further calls for the same place have no
+    /// effect.
     fn lost(&mut self, place: PlaceId, step: &mut Step<'_, Self>) -> Tolerance {
         let is_other = place != self.here && place.0 < self.tree.layout.places();
         if !is_other || !self.lost.insert(place) {

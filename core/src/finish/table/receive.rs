@@ -1,4 +1,4 @@
-//! What each message does at its receiver.
+//! Transitions of a place that receives messages.
 
 use super::Finishes;
 use crate::finish::Outcome;
@@ -34,7 +34,7 @@ impl Finishes {
             return self.held.entry(id).or_default().merge(&combined);
         }
         let Some(root) = self.homes.get_mut(&id.number) else {
-            // Without a loss no report is under way when the finish ends.
+            // Without a loss no report is in flight when the finish ends.
             return match self.lost.is_empty() {
                 true => Err(Refusal::Unknown(id)),
                 false => Ok(()),

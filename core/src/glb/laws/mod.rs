@@ -1,8 +1,9 @@
 //! The laws of a bag: what the balancer relies on, and a check for the tests of a program.
 //!
-//! A bag that breaks one is a mistake in the program. [`check`] finds it in a test. In a run the balancer detects the two that
-//! would otherwise keep it from ending, and panics: [`divide`] after every split, and a worker whose `process` does
-//! nothing many times in a row. Source of the laws: Finnerty 2022, `Bag`.
+//! A bag that breaks one is a mistake in the program. [`check`] finds it in a test. In a run the
+//! balancer detects the two that would otherwise keep it from ending, and panics: [`divide`] after
+//! every split, and a worker whose `process` does nothing many times in a row. Source of the laws:
+//! Finnerty 2022, `Bag`.
 
 mod random;
 
@@ -19,7 +20,7 @@ const ROUNDS: u64 = 24;
 /// Bags among which such a computation divides its work.
 const BAGS: usize = 6;
 
-/// What a [`Bag`] promises.
+/// A law of the contract of [`Bag`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Law {
@@ -29,7 +30,7 @@ pub enum Law {
     Quota,
     /// `split` never returns an empty bag.
     SplitGives,
-    /// `split` never leaves an empty bag behind.
+    /// `split` never leaves an empty bag.
     SplitLeaves,
     /// `split` neither loses nor duplicates tasks.
     SplitKeeps,
@@ -78,7 +79,7 @@ impl Law {
 pub struct Broken {
     /// The law.
     pub law: Law,
-    /// What the bag did.
+    /// The violation by the bag.
     pub evidence: String,
 }
 
@@ -114,12 +115,13 @@ pub struct Checked<T> {
     pub tasks: usize,
 }
 
-/// Checks the laws of the bag that `bag` creates: does its work in sequence, divided down to single tasks, and in several
-/// computations that split and merge at random, the same ones in every call. Compares their results.
+/// Checks the laws of the bag that `bag` creates: does its work in sequence, divided down to single
+/// tasks, and in several computations that split and merge at random, the same ones in every call.
+/// Compares their results.
 ///
-/// `shared` and `output` create the values that the places share and to which bags submit. The work is done some thirty times,
-/// so the bag should have at most some 100 000 tasks. It must be finite: a `process` that creates tasks for ever is not
-/// detected.
+/// `shared` and `output` create the values that the places share and to which bags submit. The work
+/// is done some thirty times, so the bag should have at most some 100 000 tasks. It must be finite:
+/// a `process` that creates tasks for ever is not detected.
 ///
 /// ```
 /// use tautline_core::glb::{Bag, Share, laws};
@@ -187,7 +189,8 @@ where
     Ok(checked)
 }
 
-/// As [`check`], for a bag that travels between ranks: encodes and decodes it as well, at several stages of its work.
+/// As [`check`], for a bag that travels between ranks: encodes and decodes it as well, at several
+/// stages of its work.
 ///
 /// # Errors
 /// As [`check`].
@@ -215,7 +218,8 @@ where
 /// Splits `bag`.
 ///
 /// # Panics
-/// If the bag that is returned, or the one that is left, is empty: a computation with such a bag need not end.
+/// If the bag that is returned, or the one that is left, is empty: a computation with such a bag
+/// need not end.
 pub fn divide<B: Bag>(bag: &mut B, share: Share) -> Option<B> {
     let part = bag.split(share)?;
     if part.is_empty() || bag.is_empty() {

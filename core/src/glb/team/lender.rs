@@ -1,11 +1,12 @@
 //! The part of a place that serves other places.
 //!
-//! Separate from the workers' part, and owned jointly, so that a thread that is no worker can serve requests while all workers
-//! are in long tasks: with what they have set aside, never from a bag of theirs.
+//! Separate from the workers' part, and owned jointly, so that a thread that is no worker can serve
+//! requests while all workers are in long tasks: with what they have set aside, never from a bag of
+//! theirs.
 //!
 //! # Words
-//! `inbox` and `inter` have their own. `thieves`, `stealing` and `announced` are hints, written under the protocol's lock and read
-//! without it. `requests` is a statistic.
+//! `inbox` and `inter` have their own. `thieves`, `stealing` and `announced` are hints, written
+//! under the protocol's lock and read without it. `requests` is a statistic.
 
 use super::{Envelope, ProtocolState, Victims};
 use crate::deque::Inbox;
@@ -13,7 +14,8 @@ use crate::glb::{Bag, Protocol, Tally};
 use crate::lifeline::{Phase, Reserve};
 use crate::sync::{AtomicBool, AtomicUsize, CachePadded, Lock, Ordering};
 
-/// What other places reach of a place: its messages, its work for other places, its protocol.
+/// The part of a place that other places reach: its messages, its work for other places, its
+/// protocol.
 pub(crate) struct Lender<B: Bag> {
     pub(in crate::glb) inter: Reserve<B>,
     pub(in crate::glb) inbox: Inbox<Envelope<B>>,

@@ -1,17 +1,18 @@
-//! Whether a worker's bag makes progress.
+//! Detection of bags that make no progress.
 
 use crate::glb::{Bag, laws};
 
-/// The grains without a task, in a row, after which the bag counts as one whose `process` does nothing: some milliseconds.
+/// The grains without a task, in a row, after which the bag counts as one whose `process` does
+/// nothing: some milliseconds.
 const FRUITLESS: u32 = 1 << 18;
 
-/// The latest grains in which no task was done. Costs a grain with tasks nothing: it is recognised afterwards, by the tasks
-/// of the worker.
+/// The latest grains in which no task was done. Costs a grain with tasks nothing: it is recognised
+/// afterwards, by the tasks of the worker.
 #[derive(Default)]
 pub(super) struct Progress {
     /// The tasks of the worker, and the size of its bag, at the last grain without a task.
     at: (u64, usize),
-    /// How many such grains came one after the other.
+    /// The number of consecutive grains of that kind.
     grains: u32,
 }
 

@@ -1,8 +1,8 @@
-//! Where the key of a bound is kept.
+//! Storage of the key of a bound.
 //!
 //! # Words
-//! The word of an `AtomicUsize` cell: the key of the best value, only decreases. Any worker of the place improves it. The
-//! number publishes nothing else, so no ordering is required.
+//! The word of an `AtomicUsize` cell: the key of the best value, only decreases. Any worker of the
+//! place improves it. The number publishes nothing else, so no ordering is required.
 
 use super::Key;
 use crate::port::Spin;
@@ -12,7 +12,7 @@ use core::ops::Not;
 
 /// A key that only decreases.
 pub trait Cell: Sync {
-    /// Where a value is in the order of its type.
+    /// The position of a value in the order of its type.
     type Key: Copy + Ord + Debug + Not<Output = Self::Key>;
 
     /// The largest key.

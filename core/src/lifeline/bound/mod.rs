@@ -1,7 +1,7 @@
 //! The best solution found so far, as known at this place.
 //!
-//! Values have keys, which are in the same order: a place's protocol sends the key of an improvement along its lifelines, and
-//! applies those that it receives (Finnerty 2022, TSP).
+//! Values have keys, which are in the same order: a place's protocol sends the key of an
+//! improvement along its lifelines, and applies those that it receives (Finnerty 2022, TSP).
 //!
 //! # Proved
 //! That a place sends every improvement: models `bound_*` in `verify/tests/glb.rs`. That the best
@@ -39,7 +39,8 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 /// assert_eq!(richest.get().0, 7);
 /// ```
 ///
-/// Reading a value that fits into a machine word is one relaxed load. A wider one, as `u128`, is behind a lock.
+/// Reading a value that fits into a machine word is one relaxed load. A wider one, as `u128`, is
+/// guarded by a lock.
 pub struct Bound<T: Bounding = usize> {
     key: T::Cell,
 }
@@ -76,8 +77,8 @@ impl From<Key> for u128 {
 }
 
 impl<T: Bounding> Default for Bound<T> {
-    /// Creates a bound that every value improves: with the largest integer, or infinity. In [`Reverse`](core::cmp::Reverse) it is the
-    /// smallest one.
+    /// Creates a bound that every value improves: with the largest integer, or infinity. In
+    /// [`Reverse`](core::cmp::Reverse) it is the smallest one.
     fn default() -> Self {
         Self::new(T::WORST)
     }
@@ -97,7 +98,8 @@ impl<T: Bounding> Bound<T> {
         T::of(self.key.get())
     }
 
-    /// Improves the bound by a solution of this value. Returns true if it is the best so far. Not-a-number is ignored.
+    /// Improves the bound by a solution of this value. Returns true if it is the best so far.
+    /// Not-a-number is ignored.
     #[inline]
     pub fn improve(&self, value: T) -> bool {
         value.is_ordered() && self.key.improve(value.key())

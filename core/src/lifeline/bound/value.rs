@@ -7,12 +7,12 @@ use core::cmp::Reverse;
 /// The key of a value in its cell.
 type KeyOf<T> = <<T as Bounding>::Cell as Cell>::Key;
 
-/// A type whose values a [`Bound`](super::Bound) can have: integers, floating-point numbers, and any of these in
-/// [`Reverse`]. Implemented in this crate only.
+/// A type whose values a [`Bound`](super::Bound) can have: integers, floating-point numbers, and
+/// any of these in [`Reverse`]. Implemented in this crate only.
 ///
 /// Floating-point numbers have their total order (IEEE 754-2008, 5.10), in which -0 is below 0.
 pub trait Bounding: Copy + Send + private::Sealed {
-    /// Where the key is kept.
+    /// The storage of the key.
     #[doc(hidden)]
     type Cell: Cell;
 

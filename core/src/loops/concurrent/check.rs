@@ -1,12 +1,16 @@
-//! Whether the loops of a scope may run at a time, and what of them has to wait for what.
+//! Checks whether the loops of a scope may run concurrently, and derives which positions wait for
+//! which.
 //!
 //! # Algorithm
-//! For each loop and array a table has, by column, the position that writes it, and the position that reads it, or that several do.
-//! A loop is compared with itself, and with each earlier loop: column by column if neither comes after the other, position by
-//! position if it is split. Positions are numbered so that those that wait for nothing come first, which is what a compiler's split
-//! into an independent and a dependent part achieves (Lucco 1995, 003:781-821; spec 2.14).
+//! For each loop and array a table has, by column, the position that writes it, and the position
+//! that reads it, or that several do. A loop is compared with itself, and with each earlier loop:
+//! column by column if neither comes after the other, position by position if it is split.
+//! Positions are numbered so that those that wait for nothing come first, which is what a
+//! compiler's split into an independent and a dependent part achieves (Lucco 1995, 003:781-821;
+//! spec 2.14).
 //!
-//! A position that accesses many columns is not compared one by one: it waits for the end of the earlier loop.
+//! A position that accesses many columns is not compared one by one: it waits for the end of the
+//! earlier loop.
 
 use super::conflict::{LoopConflict, Touch};
 use super::declared::{Declared, Outline};
@@ -18,7 +22,7 @@ use core::ops::Range;
 /// The most columns of an array for which a position waits one by one.
 const FEW: usize = 64;
 
-/// Which positions access a column.
+/// The positions that access a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Users {
     None,
@@ -26,7 +30,7 @@ enum Users {
     Several,
 }
 
-/// How a loop accesses an array, by column.
+/// The accesses of a loop to an array, by column.
 #[derive(Clone, Debug)]
 struct Uses {
     writers: Vec<Users>,
@@ -42,17 +46,19 @@ impl Uses {
     }
 }
 
-/// What a position waits for.
+/// The condition for which a position waits.
 #[derive(Clone, Copy, Debug)]
 enum Wait {
     For(usize, usize),
     ForEnd(usize),
 }
 
-/// Adds the loops to `dispatcher`, with the order that their declarations require. `declared` has the accesses of each.
+/// Adds the loops to `dispatcher`, with the order that their declarations require. `declared` has
+/// the accesses of each.
 ///
 /// # Errors
-/// If positions may run at a time that access a column, one to write it, or a column does not exist.
+/// If positions may run concurrently that access a column, one to write it, or a column does not
+/// exist.
 pub(crate) fn check(
     loops: &mut [Outline],
     declared: &[&[Declared]],
@@ -165,7 +171,8 @@ fn add_reads(
     for column in 0..array.count {
         written[column + 1] = written[column] + is_written(&uses.writers[column]);
     }
-    // At its first column, how many wide reads begin; behind its last one, how many end.
+    // At its first column, the number of wide reads that begin; after its last one, the number that
+    // end.
     let mut wide = alloc::vec![0isize; array.count + 1];
     for position in 0..this.len() {
         let touch = touch(this, access, position);
@@ -243,7 +250,8 @@ fn apart(
     Ok(())
 }
 
-/// Returns what the positions of a split loop wait for, and numbers them so that those that wait for nothing come first.
+/// Returns what the positions of a split loop wait for, and numbers them so that those that wait
+/// for nothing come first.
 fn waits(
     this: &mut Outline,
     declared: &[Declared],

@@ -1,4 +1,4 @@
-//! Declarations with which loops cannot run at a time.
+//! Declarations with which loops cannot run concurrently.
 
 use super::declared::Name;
 use crate::loops::raw::Array;
@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use core::fmt;
 use core::ops::Range;
 
-/// What an iteration accesses.
+/// The accesses of an iteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Touch {
     pub(super) name: Name,
@@ -15,7 +15,8 @@ pub(super) struct Touch {
     pub(super) columns: Range<usize>,
 }
 
-/// Why the loops of a scope cannot run as declared; displayed as one line that names the loops and the columns. No iteration was run.
+/// The reason why the loops of a scope cannot run as declared; displayed as one line that names the
+/// loops and the columns. No iteration was run.
 ///
 /// ```
 /// # use tautline_core::{port::Host, task::Cx};
@@ -27,7 +28,7 @@ pub(super) struct Touch {
 ///     let b = loops.par_for(0..8).named("B").reads(&q, |_| 0..8).writes(&sum, |c| c..c + 1);
 ///     b.run(|c, (q, mut sum)| sum[c][0] = (0..c).map(|at| q[at][0]).sum());
 /// });
-/// let line = "loops `A` and `B` run at a time, but `A` writes and `B` reads columns 0..8 of `q`: let `B` come after `A`";
+/// let line = "loops `A` and `B` run concurrently, but `A` writes and `B` reads columns 0..8 of `q`: let `B` come after `A`";
 /// assert_eq!(ran.unwrap_err().to_string(), line);
 /// # }
 /// ```
@@ -132,7 +133,7 @@ impl fmt::Display for LoopConflict {
                 let (does_a, does_b) = (verb(first.1), verb(second.1));
                 write!(
                     f,
-                    "loops {a} and {b} run at a time, but {a} {does_a} and {b} {does_b} columns {columns:?} of `{array}`: let \
+                    "loops {a} and {b} run concurrently, but {a} {does_a} and {b} {does_b} columns {columns:?} of `{array}`: let \
                      {b} come after {a}"
                 )
             }

@@ -1,12 +1,12 @@
-//! What a loop declares: its name, what it comes after, and which columns its iterations access.
+//! Declarations of a loop: its name, its predecessors, and the columns that its iterations access.
 
 use super::super::settings::Schedule;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-/// The columns of one array that the iterations of a loop access. Computed once, so that a function that returns something else the
-/// second time changes nothing.
+/// The columns of one array that the iterations of a loop access. Computed once, so that a function
+/// that returns something else the second time changes nothing.
 #[derive(Debug)]
 pub(crate) struct Declared {
     pub(super) array: usize,

@@ -1,19 +1,23 @@
-//! Which chunk of which loop a worker runs next: a state machine without I/O.
+//! Choice of the next chunk of a worker, among concurrent loops: a state machine without I/O.
 //!
 //! # Algorithm
-//! Lucco 1995, 003:760-868; spec 2.13. Workers *join*, take chunks one after the other, and *leave* as soon as there is nothing to
-//! take. What a completed chunk makes available is announced as a number of workers that are to join.
+//! Lucco 1995, 003:760-868; spec 2.13. Workers *join*, take chunks one after the other, and *leave*
+//! as soon as there is nothing to take. What a completed chunk makes available is announced as a
+//! number of workers that are to join.
 //!
-//! - *Fill*: the loop of which the largest lag is expected goes first ([`Estimate::lag`]), since its last chunks leave workers
-//!   idle that the others can then use. A loop whose times are unknown has a few chunks in front of all others.
-//! - *Partition*: a worker takes chunks of the loop that its number belongs to, by the [`Allocator`]. When that has nothing to take,
-//!   it helps the others, as in fill.
+//! - *Fill*: the loop of which the largest lag is expected goes first ([`Estimate::lag`]), since
+//!   its last chunks leave workers idle that the others can then use. A loop whose times are
+//!   unknown has a few chunks in front of all others.
+//! - *Partition*: a worker takes chunks of the loop that its number belongs to, by the
+//!   [`Allocator`]. When that has nothing to take, it helps the others, as in fill.
 //!
-//! A loop is divided by its policy as if it ran alone on its workers: all of them in fill, its share in partition. The shares are
-//! computed again when a loop begins or ends, and each time that twice as many blocks of one were timed. The unit of TAPER is a block of iterations, as in single loops: chunks are doubled until one lasts as long as a block should.
+//! A loop is divided by its policy as if it ran alone on its workers: all of them in fill, its
+//! share in partition. The shares are computed again when a loop begins or ends, and each time that
+//! twice as many blocks of one were timed. The unit of TAPER is a block of iterations, as in single
+//! loops: chunks are doubled until one lasts for the duration of a block.
 //!
-//! The positions of a loop become available when the loops have ended that it comes after, and the single positions of earlier
-//! loops that a position depends on.
+//! The positions of a loop become available when the loops have ended that it comes after, and the
+//! single positions of earlier loops that a position depends on.
 
 use super::node::Node;
 use crate::taper::{Allocator, Demand, Estimate, Overhead, Policy, Q16, SAMPLES_MIN, Summary};
@@ -21,7 +25,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::ops::Range;
 
-/// What is assumed of loops as long as the times of one are unknown: each then gets as many workers.
+/// The assumption about loops while the times of one are unknown: each then gets as many workers.
 const ALIKE: Demand = Demand {
     tasks: 1 << 20,
     estimate: Estimate {
@@ -34,15 +38,15 @@ const ALIKE: Demand = Demand {
     },
 };
 
-/// How several loops share the workers.
+/// The policy by which concurrent loops share the workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Sharing {
-    /// All workers serve the most irregular loop, and fill their idle times with the others. Best where each worker reaches all
-    /// data at about the same cost.
+    /// All workers serve the most irregular loop, and fill their idle times with the others. Best
+    /// where each worker reaches all data at about the same cost.
     #[default]
     Fill,
-    /// Each loop has workers of its own, as many as it needs to end together with the others, and idle ones help. For machines
-    /// on which a worker is near some data only.
+    /// Each loop has workers of its own, as many as it needs to end together with the others, and
+    /// idle ones help. For machines on which a worker is near some data only.
     Partition,
 }
 
@@ -53,7 +57,7 @@ pub struct Dispatched {
     pub of: usize,
     /// The positions.
     pub positions: Range<usize>,
-    /// How many positions are timed together.
+    /// The number of positions that are timed together.
     pub block: usize,
 }
 
@@ -104,8 +108,8 @@ pub struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// Creates a dispatcher for `workers` workers, without loops. A chunk costs `overhead`; blocks that are timed last
-    /// `block_ns` at least.
+    /// Creates a dispatcher for `workers` workers, without loops. A chunk costs `overhead`; blocks
+    /// that are timed last `block_ns` at least.
     ///
     /// # Panics
     /// If there are no workers.
@@ -175,7 +179,8 @@ impl Dispatcher {
         );
     }
 
-    /// Makes the first positions available. Called once, after all loops were added. Returns how many workers are to join.
+    /// Makes the first positions available. Called once, after all loops were added. Returns how
+    /// many workers are to join.
     pub fn start(&mut self) -> u32 {
         for at in 0..self.loops.len() {
             self.loops[at].start();
@@ -188,8 +193,8 @@ impl Dispatcher {
         self.announce()
     }
 
-    /// Returns the next chunk of worker `worker`, which has joined; `None` if there is nothing to take at present: the worker
-    /// has then left.
+    /// Returns the next chunk of worker `worker`, which has joined; `None` if there is nothing to
+    /// take at present: the worker has then left.
     pub fn take(&mut self, worker: u32) -> Option<Dispatched> {
         let of = self.choose(worker % self.workers);
         let Some(of) = of.filter(|_| !self.is_stopped) else {
@@ -206,7 +211,8 @@ impl Dispatcher {
         })
     }
 
-    /// Records that a chunk was run, and the times of its blocks. Returns how many more workers are to join.
+    /// Records that a chunk was run, and the times of its blocks. Returns how many more workers are
+    /// to join.
     pub fn complete(&mut self, chunk: &Dispatched, times: &Summary) -> u32 {
         let of = chunk.of;
         let positions = chunk.positions.len();
@@ -234,7 +240,8 @@ impl Dispatcher {
         self.live == 0
     }
 
-    /// Returns the number of chunks of a loop, the positions of a block, and the times of its blocks so far.
+    /// Returns the number of chunks of a loop, the positions of a block, and the times of its
+    /// blocks so far.
     pub fn measured(&self, of: usize) -> (usize, usize, Estimate) {
         let node = &self.loops[of];
         (node.chunks, node.block, node.estimate)
@@ -257,7 +264,7 @@ impl Dispatcher {
         home.or_else(|| {
             let mut open = self.order.iter().filter(|at| self.loops[**at].is_open());
             let first = open.next()?;
-            // A loop whose times are unknown is first until enough of it is under way.
+            // A loop whose times are unknown is first until enough of it is running.
             let is_unknown = |at: &&usize| !self.loops[**at].is_known();
             let is_sought = |at: &&usize| self.loops[**at].samples() < SAMPLES_MIN as usize;
             let seek = || self.order.iter().filter(|at| self.loops[**at].is_open());
@@ -290,7 +297,8 @@ impl Dispatcher {
         self.order.insert(at, of);
     }
 
-    /// Divides the workers again: loops have begun or ended, or twice as many blocks of one were timed.
+    /// Divides the workers again: loops have begun or ended, or twice as many blocks of one were
+    /// timed.
     fn allocate(&mut self) {
         if self.sharing == Sharing::Fill {
             return;

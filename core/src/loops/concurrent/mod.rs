@@ -1,4 +1,4 @@
-//! Loops that run at a time: `cx.concurrent`.
+//! Concurrent loops: `cx.concurrent`.
 //!
 //! | part | what it is |
 //! |---|---|
@@ -11,11 +11,11 @@
 //! # Algorithm
 //! Lucco 1995, 003:760-868; spec 2.13 and 2.14. All is declared first, so the columns that each
 //! iteration accesses are known when the first one runs: loops that may not run as declared are
-//! refused, and a split loop is a number of counters. The dispatcher is behind one lock, taken once
-//! before and once after a chunk, which also orders what one iteration writes before another one
-//! reads it; so no further word is shared. Workers that find nothing to take leave, and a worker
-//! that completes what others wait for spawns tasks in which they join again: no worker waits for a
-//! loop.
+//! refused, and a split loop is a number of counters. The dispatcher is guarded by one lock, taken
+//! once before and once after a chunk, which also orders what one iteration writes before another
+//! one reads it; so no further word is shared. Workers that find nothing to take leave, and a
+//! worker that completes what others wait for spawns tasks in which they join again: no worker
+//! waits for a loop.
 //!
 //! The tasks are spawned in the scope that the loops run in, so a panic ends as in other scopes; a
 //! cancellation unwinds out of `concurrent` to the finish. `check` compares each loop with itself

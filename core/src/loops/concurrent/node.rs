@@ -1,4 +1,4 @@
-//! One of several loops: what of it may be taken, and what is known of its times.
+//! One of several concurrent loops: its positions that may be taken, and its measured times.
 
 use crate::loops::plan::MOST;
 use crate::taper::{Estimate, Instance, Overhead, Policy, Q16, Summary};
@@ -11,7 +11,7 @@ use core::ops::Range;
 pub(super) struct Node {
     pub(super) len: usize,
     policy: Policy,
-    /// What may be taken once all gates are open.
+    /// The positions that may be taken once all gates are open.
     ready: VecDeque<Range<usize>>,
     /// Positions in `ready`.
     ready_len: usize,
@@ -29,7 +29,7 @@ pub(super) struct Node {
     pub(super) releases_at_end: Vec<(usize, usize)>,
     /// Positions of a block; 0 until one was timed.
     pub(super) block: usize,
-    /// Positions of the next chunk as long as there is no block.
+    /// Positions of the next chunk while there is no block.
     tried: usize,
     /// Chunks that are being run.
     running: usize,
@@ -147,13 +147,13 @@ impl Node {
         self.estimate.mean_ns > Q16::ZERO
     }
 
-    /// Returns the number of blocks that were timed or are under way.
+    /// Returns the number of blocks that were timed or are running.
     pub(super) fn samples(&self) -> usize {
         self.times.count() as usize + self.running
     }
 
-    /// Takes the next chunk, for a division among `p` of the `workers`, and returns what is timed together of it. Something must be
-    /// available.
+    /// Takes the next chunk, for a division among `p` of the `workers`, and returns what is timed
+    /// together of it. Something must be available.
     pub(super) fn take(
         &mut self,
         p: u32,
@@ -185,7 +185,8 @@ impl Node {
             let chunk = self.policy.chunk(iterations(left), self.estimate, &cx);
             return fits(chunk);
         }
-        // As in single loops, no more than factoring's, in case that the costs fall; on all workers, since idle ones help.
+        // As in single loops, no more than factoring's, in case that the costs fall; on all
+        // workers, since idle ones help.
         let most = left.div_ceil(2 * workers as usize);
         if self.block == 0 {
             return self.tried.min(most);
@@ -198,8 +199,8 @@ impl Node {
             .min(most.max(self.block))
     }
 
-    /// Records that `positions` positions were run, and the times of their blocks of `block`, which are to last `block_ns` at
-    /// least.
+    /// Records that `positions` positions were run, and the times of their blocks of `block`, which
+    /// are to last `block_ns` at least.
     pub(super) fn complete(
         &mut self,
         positions: usize,

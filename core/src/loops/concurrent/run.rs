@@ -15,13 +15,14 @@ use core::mem;
 /// The least duration of a block in nanoseconds, as in single loops: a hundred readings of a clock.
 const BLOCK_NS: u64 = 2_500;
 
-/// What a chunk costs: the lock of the dispatcher, twice.
+/// The overhead of a chunk: the lock of the dispatcher, twice.
 const OVERHEAD: Overhead = Overhead {
     chunk_ns: 200,
     band: 0,
 };
 
-/// Checks the declarations and runs the loops. Returns how each ran. Unwinds to the finish if a cancellation has cut them short.
+/// Checks the declarations and runs the loops. Returns how each ran. Unwinds to the finish if a
+/// cancellation has cut them short.
 pub(super) fn run<P: Host>(
     cx: &mut Cx<'_, '_, P>,
     outlines: Vec<Outline>,

@@ -1,4 +1,4 @@
-//! Declaring loops that run at a time.
+//! Declaration of concurrent loops.
 
 use super::conflict::LoopConflict;
 use super::declared::{Name, Outline};
@@ -15,11 +15,13 @@ use core::marker::PhantomData;
 use core::ops::Range;
 
 impl<P: Host> Cx<'_, '_, P> {
-    /// Runs the loops that `declare` declares, at a time, on the workers that are free, and returns how each ran when all have
-    /// ended. Idle times of one loop are filled with another, so they end earlier than one after the other.
+    /// Runs the loops that `declare` declares, at a time, on the workers that are free, and returns
+    /// how each ran when all have ended. Idle times of one loop are filled with another, so they
+    /// end earlier than one after the other.
     ///
-    /// Bodies may borrow what lives outside of `declare`. What one loop writes and another one accesses is an array of
-    /// [`columns`](LoopScope::columns), for which each loop declares what it reads and writes.
+    /// Bodies may borrow what lives outside of `declare`. What one loop writes and another one
+    /// accesses is an array of [`columns`](LoopScope::columns), for which each loop declares what
+    /// it reads and writes.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -38,16 +40,17 @@ impl<P: Host> Cx<'_, '_, P> {
     /// # }
     /// ```
     ///
-    /// If a finish around this task is cancelled, iterations that have not started are left out, but for the rest of the blocks
-    /// that run, and the call [unwinds](crate::task::Cx::par) to it. If all iterations of all loops have started, it returns.
+    /// If a finish around this task is cancelled, iterations that have not started are left out,
+    /// but for the rest of the blocks that run, and the call [unwinds](crate::task::Cx::par) to it.
+    /// If all iterations of all loops have started, it returns.
     ///
     /// # Errors
-    /// If iterations that may run at a time access the same columns, one to write them, or an iteration accesses columns that do
-    /// not exist. No iteration was run then.
+    /// If iterations that may run concurrently access the same columns, one to write them, or an
+    /// iteration accesses columns that do not exist. No iteration was run then.
     ///
     /// # Panics
-    /// With a panic of `declare`, or of a body, also if that accesses columns that its loop does not declare. Iterations that have not
-    /// started by then may be left out.
+    /// With a panic of `declare`, or of a body, also if that accesses columns that its loop does
+    /// not declare. Iterations that have not started by then may be left out.
     pub fn concurrent<'env>(
         &mut self,
         declare: impl for<'s> FnOnce(&mut LoopScope<'s, 'env>),
@@ -71,7 +74,7 @@ impl<P: Host> Cx<'_, '_, P> {
     }
 }
 
-/// Loops that are to run at a time. Made by [`Cx::concurrent`].
+/// Concurrent loops. Made by [`Cx::concurrent`].
 ///
 /// ```
 /// # use tautline_core::{loops::{Columns, LoopId, LoopScope}, port::Host, task::Cx};
@@ -116,7 +119,8 @@ impl<'s, 'env> LoopScope<'s, 'env> {
         self.sharing = sharing;
     }
 
-    /// Makes an array of columns of `width` items each, which the loops of this scope share. `name` is for messages.
+    /// Makes an array of columns of `width` items each, which the loops of this scope share. `name`
+    /// is for messages.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -142,7 +146,8 @@ impl<'s, 'env> LoopScope<'s, 'env> {
         self.arrays.add(name, data, width)
     }
 
-    /// Prepares a loop over `range`. Loops that do not come [`after`](ConcurrentLoop::after) another one begin at once.
+    /// Prepares a loop over `range`. Loops that do not come [`after`](ConcurrentLoop::after)
+    /// another one begin at once.
     ///
     /// ```
     /// # use core::sync::atomic::{AtomicU64, Ordering};
@@ -256,7 +261,8 @@ impl<'l, 's, 'env, A> ConcurrentLoop<'l, 's, 'env, A> {
         self
     }
 
-    /// Runs only the iterations for which `is_active` returns true. Called with all of them at once, on the calling task.
+    /// Runs only the iterations for which `is_active` returns true. Called with all of them at
+    /// once, on the calling task.
     ///
     /// ```
     /// # use core::sync::atomic::{AtomicUsize, Ordering};
@@ -278,8 +284,9 @@ impl<'l, 's, 'env, A> ConcurrentLoop<'l, 's, 'env, A> {
         self
     }
 
-    /// Makes the loop come after `earlier`, and after all loops that that one comes after: it begins when they have ended, or, if
-    /// it is [`split`](Self::split), each iteration when those have ended whose columns it accesses.
+    /// Makes the loop come after `earlier`, and after all loops that that one comes after: it
+    /// begins when they have ended, or, if it is [`split`](Self::split), each iteration when those
+    /// have ended whose columns it accesses.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -299,12 +306,13 @@ impl<'l, 's, 'env, A> ConcurrentLoop<'l, 's, 'env, A> {
         self
     }
 
-    /// Splits the loop by what its iterations wait for (Lucco 1995, 003:781-821): those that access no column that a loop before
-    /// writes, nor write one that it reads, begin at once; the others as soon as these columns are final. So the loop is
-    /// pipelined with those that it comes [`after`](Self::after).
+    /// Splits the loop by what its iterations wait for (Lucco 1995, 003:781-821): those that access
+    /// no column that a loop before writes, nor write one that it reads, begin at once; the others
+    /// as soon as these columns are final. So the loop is pipelined with those that it comes
+    /// [`after`](Self::after).
     ///
-    /// An iteration that accesses more than 64 columns of an array, of which one is not final, or writes one that several
-    /// iterations read, waits for the end of the loop before.
+    /// An iteration that accesses more than 64 columns of an array, of which one is not final, or
+    /// writes one that several iterations read, waits for the end of the loop before.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -358,8 +366,9 @@ impl<'l, 's, 'env, A> ConcurrentLoop<'l, 's, 'env, A> {
         }
     }
 
-    /// Declares the columns of `array` that each iteration writes, which it may read as well. No other iteration of the loop may
-    /// access them. The body receives a [`ColumnsMut`](crate::loops::ColumnsMut) with them.
+    /// Declares the columns of `array` that each iteration writes, which it may read as well. No
+    /// other iteration of the loop may access them. The body receives a
+    /// [`ColumnsMut`](crate::loops::ColumnsMut) with them.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -388,8 +397,9 @@ impl<'l, 's, 'env, A> ConcurrentLoop<'l, 's, 'env, A> {
         }
     }
 
-    /// Declares the loop with its body, which is called with each index, and a tuple of what the iteration may access, in the
-    /// order of the declarations. It is called when the scope runs, each index once, in an order that is not defined.
+    /// Declares the loop with its body, which is called with each index, and a tuple of what the
+    /// iteration may access, in the order of the declarations. It is called when the scope runs,
+    /// each index once, in an order that is not defined.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};

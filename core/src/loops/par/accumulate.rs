@@ -9,13 +9,13 @@ use core::iter::{Product, Sum};
 use core::marker::PhantomData;
 use core::ops::{ControlFlow, Range};
 
-/// The largest number of blocks of a reduction in a fixed order: enough for hundreds of workers, and a small part of the work
-/// if each has many items.
+/// The largest number of blocks of a reduction in a fixed order: enough for hundreds of workers,
+/// and a small part of the work if each has many items.
 const BLOCKS: usize = 4096;
 
-/// How items become one value.
+/// The combination of items into one value.
 pub(super) trait Accumulate<I>: Sync {
-    /// What items become.
+    /// The result.
     type Value: Send;
 
     /// Adds `items` to `value`. Returns `None` if there was neither.

@@ -12,8 +12,9 @@ use core::ops::{ControlFlow, Range};
 impl<P: Host, S: Source<Item: Send>> Par<'_, '_, '_, P, S> {
     /// Returns a collection of the items, in the order of the source.
     ///
-    /// The workers write a vector. If `C` is one, it is returned; other collections are made of it by the calling thread, as of an
-    /// iterator: so `C` is whatever [`FromIterator`] makes, in std and in other crates.
+    /// The workers write a vector. If `C` is one, it is returned; other collections are made of it
+    /// by the calling thread, as of an iterator: so `C` is whatever [`FromIterator`] makes, in std
+    /// and in other crates.
     ///
     /// ```
     /// # use std::collections::{BTreeMap, HashSet};
@@ -31,8 +32,9 @@ impl<P: Host, S: Source<Item: Send>> Par<'_, '_, '_, P, S> {
     /// # }
     /// ```
     ///
-    /// Of items that are `Result` or `Option`, a collection of their values is made, or the first failure in the order of the source is
-    /// returned. All items are produced before that; [`try_collect`](Self::try_collect) leaves out those after a failure.
+    /// Of items that are `Result` or `Option`, a collection of their values is made, or the first
+    /// failure in the order of the source is returned. All items are produced before that;
+    /// [`try_collect`](Self::try_collect) leaves out those after a failure.
     ///
     /// # Panics
     /// With a panic of an adaptor's function; items that were made by then are dropped.
@@ -41,8 +43,9 @@ impl<P: Host, S: Source<Item: Send>> Par<'_, '_, '_, P, S> {
         self.into_vec().into_iter().collect()
     }
 
-    /// Returns a collection of the items as [`collect`](Self::collect), but leaves out items after one that has failed: an `Err`, a
-    /// `None`, or a `Break`. The failure that is returned is the first in the order of the source.
+    /// Returns a collection of the items as [`collect`](Self::collect), but leaves out items after
+    /// one that has failed: an `Err`, a `None`, or a `Break`. The failure that is returned is the
+    /// first in the order of the source.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -82,7 +85,8 @@ impl<P: Host, S: Source<Item: Send>> Par<'_, '_, '_, P, S> {
         collection.extend(self.into_vec());
     }
 
-    /// Returns two collections, of the items for which `f` returns true and of the others, in the order of the source.
+    /// Returns two collections, of the items for which `f` returns true and of the others, in the
+    /// order of the source.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -106,7 +110,8 @@ impl<P: Host, S: Source<Item: Send>> Par<'_, '_, '_, P, S> {
         self.divide(put)
     }
 
-    /// Returns two collections, of the first and of the second values of the items, which are pairs, in the order of the source.
+    /// Returns two collections, of the first and of the second values of the items, which are
+    /// pairs, in the order of the source.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -161,15 +166,15 @@ impl<P: Host, S: Source<Item: Send>> Par<'_, '_, '_, P, S> {
     }
 }
 
-/// What the items of consecutive indices have added to a vector.
+/// The elements that the items of consecutive indices have added to a vector.
 struct Piece<T> {
     start: usize,
     end: usize,
     items: Vec<T>,
 }
 
-/// Collects in two vectors at most, if it is not known how many items there will be, or if there is no memory for an item of each
-/// index.
+/// Collects in two vectors at most, if it is not known how many items there will be, or if there is
+/// no memory for an item of each index.
 struct Pieces<F, T, U> {
     put: F,
     collected: PhantomData<fn() -> (T, U)>,

@@ -1,4 +1,4 @@
-//! What a loop computes: its consumers.
+//! Consumers: the methods that run a loop and return its result.
 
 use super::super::body::LeaveOut;
 use super::super::raw::{Consumer, Driven, Source};
@@ -28,8 +28,9 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         Driven::run(self.cx, &self.settings, self.source, Each(f));
     }
 
-    /// Folds items into values that begin with what `identity` returns, and combines these values. How many there are is not
-    /// defined, nor the order of items unless the loop is [`in_order`](Par::in_order).
+    /// Folds items into values that begin with what `identity` returns, and combines these values.
+    /// How many there are is not defined, nor the order of items unless the loop is
+    /// [`in_order`](Par::in_order).
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -62,8 +63,8 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         self.accumulate(&how).unwrap_or_else(&identity)
     }
 
-    /// Combines the items by `op`, which is associative, and commutative unless the loop is [`in_order`](Par::in_order). Begins
-    /// with `identity`, any number of times.
+    /// Combines the items by `op`, which is associative, and commutative unless the loop is
+    /// [`in_order`](Par::in_order). Begins with `identity`, any number of times.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -85,7 +86,8 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         self.fold(identity, &op, &op)
     }
 
-    /// Combines the items by `op`, as [`reduce`](Self::reduce), without an identity. Returns `None` if there are no items.
+    /// Combines the items by `op`, as [`reduce`](Self::reduce), without an identity. Returns `None`
+    /// if there are no items.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -125,8 +127,9 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         self.map_init(init, f).for_each(|()| ());
     }
 
-    /// Returns the sum of the items. Rounding errors of floating-point numbers depend on how the workers have divided the loop,
-    /// unless it is [`in_order`](Par::in_order): then the sum has the same bits in every run.
+    /// Returns the sum of the items. Rounding errors of floating-point numbers depend on how the
+    /// workers have divided the loop, unless it is [`in_order`](Par::in_order): then the sum has
+    /// the same bits in every run.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -158,8 +161,8 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         product.unwrap_or_else(|| empty::<S::Item>().product())
     }
 
-    /// Returns a smallest item. Of several that are equal, which one is not defined, unless the loop is
-    /// [`in_order`](Par::in_order): then the first.
+    /// Returns a smallest item. Of several that are equal, which one is not defined, unless the
+    /// loop is [`in_order`](Par::in_order): then the first.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -177,8 +180,8 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         self.reduce_with(Ord::min)
     }
 
-    /// Returns a largest item. Of several that are equal, which one is not defined, unless the loop is
-    /// [`in_order`](Par::in_order): then the last.
+    /// Returns a largest item. Of several that are equal, which one is not defined, unless the loop
+    /// is [`in_order`](Par::in_order): then the last.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};

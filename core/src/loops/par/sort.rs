@@ -1,12 +1,14 @@
 //! Sorting slices.
 //!
 //! # Algorithm
-//! Unstable: quicksort (Hoare 1961) with Lomuto's partition without branches, around the median of a sample, whose two sides are
-//! forked; below a grain, std's sort. If many items equal the pivot, a second partition puts them aside; if partitions stay
-//! uneven, std's sort, which takes O(n log n) in the worst case, sorts what is left.
+//! Unstable: quicksort (Hoare 1961) with Lomuto's partition without branches, around the median of
+//! a sample, whose two sides are forked; below a grain, std's sort. If many items equal the pivot,
+//! a second partition puts them aside; if partitions stay uneven, std's sort, which takes O(n log
+//! n) in the worst case, sorts what is left.
 //!
-//! It moves items only by swaps. So a slice is a permutation of what it was whenever a comparison panics, and this module needs no
-//! unsafe code. It unwinds if a finish around it is cancelled, between two partitions.
+//! It moves items only by swaps. So a slice is a permutation of what it was whenever a comparison
+//! panics, and this module needs no unsafe code. It unwinds if a finish around it is cancelled,
+//! between two partitions.
 //!
 //! Stable: [`sort_stable`], by merging.
 
@@ -16,10 +18,12 @@ use crate::port::Host;
 use crate::task::Cx;
 use core::cmp::Ordering;
 
-/// Items below which a slice is sorted by one worker: their sort lasts longer than a fork that is stolen.
+/// Items below which a slice is sorted by one worker: their sort lasts longer than a fork that is
+/// stolen.
 const GRAIN: usize = 4096;
 
-/// Grains for each worker: more even out their durations, fewer spare partitions that are slower than std's.
+/// Grains for each worker: more even out their durations, fewer spare partitions that are slower
+/// than std's.
 const GRAINS: usize = 8;
 
 impl<P: Host, T: Send> Par<'_, '_, '_, P, SliceMut<'_, T>> {
@@ -34,10 +38,12 @@ impl<P: Host, T: Send> Par<'_, '_, '_, P, SliceMut<'_, T>> {
     /// # }
     /// ```
     ///
-    /// If a finish around this task is cancelled, the sort [unwinds](crate::task::Cx::par) to it, with all items in the slice.
+    /// If a finish around this task is cancelled, the sort [unwinds](crate::task::Cx::par) to it,
+    /// with all items in the slice.
     ///
     /// # Panics
-    /// With a panic of a comparison, or if std detects that it is no total order; the slice then contains all items.
+    /// With a panic of a comparison, or if std detects that it is no total order; the slice then
+    /// contains all items.
     pub fn sort_unstable(self)
     where
         T: Ord,
@@ -70,8 +76,8 @@ impl<P: Host, T: Send> Par<'_, '_, '_, P, SliceMut<'_, T>> {
         quicksort(self.cx, slice, &compare, grain, levels);
     }
 
-    /// Sorts the slice. Equal items keep their order. Allocates a buffer for as many items, and std's sort, which
-    /// is used for parts, others.
+    /// Sorts the slice. Equal items keep their order. Allocates a buffer for as many items, and
+    /// std's sort, which is used for parts, others.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -82,7 +88,8 @@ impl<P: Host, T: Send> Par<'_, '_, '_, P, SliceMut<'_, T>> {
     /// # }
     /// ```
     ///
-    /// If a finish around this task is cancelled, the sort [unwinds](crate::task::Cx::par) to it, with all items in the slice.
+    /// If a finish around this task is cancelled, the sort [unwinds](crate::task::Cx::par) to it,
+    /// with all items in the slice.
     ///
     /// # Panics
     /// As [`sort_unstable`](Self::sort_unstable).
@@ -165,8 +172,8 @@ fn choose_pivot<T>(slice: &mut [T], compare: &impl Fn(&T, &T) -> Ordering) {
     slice.swap(0, sample[SAMPLE / 2]);
 }
 
-/// Moves the items that `goes_first`, compared with the pivot, which is the first item, in front of the pivot, and the others
-/// behind it. Returns the pivot's index then.
+/// Moves the items that `goes_first`, compared with the pivot, which is the first item, in front of
+/// the pivot, and the others after it. Returns the pivot's index then.
 #[inline]
 fn partition<T>(slice: &mut [T], goes_first: impl Fn(&T, &T) -> bool) -> usize {
     let Some((pivot, items)) = slice.split_first_mut() else {
@@ -174,7 +181,8 @@ fn partition<T>(slice: &mut [T], goes_first: impl Fn(&T, &T) -> bool) -> usize {
     };
     let mut count = 0;
     for at in 0..items.len() {
-        // Items from `count` to `at` go last, so a swap of two of them changes nothing: no branch is required.
+        // Items from `count` to `at` go last, so a swap of two of them changes nothing: no branch
+        // is required.
         let goes = goes_first(&items[at], pivot);
         items.swap(at, count);
         count += usize::from(goes);

@@ -2,7 +2,8 @@
 
 use super::{Claimed, Indexed, PerIndex, Source};
 
-/// A source as blocks of equal length, each of which `fold` makes one value of; the last one may be shorter.
+/// A source as blocks of equal length, each of which `fold` makes one value of; the last one may be
+/// shorter.
 #[derive(Debug)]
 pub(crate) struct Blocks<S, F> {
     source: S,
@@ -18,9 +19,9 @@ impl<S: Source, F> Blocks<S, F> {
     }
 }
 
-/// What makes one value of the items of a block.
+/// The function that combines the items of a block into one value.
 pub(crate) trait Fold<I>: Sync {
-    /// What a block becomes.
+    /// The value of a block.
     type Value;
 
     /// Makes one value of all items.
@@ -46,8 +47,9 @@ impl<S: Source, F: Fold<S::Item>> Source for Blocks<S, F> {
         claimed.indices().map(move |block| {
             let start = len.min(block.saturating_mul(self.size));
             let indices = start..len.min(start.saturating_add(self.size));
-            // SAFETY: blocks are disjoint, so the claim on the number of a block is the claim on its indices. The closure is
-            // called once for each claimed number, and the inner source receives no other claims.
+            // SAFETY: blocks are disjoint, so the claim on the number of a block is the claim on
+            // its indices. The closure is called once for each claimed number, and the inner source
+            // receives no other claims.
             let claimed = unsafe { Claimed::new(indices) };
             self.fold.fold(self.source.items(claimed, state))
         })

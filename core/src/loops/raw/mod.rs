@@ -1,4 +1,5 @@
-//! The unsafe code of parallel iteration: claims on indices, and the sources and results that rely on them.
+//! The unsafe code of parallel iteration: claims on indices, and the sources and results that rely
+//! on them.
 //!
 //! | part | what it is |
 //! |---|---|
@@ -12,19 +13,23 @@
 //! | `merge` | a stable sort that moves items to a buffer and back |
 //!
 //! # Algorithm
-//! A source hands out the items of an index once: a mutable reference, or an item that is moved out. What makes this sound is
-//! a token. [`Source::items`] takes a [`Claimed`] by value, which is neither `Clone` nor made by safe code, so the
-//! modules beside this one are safe. The obligation, stated at [`Claimed::new`], is met in these places:
+//! A source hands out the items of an index once: a mutable reference, or an item that is moved
+//! out. What makes this sound is a token. [`Source::items`] takes a [`Claimed`] by value, which is
+//! neither `Clone` nor made by safe code, so the all other modules are safe. The obligation, stated
+//! at [`Claimed::new`], is met in these places:
 //!
-//! - [`Driven`] makes a claim of the indices that the engine passes to it. The engine takes them from one counter
-//!   (`taper::Claim`), whose position only grows, so no index is passed twice. A source is moved into its `Driven`, which
-//!   runs as one loop, so no other loop passes indices to it.
-//! - `Zip` makes two claims of one, one for each of its sources, which are different values. `Chain` divides one among its sources.
+//! - [`Driven`] makes a claim of the indices that the engine passes to it. The engine takes them
+//!   from one counter (`taper::Claim`), whose position only grows, so no index is passed twice. A
+//!   source is moved into its `Driven`, which runs as one loop, so no other loop passes indices to
+//!   it.
+//! - `Zip` makes two claims of one, one for each of its sources, which are different values.
+//!   `Chain` divides one among its sources.
 //! - `Within` and `Ordered` make the claim on other indices, different ones of different ones.
-//! - `Blocks` makes claims of the indices of a block, of one on the number of the block. Blocks are disjoint.
+//! - `Blocks` makes claims of the indices of a block, of one on the number of the block. Blocks are
+//!   disjoint.
 //!
-//! Sources are not `Clone`, and a reference to a source is not a source. Every other adaptor owns its inner source and passes it the
-//! claims that it receives, unchanged.
+//! Sources are not `Clone`, and a reference to a source is not a source. Every other adaptor owns
+//! its inner source and passes it the claims that it receives, unchanged.
 
 mod adapt;
 mod blocks;
@@ -60,8 +65,9 @@ impl Claimed {
     /// Makes the claim on `indices`.
     ///
     /// # Safety
-    /// The caller must pass the claim to [`Source::items`] of one source, and no claim that contains one of these indices may
-    /// have been passed to this source before, or be passed later.
+    /// The caller must pass the claim to [`Source::items`] of one source, and no claim that
+    /// contains one of these indices may have been passed to this source before, or be passed
+    /// later.
     unsafe fn new(indices: Range<usize>) -> Self {
         Self(indices)
     }
@@ -72,18 +78,19 @@ impl Claimed {
     }
 }
 
-/// What a parallel loop iterates over: ranges, slices, vectors, strings, and adaptors of them.
+/// Sources of parallel loops: ranges, slices, vectors, strings, and adaptors of them.
 ///
-/// Sealed: implemented by the types of this module only, since the claims that it takes cannot be named outside.
+/// Sealed: implemented by the types of this module only, since the claims that it takes cannot be
+/// named outside.
 #[allow(
     clippy::len_without_is_empty,
     reason = "a loop need not know whether it is empty"
 )]
 pub trait Source: Sync {
-    /// What is produced for an index.
+    /// The item of an index.
     type Item;
 
-    /// What the functions of one part of the loop share. Stays on the worker of the part.
+    /// The state that the functions of one part of the loop share. Stays on the worker of the part.
     type State;
 
     /// The number of items of an index.
@@ -137,9 +144,9 @@ impl PerIndex {
 /// A source with exactly one item for each index, so that items have positions.
 pub trait Indexed: Source {}
 
-/// What a loop does with the items of a source.
+/// The work of a loop on the items of a source.
 pub(crate) trait Consumer<'s, 'e, P: Host, I>: Sync {
-    /// What a part of the loop accumulates.
+    /// The accumulation of a part of the loop.
     type Part: Send;
 
     /// Returns what a part has accumulated before its first item.
@@ -203,8 +210,9 @@ where
         if self.source.is_over(indices.start) {
             return ControlFlow::Break(LeaveOut::Higher);
         }
-        // SAFETY: this value is the body of one loop, made in `Driven::run` above, and the engine passes each index of it once at
-        // most; the source is owned by this value, so no other claim reaches it.
+        // SAFETY: this value is the body of one loop, made in `Driven::run` above, and the engine
+        // passes each index of it once at most; the source is owned by this value, so no other
+        // claim reaches it.
         let claimed = unsafe { Claimed::new(indices.clone()) };
         let items = self.source.items(claimed, state);
         self.consumer.take(cx, part, indices, items)

@@ -1,11 +1,12 @@
 //! A vector that is written in place, by any number of workers.
 //!
 //! # Algorithm
-//! The vector has a place for each index of the source. A part of the loop writes the items of the indices that it has claimed
-//! to the places of these indices, without gaps as long as the claims are consecutive: such places are a *run*. At the end, one
-//! worker closes the gaps between the runs, which are there if the source omits items or the loop was cut short. So an item is
-//! moved once at most, and a page of memory is first touched by the worker that writes it. If the loop panics, the runs are
-//! dropped.
+//! The vector has a place for each index of the source. A part of the loop writes the items of the
+//! indices that it has claimed to the places of these indices, without gaps while the claims are
+//! consecutive: such places are a *run*. At the end, one worker closes the gaps between the runs,
+//! which are there if the source omits items or the loop was cut short. So an item is moved once at
+//! most, and a page of memory is first touched by the worker that writes it. If the loop panics,
+//! the runs are dropped.
 
 use super::super::body::LeaveOut;
 use super::super::settings::Settings;
@@ -17,8 +18,8 @@ use core::mem::{MaybeUninit, take};
 use core::ops::{ControlFlow, Range};
 use core::{ptr, slice};
 
-/// Returns the items of `source` in the order of their indices. Of an indexed source, items are missing only if the loop was
-/// cancelled.
+/// Returns the items of `source` in the order of their indices. Of an indexed source, items are
+/// missing only if the loop was cancelled.
 pub(crate) fn collect<P: Host, S: Source<Item: Send>>(
     cx: &mut Cx<'_, '_, P>,
     settings: &Settings<'_>,
@@ -28,7 +29,8 @@ pub(crate) fn collect<P: Host, S: Source<Item: Send>>(
     fill(cx, settings, source, memory)
 }
 
-/// As [`collect`], for a source that may omit most items. Returns the source if there is no memory for an item of each index.
+/// As [`collect`], for a source that may omit most items. Returns the source if there is no memory
+/// for an item of each index.
 pub(crate) fn try_collect<P: Host, S: Source<Item: Send>>(
     cx: &mut Cx<'_, '_, P>,
     settings: &Settings<'_>,
@@ -56,13 +58,14 @@ fn fill<P: Host, S: Source<Item: Send>>(
     let mut len = 0;
     for run in runs {
         if run.start > len {
-            // SAFETY: the run was written, and is inside of the memory. Runs are moved down in ascending order, so each lands in
-            // front of what is still to be moved.
+            // SAFETY: the run was written, and is inside of the memory. Runs are moved down in
+            // ascending order, so each lands in front of what is still to be moved.
             unsafe { ptr::copy(base.add(run.start), base.add(len), run.len()) };
         }
         len += run.len();
     }
-    // SAFETY: the first `len` items are initialised; the records of them were given up by `into_runs`.
+    // SAFETY: the first `len` items are initialised; the records of them were given up by
+    // `into_runs`.
     unsafe { memory.set_len(len) };
     memory
 }
@@ -107,7 +110,8 @@ impl<T> Filled<T> {
     }
 }
 
-/// Puts runs into ascending order. Apart from [`Filled`], so that a program does not compile it for each type of items.
+/// Puts runs into ascending order. Apart from [`Filled`], so that a program does not compile it for
+/// each type of items.
 fn sort(runs: &mut [Range<usize>]) {
     runs.sort_unstable_by_key(|run| run.start);
 }
@@ -115,7 +119,8 @@ fn sort(runs: &mut [Range<usize>]) {
 impl<T> Drop for Filled<T> {
     fn drop(&mut self) {
         for run in take(&mut self.runs) {
-            // SAFETY: the places of a recorded run are written, inside of the memory, and recorded once.
+            // SAFETY: the places of a recorded run are written, inside of the memory, and recorded
+            // once.
             let items =
                 ptr::slice_from_raw_parts_mut(unsafe { self.base.add(run.start) }, run.len());
             // SAFETY: the items are owned by this value, and the record of them is consumed.
@@ -158,8 +163,9 @@ impl<'s, 'e, P: Host, T: Send> Consumer<'s, 'e, P, T> for Writer<T> {
         assert!(indices.end <= self.places);
         let run = part.open(&indices);
         let base: *mut MaybeUninit<T> = self.base.cast();
-        // SAFETY: the places are in the memory. A run never reaches beyond the indices of its claims, which are consecutive, so those
-        // from its end to the end of `indices` belong to indices that only this part has claimed, and are not written yet.
+        // SAFETY: the places are in the memory. A run never reaches beyond the indices of its
+        // claims, which are consecutive, so those from its end to the end of `indices` belong to
+        // indices that only this part has claimed, and are not written yet.
         let places = unsafe { slice::from_raw_parts_mut(base.add(run.end), indices.end - run.end) };
         let mut count = Count { run, written: 0 };
         places.iter_mut().zip(items).for_each(|(place, item)| {

@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use core::ops::{Index, IndexMut, Range};
 use core::slice;
 
-/// How a grid is divided into tiles. Those at the right and lower edges may be smaller.
+/// The division of a grid into tiles. Those at the right and lower edges may be smaller.
 #[derive(Clone, Copy, Debug)]
 struct Tiling {
     rows: usize,
@@ -161,7 +161,8 @@ impl<'a, T: Sync> Source for Tiles<'a, T> {
 
 impl<T: Sync> Indexed for Tiles<'_, T> {}
 
-/// A rectangle of a grid, with shared access to its cells. `tile[i][k]` is the cell in its row `i` and column `k`.
+/// A rectangle of a grid, with shared access to its cells. `tile[i][k]` is the cell in its row `i`
+/// and column `k`.
 pub struct Tile<'a, T> {
     /// From its first cell to the end of the grid.
     cells: &'a [T],
@@ -215,7 +216,8 @@ impl<T> Index<usize> for Tile<'_, T> {
     }
 }
 
-/// A rectangle of a grid, with exclusive access to its cells. `tile[i][k]` is the cell in its row `i` and column `k`.
+/// A rectangle of a grid, with exclusive access to its cells. `tile[i][k]` is the cell in its row
+/// `i` and column `k`.
 #[derive(Debug)]
 pub struct TileMut<'a, T> {
     base: *mut T,
@@ -248,8 +250,8 @@ impl<T> TileMut<'_, T> {
     pub fn rows_mut(&mut self) -> impl Iterator<Item = &mut [T]> {
         let (base, Area { stride, width, .. }) = (self.base, self.area);
         (0..self.area.height).map(move |row| {
-            // SAFETY: the row is inside of the tile, whose cells are borrowed mutably by this iterator; rows are disjoint, and
-            // each is returned once.
+            // SAFETY: the row is inside of the tile, whose cells are borrowed mutably by this
+            // iterator; rows are disjoint, and each is returned once.
             unsafe { slice::from_raw_parts_mut(base.add(row * stride), width) }
         })
     }

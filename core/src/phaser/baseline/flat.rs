@@ -5,7 +5,7 @@
 //! becomes the master of the phase, waits for every word, and releases all tasks by one store. What
 //! differs:
 //! - Seats in the list are reused. Therefore a master that finds that a task was registered
-//!   meanwhile examines all seats again; the source, whose list only grows at its end, continues
+//!   in between examines all seats again; the source, whose list only grows at its end, continues
 //!   from there.
 //! - A waiting task spins or yields as the port defines; the source's parks after a while.
 //!

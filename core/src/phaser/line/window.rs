@@ -1,4 +1,4 @@
-//! Which phases the hardware carries.
+//! The window of phases that the hardware carries.
 //!
 //! # Algorithm
 //! A phaser switches to a barrier line, and back, at phases that all its tasks agree on. Chatterjee

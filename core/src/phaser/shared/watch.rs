@@ -7,7 +7,7 @@
 //! is about to park, or to deregister, and any thread that queries the phase. While a task is
 //! parked, or only waits, no task resumes in this way.
 //!
-//! With an accumulator, each task finds the others' values beside their signals, and no result is
+//! With an accumulator, each task finds the others' values next to their signals, and no result is
 //! stored: see `result`.
 //!
 //! # Orderings

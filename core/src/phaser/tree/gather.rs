@@ -1,4 +1,4 @@
-//! Gathering: how a task detects that all signals of a phase are present.
+//! Gathering: the detection that all signals of a phase are present.
 //!
 //! Two walks examine the same children. A master visits the children of its own node in a ring, and
 //! remembers its progress; a task that helps, or that signals last, examines the nodes on its path

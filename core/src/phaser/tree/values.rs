@@ -62,7 +62,7 @@ impl Slot {
 fn fold_slots(reduction: &Reduction, leaf: &Node, phase: usize) -> u128 {
     let slots = leaf.slots().iter().enumerate();
     reduction.fold(slots.filter_map(|(index, slot)| {
-        // The signal word first: if it is that of a task registered meanwhile, the start of that
+        // The signal word first: if it is that of a newly registered task, the start of that
         // task is seen, too (signal.S1).
         let there = leaf.progress(index).has_value(phase);
         (there && slot.start() < phase).then(|| leaf.cells.value(index, phase))

@@ -1,7 +1,7 @@
 //! The words in which values are stored.
 //!
 //! # Layout
-//! Each slot of a leaf has places for the values of two phases, used in turn, beside its signal
+//! Each slot of a leaf has places for the values of two phases, used in turn, next to its signal
 //! word, which records which of them are in use: the transfer that brings a signal brings the
 //! value. A node has two cells, used in turn, each stamped with its phase. A task that leaves a
 //! phase by watching caches the result on a private line until it signals the next phase.
@@ -15,7 +15,7 @@
 //! A value is never overwritten while a registered task reads it: the overwrite happens two phases
 //! later, and cannot start before the reader has signalled the phase in between. Therefore only
 //! tasks registered signal-wait take part. A delayed task that gathers or ends a phase may write
-//! its value again as long as it has not signalled the next phase; the slots and the newcomers of
+//! its value again until it has signalled the next phase; the slots and the newcomers of
 //! the phase are kept until then. A reader that is not registered has no such guarantee: it
 //! validates the value by reading the stamp, or the signals, again after it.
 //!

@@ -9,7 +9,7 @@ use core::panic::Location;
 use core::ptr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Bytes of a message beside those of the operation's, at most.
+/// Bytes of a message in addition to those of the operation's, at most.
 pub(super) const ENVELOPE: usize = 48;
 
 /// A message on the channel.
@@ -193,7 +193,8 @@ impl Call for Made {
     }
 }
 
-/// Returns a hash of `hash` and the bytes, the same at all ranks: that of FxHash, by words of eight bytes, lowest first.
+/// Returns a hash of `hash` and the bytes, the same at all ranks: that of FxHash, by words of eight
+/// bytes, lowest first.
 fn hashed(hash: u64, bytes: &[u8]) -> u64 {
     const FACTOR: u64 = 0x517c_c1b7_2722_0a95;
     let add = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(FACTOR);

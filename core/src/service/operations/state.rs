@@ -5,7 +5,7 @@ use crate::collective::sequence::{Effect, Event, Numbered, Refusal, Sequence, Se
 use crate::group::{Group, GroupId};
 use crate::id::{PlaceId, Rank};
 use crate::machine::{Action, Machine, Step};
-use crate::wire::{Cause, Channel, Error, Fault, Garbled, Limits, Name, Receiver, Terms};
+use crate::wire::{Cause, Channel, Error, Fault, Limits, Malformed, Name, Receiver, Terms};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -62,7 +62,7 @@ struct Operating {
 }
 
 enum Entry {
-    /// Early messages are being delivered; these have come meanwhile.
+    /// Early messages are being delivered; these have come in the meantime.
     Beginning(Vec<(Rank, Body)>),
     Open(Arc<dyn Receiver>),
 }
@@ -247,7 +247,8 @@ impl State {
         open.collect()
     }
 
-    /// Lets the sequence of a group process an event, which delivers nothing but to an operation that begins.
+    /// Lets the sequence of a group process an event, which delivers nothing but to an operation
+    /// that begins.
     pub(super) fn event(&mut self, id: GroupId, event: Event<Made, Body>) {
         self.step(id, |sequence, step| sequence.event(event, step));
     }
@@ -295,7 +296,7 @@ impl State {
         envelope: Envelope,
     ) -> Result<Option<Delivery>, Fault> {
         let Envelope { group: id, message } = envelope;
-        let refused = |because| Garbled::refused(type_name::<Message>(), 0, because);
+        let refused = |because| Malformed::refused(type_name::<Message>(), 0, because);
         if message_weight(&message) > ENVELOPE + TERMS && !matches!(message, Sequenced::Body { .. })
         {
             return Err(refused("no call has terms that long").into());

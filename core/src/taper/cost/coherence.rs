@@ -1,9 +1,9 @@
-//! How alike two executions of a loop are.
+//! Coherence of two executions of a loop.
 //!
 //! # Algorithm
-//! Lucco 1995, 003:482: the coherence of an iteration is the smaller of its two times over the larger, and that of a pair of
-//! executions their mean. The mean hides the few iterations that carry the work, so decisions use Σ min / Σ max instead
-//! (spec 2.7).
+//! Lucco 1995, 003:482: the coherence of an iteration is the smaller of its two times over the
+//! larger, and that of a pair of executions their mean. The mean hides the few iterations that
+//! carry the work, so decisions use Σ min / Σ max instead (spec 2.7).
 
 use super::super::fixed::Q16;
 
@@ -61,7 +61,7 @@ impl Coherence {
     }
 }
 
-/// What a loop's times allow to predict (Lucco 1995, 003:601).
+/// The predictions that a loop's times allow (Lucco 1995, 003:601).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// All iterations take about the same time.
@@ -73,7 +73,8 @@ pub enum Class {
 }
 
 impl Class {
-    /// Returns the class of a loop with the coefficient of variation `cv` and the mean coherence `coherence`.
+    /// Returns the class of a loop with the coefficient of variation `cv` and the mean coherence
+    /// `coherence`.
     pub fn of(cv: Q16, coherence: Q16) -> Self {
         match () {
             () if cv < REGULAR => Self::Regular,

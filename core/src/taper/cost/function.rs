@@ -1,15 +1,16 @@
 //! The cost function of a loop: the predicted time of any range of its iterations.
 //!
 //! # Algorithm
-//! Adaptive sampling (Lucco 1995, 003:512-526; spec 2.9). The iterations are divided into sections, at first 16 of equal size.
-//! A sample is the time of a *block* of consecutive iterations, and belongs to the section in which the block begins. After an
-//! execution, a section whose mean · variance exceeds 2 μσ², of the whole loop, is divided into four, which the samples of the
-//! next execution fill. Differences to the thesis: the parts have equal size, not an equal number of samples; and the number of
-//! sections is bounded, so that a call site takes 4 KiB at most.
+//! Adaptive sampling (Lucco 1995, 003:512-526; spec 2.9). The iterations are divided into sections,
+//! at first 16 of equal size. A sample is the time of a *block* of consecutive iterations, and
+//! belongs to the section in which the block begins. After an execution, a section whose mean ·
+//! variance exceeds 2 μσ², of the whole loop, is divided into four, which the samples of the next
+//! execution fill. Differences to the thesis: the parts have equal size, not an equal number of
+//! samples; and the number of sections is bounded, so that a call site takes 4 KiB at most.
 //!
-//! A sample of more than 16 times the mean of its section counts as that: it is then likely that the thread was preempted.
-//! Older samples weigh as much as those of the last execution together, at most. A loop whose size has changed by more than a
-//! factor of two is sampled again.
+//! A sample of more than 16 times the mean of its section counts as that: it is then likely that
+//! the thread was preempted. Older samples weigh as much as those of the last execution together,
+//! at most. A loop whose size has changed by more than a factor of two is sampled again.
 
 use super::super::fixed::Q16;
 use super::super::summary::{Estimate, Summary};
@@ -73,7 +74,7 @@ impl Samples {
 pub struct CostFunction {
     n: u64,
     len: usize,
-    /// The first iteration behind each section.
+    /// The first iteration after each section.
     ends: [u64; SECTIONS],
     /// The work of all sections up to this one; all 0 if nothing is predicted.
     work: [u64; SECTIONS],
@@ -103,11 +104,13 @@ impl Default for CostFunction {
 }
 
 impl CostFunction {
-    /// The multiple of the loop's mean · variance above which a section is refined (Lucco 1995, 003:522: 2).
+    /// The multiple of the loop's mean · variance above which a section is refined (Lucco 1995,
+    /// 003:522: 2).
     pub const SAMPLE_GAIN: u64 = 2;
 
-    /// Prepares for an execution of `n` iterations: keeps the sections in proportion, or forgets them if the size has changed
-    /// by more than a factor of two. Returns whether it begins without times.
+    /// Prepares for an execution of `n` iterations: keeps the sections in proportion, or forgets
+    /// them if the size has changed by more than a factor of two. Returns whether it begins without
+    /// times.
     pub fn prepare(&mut self, n: u64) -> bool {
         if self.n == n {
             return false;
@@ -188,7 +191,8 @@ impl CostFunction {
         self.all.estimate()
     }
 
-    /// Returns the mean and variation of blocks about the means of their sections: what is not predicted.
+    /// Returns the mean and variation of blocks about the means of their sections: what is not
+    /// predicted.
     pub fn residual(&self) -> Estimate {
         self.residual
     }

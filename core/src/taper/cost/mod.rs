@@ -1,4 +1,4 @@
-//! The work distribution cache: what the iterations of a loop took in its earlier executions.
+//! The work distribution cache: the times of a loop's iterations in its earlier executions.
 //!
 //! | part | what it is |
 //! |---|---|

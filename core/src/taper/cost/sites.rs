@@ -1,13 +1,14 @@
 //! The cost functions of a program's loops, by call site.
 //!
 //! # Algorithm
-//! A table of fixed capacity: a key may be in four slots, and takes its own, or a free one, or the first that is not in use. The
-//! search reads the keys only. A lookup tries the lock of one slot and never waits: of two executions of a loop at a time, one
-//! uses the cost function and the other runs without. The lock is held for a whole execution, whose parts share the slot.
+//! A table of fixed capacity: a key may be in four slots, and takes its own, or a free one, or the
+//! first that is not in use. The search reads the keys only. A lookup tries the lock of one slot
+//! and never waits: of two executions of a loop at a time, one uses the cost function and the other
+//! runs without. The lock is held for a whole execution, whose parts share the slot.
 //!
 //! # Words
-//! `key`: 0 if the slot is free; written by the holder of the slot's lock. All accesses are relaxed: without the lock, the key is
-//! a hint.
+//! `key`: 0 if the slot is free; written by the holder of the slot's lock. All accesses are
+//! relaxed: without the lock, the key is a hint.
 
 use super::function::{CostFunction, Samples};
 use crate::sync::{AtomicUsize, Guard, Lock, Ordering};
@@ -18,7 +19,7 @@ const WINDOW: usize = 4;
 #[cfg(not(any(tautline_loom, tautline_shuttle)))]
 const _: () = assert!(size_of::<Slot>() <= 4096, "a call site takes 4 KiB");
 
-/// What is known of one call site.
+/// The history of one call site.
 #[derive(Debug)]
 pub struct Site {
     /// The times of earlier executions.
@@ -27,7 +28,8 @@ pub struct Site {
     pub samples: Lock<Samples>,
     /// The number of executions of about this many iterations that were begun.
     pub runs: u32,
-    /// Iterations with which the next execution begins to look for the size of a block; 0 before there was one.
+    /// Iterations with which the next execution begins to search for the size of a block; 0 before
+    /// there was one.
     pub tried: u64,
 }
 
@@ -86,7 +88,8 @@ impl<'a> Sites<'a> {
         Self(slots)
     }
 
-    /// Returns the slot of `key`, unless another execution uses it, or all slots where it may be. The key 0 has no slot.
+    /// Returns the slot of `key`, unless another execution uses it, or all slots where it may be.
+    /// The key 0 has no slot.
     pub fn get(self, key: usize) -> Option<Guard<'a, Site>> {
         if self.0.is_empty() || key == 0 {
             return None;

@@ -1,4 +1,5 @@
-//! What policies know of a loop: its size, its processors, and the least chunk worth its overhead.
+//! The description of a loop for policies: its size, its processors, and the least chunk worth its
+//! overhead.
 
 use super::super::summary::Estimate;
 
@@ -104,7 +105,7 @@ impl Instance {
     }
 }
 
-/// What a chunk costs beside its iterations.
+/// The overhead of a chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overhead {
     /// Nanoseconds to schedule a chunk, h.

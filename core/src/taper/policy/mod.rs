@@ -13,7 +13,7 @@ pub use tapering::Taper;
 
 use super::summary::Estimate;
 
-/// How many iterations a processor takes at a time. The next chunk goes to the first processor that
+/// The policy of chunk sizes. The next chunk goes to the first processor that
 /// is free.
 ///
 /// ```

@@ -45,7 +45,7 @@ pub struct Taper {
     form: Form,
 }
 
-/// How v follows from σ/μ.
+/// The rule by which v follows from σ/μ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Spread {
     /// Times this α.

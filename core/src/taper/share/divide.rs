@@ -1,16 +1,18 @@
 //! Processors for loops that are to end together.
 //!
 //! # Algorithm
-//! Lucco 1995, 003:831-856: both sides begin with half of the p processors. While their finishes differ by more than a
-//! tolerance, the later one gets f more. The source does not define f; spec 2.13 has p/4, p/8, and so on at each correction, a
-//! bisection. A correction can overshoot, the last one too, so the best division that was estimated counts: over all mixes of work the
-//! finishes on 64 processors then differ by 7.5 % at most for shares of a quarter or more, instead of 10.2 %. More than two loops are halves of a list, each of which counts as one loop, and are
+//! Lucco 1995, 003:831-856: both sides begin with half of the p processors. While their finishes
+//! differ by more than a tolerance, the later one gets f more. The source does not define f; spec
+//! 2.13 has p/4, p/8, and so on at each correction, a bisection. A correction can overshoot, the
+//! last one too, so the best division that was estimated counts: over all mixes of work the
+//! finishes on 64 processors then differ by 7.5 % at most for shares of a quarter or more, instead
+//! of 10.2 %. More than two loops are halves of a list, each of which counts as one loop, and are
 //! divided again.
 
 use super::super::fixed::Q16;
 use super::finish::Demand;
 
-/// How exactly two loops are to end together.
+/// The tolerance of the times at which two loops end.
 ///
 /// ```
 /// # use tautline_core::taper::{Allocator, Q16};
@@ -21,7 +23,8 @@ use super::finish::Demand;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocator {
-    /// The difference of the finishes, over the later of the two, at which the division is accepted.
+    /// The difference of the finishes, over the later of the two, at which the division is
+    /// accepted.
     pub tolerance: Q16,
     /// The most corrections.
     pub corrections: u32,
@@ -42,13 +45,14 @@ impl Default for Allocator {
 pub struct Allocation {
     /// The processors of each side; their sum is the number of processors.
     pub of: [u32; 2],
-    /// How often the division was corrected.
+    /// The number of corrections of the division.
     pub corrections: u32,
 }
 
 impl Allocator {
-    /// Divides `p` processors between two sides, at least `least` for each, so that the estimates `finish(side, processors)`
-    /// of their ends are near each other. `finish` is called twice at first, and twice after each correction.
+    /// Divides `p` processors between two sides, at least `least` for each, so that the estimates
+    /// `finish(side, processors)` of their ends are near each other. `finish` is called twice at
+    /// first, and twice after each correction.
     ///
     /// # Panics
     /// If a side needs no processor, or both need more than `p`.
@@ -89,7 +93,8 @@ impl Allocator {
         }
     }
 
-    /// Divides `p` processors among `loops`, at least 1 for each, and writes how many each gets into `shares`.
+    /// Divides `p` processors among `loops`, at least 1 for each, and writes how many each gets
+    /// into `shares`.
     ///
     /// ```
     /// # use tautline_core::taper::{Allocator, Demand, Estimate, Overhead, Q16};

@@ -1,11 +1,12 @@
-//! When a loop ends.
+//! Predicted ends of loops.
 //!
 //! # Algorithm
-//! (4.5) of Lucco 1995: finish = setup + compute + lag + communication + scheduling. The source leaves the lag and the
-//! scheduling to another report; spec 2.13 has K_min μ/2 + σ √(2 K_min ln p) for the first, and h for each of the chunks of a
-//! processor for the second. The number of chunks follows from a dry run of TAPER, in which an eighth of the processors takes
-//! chunks of one size: that costs some ten steps for each chunk of a processor, instead of p. Chunks of the least size are not
-//! run but counted.
+//! (4.5) of Lucco 1995: finish = setup + compute + lag + communication + scheduling. The source
+//! leaves the lag and the scheduling to another report; spec 2.13 has K_min μ/2 + σ √(2 K_min ln p)
+//! for the first, and h for each of the chunks of a processor for the second. The number of chunks
+//! follows from a dry run of TAPER, in which an eighth of the processors takes chunks of one size:
+//! that costs some ten steps for each chunk of a processor, instead of p. Chunks of the least size
+//! are not run but counted.
 
 use super::super::fixed::{Q16, ln, times_root};
 use super::super::policy::{Instance, Overhead, Policy, Taper};
@@ -14,7 +15,7 @@ use super::super::summary::Estimate;
 /// The largest deviation in bits of Q16 for which products stay within 128 bits.
 const DEVIATION_MAX: u128 = 1 << 47;
 
-/// What is left of a loop.
+/// The remainder of a loop.
 ///
 /// ```
 /// # use tautline_core::taper::{Demand, Estimate, Overhead, Q16};
@@ -29,13 +30,14 @@ pub struct Demand {
     pub tasks: u64,
     /// Their times. If the work that is left was predicted, the mean is that work over the tasks.
     pub estimate: Estimate,
-    /// What a chunk costs.
+    /// The overhead of a chunk.
     pub overhead: Overhead,
 }
 
 impl Demand {
-    /// Returns when the loop ends on `p` processors that start now. The terms of communication are 0, as in shared memory;
-    /// where they are not, the caller adds them: `FinishTime { comm, ..demand.finish(p) }`. All terms are 0 if the mean is not known.
+    /// Returns when the loop ends on `p` processors that start now. The terms of communication are
+    /// 0, as in shared memory; where they are not, the caller adds them: `FinishTime { comm,
+    /// ..demand.finish(p) }`. All terms are 0 if the mean is not known.
     ///
     /// # Panics
     /// If `p` is 0.
@@ -56,7 +58,8 @@ impl Demand {
         }
     }
 
-    /// Returns the tasks of both, as one loop: their work and variation are those of all tasks together.
+    /// Returns the tasks of both, as one loop: their work and variation are those of all tasks
+    /// together.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         let (a, b) = (u128::from(self.tasks), u128::from(other.tasks));
@@ -91,8 +94,8 @@ impl Demand {
 }
 
 impl Estimate {
-    /// Returns by how much the last of `p` processors is expected to end after the mean, if chunks have `min_chunk` tasks in the
-    /// end: K_min μ/2 + σ √(2 K_min ln p) (spec 2.13 of Lucco 1995).
+    /// Returns by how much the last of `p` processors is expected to end after the mean, if chunks
+    /// have `min_chunk` tasks in the end: K_min μ/2 + σ √(2 K_min ln p) (spec 2.13 of Lucco 1995).
     ///
     /// ```
     /// # use tautline_core::taper::{Estimate, Q16};
@@ -113,7 +116,7 @@ impl Estimate {
     }
 }
 
-/// When a loop ends, by its parts in nanoseconds.
+/// The end of a loop, by its parts in nanoseconds.
 ///
 /// ```
 /// # use tautline_core::taper::{FinishTime, Q16};

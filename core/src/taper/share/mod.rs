@@ -1,4 +1,4 @@
-//! How many processors each of several loops gets that run at a time.
+//! Division of the processors among concurrent loops.
 //!
 //! | part | what it is |
 //! |---|---|

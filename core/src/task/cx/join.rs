@@ -10,11 +10,13 @@ use core::mem::ManuallyDrop;
 use core::ptr;
 
 impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
-    /// Calls `first` and, unless another worker has stolen it, then `second`. Returns when both have returned.
+    /// Calls `first` and, unless another worker has stolen it, then `second`. Returns when both
+    /// have returned.
     ///
-    /// Allocates nothing. Costs a few stores more than two calls if no worker steals `second`. An idle worker steals it even
-    /// if `first` computes for a long time, or waits for `second`. Closures whose captures fit into two registers are passed
-    /// in them: `move |cx| fib(cx, n - 1)` passes the number, without `move` a reference to it.
+    /// Allocates nothing. Costs a few stores more than two calls if no worker steals `second`. An
+    /// idle worker steals it even if `first` computes for a long time, or waits for `second`.
+    /// Closures whose captures fit into two registers are passed in them: `move |cx| fib(cx, n -
+    /// 1)` passes the number, without `move` a reference to it.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -28,28 +30,34 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// ```
     ///
     /// # Locks
-    /// If `second` was stolen, this worker runs other tasks until it has ended. If the calling task holds a lock, such a task
-    /// may try to acquire it, and then waits for ever. [`join_with`](Self::join_with) runs no unrelated task.
+    /// If `second` was stolen, this worker runs other tasks until it has ended. If the calling task
+    /// holds a lock, such a task may try to acquire it, and then waits for ever.
+    /// [`join_with`](Self::join_with) runs no unrelated task.
     ///
     /// # Stack switching
-    /// A `join` relies on the call stack: the frame of `first` returns, or unwinds, on the thread that called it and
-    /// before any frame below it. Calls, panics and `async` code cannot break this, but unsafe code that switches
-    /// stacks can. Code that provides stackful coroutines, green threads or `setjmp` must not, while a frame of
-    /// `join`, of a scope, of [`Pool::run_inside`](crate::task::Pool::run_inside) or of [`Pool::with_seat`](crate::task::Pool::with_seat) is on a stack that it switches away from,
+    /// A `join` relies on the call stack: the frame of `first` returns, or unwinds, on the thread
+    /// that called it and before any frame below it. Calls, panics and `async` code cannot break
+    /// this, but unsafe code that switches stacks can. Code that provides stackful coroutines,
+    /// green threads or `setjmp` must not, while a frame of `join`, of a scope, of
+    /// [`Pool::run_inside`](crate::task::Pool::run_inside) or of
+    /// [`Pool::with_seat`](crate::task::Pool::with_seat) is on a stack that it switches away from,
     ///
-    /// - resume that stack on another thread: the frame belongs to one worker, whose deque has one owner;
-    /// - let the thread begin, end or wait for other forks, scopes or runs of the same pool before that stack is
-    ///   resumed and the frame has returned: a fork is reclaimed by its position in the deque, so another one would be
-    ///   reclaimed, or one be run twice;
-    /// - let the frame outlive the [`Pool::with_seat`](crate::task::Pool::with_seat) or `run` around it: another thread may hold its worker's seat then;
-    /// - free or reuse the stack, or jump over the frame, before it has returned or unwound: a thief may be
-    ///   writing to it.
+    /// - resume that stack on another thread: the frame belongs to one worker, whose deque has one
+    ///   owner;
+    /// - let the thread begin, end or wait for other forks, scopes or runs of the same pool before
+    ///   that stack is resumed and the frame has returned: a fork is reclaimed by its position in
+    ///   the deque, so another one would be reclaimed, or one be run twice;
+    /// - let the frame outlive the [`Pool::with_seat`](crate::task::Pool::with_seat) or `run`
+    ///   around it: another thread may hold its worker's seat then;
+    /// - free or reuse the stack, or jump over the frame, before it has returned or unwound: a
+    ///   thief may be writing to it.
     ///
-    /// This also applies to switches with a safe interface. A coroutine that is suspended only outside of such frames is
-    /// allowed.
+    /// This also applies to switches with a safe interface. A coroutine that is suspended only
+    /// outside of such frames is allowed.
     ///
     /// # Panics
-    /// With the panic of `first`, once `second` has ended or was dropped; else with the panic of `second`.
+    /// With the panic of `first`, once `second` has ended or was dropped; else with the panic of
+    /// `second`.
     #[inline(always)]
     pub fn join<A, B, RA, RB>(&mut self, first: A, second: B) -> (RA, RB)
     where
@@ -66,9 +74,9 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         }
     }
 
-    /// As [`join`](Self::join), with the given wait mode: with [`Wait::Own`] a lock may be held that neither closure
-    /// acquires, since no unrelated task runs before both have returned. Opens a scope around the two, so it costs some more,
-    /// and also waits for the tasks that they spawn.
+    /// As [`join`](Self::join), with the given wait mode: with [`Wait::Own`] a lock may be held
+    /// that neither closure acquires, since no unrelated task runs before both have returned. Opens
+    /// a scope around the two, so it costs some more, and also waits for the tasks that they spawn.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::{Cx, Wait}};
@@ -118,7 +126,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         RB: Send,
     {
         let fork = Fork::new(self.around, second);
-        // SAFETY: the task runs on this worker, whose seat is held meanwhile.
+        // SAFETY: the task runs on this worker, whose seat is held while it runs.
         let worker = unsafe { &*self.worker.as_ptr() };
         if worker.is_below_floor(fork.word().addr()) {
             // SAFETY: the fork was not pushed, so this thread owns it.
@@ -151,8 +159,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         };
         let first = first(joining.cx);
         let cx = joining.disarm();
-        // SAFETY: the task runs on this worker, whose seat is held meanwhile. Read again, so that no register is saved for it
-        // across the call.
+        // SAFETY: the task runs on this worker, whose seat is held while it runs. Read again, so
+        // that no register is saved for it across the call.
         let worker = unsafe { &*cx.worker.as_ptr() };
         let port = worker.pool().port();
         let second = if worker.own().retract_private(index, port) || cx.reclaim(fork, index) {
@@ -169,8 +177,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         (first, second)
     }
 
-    /// As [`join_pushed`](Self::join_pushed) where the push reached its limit; a separate function, so that the common path
-    /// saves no registers for it.
+    /// As [`join_pushed`](Self::join_pushed) where the push reached its limit; a separate function,
+    /// so that the common path saves no registers for it.
     #[cold]
     #[inline(never)]
     fn join_admitted<A, B, RA, RB>(
@@ -221,7 +229,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         B: FnOnce(&mut Self) -> RB,
     {
         let worker = self.worker;
-        // SAFETY: the task runs on this worker, whose seat is held meanwhile.
+        // SAFETY: the task runs on this worker, whose seat is held while it runs.
         unsafe { worker.as_ref() }.on_more_stack(|| {
             let first = first(self);
             (first, second(self))

@@ -114,7 +114,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// Creates the context of a fork that `on` has stolen.
     ///
     /// # Safety
-    /// `around` must be what is around the fork, and alive while the context is used, and `'scope` the lifetime of its scope.
+    /// `around` must be what is around the fork, and alive while the context is used, and `'scope`
+    /// the lifetime of its scope.
     pub(super) unsafe fn of_fork(on: &Worker<P>, around: NonNull<Around<Pool<P>>>) -> Self {
         Self {
             worker: on.pointer(),
@@ -127,7 +128,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
 
     #[inline(always)]
     pub(super) fn at(&self) -> &Worker<P> {
-        // SAFETY: a task has its Cx only while it runs on that worker, whose seat is held meanwhile.
+        // SAFETY: a task has its Cx only while it runs on that worker, whose seat is then held.
         unsafe { self.worker.as_ref() }
     }
 
@@ -159,13 +160,13 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         self.scope.pool()
     }
 
-    /// Returns the mark of this task: that of the innermost region around the code that made it, or 0.
+    /// Returns the mark of this task: that of the innermost region around its creation, or 0.
     pub(crate) fn mark(&self) -> u64 {
         // SAFETY: what is around a task is alive while it runs.
         unsafe { self.around.as_ref() }.mark()
     }
 
-    /// Calls `body` in a region with this mark, which its forks and the scopes that it opens have, too.
+    /// Calls `body` in a region with this mark, which its forks and scopes have, too.
     #[inline]
     pub(crate) fn marked<R>(&mut self, mark: u64, body: impl FnOnce(&mut Self) -> R) -> R {
         // Outlives the forks of `body`, which are joined before it returns or unwinds.
@@ -183,8 +184,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         Help::of(self.scope, base)
     }
 
-    /// Runs `body` and returns when it and all tasks spawned in it, directly or by its tasks, have ended. Cannot be
-    /// cancelled from outside.
+    /// Runs `body` and returns when it and all tasks spawned in it, directly or by its tasks, have
+    /// ended. Cannot be cancelled from outside.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -200,7 +201,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// ```
     ///
     /// # Panics
-    /// With the panic of `body`, else with the first panic of a task. Tasks that have not begun by then are dropped.
+    /// With the panic of `body`, else with the first panic of a task. Tasks that have not begun by
+    /// then are dropped.
     pub fn scope<'e, R>(&mut self, body: impl for<'s> FnOnce(&mut Cx<'s, 'e, P>) -> R) -> R {
         self.scope_with(Wait::Help, body)
     }
@@ -237,8 +239,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         }
     }
 
-    /// Runs `body` and returns when it and all tasks spawned in it, directly or by its tasks, have ended (Chatterjee,
-    /// `finish`). A task in it may [`cancel`](Self::cancel) it.
+    /// Runs `body` and returns when it and all tasks spawned in it, directly or by its tasks, have
+    /// ended (Chatterjee, `finish`). A task in it may [`cancel`](Self::cancel) it.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -258,7 +260,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// ```
     ///
     /// # Errors
-    /// If it, or a finish around it, was cancelled: tasks that had not begun by then were dropped, and loops may have unwound to it.
+    /// If it, or a finish around it, was cancelled: tasks that had not begun by then were dropped,
+    /// and loops may have unwound to it.
     ///
     /// # Panics
     /// As [`scope`](Self::scope).
@@ -356,8 +359,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         }
     }
 
-    /// Ends a scope whose body has unwound with `payload`: by a panic, or by a cancellation, over which a panic of a task
-    /// takes precedence.
+    /// Ends a scope whose body has unwound with `payload`: by a panic, or by a cancellation, over
+    /// which a panic of a task takes precedence.
     #[cold]
     fn unwound<R>(
         scope: &TaskScope<P>,
@@ -386,8 +389,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         }
     }
 
-    /// Runs the body of a task of `scope`, unless the scope was aborted: then `body` is only dropped. A panic aborts the
-    /// scope.
+    /// Runs the body of a task of `scope`, unless the scope was aborted: then `body` is only
+    /// dropped. A panic aborts the scope.
     #[inline]
     pub(super) fn run_in(
         on: &Worker<P>,
@@ -408,14 +411,14 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         }
     }
 
-    /// Returns whether loops of this task are to be cut short: a finish around it was cancelled, and the machine can unwind to
-    /// it.
+    /// Returns whether loops of this task are to be cut short: a finish around it was cancelled,
+    /// and the machine can unwind to it.
     #[inline]
     pub(crate) fn is_cut(&self) -> bool {
         self.scope.reason().is_some() && self.pool().port().cancellation().is_some()
     }
 
-    /// Unwinds to the finish that was cancelled. Called after [`is_cut`](Self::is_cut) has returned true.
+    /// Unwinds to the finish that was cancelled. Called after [`is_cut`](Self::is_cut) returned true.
     #[cold]
     pub(crate) fn unwind_to_finish(&self) -> ! {
         let port = self.pool().port();
@@ -425,10 +428,11 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         }
     }
 
-    /// Cancels the innermost [`finish`](Self::finish) around this task: its tasks that have not begun are dropped. A running one
-    /// ends earlier where it polls [`cancelled`](Self::cancelled), and at its next loop of `par`, `par_for` or `concurrent`, which
-    /// unwinds to the finish ([`par`](Self::par), Cancellation). Later reasons are ignored. Returns false if there is no finish
-    /// around it.
+    /// Cancels the innermost [`finish`](Self::finish) around this task: its tasks that have not
+    /// begun are dropped. A running one ends earlier where it polls [`cancelled`](Self::cancelled),
+    /// and at its next loop of `par`, `par_for` or `concurrent`, which unwinds to the finish
+    /// ([`par`](Self::par), Cancellation). Later reasons are ignored. Returns false if there is no
+    /// finish around it.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -482,7 +486,8 @@ fn close<P: Host>(worker: &Worker<P>, scope: &TaskScope<P>, base: Index, has_pan
 #[inline]
 fn await_tasks<P: Host>(worker: &Worker<P>, scope: &TaskScope<P>, base: Index) {
     let help = Help::of(scope, base);
-    // While no other worker has a task of it, the scope costs its owner no atomic access. Bound tasks precede own ones.
+    // While no other worker has a task of it, the scope costs its owner no atomic access. Bound
+    // tasks precede own ones.
     let is_flat = worker.pool().is_flat();
     while is_flat && !scope.is_over() && worker.help_newest(&help) {}
     if is_flat && !scope.is_over() {

@@ -41,7 +41,7 @@ impl<P: Host> Cx<'_, '_, P> {
         // What is awaited may be waiting in turn, to any depth.
         if self.at().is_below_floor(ptr::from_ref(&future).addr()) {
             let worker = self.at().pointer();
-            // SAFETY: the task runs on this worker, whose seat is held meanwhile.
+            // SAFETY: the task runs on this worker, whose seat is held while it runs.
             return unsafe { worker.as_ref() }.on_more_stack(|| self.block_here_on(future));
         }
         self.block_here_on(future)
@@ -55,7 +55,8 @@ impl<P: Host> Cx<'_, '_, P> {
         let asked = Asked::new(&signal, self.pool());
         loop {
             signal.reset();
-            // Any task may be the one that the future waits for, also one that was spawned before this wait.
+            // Any task may be the one that the future waits for, also one that was spawned before
+            // this wait.
             let base = self.at().own().below_all();
             let poll = match future.as_mut().poll(&mut Context::from_waker(&waker)) {
                 Poll::Pending if asked.take_question() => {
@@ -107,7 +108,8 @@ impl<P: Host> Signal<P> {
     }
 
     fn reset(&self) {
-        // ORDERING: Acquire, pairs with Release in wake_by_ref (V1): the next poll sees what the waker's thread did.
+        // ORDERING: Acquire, pairs with Release in wake_by_ref (V1): the next poll sees what the
+        // waker's thread did.
         self.state.swap(0, Ordering::Acquire);
     }
 }

@@ -1,8 +1,8 @@
 //! Tasks as queues store them: one word that leads to a header.
 //!
 //! # Words
-//! `kind`: the kind of the task. In a fork also its state, which saves a store per fork: null once it is done; the lowest
-//! bit is set while its owner sleeps.
+//! `kind`: the kind of the task. In a fork also its state, which saves a store per fork: null once
+//! it is done; the lowest bit is set while its owner sleeps.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -32,10 +32,11 @@ use home::{Resumable, scope_of};
 /// The operations of a kind of task.
 #[repr(align(8))]
 pub(super) struct Kind<P: Host> {
-    /// Runs the task on the given worker. It was taken from the deque of the worker with the given number.
+    /// Runs the task on the given worker. It was taken from the deque of the worker with the given
+    /// number.
     pub run: unsafe fn(NonNull<Header<P>>, &Worker<P>, WorkerId),
-    /// Claims a task that waits for a cell, if its scope was aborted, so that it is not made ready any more. Returns whether
-    /// the caller must call `cancel`.
+    /// Claims a task that waits for a cell, if its scope was aborted, so that it is not made ready
+    /// any more. Returns whether the caller must call `cancel`.
     pub claim: unsafe fn(NonNull<Header<P>>) -> bool,
     /// Returns the call that made a task wait for a cell.
     pub site: unsafe fn(NonNull<Header<P>>) -> Site,
@@ -98,15 +99,19 @@ impl<P: Host> Header<P> {
         !self.kind.load(Ordering::Relaxed).is_null()
     }
 
-    /// Marks a fork as done. Returns whether its owner sleeps and must be unparked. The owner may have freed the fork when
-    /// this returns, hence no `&self`, which would assert that it is alive until then.
+    /// Marks a fork as done. Returns whether its owner sleeps and must be unparked. The owner may
+    /// have freed the fork when this returns, hence no `&self`, which would assert that it is alive
+    /// until then.
     ///
     /// # Safety
-    /// The caller must have run the fork, of which `this` is the header, and written its result, and call this once.
+    /// The caller must have run the fork, of which `this` is the header, and written its result,
+    /// and call this once.
     unsafe fn end(this: NonNull<Self>) -> bool {
-        // SAFETY: a fork is alive until it is done, which the exchange below makes it; only the word is accessed.
+        // SAFETY: a fork is alive until it is done, which the exchange below makes it; only the
+        // word is accessed.
         let kind = unsafe { &(*this.as_ptr()).kind };
-        // ORDERING: AcqRel, pairs with Acquire in is_done and sleep (K1): the result is written before.
+        // ORDERING: AcqRel, pairs with Acquire in is_done and sleep (K1): the result is written
+        // before.
         let before = kind.swap(ptr::null_mut(), Ordering::AcqRel);
         before.addr() & ASLEEP != 0
     }
@@ -162,15 +167,16 @@ impl<P: Host> Awaited for Header<P> {
             return false;
         }
         let asleep = kind.map_addr(|a| a | ASLEEP);
-        // ORDERING: success Relaxed: only the owner writes the word before the end, which observes the bit.
-        // ORDERING: failure Acquire, pairs with AcqRel in end (K1): the fork was done meanwhile.
+        // ORDERING: success Relaxed: only the owner writes the word before the end, which observes
+        // the bit. ORDERING: failure Acquire, pairs with AcqRel in end (K1): the fork has ended.
         let (success, failure) = (Ordering::Relaxed, Ordering::Acquire);
         let set = self.kind.compare_exchange(kind, asleep, success, failure);
         set.is_ok()
     }
 }
 
-/// A task that is ready to run, and must be run once: a header, or, marked by the lowest bit, a future to be polled.
+/// A task that is ready to run, and must be run once: a header, or, marked by the lowest bit, a
+/// future to be polled.
 pub(super) struct Task<P: Host>(NonNull<Header<P>>);
 
 const FUTURE: usize = 1;

@@ -1,10 +1,12 @@
-//! The head of a task that waits for cells, and the state on which puts and the abort of its scope synchronize.
+//! The head of a task that waits for cells, and the state on which puts and the abort of its scope
+//! synchronize.
 //!
 //! # Words
-//! `state`: [`WAITING`], until the put that fills the last cell makes it [`READY`], or the abort of the scope makes it
-//! [`CANCELLED`]; the two race. A cancelled task stays in its cell, [`EMPTY`], until the cell releases it. A put that fills
-//! a cell before the last makes the task [`WALKING`], takes a share of the scope, and makes the task waiting again: so the
-//! next cells are still alive, which those of a cancelled task need not be. An abort in between sets [`ABORTED`], and the
+//! `state`: [`WAITING`], until the put that fills the last cell makes it [`READY`], or the abort of
+//! the scope makes it [`CANCELLED`]; the two race. A cancelled task stays in its cell, [`EMPTY`],
+//! until the cell releases it. A put that fills a cell before the last makes the task [`WALKING`],
+//! takes a share of the scope, and makes the task waiting again: so the next cells are still alive,
+//! which those of a cancelled task need not be. An abort in between sets [`ABORTED`], and the
 //! walker notifies the members afterwards.
 //!
 //! # Orderings
@@ -32,11 +34,11 @@ pub(super) const READY: usize = 1;
 const CANCELLED: usize = 2;
 /// The scope has dropped the body.
 const EMPTY: usize = 4;
-/// Beside [`CANCELLED`] or [`EMPTY`]: the cell has released the node.
+/// With [`CANCELLED`] or [`EMPTY`]: the cell has released the node.
 const RELEASED: usize = 8;
 /// A put is about to continue at the next cell.
 pub(super) const WALKING: usize = 16;
-/// Beside [`WALKING`]: the scope was aborted.
+/// With [`WALKING`]: the scope was aborted.
 const ABORTED: usize = 32;
 
 /// The part of a waiting task that is independent of its body. The first field of the task.
@@ -44,8 +46,8 @@ const ABORTED: usize = 32;
 pub(super) struct Waiter<P: Host> {
     pub header: Header<P>,
     state: AtomicUsize,
-    /// The key of the task among the members of its scope. Accessed by the registrar, then by the thread that makes the
-    /// task ready.
+    /// The key of the task among the members of its scope. Accessed by the registrar, then by the
+    /// thread that makes the task ready.
     pub key: Cell<Option<MemberKey>>,
     /// The call that made the task wait.
     site: Site,
@@ -64,8 +66,8 @@ impl<P: Host> Waiter<P> {
     /// Claims a waiting task if its scope was aborted. Implements [`Kind::claim`].
     ///
     /// # Safety
-    /// The caller must hold the lock of the members of the task's scope, of which the task is one, and `header` must be that
-    /// of a waiter.
+    /// The caller must hold the lock of the members of the task's scope, of which the task is one,
+    /// and `header` must be that of a waiter.
     pub(super) unsafe fn claim(header: NonNull<Header<P>>) -> bool {
         // SAFETY: a member is alive, as the caller ensures; the header is the first field.
         let this = unsafe { header.cast::<Self>().as_ref() };
@@ -79,12 +81,13 @@ impl<P: Host> Waiter<P> {
     /// # Safety
     /// As for [`claim`](Self::claim).
     pub(super) unsafe fn site(header: NonNull<Header<P>>) -> Site {
-        // SAFETY: a member is alive, as the caller ensures; the header is the first field. Only the site is accessed, which is
-        // never written.
+        // SAFETY: a member is alive, as the caller ensures; the header is the first field. Only the
+        // site is accessed, which is never written.
         unsafe { (*header.cast::<Self>().as_ptr()).site }
     }
 
-    /// Cancels a task that waits, or notifies the walker of one that walks. Returns true in the first case.
+    /// Cancels a task that waits, or notifies the walker of one that walks. Returns true in the
+    /// first case.
     fn try_cancel(&self) -> bool {
         // ORDERING: Relaxed: checked by the compare-and-swap below.
         let mut seen = self.state.load(Ordering::Relaxed);
@@ -94,9 +97,9 @@ impl<P: Host> Waiter<P> {
                 WALKING => WALKING | ABORTED,
                 _ => return false,
             };
-            // ORDERING: Acquire, pairs with Release in wait_again (X3). The body is visible by the lock of the members, and
-            // so is the abort to the walker (X4), which locks them after this thread.
-            // ORDERING: failure Relaxed: the state is examined again.
+            // ORDERING: Acquire, pairs with Release in wait_again (X3). The body is visible by the
+            // lock of the members, and so is the abort to the walker (X4), which locks them after
+            // this thread. ORDERING: failure Relaxed: the state is examined again.
             let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
             match self.state.compare_exchange(seen, next, success, failure) {
                 Ok(_) => return next == CANCELLED,
@@ -105,11 +108,12 @@ impl<P: Host> Waiter<P> {
         }
     }
 
-    /// Records that the body of a cancelled task was dropped. Returns whether its cell has released the node, which the
-    /// caller must free then.
+    /// Records that the body of a cancelled task was dropped. Returns whether its cell has released
+    /// the node, which the caller must free then.
     ///
     /// # Safety
-    /// The caller must have claimed the task, and must not access it afterwards unless this returns true.
+    /// The caller must have claimed the task, and must not access it afterwards unless this returns
+    /// true.
     pub(super) unsafe fn mark_empty(this: NonNull<Self>) -> bool {
         // SAFETY: a claimed task is alive until it is marked as empty; only the word is accessed.
         let state = unsafe { &(*this.as_ptr()).state };
@@ -117,15 +121,17 @@ impl<P: Host> Waiter<P> {
         state.swap(EMPTY, Ordering::AcqRel) & RELEASED != 0
     }
 
-    /// Makes a node `next` that its cell has released. If the task was cancelled, returns an error: whether the caller must
-    /// free the node. If not, the node may be freed already, hence no `&self`.
+    /// Makes a node `next` that its cell has released. If the task was cancelled, returns an error:
+    /// whether the caller must free the node. If not, the node may be freed already, hence no
+    /// `&self`.
     ///
     /// # Safety
     /// The caller must own the node, which must be in no cell.
     pub(super) unsafe fn leave_cell(this: NonNull<Self>, next: usize) -> Result<(), bool> {
         // SAFETY: the node is alive until it has left its cell; only the word is accessed.
         let state = unsafe { &(*this.as_ptr()).state };
-        // ORDERING: Relaxed, on failure too: the cells order what the body reads, the queue what the worker reads.
+        // ORDERING: Relaxed, on failure too: the cells order what the body reads, the queue what
+        // the worker reads.
         let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
         let set = state.compare_exchange(WAITING, next, success, failure);
         if set.is_ok() {
@@ -135,15 +141,16 @@ impl<P: Host> Waiter<P> {
         Err(state.fetch_or(RELEASED, Ordering::AcqRel) == EMPTY)
     }
 
-    /// Makes a walking task waiting again. Returns whether its scope was aborted meanwhile. The scope may cancel the task
-    /// from then on, hence no `&self`.
+    /// Makes a walking task waiting again. Returns whether its scope has been aborted. The scope
+    /// may cancel the task from then on, hence no `&self`.
     ///
     /// # Safety
     /// The caller must have made the task walking.
     pub(super) unsafe fn wait_again(this: NonNull<Self>) -> bool {
         // SAFETY: a walking task is alive; only the word is accessed.
         let state = unsafe { &(*this.as_ptr()).state };
-        // ORDERING: Release, pairs with Acquire in try_cancel (X3). A walker of an aborted scope locks its members (X4).
+        // ORDERING: Release, pairs with Acquire in try_cancel (X3). A walker of an aborted scope
+        // locks its members (X4).
         state.swap(WAITING, Ordering::Release) & ABORTED != 0
     }
 

@@ -1,11 +1,14 @@
-//! Data-driven tasks: a closure that waits for values, in the one allocation from which it is later run.
+//! Data-driven tasks: a closure that waits for values, in the one allocation from which it is later
+//! run.
 //!
 //! # Aliasing
-//! While a task waits, the put that walks with its node and the scope that cancels it may access it at the same time. The put
-//! accesses the link, the index, the inputs and the state; the scope accesses the body and the state. Each uses pointers
-//! derived from the allocation (see [`NodeBox`]), and a reference covers only fields of its own side: no `&Waiting` exists
-//! while the task waits or is cancelled, and no reference to the waiter is a function's argument where the other side may
-//! free it. So neither side invalidates pointers or references of the other, under Stacked Borrows and under Tree Borrows.
+//! While a task waits, the put that walks with its node and the scope that cancels it may access it
+//! at the same time. The put accesses the link, the index, the inputs and the state; the scope
+//! accesses the body and the state. Each uses pointers derived from the allocation (see
+//! [`NodeBox`]), and a reference covers only fields of its own side: no `&Waiting` exists while the
+//! task waits or is cancelled, and no reference to the waiter is a function's argument where the
+//! other side may free it. So neither side invalidates pointers or references of the other, under
+//! Stacked Borrows and under Tree Borrows.
 
 use super::spawned::Spawned;
 use super::waiter::{READY, WALKING, Waiter};
@@ -29,7 +32,8 @@ pub(in crate::task) struct Waiting<'s, 'e, P: Host, F> {
     lifetimes: PhantomData<(&'s (), &'e ())>,
 }
 
-// SAFETY: the header leads to a scope, which is Sync; one thread at a time accesses the key; the body is Send.
+// SAFETY: the header leads to a scope, which is Sync; one thread at a time accesses the key; the
+// body is Send.
 unsafe impl<P: Host, F: Send> Send for Waiting<'_, '_, P, F> {}
 
 impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
@@ -57,9 +61,11 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
         // The waiter is the first field of the task, which is the first field of the walker.
         let waiter = node.pointer().cast::<Waiter<P>>();
         let key = scope.add_waiting(waiter.cast());
-        // SAFETY: this thread owns the node until it walks; the scope, which may cancel it, does not access the key.
+        // SAFETY: this thread owns the node until it walks; the scope, which may cancel it, does
+        // not access the key.
         unsafe { (*waiter.as_ptr()).key.set(Some(key)) };
-        // SAFETY: what the node borrows lives for 's, and the scope waits for the task, or cancels it.
+        // SAFETY: what the node borrows lives for 's, and the scope waits for the task, or cancels
+        // it.
         unsafe { walk(node) };
         if scope.is_aborted() {
             scope.notify_members();
@@ -91,8 +97,8 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
     /// Drops the body of a claimed task, and leaves its scope.
     unsafe fn cancel<'i, I: Inputs<'i>>(header: NonNull<Header<P>>) {
         let this = header.cast::<Self>().as_ptr();
-        // SAFETY: a claimed task is alive until it is marked as empty, and its body belongs to the claimer. A put may own the
-        // node, but accesses neither. This is no fork.
+        // SAFETY: a claimed task is alive until it is marked as empty, and its body belongs to the
+        // claimer. A put may own the node, but accesses neither. This is no fork.
         let (scope, body) = unsafe { ((*this).waiter.header.own_scope(), &mut (*this).body) };
         // SAFETY: the share of the task is held until the end of this function.
         let scope_ref = unsafe { scope.as_ref() };
@@ -137,15 +143,15 @@ fn give_up<I, R>(node: NodeBox<All<I, R>>, owned: bool) {
     }
 }
 
-/// A share of the scope of a walking task, and whether the scope was aborted meanwhile.
+/// A share of the scope of a walking task, and whether the scope has been aborted.
 struct Walk<'s, P: Host> {
     scope: &'s TaskScope<P>,
     aborted: bool,
 }
 
 impl<'s, P: Host> Walk<'s, P> {
-    /// Takes a share of the scope, and makes the walking task waiting again. The scope may cancel it from then on, hence no
-    /// reference to the task.
+    /// Takes a share of the scope, and makes the walking task waiting again. The scope may cancel
+    /// it from then on, hence no reference to the task.
     ///
     /// # Safety
     /// The caller must have made the task walking.

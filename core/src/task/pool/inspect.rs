@@ -1,4 +1,4 @@
-//! What the workers of a pool do, for threads outside of it.
+//! Inspection of a pool's workers by threads outside of it.
 
 use super::Pool;
 use crate::id::WorkerId;
@@ -6,7 +6,7 @@ use crate::port::Host;
 use crate::task::worker::Worker;
 use crate::watch::{Awaits, Doing, State};
 
-/// What a worker does, and what its queues contain, as read at one moment: hints, which need not
+/// The state of a worker and its queues, as read at one moment: hints, which need not
 /// belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -23,8 +23,8 @@ pub struct Inspection {
     pub private: usize,
     /// Tasks that did not fit into its deque.
     pub overflow: usize,
-    /// Tasks that this worker suspended in a wait for a phase, minus tasks that it resumed there, with
-    /// wrap-around. The sum over all workers is the number of tasks that wait for a phase.
+    /// Tasks that this worker suspended in a wait for a phase, minus tasks that it resumed there,
+    /// with wrap-around. The sum over all workers is the number of tasks that wait for a phase.
     pub suspended: usize,
 }
 
@@ -37,8 +37,8 @@ impl<P: Host> Pool<P> {
             .map(move |worker| worker.inspect(parked))
     }
 
-    /// Returns the number of queued tasks that belong to no worker: from other threads, or passed on
-    /// by workers.
+    /// Returns the number of queued tasks that belong to no worker: from other threads, or passed
+    /// on by workers.
     pub fn injected(&self) -> usize {
         self.injected.len()
     }
@@ -49,9 +49,11 @@ impl<P: Host> Pool<P> {
         self.port.is_watching()
     }
 
-    /// Counts a task that the calling worker suspends in a wait for a phase, or that it resumes there.
+    /// Counts a task that the calling worker suspends in a wait for a phase, or that it resumes
+    /// there.
     pub(crate) fn count_suspended(&self, is_suspended: bool) {
-        // A thread that is no worker of the pool drops a future only if the pool is not used any more.
+        // A thread that is no worker of the pool drops a future only if the pool is not used any
+        // more.
         if let Some(worker) = self.port.current() {
             let worker = self.worker(worker);
             match is_suspended {

@@ -1,13 +1,14 @@
 //! The pool: the workers of one node, and the queues that they share.
 //!
 //! # Words
-//! `closed`: set once. `wanted`: set by [`Pool::want`]. `visitors`: the number of threads outside of the pool that are in
-//! [`Pool::visit`]. `scopes`: the number of scope numbers that were assigned.
+//! `closed`: set once. `wanted`: set by [`Pool::want`]. `visitors`: the number of threads outside
+//! of the pool that are in [`Pool::visit`]. `scopes`: the number of scope numbers that were
+//! assigned.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | H2 | `close` sets `closed` | `is_closed` | what happened before the pool was closed | `pool_closed` in `verify/tests/task.rs` |
+//! | H2 | `close` sets `closed` | `is_closed` | what happens-before the close | `pool_closed` in `verify/tests/task.rs` |
 //! | H3 | `visit` decrements `visitors` | the drop of the pool | the visitor's last access | `visitor_leaves` in `verify/tests/task.rs` |
 
 mod affinity;
@@ -72,7 +73,8 @@ pub struct Pool<P: Host> {
     closed: AtomicBool,
     visitors: AtomicUsize,
     scopes: AtomicUsize,
-    /// The times of the loops of this pool: no extension, since the search for one would be a part of the start of a small loop.
+    /// The times of the loops of this pool: no extension, since the search for one would be a part
+    /// of the start of a small loop.
     sites: Box<[Slot]>,
     pub(super) stalls: Stalls,
     extensions: Extensions,
@@ -88,8 +90,9 @@ impl<P: Host> Pool<P> {
         Self::on(port, tree, (0..workers as u32).collect(), Outside::Deque)
     }
 
-    /// Creates a pool on the memories of `tree`, with one seat per element of `positions`: the worker of the tree at whose
-    /// leaf the seat is. Tasks that are bound to a domain by workers outside of it are queued as `outside` determines.
+    /// Creates a pool on the memories of `tree`, with one seat per element of `positions`: the
+    /// worker of the tree at whose leaf the seat is. Tasks that are bound to a domain by workers
+    /// outside of it are queued as `outside` determines.
     ///
     /// # Panics
     /// If there is no seat, or too many for half a machine word, or a position is not in the tree.
@@ -145,7 +148,8 @@ impl<P: Host> Pool<P> {
         self.tree.leaf_of(self.positions[worker.index()])
     }
 
-    /// Returns the domains whose bound tasks a worker may run: from its leaf upwards, without the root.
+    /// Returns the domains whose bound tasks a worker may run: from its leaf upwards, without the
+    /// root.
     pub(super) fn path(&self, worker: WorkerId) -> impl Iterator<Item = Domain> {
         let path = self.tree.path(self.positions[worker.index()]);
         path.take_while(|&domain| domain != Domain::ROOT)
@@ -212,8 +216,8 @@ impl<P: Host> Pool<P> {
         &self.workers
     }
 
-    /// Returns the victims of a worker, the nearest first. Each search begins at another one of those at equal distances;
-    /// `start` counts the searches.
+    /// Returns the victims of a worker, the nearest first. Each search begins at another one of
+    /// those at equal distances; `start` counts the searches.
     pub(super) fn victims(
         &self,
         worker: WorkerId,
@@ -227,7 +231,8 @@ impl<P: Host> Pool<P> {
 impl<P: Host> Drop for Pool<P> {
     fn drop(&mut self) {
         let mut turn = 0;
-        // ORDERING: Acquire, pairs with Release in visit (H3): a visitor's task may have ended before its visit.
+        // ORDERING: Acquire, pairs with Release in visit (H3): a visitor's task may have ended
+        // before its visit.
         while self.visitors.load(Ordering::Acquire) > 0 {
             self.port.relax(turn);
             turn += 1;

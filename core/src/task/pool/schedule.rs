@@ -23,12 +23,13 @@ impl<P: Host> Pool<P> {
         }
     }
 
-    /// Queues a task: as the newest of the calling thread if that is a worker, else in the pool's queue.
+    /// Queues a task: as the newest of the calling thread if that is a worker, else in the pool's
+    /// queue.
     pub(in crate::task) fn schedule(task: Task<P>) {
         Self::give(task, Worker::offer);
     }
 
-    /// As [`schedule`](Self::schedule), but behind all other tasks: for a future that was woken
+    /// As [`schedule`](Self::schedule), but after all other tasks: for a future that was woken
     /// while it was polled. The continuation of a fork is queued as usual.
     pub(in crate::task) fn schedule_last(task: Task<P>) {
         Self::give(task, |worker, task| {
@@ -40,7 +41,8 @@ impl<P: Host> Pool<P> {
         });
     }
 
-    /// As [`schedule`](Self::schedule), but the task runs as soon as the running one ends or suspends.
+    /// As [`schedule`](Self::schedule), but the task runs as soon as the running one ends or
+    /// suspends.
     pub(in crate::task) fn schedule_next(task: Task<P>) {
         Self::give(task, Worker::set_next);
     }
@@ -68,7 +70,8 @@ impl<P: Host> Pool<P> {
         unsafe { Self::visit(pool, inject) };
     }
 
-    /// Calls `act`, which may end the last task that keeps the pool, and accesses the pool after that.
+    /// Calls `act`, which may end the last task that keeps the pool, and accesses the pool after
+    /// that.
     ///
     /// # Safety
     /// As for [`visit`](Self::visit).
@@ -83,16 +86,19 @@ impl<P: Host> Pool<P> {
         }
     }
 
-    /// Calls `give`, which gives a task away and accesses the pool after that: until then, the task keeps the pool. The pool
-    /// may be freed when this returns, hence no `&self`, which would assert that it is alive until then.
+    /// Calls `give`, which gives a task away and accesses the pool after that: until then, the task
+    /// keeps the pool. The pool may be freed when this returns, hence no `&self`, which would
+    /// assert that it is alive until then.
     ///
     /// # Safety
-    /// The caller must have a task or a share of a scope that keeps the pool until `give` gives it away, or keep the pool for
-    /// longer.
+    /// The caller must have a task or a share of a scope that keeps the pool until `give` gives it
+    /// away, or keep the pool for longer.
     unsafe fn visit(pool: NonNull<Self>, give: impl FnOnce(&Self)) {
-        // SAFETY: the pool is alive as the caller ensures, and from here on because its drop waits for the visit.
+        // SAFETY: the pool is alive as the caller ensures, and from here on because its drop waits
+        // for the visit.
         let visitors = unsafe { &(*pool.as_ptr()).visitors };
-        // ORDERING: Relaxed: published by the queue to the worker that runs the task, after which the pool may be dropped.
+        // ORDERING: Relaxed: published by the queue to the worker that runs the task, after which
+        // the pool may be dropped.
         visitors.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the visit keeps the pool.
         give(unsafe { pool.as_ref() });
@@ -107,7 +113,8 @@ impl<P: Host> Pool<P> {
             .contains(&self.positions[worker.index()])
     }
 
-    /// Queues a task that is bound to a domain: only workers below that run it, or the only worker that there is.
+    /// Queues a task that is bound to a domain: only workers below that run it, or the only worker
+    /// that there is.
     pub(in crate::task) fn bind(&self, domain: Domain, task: Task<P>) {
         if domain == Domain::ROOT || self.seats() == 1 {
             return Self::schedule(task);

@@ -1,4 +1,4 @@
-//! Detection of a deadlock: no task of the pool can continue, and what the tasks wait for.
+//! Detection of a deadlock: no task of the pool can continue. Reports the events that they await.
 //!
 //! # Algorithm
 //! A worker that parks in a wait does so for a limited time, if the port has one. Where that
@@ -8,7 +8,7 @@
 //! the call that spawned or took them. Every worker that waits puts the question to the tasks of
 //! its caller, which others may not access. If the workers rest again in two checks afterwards,
 //! without an unpark in between, the port is given the result: a thread from outside that acts
-//! meanwhile is noticed. The port may request that the waits end: then every worker that waits
+//! in between is noticed. The port may request that the waits end: then every worker that waits
 //! aborts the scope of its wait with a panic. A runtime without waits has no such checks, and one
 //! that does not wait for long pays one load at a wait.
 //!
@@ -16,7 +16,7 @@
 //! know. Waits keep no register of themselves, so a wait costs no more.
 //!
 //! # Words
-//! `asking`: the number of the inquiry under way, else 0; `round`: the inquiries after which the
+//! `asking`: the number of the running inquiry, else 0; `round`: the inquiries after which the
 //! waits were ended. Both are written by the worker that inquires. `stage`, `answers`: under their
 //! locks.
 //!
@@ -41,24 +41,25 @@ pub(in crate::task) struct Stalls {
     round: AtomicUsize,
 }
 
-/// What the waiting tasks answered.
+/// The answers of the waiting tasks.
 #[derive(Default)]
 struct Answers {
-    /// How many inquiries there were.
+    /// The number of inquiries.
     inquiries: usize,
     /// The outermost scopes whose tasks were asked in the last one, as addresses.
     asked: Vec<usize>,
-    /// The suspended tasks of other callers than that of the worker that inquires, which were woken.
+    /// The suspended tasks of other callers than that of the worker that inquires, which were
+    /// woken.
     woken: usize,
     /// The tasks that answered.
     tasks: usize,
-    /// Their answers: as long as the calls that wait are many, however often tasks are polled.
+    /// Their answers, at most one for each call that waits, however often tasks are polled.
     stall: Stall,
-    /// What was reported when the waits were ended last.
+    /// The report that was made when the waits were ended last.
     last: Stall,
 }
 
-/// How far a suspicion has got. Takes events, and returns what to do.
+/// The progress of a suspicion. Takes events, and returns what to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Suspicion {
     #[default]
@@ -69,7 +70,7 @@ enum Suspicion {
     Answered { by: WorkerId, unparks: u64 },
 }
 
-/// What a worker must do after an event.
+/// The action of a worker after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
     Nothing,
@@ -79,8 +80,8 @@ enum Act {
 }
 
 impl Suspicion {
-    /// The limit of a wait of `by` has elapsed. If all workers rest, `quiet` is the number of unparks; `before` is what it was
-    /// in the last check of `by`.
+    /// The limit of a wait of `by` has elapsed. If all workers rest, `quiet` is the number of
+    /// unparks; `before` is what it was in the last check of `by`.
     fn elapsed(&mut self, by: WorkerId, before: Option<u64>, quiet: Option<u64>) -> Act {
         let (next, act) = match (*self, quiet) {
             (Self::Asking { by: asks } | Self::Answered { by: asks, .. }, _) if asks != by => {
@@ -120,13 +121,14 @@ impl Stalls {
         }
     }
 
-    /// Returns the number of the inquiry under way, else 0. The models have ports without a limit.
+    /// Returns the number of the running inquiry, else 0. The models have ports without a limit.
     #[inline]
     pub(in crate::task) fn asking(&self) -> usize {
         if cfg!(any(tautline_loom, tautline_shuttle)) {
             return 0;
         }
-        // ORDERING: Relaxed: a task that misses it reads it in its next poll, after the wake-up that follows.
+        // ORDERING: Relaxed: a task that misses it reads it in its next poll, after the wake-up
+        // that follows.
         self.asking.load(Ordering::Relaxed)
     }
 
@@ -136,7 +138,8 @@ impl Stalls {
         if cfg!(any(tautline_loom, tautline_shuttle)) {
             return 0;
         }
-        // ORDERING: Relaxed: what was found is under a lock; the permits that follow publish the number.
+        // ORDERING: Relaxed: what was found is under a lock; the permits that follow publish the
+        // number.
         self.round.load(Ordering::Relaxed)
     }
 }
@@ -148,7 +151,8 @@ impl<P: Host> Pool<P> {
         self.workers.iter().all(|w| rests(w.doing().state))
     }
 
-    /// Continues an inquiry: the limit of a wait of worker `by`, which is the caller, for `scope` has elapsed.
+    /// Continues an inquiry: the limit of a wait of worker `by`, which is the caller, for `scope`
+    /// has elapsed.
     #[cold]
     pub(in crate::task) fn suspect(&self, by: WorkerId, scope: &TaskScope<P>) {
         let quiet = self.rests().then(|| self.port.unparks());
@@ -161,7 +165,7 @@ impl<P: Host> Pool<P> {
         self.act(act, Some(scope));
     }
 
-    /// Ends the inquiry of worker `by`, if it has one under way.
+    /// Ends the inquiry of worker `by`, if one of it is running.
     #[cold]
     pub(in crate::task) fn wait_ended(&self, by: WorkerId) {
         let act = self.stalls.stage.lock(&self.port).ended(by);
@@ -205,7 +209,8 @@ impl<P: Host> Pool<P> {
         self.unpark_all();
     }
 
-    /// Asks the tasks of `scope`, and of all scopes around it, for another worker, unless they were asked before.
+    /// Asks the tasks of `scope`, and of all scopes around it, for another worker, unless they were
+    /// asked before.
     #[cold]
     pub(in crate::task) fn pass_question(&self, scope: &TaskScope<P>) {
         let root = scope.root_address();
@@ -230,18 +235,19 @@ impl<P: Host> Pool<P> {
         }
     }
 
-    /// Returns the answers of the tasks, and how many have not answered of those of other callers, less those that have
-    /// answered of the worker's own.
+    /// Returns the answers of the tasks, and how many have not answered of those of other callers,
+    /// less those that have answered of the worker's own.
     fn stop_asking(&self) -> (Stall, isize) {
-        // ORDERING: Relaxed: a task that answers later adds to the answers, which the next inquiry discards.
+        // ORDERING: Relaxed: a task that answers later adds to the answers, which the next inquiry
+        // discards.
         self.stalls.asking.store(0, Ordering::Relaxed);
         let mut answers = self.stalls.answers.lock(&self.port);
         let missing = answers.woken as isize - answers.tasks as isize;
         (core::mem::take(&mut answers.stall), missing)
     }
 
-    /// Polls a future that is pending, by `poll`, so that it states what it waits for; `waker` is that of its task. Returns
-    /// what `poll` does.
+    /// Polls a future that is pending, by `poll`, so that it states what it waits for; `waker` is
+    /// that of its task. Returns what `poll` does.
     #[cold]
     pub(in crate::task) fn probe<R>(&self, waker: &Waker, poll: impl FnOnce(&Waker) -> R) -> R {
         let probe = Probe::new(waker);
@@ -300,7 +306,8 @@ mod tests {
     const A: WorkerId = WorkerId(0);
     const B: WorkerId = WorkerId(1);
 
-    /// Two quiet checks of one worker without an unpark in between lead to the question, two more to the report.
+    /// Two quiet checks of one worker without an unpark in between lead to the question, two more
+    /// to the report.
     #[test]
     fn a_report_takes_four_quiet_checks_of_one_worker() {
         let mut suspicion = Suspicion::default();

@@ -1,4 +1,4 @@
-//! Why a scope was aborted, and user code whose panics must not spread.
+//! Causes of an abort of a scope, and user code whose panics must not spread.
 
 use crate::finish::Reason;
 use crate::port::Unwind;
@@ -8,7 +8,7 @@ use core::{fmt, mem};
 /// The error of a finish that was cancelled: its result would be partial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled {
-    /// Why it was cancelled.
+    /// The reason why it was cancelled.
     pub reason: Reason,
 }
 
@@ -36,7 +36,8 @@ pub(in crate::task) fn discard<P: Unwind, T>(port: &P, value: T) {
     }
 }
 
-/// Wakes `waker`, swallowing a panic: a waker may run any code, whose panic is not one of this scope.
+/// Wakes `waker`, swallowing a panic: a waker may run any code, whose panic is not one of this
+/// scope.
 pub(in crate::task) fn wake<P: Unwind>(port: &P, waker: Waker) {
     if let Err(payload) = port.catch(|| waker.wake()) {
         discard(port, payload);

@@ -1,12 +1,13 @@
 //! Scopes: how many tasks are live, and whether and why the scope was aborted.
 //!
-//! A scope is independent of workers and pools: it takes a [`WorkerId`], and its pool is a [`ScopePool`].
+//! A scope is independent of workers and pools: it takes a [`WorkerId`], and its pool is a
+//! [`ScopePool`].
 //!
 //! # Words
-//! `live`: see [`Counter`]. `owner_count`: accessed by the owning worker only. `aborted`: set by the first task that
-//! panics or cancels the scope, under the lock of `cause`, or by a panic of the scope's body (`abort.J2`); read before a
-//! task is run.
-//! `id`: set once, by the first call of [`Scope::id`]. `aborts`, `clear_at`: see `abort`.
+//! `live`: see [`Counter`]. `owner_count`: accessed by the owning worker only. `aborted`: set by
+//! the first task that panics or cancels the scope, under the lock of `cause`, or by a panic of the
+//! scope's body (`abort.J2`); read before a task is run. `id`: set once, by the first call of
+//! [`Scope::id`]. `aborts`, `clear_at`: see `abort`.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -53,8 +54,8 @@ pub(super) unsafe trait ScopePool: Sync {
     /// Returns a number that no other scope of the pool has, at least 1.
     fn new_scope_number(&self) -> usize;
 
-    /// Claims a waiting task of an aborted scope, so that it is not made ready any more. Returns whether the caller must
-    /// [`cancel`](Self::cancel) it.
+    /// Claims a waiting task of an aborted scope, so that it is not made ready any more. Returns
+    /// whether the caller must [`cancel`](Self::cancel) it.
     ///
     /// # Safety
     /// The caller must hold the lock of the members, of which `task` is one.
@@ -76,8 +77,8 @@ pub(super) unsafe trait ScopePool: Sync {
 /// The payload of a panic in a pool `S`.
 type Payload<S> = <<S as ScopePool>::Port as Unwind>::Payload;
 
-/// Identifies a scope of a pool. A member of a scope never reaches another pool, as lifetimes distinguish the scopes of
-/// different calls.
+/// Identifies a scope of a pool. A member of a scope never reaches another pool, as lifetimes
+/// distinguish the scopes of different calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ScopeId(usize);
 
@@ -85,8 +86,8 @@ pub(crate) struct ScopeId(usize);
 pub(super) enum Owner {
     /// The worker that waits for the scope.
     Worker(WorkerId),
-    /// A future that waits for the scope, which is in an `Arc`. Its tasks together hold one reference to that, and one
-    /// share of the parent scope.
+    /// A future that waits for the scope, which is in an `Arc`. Its tasks together hold one
+    /// reference to that, and one share of the parent scope.
     Future(Lock<Awaiter>),
 }
 
@@ -102,11 +103,13 @@ pub(super) enum Awaiter {
 
 /// A scope. Its tasks refer to it by pointer: it outlives them, since its owner waits for them.
 pub(super) struct Scope<S: ScopePool> {
-    /// On a separate cache line from the fields that all workers read, since workers that end stolen tasks write it.
+    /// On a separate cache line from the fields that all workers read, since workers that end
+    /// stolen tasks write it.
     live: CacheLine<Counter>,
     owner: Owner,
-    /// Tasks spawned minus tasks finished on the owning worker, kept non-atomically. `None` once the owner uses the shared
-    /// counter. On a separate cache line, since the owner writes it at every spawn.
+    /// Tasks spawned minus tasks finished on the owning worker, kept non-atomically. `None` once
+    /// the owner uses the shared counter. On a separate cache line, since the owner writes it at
+    /// every spawn.
     owner_count: CacheLine<Cell<Option<isize>>>,
     aborted: AtomicBool,
     /// In a root: the number of aborts of this scope and of all scopes inside it.
@@ -132,8 +135,9 @@ pub(super) struct Scope<S: ScopePool> {
     pub cancellable: bool,
 }
 
-// SAFETY: payloads and wakers are Send and behind locks, counters are atomic, only the owning worker's thread accesses
-// `owner_count`, and the pointers lead to Sync values that outlive the scope.
+// SAFETY: payloads and wakers are Send and guarded by locks, counters are atomic, only the owning
+// worker's thread accesses `owner_count`, and the pointers lead to Sync values that outlive the
+// scope.
 unsafe impl<S: ScopePool> Sync for Scope<S> {}
 // SAFETY: payloads and wakers are Send; the pointers lead to Sync values that outlive the scope.
 unsafe impl<S: ScopePool> Send for Scope<S> {}
@@ -212,7 +216,8 @@ impl<S: ScopePool> Scope<S> {
     }
 
     pub(super) fn parent(&self) -> Option<&Self> {
-        // SAFETY: the parent's owner is inside the call that opened this scope, or this scope holds a share of the parent.
+        // SAFETY: the parent's owner is inside the call that opened this scope, or this scope holds
+        // a share of the parent.
         self.parent.map(|p| unsafe { p.as_ref() })
     }
 
@@ -261,16 +266,16 @@ impl<S: ScopePool> Scope<S> {
         }
     }
 
-    /// Returns whether all tasks have ended, by one load; false if the owner uses the shared counter. Called by the owner
-    /// after the body.
+    /// Returns whether all tasks have ended, by one load; false if the owner uses the shared
+    /// counter. Called by the owner after the body.
     #[inline]
     pub(super) fn is_over(&self) -> bool {
         let count = self.owner_count.get();
         count.is_some_and(|count| self.live.would_settle(count))
     }
 
-    /// Makes the owner use the shared counter from now on. Returns whether all tasks have ended. Called by the owner once,
-    /// after the body.
+    /// Makes the owner use the shared counter from now on. Returns whether all tasks have ended.
+    /// Called by the owner once, after the body.
     pub(super) fn settle(&self) -> bool {
         let count = self.owner_count.take();
         count.is_none_or(|count| self.live.settle(count))
@@ -316,13 +321,15 @@ impl<S: ScopePool> Scope<S> {
         }
     }
 
-    /// Returns a share of a scope that async code has opened, for one of its tasks; `None` if a worker owns the scope.
+    /// Returns a share of a scope that async code has opened, for one of its tasks; `None` if a
+    /// worker owns the scope.
     pub(super) fn share(&self) -> Option<Arc<Self>> {
         if matches!(self.owner, Owner::Worker(_)) {
             return None;
         }
         self.enter();
-        // SAFETY: such a scope is in an Arc, to which its tasks, one of which is the caller, have a reference.
+        // SAFETY: such a scope is in an Arc, to which its tasks, one of which is the caller, have a
+        // reference.
         unsafe {
             Arc::increment_strong_count(self);
             Some(Arc::from_raw(self))

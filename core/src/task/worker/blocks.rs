@@ -15,7 +15,7 @@
 //! passes on its tasks.
 //!
 //! A worker makes at most [`LIMIT`] blocks, one slab at a time, and keeps them until the pool is
-//! dropped: that bounds the memory that a burst of tasks leaves behind. Tasks beyond them, and
+//! dropped: that bounds the memory that remains after a burst of tasks. Tasks beyond them, and
 //! those that are too large, are boxes. Slabs are freed by their maker, so it does not matter where
 //! a block was when the pool was dropped: in a list, or in another worker's incomplete batch, where
 //! up to `BATCH - 1` of a home's blocks stay until that worker frees more of them, or a block of
@@ -179,7 +179,7 @@ impl Blocks {
     ///
     /// # Safety
     /// The caller must act as the worker: no two calls of this and of [`give`](Self::give) may
-    /// overlap, and each must happen before the next one.
+    /// overlap, and each must happen-before the next one.
     #[inline]
     pub unsafe fn take(&self) -> Option<NonNull<Block>> {
         let own = &self.own;
@@ -274,7 +274,7 @@ impl Blocks {
             return self.make();
         }
         // ORDERING: Acquire, pairs with Release in push (U1): all accesses to the blocks by other
-        // workers happen before their reuse.
+        // workers happen-before their reuse.
         NonNull::new(self.returned.swap(ptr::null_mut(), Ordering::Acquire))
     }
 

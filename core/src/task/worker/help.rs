@@ -1,4 +1,4 @@
-//! Waiting for a fork or a scope, and running other tasks meanwhile.
+//! Waiting for a fork or a scope by running other tasks.
 
 use super::Worker;
 use super::queues::{Queue, Queues};
@@ -12,8 +12,8 @@ use crate::watch::State;
 /// Spin iterations of a wait before it counts as a search.
 const SPINS: u32 = if cfg!(tautline_loom) { 0 } else { 32 };
 
-/// The tasks that a waiting worker may run: all, or, if the `scope` of the waiting task restricts it, only tasks inside that
-/// scope and own ones from `base` on.
+/// The tasks that a waiting worker may run: all, or, if the `scope` of the waiting task restricts
+/// it, only tasks inside that scope and own ones from `base` on.
 pub(in crate::task) struct Help<'x, P: Host> {
     scope: &'x TaskScope<P>,
     base: Index,
@@ -32,7 +32,7 @@ impl<'x, P: Host> Help<'x, P> {
 }
 
 impl<P: Host> Worker<P> {
-    /// Waits for an event, and runs tasks meanwhile.
+    /// Waits for an event, and runs tasks until then.
     pub(in crate::task) fn wait(&self, awaited: &impl Awaited, help: Help<'_, P>) {
         let wait = || self.awaiting(awaited.awaits(), || self.wait_for(awaited, &help));
         no_unwind(|| self.in_wait(help.scope, wait));
@@ -86,8 +86,8 @@ impl<P: Host> Worker<P> {
     }
 
     /// Spins for a while, and returns whether the event has happened. The fork that was stolen last
-    /// mostly ends soon, so it does not pay to count this worker as a searcher first. What the port does meanwhile, such as
-    /// receiving, may be what the event waits for, or give this worker a task.
+    /// mostly ends soon, so it does not pay to count this worker as a searcher first. Other work of
+    /// the port, such as receiving, may be what the event waits for, or give this worker a task.
     fn spin(&self, awaited: &impl Awaited) -> bool {
         let port = self.pool().port();
         for turn in 0..SPINS {
@@ -102,8 +102,9 @@ impl<P: Host> Worker<P> {
         false
     }
 
-    /// Runs the newest own task if it is above `base` and inside `scope`, and injects one that is not inside; else runs a
-    /// task inside `scope` from the overflow or the pool's queue. Returns whether it ran one.
+    /// Runs the newest own task if it is above `base` and inside `scope`, and injects one that is
+    /// not inside; else runs a task inside `scope` from the overflow or the pool's queue. Returns
+    /// whether it ran one.
     pub(in crate::task) fn help_own(&self, help: &Help<'_, P>) -> bool {
         self.help_newest(help) || self.help_queued(help.scope)
     }
@@ -117,8 +118,8 @@ impl<P: Host> Worker<P> {
         true
     }
 
-    /// Runs the newest own task if it is above `base`, or injects it if the wait must not run it. Returns false if there is
-    /// none. A future that yields is not there: other tasks come first.
+    /// Runs the newest own task if it is above `base`, or injects it if the wait must not run it.
+    /// Returns false if there is none. A future that yields is not there: other tasks come first.
     pub(in crate::task) fn help_newest(&self, help: &Help<'_, P>) -> bool {
         let above = self.own().reaches(help.base);
         let Some(task) = above.then(|| self.pop()).flatten() else {
@@ -137,8 +138,8 @@ impl<P: Host> Worker<P> {
         }
     }
 
-    /// Waits without helping, except with tasks of the waiting scope that are injected or bound to a domain: it may be that
-    /// no other worker can run them.
+    /// Waits without helping, except with tasks of the waiting scope that are injected or bound to
+    /// a domain: it may be that no other worker can run them.
     fn wait_without_helping(&self, awaited: &dyn Awaited, help: &Help<'_, P>) {
         let port = self.pool().port();
         // Nothing pops from this deque for a while.
@@ -166,8 +167,8 @@ impl<P: Host> Worker<P> {
         self.enter(State::Computing);
     }
 
-    /// Reclaims the fork `word`, which was pushed at `index`, and returns true; or, if another worker runs it, waits until
-    /// it is done.
+    /// Reclaims the fork `word`, which was pushed at `index`, and returns true; or, if another
+    /// worker runs it, waits until it is done.
     pub(in crate::task) fn reclaim(
         &self,
         word: *mut (),

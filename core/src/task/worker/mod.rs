@@ -35,15 +35,16 @@ use queues::{Injected, Queue, Queues};
 use stack::Stack;
 use stall::Frame;
 
-/// The number of tasks of one worker that can be in its deque. Further spawned tasks go to the overflow queue, and further
-/// forks are called.
+/// The number of tasks of one worker that can be in its deque. Further spawned tasks go to the
+/// overflow queue, and further forks are called.
 #[cfg(not(tautline_loom))]
 pub(super) const SLOTS: usize = 1024;
 #[cfg(tautline_loom)]
 pub(super) const SLOTS: usize = 4;
 
-/// One in this many searches of a worker that is in one wait at most begins with the pool's queue, so that tasks from
-/// outside start though others never end. Inside of further waits they would delay the waiting tasks.
+/// One in this many searches of a worker that is in one wait at most begins with the pool's queue,
+/// so that tasks from outside start though others never end. Inside of further waits they would
+/// delay the waiting tasks.
 const INJECTED_EVERY: u32 = 64;
 
 /// One seat of a pool. The thread that holds it acts as the worker.
@@ -52,10 +53,11 @@ pub(super) struct Worker<P: Host> {
     tasks: SplitDeque<Task<P>, SLOTS>,
     overflow: Inbox<Task<P>>,
     held: AtomicBool,
-    /// Whether the worker is on standby: parked outside of the sleep protocol of [`Idle`](super::Idle), and to be unparked
-    /// only for tasks that are injected or bound to a domain.
+    /// Whether the worker is on standby: parked outside of the sleep protocol of
+    /// [`Idle`](super::Idle), and to be unparked only for tasks that are injected or bound to a
+    /// domain.
     standby: AtomicBool,
-    /// What the worker does, for inspection.
+    /// The state of the worker, for inspection.
     activity: Activity,
     /// The pool that the worker is part of. Accessed by the holder only, as are the fields below.
     pool: Cell<*const Pool<P>>,
@@ -68,7 +70,8 @@ pub(super) struct Worker<P: Host> {
     isolation: Cell<Wait>,
     /// The innermost wait of a task on this worker's stack.
     waits: Cell<Option<Frame<P>>>,
-    /// The port's count of unparks when the worker checked last whether all workers rest, if they did.
+    /// The port's count of unparks when the worker checked last whether all workers rest, if they
+    /// did.
     pub quiet: Cell<Option<u64>>,
     /// The last inquiry that this worker has put to its tasks.
     asked: Cell<usize>,
@@ -78,8 +81,8 @@ pub(super) struct Worker<P: Host> {
     pub(super) blocks: Blocks,
 }
 
-// SAFETY: only the holder accesses the cells and the owner's end of the deque, and what one holder did happens before the
-// next one acquires the seat (H1). All other fields are Sync.
+// SAFETY: only the holder accesses the cells and the owner's end of the deque, and what one holder
+// did happens-before the next one acquires the seat (H1). All other fields are Sync.
 unsafe impl<P: Host> Sync for Worker<P> {}
 // SAFETY: no field is tied to a thread while the seat is not held.
 unsafe impl<P: Host> Send for Worker<P> {}
@@ -120,8 +123,8 @@ impl<P: Host> Worker<P> {
 
     /// Acquires the seat for the calling thread. Returns false if it is held.
     pub(super) fn acquire(&self, pool: &Pool<P>) -> bool {
-        // ORDERING: Acquire, pairs with Release in release (H1): what the previous holder did is visible.
-        // ORDERING: failure Relaxed: nothing is read.
+        // ORDERING: Acquire, pairs with Release in release (H1): what the previous holder did is
+        // visible. ORDERING: failure Relaxed: nothing is read.
         let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
         let held = self.held.compare_exchange(false, true, success, failure);
         if held.is_err() {
@@ -263,8 +266,8 @@ impl<P: Host> Worker<P> {
         self.own().push_private(index, task, self.pool().port())
     }
 
-    /// Makes room for the fork after the one at `index`, and publishes forks if thieves requested them. Returns false if
-    /// there is none: then the fork at `index` was removed.
+    /// Makes room for the fork after the one at `index`, and publishes forks if thieves requested
+    /// them. Returns false if there is none: then the fork at `index` was removed.
     pub(super) fn admit_fork(&self, index: Index) -> bool {
         let pushed = self.own().admit(index, self.pool().port());
         if pushed == Some(Pushed::Published) {
@@ -281,8 +284,8 @@ impl<P: Host> Worker<P> {
         self.own().pop(self.pool().port(), published)
     }
 
-    /// Takes a task, in the order of [`Queues`], but an injected one first once in [`INJECTED_EVERY`] searches. Also returns the
-    /// worker from which it was taken.
+    /// Takes a task, in the order of [`Queues`], but an injected one first once in
+    /// [`INJECTED_EVERY`] searches. Also returns the worker from which it was taken.
     fn find(&self) -> Option<(Task<P>, WorkerId)> {
         let finds = self.finds.get();
         self.finds.set(finds.wrapping_add(1));
@@ -295,7 +298,8 @@ impl<P: Host> Worker<P> {
         Queues::take(self)
     }
 
-    /// Moves the tasks in this worker's queues, which belong to other workers' scopes, to the pool's.
+    /// Moves the tasks in this worker's queues, which belong to other workers' scopes, to the
+    /// pool's.
     pub(super) fn inject_all(&self) {
         self.offer_next();
         while let Some(task) = Queues::take_left(self) {

@@ -12,7 +12,8 @@ use crate::watch::State;
 /// Searches between two readings of the clock.
 const SEARCHES_PER_CLOCK: u32 = 16;
 
-/// The fraction of its patience after which a searching worker first fences the others to publish their private tasks.
+/// The fraction of its patience after which a searching worker first fences the others to publish
+/// their private tasks.
 const RAID_PART: u64 = 8;
 
 impl<P: Host> Worker<P> {
@@ -24,15 +25,17 @@ impl<P: Host> Worker<P> {
             while let Some((task, from)) = self.search(&done, &|| true) {
                 task.run(self, from);
             }
-            // While the pool wants fewer workers, only bound tasks are run: other workers may be unable to.
+            // While the pool wants fewer workers, only bound tasks are run: other workers may be
+            // unable to.
             let on_duty = || pool.is_closed() || pool.wants(self.id);
             self.stand_by(on_duty, None, || self.inject_all());
             self.enter(State::Computing);
         }
     }
 
-    /// Searches for a task until it finds one or `done` returns true; then returns `None`. Calls `sleep` before the worker
-    /// parks, which must ensure that the worker is unparked once it is `done`; false if it is too late for that.
+    /// Searches for a task until it finds one or `done` returns true; then returns `None`. Calls
+    /// `sleep` before the worker parks, which must ensure that the worker is unparked once it is
+    /// `done`; false if it is too late for that.
     pub(super) fn search(
         &self,
         done: &impl Fn() -> bool,
@@ -60,7 +63,8 @@ impl<P: Host> Worker<P> {
                     break 'search Some(found);
                 }
                 let has_moved = port.idle(self.id);
-                // Searching on, it would look busy to workers whose limits elapse at the same time.
+                // If it continued to search, it would appear busy to workers whose limits elapse at
+                // the same time.
                 if elapsed && !has_moved {
                     break;
                 }
@@ -72,7 +76,8 @@ impl<P: Host> Worker<P> {
                     } else if now.wrapping_sub(start) >= patience {
                         break;
                     }
-                    // The owners of private tasks have not answered the requests: they run long leaves.
+                    // The owners of private tasks have not answered the requests: they run long
+                    // leaves.
                     let waited = now.wrapping_sub(begin);
                     if waited >= raid_at && self.sees_private() {
                         raid_at = waited + patience;
@@ -92,7 +97,8 @@ impl<P: Host> Worker<P> {
         found.inspect(|&(_, from)| self.stole(from))
     }
 
-    /// Parks until another thread offers work or makes it `done`, or until the limit of a wait elapses: then returns true.
+    /// Parks until another thread offers work or makes it `done`, or until the limit of a wait
+    /// elapses: then returns true.
     fn sleep(&self, done: &impl Fn() -> bool) -> bool {
         self.rest();
         let elapsed = self.doze(done);
@@ -126,7 +132,8 @@ impl<P: Host> Worker<P> {
         elapsed
     }
 
-    /// Parks until `done`. Whenever a queue has a task for which the worker leaves standby, runs it, and calls `then`.
+    /// Parks until `done`. Whenever a queue has a task for which the worker leaves standby, runs
+    /// it, and calls `then`.
     pub(super) fn stand_by(
         &self,
         done: impl Fn() -> bool,
@@ -136,8 +143,8 @@ impl<P: Host> Worker<P> {
         let port = self.pool().port();
         while !done() {
             let announce = || {
-                // ORDERING: Relaxed: released by the look that follows, towards threads that bind or inject a task after it
-                // (`affinity.Y2`, `idle.Q2`).
+                // ORDERING: Relaxed: released by the poll that follows, towards threads that bind
+                // or inject a task after it (`affinity.Y2`, `idle.Q2`).
                 self.standby.store(true, Ordering::Relaxed);
                 true
             };
@@ -167,7 +174,8 @@ impl<P: Host> Worker<P> {
 
     /// Returns whether the worker is on standby.
     pub(in crate::task) fn is_on_standby(&self) -> bool {
-        // ORDERING: Relaxed: the count of the domain, or the queue, was changed before (`affinity.Y2`, `idle.Q2`).
+        // ORDERING: Relaxed: the count of the domain, or the queue, was changed before
+        // (`affinity.Y2`, `idle.Q2`).
         self.standby.load(Ordering::Relaxed)
     }
 }

@@ -1,4 +1,4 @@
-//! How much stack a worker has left, and calls on further pieces of stack.
+//! The remaining stack of a worker, and calls on further pieces of stack.
 
 use crate::port::Host;
 use core::cell::Cell;
@@ -65,7 +65,8 @@ impl Stack {
         self.pieces.get() < MAX_PIECES
     }
 
-    /// Calls `body`, once, on a further piece of stack. Returns false, without the call, if no memory is left for one.
+    /// Calls `body`, once, on a further piece of stack. Returns false, without the call, if no
+    /// memory is left for one.
     pub(super) fn extend(&self, port: &impl Host, body: &mut dyn FnMut()) -> bool {
         let _back = Restore {
             stack: self,

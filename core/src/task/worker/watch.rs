@@ -1,4 +1,4 @@
-//! What a worker reports of itself, and what any thread may read of it.
+//! Reports of a worker about itself, which any thread may read.
 
 use super::Worker;
 use crate::id::WorkerId;
@@ -30,7 +30,8 @@ impl<P: Host> Worker<P> {
         self.enter(state);
     }
 
-    /// Reports from which worker's queues the task comes with which a search ended, unless from its own or from no worker's.
+    /// Reports from which worker's queues the task comes with which a search ended, unless from its
+    /// own or from no worker's.
     pub(super) fn stole(&self, from: WorkerId) {
         if from != self.id {
             self.pool().port().stole(self.id, from);

@@ -1,4 +1,4 @@
-//! The decoder: the reverse of [`encode`](super::encode), for bytes that anything may have written.
+//! The decoder: the reverse of [`encode`](super::encode), for untrusted bytes.
 
 use super::{EMPTY_BYTES, EMPTY_MOST, LEVELS, Why};
 use core::fmt::{self, Display};

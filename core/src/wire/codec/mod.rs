@@ -123,8 +123,8 @@ pub(crate) fn pack_onto<T: Serialize + ?Sized>(
 /// If the bytes are not the encoding of a `T`, if bytes are left, or if they encode a value that
 /// [`pack`] refuses, such as one that nests too deep; and if elements without bytes would take too
 /// much memory, which [`pack`] does not notice.
-pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Garbled> {
-    let garbled = |why| Garbled {
+pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
+    let malformed = |why| Malformed {
         expected: type_name::<T>(),
         bytes: bytes.len(),
         why,
@@ -132,14 +132,14 @@ pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Garbled> {
     let mut decoder = Decoder::new(bytes);
     match T::deserialize(&mut decoder) {
         Ok(value) if decoder.rest().is_empty() => Ok(value),
-        Ok(_) => Err(garbled(Why::Left(decoder.rest().len()))),
-        Err(fault) => Err(garbled(fault.0)),
+        Ok(_) => Err(malformed(Why::Left(decoder.rest().len()))),
+        Err(fault) => Err(malformed(fault.0)),
     }
 }
 
 /// Bytes that are not what they should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Garbled {
+pub struct Malformed {
     /// The name of the expected type.
     pub expected: &'static str,
     /// The number of bytes.
@@ -148,7 +148,7 @@ pub struct Garbled {
     pub why: Why,
 }
 
-/// The reason why bytes are [`Garbled`].
+/// The reason why bytes are [`Malformed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// They end too early.
@@ -189,7 +189,7 @@ impl fmt::Display for Why {
     }
 }
 
-impl Garbled {
+impl Malformed {
     /// Returns the error of a receiver that does not accept a decoded value, as in "a place below
     /// 4".
     pub const fn refused(expected: &'static str, bytes: usize, because: &'static str) -> Self {
@@ -201,7 +201,7 @@ impl Garbled {
     }
 }
 
-impl fmt::Display for Garbled {
+impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             expected,
@@ -212,7 +212,7 @@ impl fmt::Display for Garbled {
     }
 }
 
-impl core::error::Error for Garbled {}
+impl core::error::Error for Malformed {}
 
 /// A value that cannot be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Several messages of a channel in one parcel.
+//! Batches: several messages of a channel in one parcel.
 //!
 //! # Format
 //! The bodies, back to back; then the places and the length of each ([`BatchEntry`]); then their

@@ -179,7 +179,7 @@ impl ChannelTable {
             let why = match bad {
                 HeaderError::Short => "a parcel has at least 16",
                 HeaderError::Check => {
-                    "its check differs: it is garbled, or one was lost, doubled or overtaken"
+                    "its check differs: it is corrupt, or one was lost, doubled or overtaken"
                 }
                 HeaderError::UnknownKind => "its kind is unknown",
             };
@@ -195,7 +195,7 @@ impl ChannelTable {
             ParcelKind::Open => {
                 let name = Some(self.name(header.channel));
                 let terms =
-                    unpack(body).map_err(|e| shared.error(from, name, Cause::Garbled(e)))?;
+                    unpack(body).map_err(|e| shared.error(from, name, Cause::Malformed(e)))?;
                 self.adopt(shared)?;
                 self.announced(shared, from, header.channel, terms)
             }

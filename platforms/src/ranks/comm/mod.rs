@@ -66,7 +66,7 @@ use std::sync::Arc;
 use tautline_core::Rank;
 use tautline_core::comm::{Body, Operation, Pattern};
 use tautline_core::service::Calls;
-use tautline_core::wire::{Garbled, Plain, Portable, pack_within, unpack};
+use tautline_core::wire::{Malformed, Plain, Portable, pack_within, unpack};
 
 /// The result type of operations.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -327,7 +327,7 @@ impl Comm {
     }
 }
 
-fn decoded<T: Portable>(body: Body, _: usize) -> Result<T, Garbled> {
+fn decoded<T: Portable>(body: Body, _: usize) -> Result<T, Malformed> {
     unpack(&body)
 }
 

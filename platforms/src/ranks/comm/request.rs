@@ -15,25 +15,25 @@ use std::thread::{self, Thread};
 use tautline_core::Rank;
 use tautline_core::comm::{Body, Complete, Operation, Outcome, Pattern, Status, Tag, Ticket};
 use tautline_core::flow;
-use tautline_core::wire::{Garbled, Why};
+use tautline_core::wire::{Malformed, Why};
 
 /// What decodes the body of a message of as many bytes.
-pub(super) type Decode<T> = fn(Body, usize) -> Result<T, Garbled>;
+pub(super) type Decode<T> = fn(Body, usize) -> Result<T, Malformed>;
 
 /// Returns the vector of which a body was made, with the elements of the message alone.
-pub(super) fn elements<T: 'static>(body: Body, bytes: usize) -> Result<Vec<T>, Garbled> {
+pub(super) fn elements<T: 'static>(body: Body, bytes: usize) -> Result<Vec<T>, Malformed> {
     const { assert!(size_of::<T>() > 0, "elements without bytes need no message") };
     let (count, rest) = (bytes / size_of::<T>(), bytes % size_of::<T>());
-    let garbled = |why| Garbled {
+    let malformed = |why| Malformed {
         expected: std::any::type_name::<Vec<T>>(),
         bytes,
         why,
     };
     if rest > 0 {
-        return Err(garbled(Why::Left(rest)));
+        return Err(malformed(Why::Left(rest)));
     }
     let elements = body.into_vec::<T>();
-    let mut elements = elements.ok_or_else(|| garbled(Why::Wrong))?;
+    let mut elements = elements.ok_or_else(|| malformed(Why::Wrong))?;
     elements.truncate(count);
     Ok(elements)
 }
@@ -198,7 +198,7 @@ impl Endpoint {
         if status.is_cancelled {
             return Err(Error::Cancelled);
         }
-        let value = decode(done.body, status.bytes).map_err(|error| Error::Garbled {
+        let value = decode(done.body, status.bytes).map_err(|error| Error::Malformed {
             source: status.source.expect("only messages are decoded"),
             tag: status.tag.unwrap_or_default(),
             error,

@@ -4,7 +4,7 @@ use crate::ranks::error::RankError;
 use std::fmt;
 use tautline_core::Rank;
 use tautline_core::comm::{self, Tag};
-use tautline_core::wire::{self, Garbled, Unencodable};
+use tautline_core::wire::{self, Malformed, Unencodable};
 
 /// Why an operation has ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,13 +30,13 @@ pub enum Error {
         most: usize,
     },
     /// The message is not a value of the type that was to be received.
-    Garbled {
+    Malformed {
         /// The sender.
         source: Rank,
         /// The tag.
         tag: Tag,
         /// What is wrong.
-        error: Garbled,
+        error: Malformed,
     },
     /// The program's code that decodes the message panicked.
     Panicked,
@@ -67,7 +67,7 @@ impl fmt::Display for Error {
             Self::TooLong { bytes, most } => {
                 write!(f, "a vector of {bytes} bytes: at most {most} are allowed")
             }
-            Self::Garbled { source, tag, error } => {
+            Self::Malformed { source, tag, error } => {
                 write!(f, "a message of {source} with {tag}: {error}")
             }
             Self::Panicked => f.write_str("decoding the message panicked"),

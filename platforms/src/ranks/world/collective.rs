@@ -293,7 +293,7 @@ fn decoded<M: Portable + 'static>(
 ) -> Result<(Rank, M), wire::Error> {
     let error = match inside(|| unpack(body)) {
         Some(Ok(message)) => return Ok((from, message)),
-        Some(Err(garbled)) => operation.error(from, garbled),
+        Some(Err(malformed)) => operation.error(from, malformed),
         None => {
             let doing = "encoding or decoding, which panicked";
             of_this_rank(&engine.exchange, Cause::Lost { doing })

@@ -6,7 +6,7 @@ use crate::sync::{AtomicUsize, Ordering};
 use core::iter;
 use core::marker::PhantomData;
 
-/// What a function makes of the items of a source.
+/// The results of a function for the items of a source.
 #[derive(Debug)]
 pub struct Map<S, F> {
     pub(super) source: S,
@@ -34,7 +34,8 @@ impl<S: Source, R, F: Fn(S::Item) -> R + Sync> Source for Map<S, F> {
 
 impl<S: Indexed, R, F: Fn(S::Item) -> R + Sync> Indexed for Map<S, F> {}
 
-/// What a function makes of the items of a source and of a value that the items of a part share.
+/// The results of a function of the items of a source and of a value that the items of a part
+/// share.
 #[derive(Debug)]
 pub struct MapInit<S, T, N, F> {
     source: S,
@@ -118,7 +119,7 @@ impl<S: Source, F: Fn(&S::Item) -> bool + Sync> Source for Filter<S, F> {
     }
 }
 
-/// What a function makes of some items of a source.
+/// The results of a function for some items of a source.
 #[derive(Debug)]
 pub struct FilterMap<S, F> {
     pub(super) source: S,
@@ -170,8 +171,8 @@ impl<S: Source, R: IntoIterator, F: Fn(S::Item) -> R + Sync> Source for FlatMap<
     }
 }
 
-/// The items of a source up to one that has failed, and others before it. Items that are above one that has failed may be missing;
-/// none below it are.
+/// The items of a source up to one that has failed, and others before it. Items that are above one
+/// that has failed may be missing; none below it are.
 #[derive(Debug)]
 pub(crate) struct UntilFailure<S> {
     pub(super) source: S,

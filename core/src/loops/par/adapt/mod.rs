@@ -1,4 +1,4 @@
-//! Adaptors: loops over what functions make of the items.
+//! Adaptors: loops over the results of functions of the items.
 //!
 //! | part | what it has |
 //! |---|---|
@@ -30,9 +30,10 @@ impl<'x, 's, 'e, P: Host, S: Source> Par<'x, 's, 'e, P, S> {
         self.with(|source| Map { source, f })
     }
 
-    /// Replaces each item by what `f` returns for it and a value made by `init`, such as a buffer or a generator of random
-    /// numbers. A worker that takes part in the loop makes one before its first item, keeps it for its further ones, and drops it. Which
-    /// items share a value is not defined.
+    /// Replaces each item by what `f` returns for it and a value made by `init`, such as a buffer
+    /// or a generator of random numbers. A worker that takes part in the loop makes one before its
+    /// first item, keeps it for its further ones, and drops it. Which items share a value is not
+    /// defined.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -67,7 +68,8 @@ impl<'x, 's, 'e, P: Host, S: Source> Par<'x, 's, 'e, P, S> {
         self.with(|source| Filter { source, f })
     }
 
-    /// Replaces each item by what `f` returns for it, and leaves out those for which that is `None`.
+    /// Replaces each item by what `f` returns for it, and leaves out those for which that is
+    /// `None`.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -83,8 +85,8 @@ impl<'x, 's, 'e, P: Host, S: Source> Par<'x, 's, 'e, P, S> {
         self.with(|source| FilterMap { source, f })
     }
 
-    /// Replaces each item by all items of what `f` returns for it. These are produced by one worker; where they should be divided,
-    /// too, a loop [in the loop](Par::with_cx) does so.
+    /// Replaces each item by all items of what `f` returns for it. These are produced by one
+    /// worker; where they should be divided, too, a loop [in the loop](Par::with_cx) does so.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};

@@ -8,12 +8,12 @@ use crate::port::Host;
 use core::marker::PhantomData;
 use core::ops::ControlFlow;
 
-/// What a body returns that may fail: `Result`, `Option` or `ControlFlow`.
+/// The result of a body that may fail: `Result`, `Option` or `ControlFlow`.
 pub trait Try: Sized {
     /// The value of a body that has not failed.
     type Output;
 
-    /// What is returned if a body has failed.
+    /// The result if a body has failed.
     type Failure;
 
     /// Makes a value of an output.
@@ -102,8 +102,9 @@ impl<B, C> Try for ControlFlow<B, C> {
 }
 
 impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
-    /// Calls `f` with each item, unless it fails. As soon as it does, items after that one are left out, of a loop that is
-    /// [`in_order`](Par::in_order) those of the same block. The failure that is returned is the first in the order of the source.
+    /// Calls `f` with each item, unless it fails. As soon as it does, items after that one are left
+    /// out, of a loop that is [`in_order`](Par::in_order) those of the same block. The failure that
+    /// is returned is the first in the order of the source.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -123,9 +124,9 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         self.try_fold(|| (), |(), item| f(item), |(), ()| R::from_output(()))
     }
 
-    /// Folds items as [`fold`](Self::fold), unless a function fails. As soon as `fold` does, items after that one are left out, as by
-    /// [`try_for_each`](Self::try_for_each). The failure that is returned is the first in the order of the source, if it is one of
-    /// `fold`.
+    /// Folds items as [`fold`](Self::fold), unless a function fails. As soon as `fold` does, items
+    /// after that one are left out, as by [`try_for_each`](Self::try_for_each). The failure that is
+    /// returned is the first in the order of the source, if it is one of `fold`.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -167,8 +168,8 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         }
     }
 
-    /// Combines the outputs of the items by `op`, as [`reduce`](Self::reduce), unless an item has failed or `op` does; then as
-    /// [`try_fold`](Self::try_fold).
+    /// Combines the outputs of the items by `op`, as [`reduce`](Self::reduce), unless an item has
+    /// failed or `op` does; then as [`try_fold`](Self::try_fold).
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};

@@ -1,14 +1,15 @@
 //! Verbs that leave out the rest of a loop: searches, and bodies that may fail.
 //!
 //! # Algorithm
-//! All of these fold items by a function that may *break* with a value. Where any such value will do, the loop ends with the
-//! first that is found. Where it is to be the first in the order of the source, a part that has found one publishes the first
-//! index of its block, and ends; so does a part whose next block is above that index, since its further ones are, too. Parts
-//! below it go on, and may find an earlier one. At the end, the one of the lowest block is returned.
+//! All of these fold items by a function that may *break* with a value. Where any such value will
+//! do, the loop ends with the first that is found. Where it is to be the first in the order of the
+//! source, a part that has found one publishes the first index of its block, and ends; so does a
+//! part whose next block is above that index, since its further ones are, too. Parts below it go
+//! on, and may find an earlier one. At the end, the one of the lowest block is returned.
 //!
 //! # Orderings
-//! Relaxed: the published index is a hint. A value that is out of date is higher than the current one, and leaves out less. The
-//! joins of the loop publish what was found.
+//! Relaxed: the published index is a hint. A value that is out of date is higher than the current
+//! one, and leaves out less. The joins of the loop publish what was found.
 
 mod attempt;
 
@@ -24,7 +25,8 @@ use crate::task::Cx;
 use core::ops::{ControlFlow, Range};
 
 impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
-    /// Returns whether `f` returns true for any item. As soon as it does, the rest of the loop is left out.
+    /// Returns whether `f` returns true for any item. As soon as it does, the rest of the loop is
+    /// left out.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -39,7 +41,8 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         self.find_map_any(|item| f(item).then_some(())).is_some()
     }
 
-    /// Returns whether `f` returns true for all items. As soon as it does not, the rest of the loop is left out.
+    /// Returns whether `f` returns true for all items. As soon as it does not, the rest of the loop
+    /// is left out.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -54,8 +57,8 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         !self.any(|item| !f(item))
     }
 
-    /// Returns an item for which `f` returns true, not necessarily the first. As soon as there is one, the rest of the loop is
-    /// left out.
+    /// Returns an item for which `f` returns true, not necessarily the first. As soon as there is
+    /// one, the rest of the loop is left out.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -73,8 +76,8 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         self.find_map_any(|item| f(&item).then_some(item))
     }
 
-    /// Returns the first item, in the order of the source, for which `f` returns true. As soon as there is one, items after it are left
-    /// out.
+    /// Returns the first item, in the order of the source, for which `f` returns true. As soon as
+    /// there is one, items after it are left out.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -92,8 +95,8 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         self.find_map_first(|item| f(&item).then_some(item))
     }
 
-    /// Returns what `f` returns for an item if it is not `None`, not necessarily for the first. As soon as there is one, the rest of
-    /// the loop is left out.
+    /// Returns what `f` returns for an item if it is not `None`, not necessarily for the first. As
+    /// soon as there is one, the rest of the loop is left out.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -109,8 +112,8 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         self.breaking(&Finding(f), Wanted::Any)?.break_value()
     }
 
-    /// Returns what `f` returns for the first item, in the order of the source, for which that is not `None`. As soon as there is one,
-    /// items after it are left out.
+    /// Returns what `f` returns for the first item, in the order of the source, for which that is
+    /// not `None`. As soon as there is one, items after it are left out.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -143,8 +146,8 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
 }
 
 impl<P: Host, S: Indexed> Par<'_, '_, '_, P, S> {
-    /// Returns the position of an item for which `f` returns true, not necessarily of the first. As soon as there is one, the rest of
-    /// the loop is left out.
+    /// Returns the position of an item for which `f` returns true, not necessarily of the first. As
+    /// soon as there is one, the rest of the loop is left out.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -160,7 +163,8 @@ impl<P: Host, S: Indexed> Par<'_, '_, '_, P, S> {
         items.find_map_any(|(at, item)| f(item).then_some(at))
     }
 
-    /// Returns the position of the first item for which `f` returns true. As soon as there is one, items after it are left out.
+    /// Returns the position of the first item for which `f` returns true. As soon as there is one,
+    /// items after it are left out.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -214,7 +218,7 @@ struct Breaking<'a, A> {
     found: AtomicUsize,
 }
 
-/// What a part has folded.
+/// The accumulation of a part.
 struct Folded<V> {
     value: Option<V>,
     /// The first index of the block that has broken.

@@ -6,9 +6,9 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// What [`Cx::par`](crate::task::Cx::par) iterates over: ranges of integers and characters, with or without their ends; slices,
-/// arrays, boxed slices and vectors by reference; arrays, boxed slices and vectors by value, whose items are moved out; and strings by
-/// reference.
+/// Sources of [`Cx::par`](crate::task::Cx::par): ranges of integers and characters, with or without
+/// their ends; slices, arrays, boxed slices and vectors by reference; arrays, boxed slices and
+/// vectors by value, whose items are moved out; and strings by reference.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be iterated over in parallel",
     note = "`par` takes ranges `a..b` and `a..=b`, slices, arrays, vectors and strings; collect other iterators first"

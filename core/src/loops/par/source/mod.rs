@@ -1,4 +1,4 @@
-//! What is iterated over in parallel.
+//! Sources of parallel iterators.
 //!
 //! | part | what it is |
 //! |---|---|

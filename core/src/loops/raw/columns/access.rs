@@ -1,4 +1,4 @@
-//! What a loop declares to access, and its body.
+//! Declared accesses of a loop, and its body.
 
 use super::super::super::concurrent::{Declared, Outline};
 use super::{Columns, ColumnsMut, ColumnsRef, Granted, Part};
@@ -7,11 +7,12 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-/// The arrays that a loop accesses, as a tuple of [`Reads`] and [`Writes`], in the order of the declarations.
+/// The arrays that a loop accesses, as a tuple of [`Reads`] and [`Writes`], in the order of the
+/// declarations.
 ///
 /// Sealed: the iterations that it takes can neither be named nor made outside.
 pub trait Accesses: Sync {
-    /// What the body receives.
+    /// The arguments of the body.
     type Views<'v>;
 
     /// Returns the views of an iteration.
@@ -37,7 +38,7 @@ pub struct Writes<'s, T>(Columns<'s, T>);
 
 /// A declaration of a loop: [`Reads`] or [`Writes`]. Sealed, as [`Accesses`] is.
 pub trait Access: Sync {
-    /// What an iteration receives.
+    /// The arguments of an iteration.
     type View<'v>;
 
     /// Returns the columns that an iteration accesses.
@@ -186,8 +187,9 @@ pub(crate) trait Run: Sync {
     /// Runs consecutive positions of the loop that `outline` describes.
     ///
     /// # Safety
-    /// While a position runs, the caller must run no other position of any loop with the same arrays that accesses a column which
-    /// one of the two writes, nor this one a second time. What such a position did before must happen before the call.
+    /// While a position runs, the caller must run no other position of any loop with the same
+    /// arrays that accesses a column which one of the two writes, nor this one a second time. The
+    /// earlier run of such a position must happen-before the call.
     unsafe fn run(&self, outline: &Outline, positions: Range<usize>);
 }
 

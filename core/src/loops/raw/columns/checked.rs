@@ -26,7 +26,7 @@ impl<'s> Checked<'s> {
     /// Checks the declarations, and fills the dispatcher, which must be empty.
     ///
     /// # Errors
-    /// If conflicting positions might run at a time.
+    /// If conflicting positions might run concurrently.
     pub(crate) fn new(
         mut outlines: Vec<Outline>,
         bodies: Vec<Box<dyn Run + 's>>,
@@ -54,8 +54,8 @@ impl<'s> Checked<'s> {
         self.dispatcher.lock(relax).take(worker).map(Chunk)
     }
 
-    /// Runs a chunk; returns how many workers are to join. `None` if the rest is left out, as another worker has found, or
-    /// `is_cut` has returned true.
+    /// Runs a chunk; returns how many workers are to join. `None` if the rest is left out, as
+    /// another worker has found, or `is_cut` has returned true.
     pub(crate) fn run<P: Clock + Relax>(
         &self,
         chunk: Chunk,
@@ -72,9 +72,10 @@ impl<'s> Checked<'s> {
                 return None;
             }
             let block = chunk.block.min(end - start);
-            // SAFETY: the chunk was taken from the dispatcher, which hands out each position once, and not before those have been
-            // completed that `check` made it wait for: all that conflict and are not of this position itself, or it failed.
-            // `complete` and `take` are called under one lock, so what they did happens before.
+            // SAFETY: the chunk was taken from the dispatcher, which hands out each position once,
+            // and not before those have been completed that `check` made it wait for: all that
+            // conflict and are not of this position itself, or it failed. `complete` and `take` are
+            // called under one lock, so the conflicting iterations happen-before these.
             unsafe { self.bodies[chunk.of].run(&self.outlines[chunk.of], start..start + block) };
             start += block;
             let now = port.now();
@@ -99,7 +100,8 @@ impl<'s> Checked<'s> {
         self.dispatcher.lock(relax).is_over()
     }
 
-    /// Returns the number of chunks of a loop, the positions of a block, and the times of its blocks.
+    /// Returns the number of chunks of a loop, the positions of a block, and the times of its
+    /// blocks.
     pub(crate) fn measured(&self, of: usize, relax: &impl Relax) -> (usize, usize, Estimate) {
         self.dispatcher.lock(relax).measured(of)
     }

@@ -8,10 +8,12 @@
 //! | `checked` | loops whose declarations were checked: what runs the bodies |
 //!
 //! # Algorithm
-//! A view is made of a [`Granted`] iteration. Two positions of loops conflict if one writes a column that the other one accesses.
-//! `checked` runs the positions that its dispatcher hands out: each once, and none while one that conflicts with it runs. This
-//! follows from the check of the declarations, which makes the dispatcher order any two positions that conflict, or fails. The
-//! lock of the dispatcher, taken before and after each chunk, makes the one happen before the other.
+//! A view is made of a [`Granted`] iteration. Two positions of loops conflict if one writes a
+//! column that the other one accesses. `checked` runs the positions that its dispatcher hands out:
+//! each once, and none while one that conflicts with it runs. This follows from the check of the
+//! declarations, which makes the dispatcher order any two positions that conflict, or fails. The
+//! lock of the dispatcher, taken before and after each chunk, makes the one happen-before the
+//! other.
 
 mod access;
 mod checked;
@@ -26,10 +28,11 @@ use core::marker::PhantomData;
 use core::ops::{Index, IndexMut, Range};
 use core::slice;
 
-/// An array of columns that the loops of one scope share. Made by [`LoopScope::columns`](crate::loops::LoopScope::columns).
+/// An array of columns that the loops of one scope share. Made by
+/// [`LoopScope::columns`](crate::loops::LoopScope::columns).
 ///
-/// A handle, without access to the columns: loops declare what they [read](crate::loops::ConcurrentLoop::reads) and
-/// [write](crate::loops::ConcurrentLoop::writes).
+/// A handle, without access to the columns: loops declare what they
+/// [read](crate::loops::ConcurrentLoop::reads) and [write](crate::loops::ConcurrentLoop::writes).
 ///
 /// It cannot be used in another scope, which would not know what the loops of this one access:
 /// ```compile_fail,E0521
@@ -39,7 +42,7 @@ use core::slice;
 ///     _ = cx.concurrent(|loops| kept = Some(loops.columns("data", &mut data, 1)));
 /// }
 /// ```
-/// The items are borrowed as long as the loops may run:
+/// The items are borrowed while the loops may run:
 /// ```compile_fail,E0499
 /// # use tautline_core::{port::Host, task::Cx};
 /// fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
@@ -86,8 +89,8 @@ pub struct Columns<'s, T> {
     scope: PhantomData<fn(&'s ()) -> &'s ()>,
 }
 
-// SAFETY: a handle gives no access. Views of it move items between threads and share them, for which `columns` requires
-// `T: Send + Sync`.
+// SAFETY: a handle gives no access. Views of it move items between threads and share them, for
+// which `columns` requires `T: Send + Sync`.
 unsafe impl<T: Send + Sync> Send for Columns<'_, T> {}
 // SAFETY: as for Send: a shared handle gives no access, and its views require `T: Send + Sync`.
 unsafe impl<T: Send + Sync> Sync for Columns<'_, T> {}
@@ -122,7 +125,7 @@ pub(crate) struct Array {
     pub(crate) count: usize,
 }
 
-/// The arrays of one scope. Each is borrowed mutably as long as the scope lives, so no two overlap.
+/// The arrays of one scope. Each is borrowed mutably while the scope lives, so no two overlap.
 #[derive(Debug, Default)]
 pub(crate) struct Arrays<'s> {
     all: alloc::vec::Vec<Array>,
@@ -159,7 +162,8 @@ impl<'s> Arrays<'s> {
     }
 }
 
-/// An iteration that runs. Made by `Run::run` only, whose caller excludes other accesses to what the iteration accesses.
+/// An iteration that runs. Made by `Run::run` only, whose caller excludes other accesses to what
+/// the iteration accesses.
 #[derive(Debug)]
 pub struct Granted<'g> {
     index: usize,
@@ -246,8 +250,8 @@ impl<T> Index<usize> for ColumnsRef<'_, T> {
     #[inline]
     fn index(&self, column: usize) -> &[T] {
         let base = self.part.column(column, "reads");
-        // SAFETY: the column is inside of the array, and the view was made for a granted iteration that reads it: no conflicting
-        // one, which could write it, runs while the view exists.
+        // SAFETY: the column is inside of the array, and the view was made for a granted iteration
+        // that reads it: no conflicting one, which could write it, runs while the view exists.
         unsafe { slice::from_raw_parts(base, self.part.array.width) }
     }
 }
@@ -265,8 +269,8 @@ impl<T> Index<usize> for ColumnsMut<'_, T> {
     #[inline]
     fn index(&self, column: usize) -> &[T] {
         let base = self.part.column(column, "writes");
-        // SAFETY: the column is inside of the array, and the view was made for a granted iteration that writes it: no other
-        // iteration accesses it while the view exists.
+        // SAFETY: the column is inside of the array, and the view was made for a granted iteration
+        // that writes it: no other iteration accesses it while the view exists.
         unsafe { slice::from_raw_parts(base, self.part.array.width) }
     }
 }
@@ -275,8 +279,9 @@ impl<T> IndexMut<usize> for ColumnsMut<'_, T> {
     #[inline]
     fn index_mut(&mut self, column: usize) -> &mut [T] {
         let base = self.part.column(column, "writes");
-        // SAFETY: the column is inside of the array, and the view, which is borrowed mutably, was made for a granted iteration
-        // that writes it: no other iteration accesses it, nor another view of this one.
+        // SAFETY: the column is inside of the array, and the view, which is borrowed mutably, was
+        // made for a granted iteration that writes it: no other iteration accesses it, nor another
+        // view of this one.
         unsafe { slice::from_raw_parts_mut(base, self.part.array.width) }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! # Words
 //! Signal words: written by their task; initialized by the task that registers it. A word is stored
-//! in its slot, beside the values of the slot, or with the word of a neighbour: see `node`.
+//! in its slot, next to the values of the slot, or with the word of a neighbour: see `node`.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |

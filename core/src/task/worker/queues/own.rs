@@ -37,7 +37,7 @@ impl<P: Host> Queue<P> for Overflow {
         Some((on.overflow.pop(on.pool().port())?, on.id))
     }
 
-    /// [`Others`](super::Others) looks there, too.
+    /// [`Others`](super::Others) polls it, too.
     fn is_settled_empty(_: &Worker<P>) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! Rings that one rank garbles: the other one loses it, once, and panics nowhere.
+//! Rings that one rank corrupts: the other one loses it, once, and panics nowhere.
 
 use super::Loopback;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use crate::fence::FullFences;
 
 const UNITS: usize = 64;
 
-/// What a rank was doing when it noticed.
-const RELEASE: &str = "reading how much it had received, which is garbled";
-const HEADER: &str = "reading the header of a record, which is garbled";
+/// The activity of a rank when it noticed.
+const RELEASE: &str = "reading how much it had received, which is corrupt";
+const HEADER: &str = "reading the header of a record, which is corrupt";
 
 /// Two ranks, and their rings by sender and receiver.
 struct Scene {
@@ -75,7 +75,7 @@ impl Scene {
 }
 
 #[test]
-fn a_garbled_header_loses_its_rank() {
+fn a_corrupt_header_loses_its_rank() {
     for header in [2, 4, 6, usize::MAX, (UNITS * 8) << 2 | 1] {
         let mut scene = Scene::new();
         assert!(scene.zero.arm());
@@ -86,7 +86,7 @@ fn a_garbled_header_loses_its_rank() {
 }
 
 #[test]
-fn a_garbled_release_loses_its_rank() {
+fn a_corrupt_release_loses_its_rank() {
     for taken in [UNITS + 1, usize::MAX / 16, usize::MAX] {
         let mut scene = Scene::new();
         scene.zero.send(Rank(1), &[7; 100_000]);
@@ -98,12 +98,12 @@ fn a_garbled_release_loses_its_rank() {
     }
 }
 
-/// What had arrived before is passed on.
+/// Parcels that arrived before are passed on.
 #[test]
-fn parcels_before_a_garbled_one_arrive() {
+fn parcels_before_a_corrupt_one_arrive() {
     let mut scene = Scene::new();
     scene.send_records(&[b"ok"]);
-    // Behind a header and a word.
+    // After a header and a word.
     scene.ring_to_zero().units()[2].store(2, Relaxed);
     let mut parcels = Vec::new();
     let lost = scene
@@ -166,7 +166,7 @@ impl Numbers {
     }
 
     /// Writes a word anywhere into a ring.
-    fn garble(&mut self, ring: &Local) {
+    fn corrupt(&mut self, ring: &Local) {
         let word = self.word();
         let at: &AtomicUsize = match self.below(UNITS + 3) {
             at @ 0..UNITS => &ring.units()[at],
@@ -177,7 +177,8 @@ impl Numbers {
     }
 }
 
-/// Two ranks that send and receive while words of their rings change: each loses the other at most once, or continues.
+/// Two ranks that send and receive while words of their rings change: each loses the other at most
+/// once, or continues.
 #[test]
 fn words_that_change_at_random_lose_a_rank_once() {
     let mut numbers = Numbers(1);
@@ -193,7 +194,7 @@ fn words_that_change_at_random_lose_a_rank_once() {
             links[here].send(there, &vec![7; bytes]);
             match numbers.below(3) {
                 0 => _ = links[here].arm(),
-                1 => numbers.garble(&rings[here][1 - here]),
+                1 => numbers.corrupt(&rings[here][1 - here]),
                 _ => {}
             }
             if let Err(loss) = links[here].poll(&mut |from, _| assert_eq!(from, there)) {
