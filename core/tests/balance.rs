@@ -1,4 +1,4 @@
-//! Balanced computations among tasks: which worker of the pool takes which seat.
+//! Balanced computations among tasks: the assignment of seats to workers of the pool.
 
 #[cfg(feature = "wire")]
 #[path = "balance/across.rs"]
@@ -59,7 +59,8 @@ impl Observer for Note<'_> {
     }
 }
 
-/// Returns the seats of `config` in the order in which the only thread of a pool of four, as `worker`, takes them.
+/// Returns the seats of `config` in the order in which the only thread of a pool of four, as
+/// `worker`, takes them.
 fn taken_by(worker: u32, config: Config) -> Vec<(u32, u32)> {
     let pool = &Pool::new(Crew::new(4), 4);
     let order = Mutex::new(Vec::new());
@@ -86,8 +87,8 @@ fn places(places: u32, workers: usize) -> Config {
     }
 }
 
-/// The places are shares of the pool, in its order: a worker takes its own seat, the others of its place, then those of
-/// other places.
+/// The places are shares of the pool, in its order: a worker takes its own seat, the others of its
+/// place, then those of other places.
 #[test]
 fn a_worker_prefers_the_seats_of_its_place() {
     let [a, b, c, d] = [(0, 0), (0, 1), (1, 0), (1, 1)];

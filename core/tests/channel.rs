@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::thread;
 use tautline_core::Rank;
 use tautline_core::channel::{
-    Futex, Garbled, Local, Memory, Mesh, Receiver, Refused, Roster, Sender, Signal,
+    Corrupt, Futex, Local, Memory, Mesh, Receiver, Refused, Roster, Sender, Signal,
 };
 use tautline_core::port::{Fence, Link};
 
@@ -119,10 +119,10 @@ fn headers_of_no_sender_are_refused() {
         let memory = Local::new(8);
         let mut receiver = Receiver::new(&memory);
         memory.units()[0].store(header, Relaxed);
-        assert_eq!(receiver.peek(), Err(Garbled::Header(header)));
+        assert_eq!(receiver.peek(), Err(Corrupt::Header(header)));
     }
     assert_eq!(
-        Garbled::Header(4).to_string(),
+        Corrupt::Header(4).to_string(),
         "0x4 is not the header of a record"
     );
 }
@@ -147,7 +147,7 @@ fn a_header_that_changes_after_it_was_read_has_no_effect() {
 
 #[test]
 fn releases_of_what_was_not_sent_are_refused() {
-    // Before what was released, behind what was published, and where a difference overflows.
+    // Before what was released, after the published ones, and where a difference overflows.
     for taken in [1, 3, 8, usize::MAX, usize::MAX - 3, HIGHEST] {
         let memory = Local::new(8);
         let (mut sender, mut receiver) = ends(&memory);
@@ -158,17 +158,17 @@ fn releases_of_what_was_not_sent_are_refused() {
         sender.send(&[1; 5 * WORD]).unwrap();
         assert_eq!(sender.send(&[2; WORD]), Err(Refused::Full));
         memory.taken().store(taken, Relaxed);
-        let garbled = Garbled::Taken(taken);
+        let corrupt = Corrupt::Taken(taken);
         assert_eq!(
             sender.send(&[2; WORD]),
-            Err(Refused::Garbled(garbled)),
+            Err(Refused::Corrupt(corrupt)),
             "{taken}"
         );
         _ = sender.flush(FENCE);
         assert!(!sender.sleep(WORD, FENCE), "nothing would wake it");
     }
     assert_eq!(
-        Garbled::Taken(16).to_string(),
+        Corrupt::Taken(16).to_string(),
         "0x10 is not the number of released units"
     );
 }
@@ -255,7 +255,8 @@ fn two_threads() {
     });
 }
 
-/// A word whose sleeps and wake-ups are recorded: a sleep with the word that it expects and the ticks.
+/// A word whose sleeps and wake-ups are recorded: a sleep with the word that it expects and the
+/// ticks.
 #[derive(Default)]
 struct Recorded {
     word: AtomicU32,
@@ -278,7 +279,7 @@ impl Futex for &Recorded {
         self.calls
             .borrow_mut()
             .push(Call::Sleep { is_expected, ticks });
-        // Another thread gives the signal meanwhile.
+        // Another thread gives the signal in the meantime.
         Signal(*self).give();
     }
 
@@ -335,7 +336,8 @@ impl Roster for Present {
     fn wait(&self, _: Rank, _: u64) {}
 }
 
-/// The signal of a rank that leaves may have ended a wait after which another thread used the link: the next wait must not begin.
+/// The signal of a rank that leaves may have ended a wait after which another thread used the link:
+/// the next wait must not begin.
 #[test]
 fn a_rank_that_has_left_is_noticed_before_a_wait() {
     let roster = Arc::new(Present::default());

@@ -5,7 +5,7 @@ use tautline_core::Rank;
 use tautline_core::collective::*;
 use tautline_core::machine::{Action, Machine, Step};
 
-/// Numbers that look random.
+/// Pseudo-random numbers.
 struct Random(u64);
 
 impl Random {
@@ -18,10 +18,11 @@ impl Random {
     }
 }
 
-/// Messages under way: from, to, message.
+/// Messages in flight: from, to, message.
 type Mail<M> = Vec<(Rank, Rank, M)>;
 
-/// Lets the machine of `here` take a step. Returns its answer, and its output if it has ended; its messages go to `mail`.
+/// Lets the machine of `here` take a step. Returns its answer, and its output if it has ended; its
+/// messages go to `mail`.
 fn step<M: Machine<Peer = Rank, Calls = ()>, T>(
     here: Rank,
     machine: &mut M,
@@ -73,8 +74,8 @@ fn shapes() -> impl Iterator<Item = (u32, u32)> {
         .flat_map(|ranks| [1, 2, 3, 8].map(|radix| (ranks, radix)))
 }
 
-/// Runs an operation whose messages are delivered in an order given by `seed`. `own` returns the value that a rank
-/// begins with, if it begins.
+/// Runs an operation whose messages are delivered in an order given by `seed`. `own` returns the
+/// value that a rank begins with, if it begins.
 fn run<O: Operation>(
     (ranks, radix): (u32, u32),
     seed: u64,
@@ -366,7 +367,8 @@ fn stray_messages_are_refused() {
     }
 }
 
-/// Ranks pass tokens on to each other, each a few times; nothing is under way when the machines say so, and they do.
+/// Ranks pass tokens on to each other, each a few times; the machines report quiescence when
+/// nothing is in flight, and only then.
 #[test]
 fn quiescence_is_found_once_no_token_is_under_way() {
     for (shape, seed) in shapes().zip(1..) {

@@ -30,7 +30,7 @@ struct Scripted {
     posted: VecDeque<Ticket>,
     cancelled: Arc<Mutex<Vec<Ticket>>>,
     threads: Arc<Mutex<Vec<ThreadId>>>,
-    /// What each send and receive finds as the state of its task.
+    /// The state of its task that each send and receive finds.
     watched: Arc<Mutex<Option<Tasks>>>,
     states: Arc<Mutex<Vec<Option<State>>>>,
 }
@@ -161,7 +161,8 @@ fn one_thread_enters_the_machine() {
     assert!(worker.is_idle());
 }
 
-/// Fact 17: the states of a task that the machine ends later, of one that it ends at once, and of their slots after that.
+/// Fact 17: the states of a task that the machine ends later, of one that it ends at once, and of
+/// their slots after that.
 #[test]
 fn the_life_cycle_of_a_task() {
     let machine = Scripted::default();
@@ -214,7 +215,8 @@ fn slots_are_recycled() {
     assert_eq!(tasks.slots(), 8);
 }
 
-/// Fact 17, with threads: no more slots than are outstanding at any time, and each task completed once.
+/// Fact 17, with threads: no more slots than are outstanding at any time, and each task completed
+/// once.
 #[test]
 fn slots_are_recycled_between_threads() {
     const EACH: usize = 2000;
@@ -243,7 +245,8 @@ fn slots_are_recycled_between_threads() {
             thread::yield_now();
         }
     });
-    // Five each; a completion is reported before its slot is available, so one may be on its way for each thread.
+    // Five each; a completion is reported before its slot is available, so one may be on its way
+    // for each thread.
     assert!(worker.tasks().slots() <= 18, "{:?}", worker.tasks());
 }
 
@@ -338,7 +341,8 @@ fn ranks_and_tags_out_of_range_are_errors() {
     }
 }
 
-/// Without its worker every task ends: one that is active, one that waits, and one that is submitted later.
+/// Without its worker every task ends: one that is active, one that waits, and one that is
+/// submitted later.
 #[test]
 fn tasks_of_a_worker_that_is_gone_end() {
     let mut worker = worker(Scripted::default());

@@ -75,7 +75,7 @@ fn shares_are_those_of_the_handler() {
     assert_eq!(Share::from(Steal::Count(7)), Share::Count(7));
 }
 
-/// A share that leaves nothing behind, or exceeds the bag, would break every bag.
+/// A share that leaves nothing, or exceeds the bag, would break every bag.
 #[test]
 fn a_share_leaves_something() {
     for len in 0..50 {

@@ -463,7 +463,7 @@ fn crew_without_workers() {
     Crew::new(0);
 }
 
-/// Finnerty, acceptance fact 13: never two behind the gate; any activity that ends opens it.
+/// Finnerty, acceptance fact 13: never two in the gate; any activity that ends opens it.
 #[test]
 fn gate_holds_one() {
     let gate = Gate::new();
@@ -474,8 +474,8 @@ fn gate_holds_one() {
     assert!(!gate.is_held_by(WorkerId(1)));
 }
 
-/// Saraswat, acceptance fact 3, at run time: a second request along one lifeline is refused, and an answer without a request.
-/// The first request is there from the start.
+/// Saraswat, acceptance fact 3, at run time: a second request along one lifeline is refused, and an
+/// answer without a request. The first request is there from the start.
 #[test]
 fn messages_out_of_turn_are_refused() {
     let mut place = Place::<usize>::new(PlaceId(0), 2, Graph::Ring, 0);

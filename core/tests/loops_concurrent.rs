@@ -1,4 +1,5 @@
-//! Loops that run at a time: order, pipelines by declared columns, refused declarations, panics and cancellation.
+//! Concurrent loops: order, pipelines by declared columns, refused declarations, panics and
+//! cancellation.
 //!
 //! | fact | test |
 //! |---|---|
@@ -85,7 +86,8 @@ fn each_index_of_each_loop_is_called_once() {
     }
 }
 
-/// A chain in which each loop sees the whole of the one before, also through loops without iterations.
+/// A chain in which each loop sees the whole of the one before, also through loops without
+/// iterations.
 #[test]
 fn a_loop_comes_after_others() {
     const LEN: usize = 1000;
@@ -121,7 +123,7 @@ fn a_loop_comes_after_others() {
     }
 }
 
-/// What A makes of a column, and B of the columns around one.
+/// The results of A for a column, and of B for the columns around one.
 fn a(column: &mut [u64]) {
     column.iter_mut().for_each(|x| *x = 3 * *x + 1);
 }
@@ -131,7 +133,8 @@ fn b(q: impl Iterator<Item = u64>, output: &mut [u64]) {
     output.iter_mut().for_each(|x| *x += sum);
 }
 
-/// Runs A on the columns of `mask`, and B, which reads `around` columns on both sides, pipelined on `workers` workers.
+/// Runs A on the columns of `mask`, and B, which reads `around` columns on both sides, pipelined on
+/// `workers` workers.
 fn pipelined(workers: usize, mask: &[bool], around: usize, sharing: Sharing) -> Vec<u64> {
     const WIDTH: usize = 3;
     let n = mask.len();
@@ -307,7 +310,8 @@ fn a_panic_of_one_loop_reaches_the_owner_and_leaves_out_the_rest() {
     }
 }
 
-/// The panic waits until another worker runs a chunk, which then ends within a block. The number of iterations may be the largest.
+/// The panic waits until another worker runs a chunk, which then ends within a block. The number of
+/// iterations may be the largest.
 #[test]
 fn a_panic_ends_chunks_of_half_the_loop() {
     for schedule in [Schedule::Static, Schedule::Guided, Schedule::Factoring] {

@@ -1,5 +1,5 @@
-//! The times of earlier executions: what distinguishes the loops of which they are kept, namely the call site, the name, and the
-//! loops around them; and what keeping them costs.
+//! The times of earlier executions: what distinguishes the loops of which they are kept, namely the
+//! call site, the name, and the loops around them; and what keeping them costs.
 
 #[path = "task/crew.rs"]
 #[allow(dead_code, reason = "shared with the tests of tasks")]
@@ -13,7 +13,8 @@ use tautline_core::WorkerId;
 use tautline_core::taper::{Slot, Trail};
 use tautline_core::task::Pool;
 
-/// Runs `body` on one of two workers, whose clock shows what it spends, while the seat of the other one is free.
+/// Runs `body` on one of two workers, whose clock shows what it spends, while the seat of the other
+/// one is free.
 fn alone<'e, R>(body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
     run_on(&Pool::new(Crew::spending(2), 2), body)
 }
@@ -60,7 +61,8 @@ fn three_enclosing_loops_are_part_of_the_key() {
     });
 }
 
-/// Lucco, acceptance fact 21 is not met for frames of calls: functions that call one loop outside of loops share its times.
+/// Lucco, acceptance fact 21 is not met for frames of calls: functions that call one loop outside
+/// of loops share its times.
 #[test]
 fn frames_of_calls_are_no_part_of_the_key() {
     #[inline(never)]
@@ -115,7 +117,8 @@ fn wait_for(count: &AtomicUsize, n: usize) {
     }
 }
 
-/// Both items of the outer loop are under way at once, so one is in a chunk of another worker; they run the inner loop in turns.
+/// Both items of the outer loop run concurrently, so one is in a chunk of another worker; they run
+/// the inner loop in turns.
 #[test]
 fn a_chunk_on_another_worker_knows_the_loops_around_it() {
     together(|cx| {
@@ -263,8 +266,9 @@ const READ_NS: u64 = 30;
 /// Executions of a loop; the first three measure, then one of eight.
 const EXECUTIONS: usize = 16;
 
-/// Returns by execution of a loop of `len` iterations the nanoseconds that it takes on this processor, and the reads of the clock;
-/// and the nanoseconds of such a read: each the least of some runs. Iterations take no time but on the clock that is read.
+/// Returns by execution of a loop of `len` iterations the nanoseconds that it takes on this
+/// processor, and the reads of the clock; and the nanoseconds of such a read: each the least of
+/// some runs. Iterations take no time but on the clock that is read.
 fn executions(len: usize, ns: impl Fn(usize) -> u64 + Sync) -> ([(u64, u64); EXECUTIONS], u64) {
     const READS: u64 = 200;
     let (mut least, mut clock) = ([(u64::MAX, 0); EXECUTIONS], u64::MAX);
@@ -284,13 +288,15 @@ fn executions(len: usize, ns: impl Fn(usize) -> u64 + Sync) -> ([(u64, u64); EXE
     (least, clock)
 }
 
-/// Lucco, acceptance fact 24: what measuring costs, namely reads of the clock, the search for a block, recording, merging and
-/// learning: the processor time of the executions that measure beyond that of those that do not, where a read takes READ_NS; on a
-/// slower processor, or a busy one, in proportion.
+/// Lucco, acceptance fact 24: what measuring costs, namely reads of the clock, the search for a
+/// block, recording, merging and learning: the processor time of the executions that measure beyond
+/// that of those that do not, where a read takes READ_NS; on a slower processor, or a busy one, in
+/// proportion.
 ///
-/// It is less than 1 % of the work of a loop of a millisecond or more, over 16 executions, and of a loop of 20 ms in each. **Not
-/// met** by an execution that measures a shorter loop, nor over 16 of a loop far below a millisecond: bounds of 4 and 3 %. Nor with
-/// words of 32 bits: a sample took 0.8 microseconds on i686.
+/// It is less than 1 % of the work of a loop of a millisecond or more, over 16 executions, and of a
+/// loop of 20 ms in each. **Not met** by an execution that measures a shorter loop, nor over 16 of
+/// a loop far below a millisecond: bounds of 4 and 3 %. Nor with words of 32 bits: a sample took
+/// 0.8 microseconds on i686.
 #[test]
 #[cfg(not(target_pointer_width = "32"))]
 fn sampling_takes_one_percent_at_most() {

@@ -46,7 +46,7 @@ impl Machine for Pile {
     }
 }
 
-/// A pile behind a counter of what it sends.
+/// A pile that counts the messages that it sends.
 struct Counted {
     pile: Pile,
     sent: u32,

@@ -1,4 +1,5 @@
-//! Which threads run turns, on one thread: a driver whose waits and parks act as other threads would.
+//! Choice of the threads that run turns, on one thread: a driver whose waits and parks act as other
+//! threads would.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -88,7 +89,7 @@ impl Driver for Scripted<'_> {
     }
 }
 
-/// Three polls between two looks at the clock, which advances with each.
+/// Three polls between two readings of the clock, which advances with each.
 const PACE: Pace = Pace {
     polling: 2,
     polls: 3,
@@ -173,7 +174,8 @@ fn a_waiting_thread_polls_and_hands_over_if_nothing_moves() {
     let driver = Scripted::new();
     progress.poll_until(&driver, || false);
     let calls = driver.calls();
-    // The clock is read for the first time after three polls: from then on it waits for two more ticks.
+    // The clock is read for the first time after three polls: from then on it waits for two more
+    // ticks.
     for (three, then) in calls.chunks(6).zip(["yield", "yield", "unpark"]) {
         assert_eq!(three, ["turn", "relax", "turn", "relax", "turn", then]);
     }

@@ -188,7 +188,8 @@ fn loops_allocate_nothing() {
     }
 }
 
-/// Lucco, acceptance fact 23: what is kept of a loop of 10⁶ iterations, beside a table of a word for each iteration.
+/// Lucco, acceptance fact 23: the memory kept for a loop of 10⁶ iterations, without a table of a
+/// word for each iteration.
 fn the_times_of_a_loop_are_few() {
     const N: usize = 1_000_000;
     let before = BYTES.load(SeqCst);

@@ -1,6 +1,8 @@
-//! Parcels that no rank sends, with the check of a rank that does: errors in one line, never a panic, in bounded memory.
+//! Parcels that no rank sends, with the check of a rank that does: errors in one line, never a
+//! panic, in bounded memory.
 //!
-//! `wire_fuzz/*.txt` are inputs that are replayed, each with its outcome. Longer runs change them at random.
+//! `wire_fuzz/*.txt` are inputs that are replayed, each with its outcome. Longer runs change them
+//! at random.
 
 use std::alloc::{self, GlobalAlloc, System};
 use std::cell::{Cell, RefCell};
@@ -15,10 +17,11 @@ use tautline_core::glb::{self, Protocol};
 use tautline_core::lifeline::Graph;
 use tautline_core::machine::{Action, Machine, Pick, Step, drive, no_calls};
 use tautline_core::port::{Bell, Link, Lost, Spin};
-use tautline_core::wire::{Channel, Exchange, Garbled, Limits, Portable, Receiver, seal, unpack};
+use tautline_core::wire::{Channel, Exchange, Limits, Malformed, Portable, Receiver, seal, unpack};
 use tautline_core::{Layout, PlaceId, Rank};
 
-/// The system's allocator, with the bytes that a thread has reserved and the size of its largest allocation.
+/// The system's allocator, with the bytes that a thread has reserved and the size of its largest
+/// allocation.
 struct Counted;
 
 thread_local! {
@@ -122,7 +125,7 @@ fn into<M: Portable, S: Send + 'static>(
             true => Ok(()),
             false => {
                 let expected = "a message of a correct peer";
-                Err(Garbled::refused(expected, body.len(), "refused").into())
+                Err(Malformed::refused(expected, body.len(), "refused").into())
             }
         }
     }
@@ -251,7 +254,8 @@ fn announcements() -> Vec<Vec<u8>> {
     sent
 }
 
-/// Passes an input to rank 0, after the announcements of the channels that it has open. Returns the error.
+/// Passes an input to rank 0, after the announcements of the channels that it has open. Returns the
+/// error.
 fn feed(announced: &[Vec<u8>], input: &[Parcel]) -> Option<String> {
     let scene = Scene::new(0);
     let arrived: usize = input.iter().map(|parcel| parcel.bytes.len()).sum();
@@ -297,8 +301,8 @@ struct Kept {
     expected: Option<String>,
 }
 
-/// Reads the inputs. A line is a parcel in hexadecimal digits, `sealed` or `raw`, or a comment behind `#`; the first one
-/// has the outcome.
+/// Reads the inputs. A line is a parcel in hexadecimal digits, `sealed` or `raw`, or a comment
+/// after `#`; the first one has the outcome.
 fn corpus() -> Vec<Kept> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wire_fuzz");
     let mut all = Vec::new();

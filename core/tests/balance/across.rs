@@ -15,7 +15,7 @@ use tautline_core::port::{Bell, Link, Lost, Spin};
 use tautline_core::task::Pool;
 use tautline_core::wire::Exchange;
 
-/// What each task takes.
+/// The duration of each task.
 const TASK: Duration = Duration::from_millis(1);
 const TASKS: usize = 20;
 

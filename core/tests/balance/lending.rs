@@ -21,14 +21,14 @@ const UNITS: usize = 64;
 /// The time limit of a wait. Only a failing test waits so long.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Where the body of a parcel begins, where it has its sort, and the sort of messages.
+/// The positions of a parcel's body and kind, and the kind of messages.
 const HEAD: usize = 16;
 const SORT_AT: usize = 12;
 const MESSAGE: u8 = 2;
-/// How the body of an answer to a request begins; whether it has loot follows.
+/// The first bytes of the body of an answer to a request; whether it has loot follows.
 const ANSWER: [u8; 2] = [0, 1];
 
-/// What the ranks wait for.
+/// The end for which the ranks wait.
 struct Scene {
     workers: usize,
     /// Workers of rank 0 that are in their long task.
@@ -56,8 +56,8 @@ impl Bag for Units {
         if *rank == Rank(1) {
             wait_until("all workers of rank 0 in long tasks", are_busy);
         } else if calls == 1 {
-            // In the first turn of a worker the request recorded before the start was served; in its second one it has set aside
-            // more.
+            // In the first turn of a worker the request recorded before the start was served; in
+            // its second one it has set aside more.
             scene.busy.fetch_add(1, SeqCst);
             let deadline = Instant::now() + PATIENCE;
             while !scene.answered.iter().any(|any| any.load(SeqCst)) {
@@ -128,7 +128,8 @@ impl Link for Watched {
     }
 }
 
-/// Runs one rank, with a thread beside its workers that communicates, until both have `ended`.
+/// Runs one rank, with a thread that communicates, in addition to its workers, until both have
+/// `ended`.
 fn rank(link: Watched, tries: usize, ended: &AtomicUsize) -> Run<()> {
     let (here, scene) = (link.here(), Arc::clone(&link.1));
     let (workers, exchange) = (scene.workers, &Exchange::new(link, Spin));
@@ -162,8 +163,9 @@ fn rank(link: Watched, tries: usize, ended: &AtomicUsize) -> Run<()> {
     })
 }
 
-/// Chatterjee, acceptance fact 26: a request of another rank is answered while all workers are in long tasks, which last until
-/// the answer has come: with what they have set aside, or with nothing if a worker is alone and sets nothing aside.
+/// Chatterjee, acceptance fact 26: a request of another rank is answered while all workers are in
+/// long tasks, which last until the answer has come: with what they have set aside, or with nothing
+/// if a worker is alone and sets nothing aside.
 #[test]
 fn a_request_is_answered_during_long_tasks() {
     for (workers, tries) in [(2, 0), (2, 1), (3, 1), (1, 0), (1, 1)] {

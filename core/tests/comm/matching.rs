@@ -1,4 +1,5 @@
-//! Which receive takes which message: every interleaving of small programs, against a rule that knows no time.
+//! Matching of receives and messages: every interleaving of small programs, against a rule that
+//! knows no time.
 
 use tautline_core::Rank;
 use tautline_core::comm::{CommId, End, Envelope, Incoming, Matching, Pattern, Tag};
@@ -41,7 +42,7 @@ enum Event {
     Cancel(usize),
 }
 
-/// What became of a receive or a probe: the number of a message.
+/// The result of a receive or a probe: the number of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Waits,
@@ -61,9 +62,10 @@ impl Program<'_> {
         message(number as u32 / 2, self.tags[number], number)
     }
 
-    /// The rule, which knows no time but that of arrivals and cancels: in the order of posting, each receive takes the first
-    /// message to arrive that it accepts, that no earlier receive takes, and that arrives before the receive is cancelled.
-    /// A probe does the same, and leaves the message.
+    /// The rule, which knows no time but that of arrivals and cancels: in the order of posting,
+    /// each receive takes the first message to arrive that it accepts, that no earlier receive
+    /// takes, and that arrives before the receive is cancelled. A probe does the same, and leaves
+    /// the message.
     fn rule(&self, log: &[Event]) -> (Vec<Fate>, Vec<usize>) {
         let time = |wanted: &dyn Fn(Event) -> bool| log.iter().position(|e| wanted(*e));
         let mut left: Vec<usize> = log
@@ -132,8 +134,8 @@ impl Program<'_> {
     }
 }
 
-/// Returns all interleavings of two messages of each of two ranks, of `posts` receives in order, and of a cancel of one of them
-/// after it is posted.
+/// Returns all interleavings of two messages of each of two ranks, of `posts` receives in order,
+/// and of a cancel of one of them after it is posted.
 fn interleavings(posts: usize, cancel: Option<usize>) -> Vec<Vec<Event>> {
     fn extend(
         log: &mut Vec<Event>,
@@ -171,10 +173,12 @@ fn interleavings(posts: usize, cancel: Option<usize>) -> Vec<Vec<Event>> {
     out
 }
 
-/// Tags of the four messages: the tag distinguishes messages of a rank, or the ranks, or both, or nothing.
+/// Tags of the four messages: the tag distinguishes messages of a rank, or the ranks, or both, or
+/// nothing.
 const TAGS: [[u32; 4]; 4] = [[0, 1, 0, 1], [0, 0, 1, 1], [0, 1, 1, 0], [0, 0, 0, 0]];
 
-/// Runs all programs of `posts` receives out of `kinds`, in all interleavings; returns how many runs that was.
+/// Runs all programs of `posts` receives out of `kinds`, in all interleavings; returns how many
+/// runs that was.
 fn explore(posts: usize, cancel: Option<usize>, kinds: &[Post]) -> usize {
     let logs = interleavings(posts, cancel);
     let mut runs = 0;
@@ -206,7 +210,8 @@ fn kinds(is_probe: &[bool]) -> Vec<Post> {
     is_probe.iter().flat_map(of).collect()
 }
 
-/// Fact 21, and MPI's rules: no message overtakes another of its rank that the same receives accept, and each is received once.
+/// Fact 21, and MPI's rules: no message overtakes another of its rank that the same receives
+/// accept, and each is received once.
 #[test]
 fn every_interleaving_of_three_receives() {
     assert_eq!(explore(3, None, &kinds(&[false])), 612_360);
@@ -232,7 +237,7 @@ fn every_interleaving_of_three_receives_and_a_cancel() {
     }
 }
 
-/// What has ended, in order.
+/// The operations that have ended, in order.
 #[derive(Default)]
 struct Ended(Vec<(u32, End<usize>)>);
 
@@ -246,7 +251,8 @@ impl Ended {
     }
 }
 
-/// A message that is too long ends the receive that takes it, and is lost; the next receive takes the next message.
+/// A message that is too long ends the receive that takes it, and is lost; the next receive takes
+/// the next message.
 #[test]
 fn a_long_message_ends_one_receive() {
     let (mut matching, mut ended) = (Matching::new(), Ended::default());

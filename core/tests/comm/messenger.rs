@@ -1,4 +1,5 @@
-//! Workers of several ranks over matching, in one thread, whose packets a test may delay and change.
+//! Workers of several ranks over matching, in one thread, whose packets a test may delay and
+//! change.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -7,7 +8,7 @@ use tautline_core::comm::*;
 
 const WORLD: CommId = CommId(0);
 
-/// What was sent to each rank, by sender.
+/// The packets sent to each rank, by sender.
 #[derive(Clone)]
 pub(crate) struct Net(Arc<Mutex<Vec<Vec<VecDeque<News>>>>>);
 
@@ -46,7 +47,7 @@ impl Net {
     }
 }
 
-/// Returns a number that looks random.
+/// Returns a pseudo-random number.
 fn below(random: &mut u64, n: usize) -> usize {
     *random = random
         .wrapping_mul(6_364_136_223_846_793_005)
@@ -83,7 +84,8 @@ impl Ranks {
         }
     }
 
-    /// Starts what was submitted to a rank, and takes what has arrived there. Returns whether there was anything.
+    /// Starts what was submitted to a rank, and takes what has arrived there. Returns whether there
+    /// was anything.
     pub(crate) fn step(&mut self, here: usize) -> bool {
         let mut moved = self.workers[here].step();
         let ranks = self.workers.len();
@@ -193,7 +195,8 @@ fn messages_reach_every_rank_and_their_own() {
     }
 }
 
-/// Fact 21: messages of one task to one rank with one tag arrive in its order, sent at once or offered.
+/// Fact 21: messages of one task to one rank with one tag arrive in its order, sent at once or
+/// offered.
 #[test]
 fn messages_of_one_tag_arrive_in_order() {
     for room in ROOMS {
@@ -208,8 +211,8 @@ fn messages_of_one_tag_arrive_in_order() {
     }
 }
 
-/// Without receives, no more than the room of a sender arrives; the other sends wait, and none of them holds up a later message
-/// that is received first.
+/// Without receives, no more than the room of a sender arrives; the other sends wait, and none of
+/// them holds up a later message that is received first.
 #[test]
 fn what_is_not_received_stays_within_its_room() {
     let mut ranks = Ranks::new(2, 500);
@@ -235,7 +238,8 @@ fn what_is_not_received_stays_within_its_room() {
     assert!(outcome(&again).is_some(), "it is sent at once");
 }
 
-/// A long message ends one receive with an error that names it; its send ends, and its room is returned.
+/// A long message ends one receive with an error that names it; its send ends, and its room is
+/// returned.
 #[test]
 fn a_long_message_is_an_error_of_its_receive() {
     for room in ROOMS {
@@ -278,7 +282,7 @@ fn a_probe_leaves_the_message() {
     }
 }
 
-/// A receive is withdrawn as long as it has matched nothing.
+/// A receive is withdrawn if it has matched nothing.
 #[test]
 fn a_receive_is_cancelled_unless_it_has_matched() {
     let mut ranks = Ranks::new(2, 0);
@@ -376,8 +380,8 @@ fn ranks_that_close_wait_for_no_receive() {
     }
 }
 
-/// Random programs of three ranks: every message is received once, and those that one receive could take in the order in which
-/// their rank sent them.
+/// Random programs of three ranks: every message is received once, and those that one receive could
+/// take in the order in which their rank sent them.
 #[test]
 fn random_programs() {
     for seed in 0..300 {

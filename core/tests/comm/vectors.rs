@@ -6,10 +6,10 @@ use tautline_core::Rank;
 use tautline_core::comm::*;
 
 const WORLD: CommId = CommId(0);
-/// What is offered, and not copied.
+/// The vectors that are offered, and not copied.
 const LENGTH: usize = 10_000;
 
-/// What is between two ranks.
+/// The packets between two ranks.
 #[derive(Default)]
 struct Net {
     news: [VecDeque<News>; 2],
@@ -171,7 +171,8 @@ fn unwanted_vectors_come_back() {
     assert_eq!(vector(&sent), [7; LENGTH]);
 }
 
-/// The loss of the receiver while a body leaves: the send ends once, and what the mail reports later is ignored.
+/// The loss of the receiver while a body leaves: the send ends once, and what the mail reports
+/// later is ignored.
 #[test]
 fn a_vector_under_way_ends_with_its_receiver() {
     let mut two = Two::new();

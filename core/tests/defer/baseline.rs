@@ -80,8 +80,9 @@ fn front(rule: Rule) -> Outcome {
 fn baselines_relieve_a_rank_with_long_iterations() {
     // Unrelieved, the first rank takes 64,640: half of that.
     let half = 32_320;
-    // A neighbour is given half of the 60 iterations that are left, and at the end half of the last 8. By their number it is
-    // ahead of the other ranks, so none relieves it: 34,000, its own 640, and 25 chunks of 10.
+    // A neighbour is given half of the 60 iterations that are left, and at the end half of the last
+    // 8. By their number it is ahead of the other ranks, so none relieves it: 34,000, its own 640,
+    // and 25 chunks of 10.
     let neighbour = 34_890;
     for (rule, most) in RULES.into_iter().zip([neighbour, half, half]) {
         let outcome = front(rule);
@@ -91,8 +92,8 @@ fn baselines_relieve_a_rank_with_long_iterations() {
 
 const SECOND: u64 = 1_000_000_000;
 
-/// The seconds of four tasks of rank 0 and four of rank 1: 20 minutes, twice a second, a minute; 20 minutes in three tasks, and
-/// 20 minutes.
+/// The seconds of four tasks of rank 0 and four of rank 1: 20 minutes, twice a second, a minute; 20
+/// minutes in three tasks, and 20 minutes.
 const FOUR_AND_FOUR: [u64; 8] = [1200, 1, 1, 60, 600, 540, 60, 1200];
 
 /// Returns when that loop ends in seconds, and how many tasks move.
@@ -106,8 +107,9 @@ fn four_and_four<M: Scheduler>(latency: u64, machine: impl Fn(Rank) -> M) -> (f6
     (outcome.makespan as f64 / SECOND as f64, outcome.moved)
 }
 
-/// Rank 1 is ahead by number when its last task is about to begin, and gets the minute, behind that task. By work, it has more
-/// left. Tasks are given from the end of a block, so the minute is the last of rank 0.
+/// Rank 1 is ahead by number when its last task is about to begin, and gets the minute, after that
+/// task. By work, it has more left. Tasks are given from the end of a block, so the minute is the
+/// last of rank 0.
 #[test]
 fn remaining_work_decides_a_transfer_not_the_number_of_tasks() {
     let tuning = Tuning { sync: 1, min: 0 };
@@ -143,7 +145,7 @@ impl Pick for First {
 }
 
 #[test]
-fn garbled_calls_are_refused() {
+fn malformed_calls_are_refused() {
     let tuning = Tuning { sync: 2, min: 1 };
     let names = |rank| Refusal::Names(Rank(rank));
     for (rule, from, call, why) in [

@@ -1,4 +1,5 @@
-//! Ranks in virtual time: chunks that take as long as their iterations, messages that take as long as drawn.
+//! Ranks in virtual time: chunks that take as long as their iterations, messages that take as long
+//! as drawn.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,7 +8,7 @@ use tautline_core::Rank;
 use tautline_core::defer::{Effect, Event, Scheduler};
 use tautline_core::machine::{Action, Pick, Step};
 
-/// Numbers that look random.
+/// Pseudo-random numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(pub(crate) u64);
 
@@ -25,7 +26,7 @@ impl Pick for Random {
     }
 }
 
-/// What happens at a rank.
+/// An event at a rank.
 #[derive(Debug)]
 enum Happening<M> {
     Begin,
@@ -33,7 +34,7 @@ enum Happening<M> {
     Mail(Rank, M),
 }
 
-/// What time things take.
+/// The durations of a rank's actions.
 pub(crate) struct Costs<'a> {
     /// Of an iteration.
     pub(crate) iteration: &'a [u64],
@@ -46,7 +47,7 @@ pub(crate) struct Costs<'a> {
 /// The outcome of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// When the last chunk was done.
+    /// The time at which the last chunk was done.
     pub(crate) makespan: u64,
     /// Iterations that were sent.
     pub(crate) moved: u64,
@@ -112,7 +113,7 @@ pub(crate) fn run_by_epochs<M: Scheduler>(
     world.outcome
 }
 
-/// What has yet to happen: time, order of events of one time, rank, number of the event.
+/// The pending events: time, order of events of one time, rank, number of the event.
 type Agenda = BinaryHeap<Reverse<(u64, usize, usize)>>;
 
 struct World<'a, M: Scheduler> {

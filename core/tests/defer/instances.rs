@@ -1,4 +1,5 @@
-//! Deferred load balancing: one executor for each iteration in each instance, and the efficiency that is reached.
+//! Deferred load balancing: one executor for each iteration in each instance, and the efficiency
+//! that is reached.
 
 use super::driver::Random;
 use super::sent;
@@ -12,11 +13,12 @@ use tautline_core::taper::{Estimate, Instance, Policy, Summary, Taper};
 
 const GEOMETRIES: [Geometry; 2] = [Geometry::Contiguous, Geometry::Free];
 
-/// A loop at all ranks, which is executed again and again. Chunks end, and messages arrive, in any order.
+/// A loop at all ranks, which is executed again and again. Chunks end, and messages arrive, in any
+/// order.
 struct World {
     n: u64,
     ranks: Vec<Deferred>,
-    /// Messages under way: from, to, the message.
+    /// Messages in flight: from, to, the message.
     mail: Vec<(Rank, Rank, Notice)>,
     /// Ranks with a chunk to execute.
     busy: Vec<(Rank, Vec<u64>)>,
@@ -97,7 +99,8 @@ impl World {
         });
     }
 
-    /// Ends instances until all ranks have reached `instance`. Of messages with data only one in `slow` is delivered when drawn.
+    /// Ends instances until all ranks have reached `instance`. Of messages with data only one in
+    /// `slow` is delivered when drawn.
     fn run_until(&mut self, instance: u64, slow: u64, cost: &dyn Fn(u64, u64) -> u64) {
         while self.ranks.iter().any(|rank| rank.instance() < instance) {
             let ready =
@@ -161,7 +164,8 @@ fn a_balanced_loop_sends_accounts_only() {
     }
 }
 
-/// 10,000 loops for each geometry, half of them with reports in the course of an instance: Lucco, acceptance facts 16 and 31.
+/// 10,000 loops for each geometry, half of them with reports in the course of an instance: Lucco,
+/// acceptance facts 16 and 31.
 #[test]
 fn each_iteration_has_one_executor_in_each_instance() {
     let mut moved = [0; 2];
@@ -263,7 +267,8 @@ fn a_hot_spot_is_divided() {
     }
 }
 
-/// The mean efficiency of the instances after the 20th, while the centre moves by `drift` of the loop in each.
+/// The mean efficiency of the instances after the 20th, while the centre moves by `drift` of the
+/// loop in each.
 fn drifting(p: u32, drift: f64, geometry: Geometry) -> f64 {
     let n = 48 * u64::from(p);
     let cost = |instance: u64| hot_spot(n, 0.3 + drift * instance as f64);
@@ -293,8 +298,9 @@ fn a_hot_spot_that_drifts_is_followed() {
     }
 }
 
-/// **Not met**: split points follow a drift of a hundredth of the loop an instance too late. A plan is two instances old when it takes
-/// effect; a division into equal work of that age has 0.65, one of the instance before 0.80, which is what the source's model has.
+/// **Not met**: split points follow a drift of a hundredth of the loop an instance too late. A plan
+/// is two instances old when it takes effect; a division into equal work of that age has 0.65, one
+/// of the instance before 0.80, which is what the source's model has.
 #[test]
 fn a_fast_drift_is_too_fast_for_split_points() {
     let steady = drifting(512, 0.01, Geometry::Contiguous);
@@ -382,8 +388,9 @@ fn a_split_point_moves_as_far_as_the_bandwidth_permits() {
     assert!(world.efficiency(&cost) > 0.9);
 }
 
-/// Seven iterations would move, after which the larger load is 2870 ns in place of 4200: a gain of 1330 ns in each of the instances
-/// that the transfer is expected to last for, one more than those so far.
+/// Seven iterations would move, after which the larger load is 2870 ns in place of 4200: a gain of
+/// 1330 ns in each of the instances that the transfer is expected to last for, one more than those
+/// so far.
 #[test]
 fn a_transfer_must_pay() {
     let moved = |migrate_ns, instances| {
@@ -409,7 +416,7 @@ fn a_transfer_must_pay() {
 }
 
 #[test]
-fn garbled_notices_are_refused() {
+fn malformed_notices_are_refused() {
     // Rank 1 of 4, whose parent is 0 and whose child is 2.
     let mut machine = Deferred::new(Rank(1), 40, 4, Conditions::default());
     sent(&mut (), |step| machine.event(Event::Begin, step));

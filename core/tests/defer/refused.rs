@@ -1,4 +1,4 @@
-//! Garbled and stray messages are refused, and change nothing.
+//! Malformed and stray messages are refused, and change nothing.
 
 use super::{one, sent};
 use std::ops::Range;
@@ -35,7 +35,7 @@ const GOOD: Progress = Progress {
 };
 
 #[test]
-fn garbled_tokens_are_refused() {
+fn malformed_tokens_are_refused() {
     let [root, inner] = ranks();
     let tokens = |rank, progress| Message::Tokens(vec![(Rank(rank), progress)]);
     for progress in [
@@ -72,7 +72,7 @@ fn garbled_tokens_are_refused() {
 }
 
 #[test]
-fn garbled_epochs_are_refused() {
+fn malformed_epochs_are_refused() {
     let [root, inner] = ranks();
     let epoch = |number, chunk, orders| {
         Message::Epoch(Epoch {
@@ -106,7 +106,7 @@ fn data(part: Range<u64>) -> Message {
 }
 
 #[test]
-fn garbled_iterations_and_ends_are_refused() {
+fn malformed_iterations_and_ends_are_refused() {
     let [root, inner] = ranks();
     for parts in [
         vec![],
@@ -135,7 +135,7 @@ fn garbled_iterations_and_ends_are_refused() {
 
 #[cfg(feature = "wire")]
 #[test]
-fn messages_survive_as_bytes_and_garbled_times_are_refused() {
+fn messages_survive_as_bytes_and_malformed_times_are_refused() {
     use tautline_core::wire::{pack, unpack};
 
     let [root, _] = ranks();

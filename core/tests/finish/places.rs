@@ -59,7 +59,7 @@ impl World {
         self.event(here, Event::Quiet(id));
     }
 
-    /// Delivers everything; each place forwards reports after all messages that were under way.
+    /// Delivers everything; each place forwards reports after all messages that were in flight.
     fn settle(&mut self) {
         loop {
             for here in 0..self.places.len() as u32 {
@@ -393,7 +393,7 @@ fn false_messages_are_refused() {
 
 /// Random messages, most of them nearly right, to places in the middle of a run: no panic.
 #[test]
-fn garbled_messages_do_no_harm() {
+fn malformed_messages_do_no_harm() {
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
     let mut random = move |n: u64| {
         seed ^= seed << 13;

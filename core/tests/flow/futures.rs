@@ -8,7 +8,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use tautline_core::flow::{Ddf, wait_all, wait_any};
 
-/// A panic of one waker propagates to the put, or to the drop of what a fill returns; the remaining futures are woken regardless.
+/// A panic of one waker propagates to the put, or to the drop of what a fill returns; the remaining
+/// futures are woken regardless.
 #[test]
 fn a_panic_of_a_waker_keeps_no_future_waiting() {
     struct Bad;
@@ -114,7 +115,7 @@ fn a_future_wakes_the_last_waker_it_was_given() {
     assert_eq!(poll(&mut wait, &new.into()), Poll::Ready(&1));
 }
 
-/// Futures that are dropped early leave no waker behind, and their slots are reused.
+/// Futures that are dropped early leave no waker, and their slots are reused.
 #[test]
 fn a_dropped_future_gives_its_place_back() {
     let cell = Ddf::new();

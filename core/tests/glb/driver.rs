@@ -18,7 +18,8 @@ thread_local! {
     pub(crate) static SEAT: Cell<(PlaceId, WorkerId)> = const { Cell::new((PlaceId(0), WorkerId(0))) };
 }
 
-/// What a test observes and alters. The methods may block. Provided: nothing is altered.
+/// The hooks by which a test observes and alters a run. The methods may block. Provided: nothing is
+/// altered.
 pub(crate) trait Scene: Sized + Sync {
     type Bag: Bag;
 
@@ -81,7 +82,8 @@ impl<S: Scene> World<S> {
         }
     }
 
-    /// Runs `bag` from the home to the end, a thread for each worker; returns the accounts of all workers, place by place.
+    /// Runs `bag` from the home to the end, a thread for each worker; returns the accounts of all
+    /// workers, place by place.
     pub(crate) fn work(&self, bag: S::Bag) -> Vec<Account<()>> {
         self.teams[0].begin(bag, &self.at(PlaceId(0)));
         let seats = self

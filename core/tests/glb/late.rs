@@ -1,4 +1,5 @@
-//! The end of a computation whose messages are late: an adversary holds them back until nothing else can happen.
+//! The end of a computation whose messages are late: an adversary holds them back until nothing
+//! else can happen.
 
 use crate::driver::{Scene, World};
 use crate::world::wait_until;
@@ -30,7 +31,7 @@ impl Task for Node {
     fn add((): &mut (), (): ()) {}
 }
 
-/// Which messages are held back.
+/// The messages that are held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
     /// Those with work.
@@ -94,7 +95,8 @@ impl Adversary {
         parks.iter().zip(&world.permits).all(stands) && events.load(SeqCst) == before
     }
 
-    /// Delivers the late messages, one whenever nothing else can happen, until the end. Returns how many were late.
+    /// Delivers the late messages, one whenever nothing else can happen, until the end. Returns how
+    /// many were late.
     fn act(world: &World<Self>, done: &AtomicUsize, mut random: u64) -> Result<usize, String> {
         for delivered in 0.. {
             let has_ended = || world.closes.load(SeqCst) > 0;
@@ -144,8 +146,9 @@ fn held(held: Held, config: &Config, seed: u64) -> Result<usize, String> {
     })
 }
 
-/// Chatterjee, acceptance fact 28: the end is not found while work, reports or any messages are under way, even if all else has
-/// come to rest; and it is found once they have arrived, in whichever order.
+/// Chatterjee, acceptance fact 28: the end is not found while work, reports or any messages are in
+/// flight, even if all else has come to rest; and it is found once they have arrived, in whichever
+/// order.
 #[test]
 fn the_end_waits_for_late_messages() {
     for held_back in [Held::Work, Held::Reports, Held::Everything] {

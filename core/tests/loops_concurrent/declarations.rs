@@ -1,4 +1,5 @@
-//! Declarations that are refused before anything runs, and accesses that are refused where they happen.
+//! Declarations that are refused before anything runs, and accesses that are refused where they
+//! happen.
 
 use super::crew::on;
 use std::ops::Range;
@@ -124,7 +125,7 @@ fn loops_at_a_time_that_conflict() {
         assert_eq!(
             line,
             format!(
-                "loops `A` and `B` run at a time, but {verbs} columns 3..6 of `q`: let `B` come after `A`"
+                "loops `A` and `B` run concurrently, but {verbs} columns 3..6 of `q`: let `B` come after `A`"
             )
         );
     }
@@ -143,7 +144,7 @@ fn loops_at_a_time_that_conflict() {
             .run(|_, _| unreachable!());
     });
     assert!(
-        line.starts_with("loops 0 and 2 run at a time, but 0 writes and 2 reads"),
+        line.starts_with("loops 0 and 2 run concurrently, but 0 writes and 2 reads"),
         "{line}"
     );
 }

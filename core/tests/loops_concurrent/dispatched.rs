@@ -1,4 +1,5 @@
-//! The dispatcher alone: random graphs of loops, with workers that take and complete chunks in any order.
+//! The dispatcher alone: random graphs of loops, with workers that take and complete chunks in any
+//! order.
 
 use super::SHARINGS;
 use super::reference::Random;
@@ -71,7 +72,7 @@ impl Graph {
     }
 }
 
-/// What was completed, by loop and position.
+/// The positions that were completed, by loop.
 struct Seen(Vec<Vec<u8>>);
 
 const TAKEN: u8 = 1;

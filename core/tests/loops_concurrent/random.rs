@@ -1,4 +1,5 @@
-//! Random declarations: refused exactly if two accesses conflict, and else with the results of the sequential loops.
+//! Random declarations: refused exactly if two accesses conflict, and else with the results of the
+//! sequential loops.
 
 use super::crew::on;
 use super::reference::Random;
@@ -9,7 +10,7 @@ use tautline_core::loops::Sharing;
 
 const COLUMNS: usize = 90;
 
-/// What an iteration accesses: reads of the first array, and writes of both.
+/// The accesses of an iteration: reads of the first array, and writes of both.
 #[derive(Clone)]
 struct Iteration {
     reads: Range<usize>,
@@ -95,7 +96,7 @@ fn is_allowed(loops: &[Declaration]) -> bool {
     true
 }
 
-/// What an iteration writes into a column.
+/// The value that an iteration writes into a column.
 fn value(old: u64, reads: u64, of: usize, at: usize) -> u64 {
     old.wrapping_mul(31).wrapping_add(reads) ^ ((of << 8) | at) as u64
 }
@@ -116,7 +117,7 @@ fn sequential(loops: &[Declaration]) -> [Vec<u64>; 2] {
     arrays
 }
 
-/// Accesses to a column under way: -1 for one that writes.
+/// Concurrent accesses to a column: -1 for one that writes.
 struct Guards(Vec<AtomicI32>);
 
 impl Guards {

@@ -178,7 +178,7 @@ fn a_tree_that_grows_over_a_complete_root_keeps_its_values() {
         .collect();
     let mut goes = Some(all.remove(0));
     for _ in 0..5 {
-        // The slot beside `ahead` is found free, and is reused after two phases.
+        // The slot next to `ahead` is found free, and is reused after two phases.
         if goes.take().is_some() {
             all.push(ahead.register(Mode::SignalWait).unwrap());
         }
@@ -356,7 +356,7 @@ fn a_leaked_statement_is_given_up() {
             task.signal().unwrap();
         }
         assert!(is_released(&mut other));
-        // It leaves nothing behind: a statement of the next phase that is dropped does not block
+        // It leaves no trace: a statement of the next phase that is dropped does not block
         // that phase.
         drop(other.next_single(|| ()));
         let mut next = other.next_single(|| ());

@@ -3,7 +3,7 @@
 use super::reference::Random;
 use tautline_core::taper::{Fill, Lag};
 
-/// What one schedule showed.
+/// The observations of one schedule.
 #[derive(Default)]
 struct Seen {
     excess: bool,

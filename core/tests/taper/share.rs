@@ -1,4 +1,4 @@
-//! Processors for loops that run at a time, and the estimates of their ends.
+//! Processors for concurrent loops, and the estimates of their ends.
 
 use super::reference::{Random, real};
 use tautline_core::taper::{Allocator, Demand, Estimate, Instance, Overhead, Policy, Q16, Taper};
@@ -14,7 +14,8 @@ fn demand(tasks: u64, mean: u64, cv: Q16, chunk_ns: u64) -> Demand {
     }
 }
 
-/// Divides work of `part : 1000 - part`; returns both shares, the corrections, and the relative difference of the finishes.
+/// Divides work of `part : 1000 - part`; returns both shares, the corrections, and the relative
+/// difference of the finishes.
 fn divided(balance: Allocator, p: u32, part: u64) -> ([u32; 2], u32, f64) {
     let work = [part, 1000 - part];
     let shares = balance.divide(p, [1, 1], |side, p| Q16::ratio(work[side] << 10, p.into()));

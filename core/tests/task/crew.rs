@@ -40,7 +40,8 @@ thread_local! {
 }
 
 thread_local! {
-    /// What the calling thread has spent, in nanoseconds, and how often it has read the clock.
+    /// The time that the calling thread has spent, in nanoseconds, and its number of clock
+    /// readings.
     static SPENT: Cell<u64> = const { Cell::new(0) };
     static READS: Cell<u64> = const { Cell::new(0) };
 }

@@ -154,7 +154,7 @@ fn one_of_a_list_is_enough() {
                 let (cells, runs) = (cells(n), AtomicUsize::new(0));
                 on(workers, |cx| {
                     let put = |k: usize| cells[k].put(10 * k).unwrap();
-                    // One of them may be full by then, another may become full meanwhile.
+                    // One of them may be full by then, another may become full in the meantime.
                     let (early, late) = (round % n, (round + 1) % n);
                     let others = (0..n).filter(|&k| (k != early && k != late) || n < 3);
                     others.for_each(|k| cx.spawn(move |_| put(k)));
@@ -273,7 +273,8 @@ fn a_put_from_outside_is_found() {
     }
 }
 
-/// The same where all workers are parked: one is woken. The task in turn releases one that awaits a cell.
+/// The same where all workers are parked: one is woken. The task in turn releases one that awaits a
+/// cell.
 #[test]
 fn a_put_from_outside_wakes_an_idle_pool() {
     for workers in WORKERS {
@@ -377,7 +378,7 @@ fn an_abort_reaches_nested_scopes() {
     }
 }
 
-/// Two cells, of which the second is alive only as long as the scope.
+/// Two cells, of which the second is alive only while the scope is.
 struct Short<'a>(&'a Ddf<u32>, &'a Ddf<u32>, &'a AtomicBool);
 
 // SAFETY: dropping references accesses nothing; no method panics unless the test fails; full cells

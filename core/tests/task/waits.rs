@@ -243,8 +243,8 @@ fn all_work(workers: usize, pool: &tautline_core::task::Pool<super::crew::Crew>)
 }
 
 /// A worker that ends its search because the event that it waits for has happened passes on the
-/// wake-up that its search suppressed: a task was offered meanwhile, and both other workers are
-/// busy until it has run.
+/// wake-up that its search suppressed: a task was offered in the meantime, and both other workers
+/// are busy until it has run.
 #[test]
 fn a_search_that_ends_passes_the_wake_up_on() {
     static SEARCHES: AtomicBool = AtomicBool::new(false);

@@ -1,4 +1,4 @@
-//! What is sent arrives in order, and what waits is bounded.
+//! Messages arrive in order, and memory for those that wait is bounded.
 
 use crate::net::{Net, open, settle};
 use std::sync::Arc;
@@ -54,7 +54,8 @@ fn messages_arrive_in_order() {
     assert_eq!((sent.received, received.sent), (0, 0));
 }
 
-/// Short messages that wait for the same rank share a parcel; a long one has its own, and nothing is overtaken.
+/// Short messages that wait for the same rank share a parcel; a long one has its own, and nothing
+/// is overtaken.
 #[test]
 fn short_messages_share_a_parcel() {
     let (net, all) = Net::exchanges(2, Limits::default());
@@ -110,7 +111,7 @@ fn a_shared_parcel_is_bounded() {
     assert!(got.iter().map(|(_, _, byte)| *byte).eq(0..200));
 }
 
-/// What waits before a message that has no encoding arrives.
+/// Messages that wait before a message that has no encoding arrive.
 #[test]
 fn messages_before_one_without_an_encoding_arrive() {
     let limits = Limits {
@@ -155,8 +156,9 @@ fn receivers_may_send() {
     assert_eq!((traffic(1).sent, traffic(1).received), (51 + 11, 51 + 11));
 }
 
-/// A turn delivers some of many messages of a rank to itself, between which other channels and the link have their turn. The
-/// thread that drives the exchange does not wait before all are delivered.
+/// A turn delivers some of many messages of a rank to itself, between which other channels and the
+/// link have their turn. The thread that drives the exchange does not wait before all are
+/// delivered.
 #[test]
 fn a_rank_does_not_wait_before_its_own_messages_are_delivered() {
     let (net, all) = Net::exchanges(2, Limits::default());
@@ -240,7 +242,7 @@ fn a_rank_that_opens_late_gets_everything() {
     assert_eq!(late.traffic().received, 50);
 }
 
-/// What fills the bounds of a channel that is not open at the other rank is their headers.
+/// Headers alone fill the bounds of a channel that is not open at the other rank.
 #[test]
 fn empty_messages_are_bounded_too() {
     let (_, all) = Net::exchanges(2, TIGHT);
@@ -268,7 +270,8 @@ fn empty_messages_are_bounded_too() {
     );
 }
 
-/// A channel that is closed before the other rank opens it returns what it has sent ahead, once that rank does.
+/// A channel that is closed before the other rank opens it returns what it has sent ahead, once
+/// that rank does.
 #[test]
 fn closed_channels_return_what_they_sent_ahead() {
     let (_, all) = Net::exchanges(2, TIGHT);
@@ -289,7 +292,7 @@ fn closed_channels_return_what_they_sent_ahead() {
     }
 }
 
-/// What was sent before the end of a channel leaves; what arrives behind it is dropped.
+/// Messages sent before the end of a channel leave; those that arrive after it are dropped.
 #[test]
 fn closed_channels_let_go() {
     let (_, all) = Net::exchanges(2, Limits::default());

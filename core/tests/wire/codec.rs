@@ -208,7 +208,8 @@ enum Nest {
 struct Wrapper(Box<Nest>);
 
 impl Nest {
-    /// The kinds of levels: the levels that one takes, and the bytes in front of what is inside and after it.
+    /// The kinds of levels: the levels that one takes, and the bytes in front of what is inside and
+    /// after it.
     const KINDS: [(u32, &[u8], &[u8]); 8] = [
         (1, &[1], &[]),
         (1, &[2], &[7]),
@@ -241,8 +242,8 @@ impl Nest {
     }
 }
 
-/// Values of 256 levels travel; deeper ones are errors at the sender, and at the receiver of such bytes, though they be long. No
-/// stack is exhausted.
+/// Values of 256 levels travel; deeper ones are errors at the sender, and at the receiver of such
+/// bytes, though they be long. No stack is exhausted.
 #[test]
 fn values_nest_to_a_bound() {
     const LEVELS: u32 = 256;
@@ -267,7 +268,7 @@ fn values_nest_to_a_bound() {
             assert!(error.to_string().contains("256 levels"), "{error}");
         }
     }
-    // Levels beside each other do not add up.
+    // Levels next to each other do not add up.
     let wide: Vec<Nest> = (0..5000).map(|_| Nest::End.around(0).around(3)).collect();
     assert_eq!(unpack(&packed(&wide)), Ok(wide));
 }
@@ -413,7 +414,8 @@ fn decodes<T: Serialize + DeserializeOwned + Debug>(bytes: &[u8]) -> bool {
     true
 }
 
-/// Random values survive; changed, cut and extended encodings, and random bytes, are errors or values, of whichever type.
+/// Random values survive; changed, cut and extended encodings, and random bytes, are errors or
+/// values, of whichever type.
 #[test]
 fn random_values_and_bytes_are_decoded_or_refused() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);

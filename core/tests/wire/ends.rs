@@ -99,7 +99,8 @@ fn leaving_sends_what_waits() {
     assert_eq!(ends[1].1.lock().unwrap().len(), 50, "dropped");
 }
 
-/// What arrives while a rank sends its goodbye is not lost, and does not spoil what follows.
+/// Messages that arrive while a rank sends its goodbye are not lost, and later ones are not
+/// affected.
 #[test]
 fn a_rank_that_leaves_still_receives() {
     let (_, all) = Net::exchanges(2, Limits::default());

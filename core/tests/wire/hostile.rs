@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::panic::Location;
 use tautline_core::PlaceId;
 use tautline_core::wire::{
-    Cause, Channel, Exchange, Fault, Garbled, Limits, Receiver, Why, seal, unpack,
+    Cause, Channel, Exchange, Fault, Limits, Malformed, Receiver, Why, seal, unpack,
 };
 
 type Item = (u32, Vec<u16>, Option<String>);
@@ -21,7 +21,8 @@ fn item(i: u32) -> Item {
     )
 }
 
-/// Two ranks of which rank 0 has sent some items that are still on their way, several in each parcel.
+/// Two ranks of which rank 0 has sent some items that are still on their way, several in each
+/// parcel.
 struct Scene {
     net: Net,
     all: Vec<Exchange<Wire>>,
@@ -106,7 +107,7 @@ fn parcels_that_a_link_spoils_are_seen() {
 #[test]
 fn parts_that_are_not_those_of_the_parcel_are_seen() {
     type Forge = fn(&mut [u8]);
-    // Behind the bodies: the places and the length of each of three, and their number.
+    // After the bodies: the places and the length of each of three, and their number.
     fn at(parcel: &mut [u8], part: usize, field: usize) -> &mut u8 {
         let start = parcel.len() - 4 - 12 * (3 - part);
         &mut parcel[start + 4 * field]
@@ -225,7 +226,7 @@ fn forge(body: Vec<u8>, receiver: impl Receiver + 'static) -> Option<String> {
     let _to = all[1].open_at::<Forged>(site, "items", 1, receiver);
     from.send(PlaceId(0), PlaceId(1), Forged(body));
     let error = errors(&all)[1].clone()?;
-    assert!(matches!(error.cause, Cause::Garbled(_)), "{error}");
+    assert!(matches!(error.cause, Cause::Malformed(_)), "{error}");
     Some(error.to_string())
 }
 
@@ -243,7 +244,7 @@ fn a_body_that_is_not_a_message_is_seen() {
         they end too early";
     assert_eq!(line, expected);
     let refuses = |_, _, body: &[u8]| {
-        let refused = Garbled::refused("a count below 8", body.len(), "it is 9");
+        let refused = Malformed::refused("a count below 8", body.len(), "it is 9");
         assert_eq!(refused.why, Why::Refused("it is 9"));
         Err(refused.into())
     };

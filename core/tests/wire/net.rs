@@ -17,7 +17,7 @@ pub(crate) struct Net(Rc<RefCell<State>>);
 struct State {
     /// By sender and receiver.
     mail: Vec<Vec<Mail>>,
-    /// How often a rank has waited.
+    /// The number of waits of each rank.
     waits: usize,
     gone: Vec<bool>,
 }
@@ -38,7 +38,7 @@ impl Net {
         f(&mut self.0.borrow_mut().mail[from][to])
     }
 
-    /// How often a rank has waited.
+    /// Returns the number of waits of a rank.
     pub(crate) fn waits(&self) -> usize {
         self.0.borrow().waits
     }
@@ -128,7 +128,7 @@ impl Drop for Wire {
     }
 }
 
-/// What an end has received, in order.
+/// The messages that an end has received, in order.
 pub(crate) type Got<M> = Arc<Mutex<Vec<(u32, u32, M)>>>;
 
 /// Opens the next channel at one rank, of one place each.

@@ -1,4 +1,5 @@
-//! Operations of groups over one channel: each gets its own messages, and ranks that differ learn it.
+//! Operations of groups over one channel: each gets its own messages, and ranks that differ learn
+//! it.
 
 use crate::net::{Net, Wire, errors, settle};
 use std::panic::Location;
@@ -21,7 +22,7 @@ const TIGHT: Limits = Limits {
 struct Log {
     got: Mutex<Vec<(u32, u32)>>,
     failed: Mutex<Option<Error>>,
-    /// Whether it does without lost ranks.
+    /// Whether it tolerates the loss of ranks.
     tolerates: bool,
 }
 
@@ -132,7 +133,8 @@ fn some_ranks_have_operations_of_their_own() {
     assert_eq!(Group::of(Rank(1), [Rank(0), Rank(2)]), None);
 }
 
-/// All ranks learn both calls: where a message shows it, where no rank sends, and where the messages differ.
+/// All ranks learn both calls: where a message shows it, where no rank sends, and where the
+/// messages differ.
 #[test]
 fn other_calls_are_an_error_that_names_both() {
     for sends in [true, false] {
@@ -226,7 +228,8 @@ fn a_rank_that_is_ahead_waits() {
     );
 }
 
-/// The ranks that have not begun an operation are named, after a while, and when they leave without it.
+/// The ranks that have not begun an operation are named, after a while, and when they leave without
+/// it.
 #[test]
 fn absent_ranks_are_named() {
     let (_, all, operations) = ranks(3, Limits::default());
@@ -290,7 +293,8 @@ fn a_rank_may_leave_first() {
     assert_eq!(errors(&all[..2]), [None, None]);
 }
 
-/// An operation decides whether it does without a lost rank, also one that begins after the loss.
+/// An operation decides whether it tolerates the loss of a rank, also one that begins after the
+/// loss.
 #[test]
 fn losses_are_those_of_the_operations() {
     for (tolerates, later) in [(true, true), (true, false), (false, true)] {
@@ -340,7 +344,7 @@ fn long_messages_are_an_error() {
     );
 }
 
-/// Messages of a begun operation do not wait behind those that another rank may not keep yet.
+/// Messages of a begun operation do not wait for those that another rank may not keep yet.
 #[test]
 fn a_call_that_has_begun_waits_for_no_later_one() {
     let (_, all, operations) = ranks(2, TIGHT);

@@ -9,7 +9,8 @@ use tautline_core::comm::{
 use tautline_core::wire::{self, Channel, Exchange, Fault, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
 
-/// What has arrived, put by the turns of the exchange, and taken by the communication worker.
+/// The messages that have arrived, put by the turns of the exchange, and taken by the communication
+/// worker.
 type Arrived = Arc<Mutex<VecDeque<News>>>;
 
 struct ToWorker(Arrived);
