@@ -1,4 +1,5 @@
-//! The loops of four applications of Lucco 1995 (003:185-239), by their shapes: how long each iteration takes in each instance.
+//! The loops of four applications of Lucco 1995 (003:185-239), by their shapes: the duration of
+//! each iteration in each instance.
 //!
 //! | program | what is long | from one instance to the next |
 //! |---|---|---|
@@ -9,7 +10,8 @@
 //!
 //! The sizes are assumed where the source has none.
 
-/// A loop that is executed again and again. Times are in nanoseconds; the shortest is about a microsecond.
+/// A loop that is executed again and again. Times are in nanoseconds; the shortest is about a
+/// microsecond.
 ///
 /// ```
 /// use tautline_sim::Program;
@@ -113,8 +115,9 @@ fn amr(n: u64, at: u64, instance: u64) -> u64 {
     1000 << (3 * level)
 }
 
-/// Returns the depth of a region: of a chain that is moved with probability 1/20 an instance, by one level: a time step is divided once
-/// more, or once less, which is twice as frequent. So each depth is half as frequent as the one before.
+/// Returns the depth of a region: of a chain that is moved with probability 1/20 an instance, by
+/// one level: a time step is divided once more, or once less, which is twice as frequent. So each
+/// depth is half as frequent as the one before.
 fn depth(region: u64, instance: u64) -> u64 {
     let first = u64::from((mix(region, 0) / 20).trailing_zeros()).min(4);
     let step = |depth: u64, at| match mix(region, at) {

@@ -1,4 +1,5 @@
-//! Two loops on 64 threads in virtual time: how much earlier they end together than one after the other.
+//! Two loops on 64 threads in virtual time: how much earlier they end together than one after the
+//! other.
 //!
 //! | fact | test |
 //! |---|---|
@@ -69,7 +70,7 @@ impl Weigh for Nothing {
     }
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Shared<'a> {
     dispatcher: RefCell<Dispatcher>,
     /// By loop, the times of its iterations.
@@ -124,7 +125,8 @@ impl Actor for Thread<'_> {
     fn on(&mut self, _: PlaceId, _: Nothing, _: &Here<'_, Nothing>) {}
 }
 
-/// Returns when the loops with these times have ended. With `barrier`, the second begins after the first.
+/// Returns when the loops with these times have ended. With `barrier`, the second begins after the
+/// first.
 fn run(sharing: Sharing, times: &[Vec<u64>], barrier: bool) -> u64 {
     let overhead = Overhead {
         chunk_ns: CHUNK_NS,
@@ -162,8 +164,8 @@ fn run(sharing: Sharing, times: &[Vec<u64>], barrier: bool) -> u64 {
     shared.ended.into_inner()
 }
 
-/// Returns the duration of a loop alone, if its mean and variation are known from the start: the queue without contention of
-/// spec 5.4 of Lucco 1995, model M1.
+/// Returns the duration of a loop alone, if its mean and variation are known from the start: the
+/// queue without contention of spec 5.4 of Lucco 1995, model M1.
 fn known(times: &[u64]) -> u64 {
     let mut summary = Summary::NONE;
     times.iter().for_each(|ns| summary.record(*ns));
@@ -185,8 +187,9 @@ fn known(times: &[u64]) -> u64 {
     last
 }
 
-/// Returns the time of one loop after the other over that of both at a time, with fill and with partition, and the same if the
-/// loops one after the other have the advantage that their times are known.
+/// Returns the time of one loop after the other over that of both at a time, with fill and with
+/// partition, and the same if the loops one after the other have the advantage that their times are
+/// known.
 fn ratios(tasks: Tasks) -> [f64; 4] {
     let (mut sums, mut work) = ([0; 4], 0);
     for seed in 0..RUNS {

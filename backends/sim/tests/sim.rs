@@ -39,7 +39,7 @@ fn run_on(machine: Machine, config: Config, tree: &Tree) -> Outcome<Done> {
     outcome
 }
 
-/// What the places counted adds up, whatever happened.
+/// The counts of the places add up, regardless of the outcome.
 fn assert_consistent(outcome: &Outcome<Done>, size: u64) {
     let sum = |part: fn(&tautline_core::glb::PlaceRun) -> u64| -> u64 {
         outcome.places.iter().map(part).sum()
@@ -190,7 +190,8 @@ fn one_place_sends_no_message() {
     assert!(outcome.efficiency > 0.98, "{}", outcome.efficiency);
 }
 
-/// Stopped before any step, within the run, and just before its end: each look is a point to stop at.
+/// Stopped before any step, within the run, and just before its end: each poll is a point to stop
+/// at.
 #[test]
 fn a_watch_stops_a_run_and_its_counts_are_those_of_the_tasks_done() {
     let tree = Tree::new(9, 9);
@@ -229,7 +230,7 @@ fn a_watch_stops_a_run_and_its_counts_are_those_of_the_tasks_done() {
             assert_eq!(outcome.stopped, Some(Reason::Interrupted));
             assert_eq!(outcome.output.nodes, outcome.tasks, "each task counts once");
             assert_eq!(outcome.complete, outcome.tasks == whole.tasks);
-            // What is under way is done: a grain of each worker at most.
+            // Tasks that have begun are done: a grain of each worker at most.
             let grains = 32 * u64::from(places) * workers as u64;
             let range = look.tasks..=look.tasks + grains;
             assert!(range.contains(&outcome.tasks), "{range:?}: {outcome:?}");
@@ -345,8 +346,8 @@ fn the_life_story_has_no_gaps() {
     }
 }
 
-/// Every request is followed by a stretch of stealing: a place that asked with work at hand would go
-/// on computing.
+/// Every request is followed by a stretch of stealing: a place that asked with work at hand would
+/// go on computing.
 #[test]
 fn requests_come_from_dry_places_only() {
     let tree = Tree::new(6, 9);

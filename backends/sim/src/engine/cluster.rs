@@ -3,7 +3,8 @@
 use super::network::Shape;
 use tautline_core::PlaceId;
 
-/// A cluster of nodes: how its threads sleep, and the time that a message takes. All times are nanoseconds.
+/// A cluster of nodes: how its threads sleep, and the time that a message takes. All times are
+/// nanoseconds.
 ///
 /// Places fill the nodes in order, [`node_places`](Self::node_places) each; so neighbours in number
 /// are neighbours in the cluster, the first extent of a torus running fastest.
@@ -11,11 +12,11 @@ use tautline_core::PlaceId;
 pub struct Cluster {
     /// The time from waking a sleeping thread to its next step.
     pub wake_ns: u64,
-    /// How long a parked thread spins before it sleeps.
+    /// The time for which a parked thread spins before it sleeps.
     pub spin_ns: u64,
     /// Places on one node; 0 counts as 1.
     pub node_places: u32,
-    /// How the nodes are connected.
+    /// The topology of the nodes.
     pub shape: Shape,
     /// A message to a place on the same node.
     pub near_ns: u64,
@@ -23,24 +24,30 @@ pub struct Cluster {
     pub far_ns: u64,
     /// The additional cost of each further hop.
     pub hop_ns: u64,
-    /// How long a node's adapter is busy with one message to another node; the next one waits.
+    /// The time for which a node's adapter is busy with one message to another node; the next one
+    /// waits.
     pub gap_ns: u64,
-    /// The bandwidth of an adapter, in bytes a microsecond; 0: unlimited. A message to another node takes that much
-    /// longer, and occupies the adapters of both nodes for as long (the G of LogGP: Alexandrov et al. 1995).
+    /// The bandwidth of an adapter, in bytes a microsecond; 0: unlimited. A message to another node
+    /// takes that much longer, and occupies the adapters of both nodes for as long (the G of LogGP:
+    /// Alexandrov et al. 1995).
     pub mb_per_s: u64,
-    /// The bandwidth of each link between switches, in each direction, in bytes a microsecond; 0: unlimited, and links are
-    /// not simulated. A message occupies one link after the other, and waits where one is occupied.
+    /// The bandwidth of each link between switches, in each direction, in bytes a microsecond; 0:
+    /// unlimited, and links are not simulated. A message occupies one link after the other, and
+    /// waits where one is occupied.
     pub link_mb_per_s: u64,
-    /// The largest relative delay of a message, evenly distributed, in percent; so messages overtake.
+    /// The largest relative delay of a message, evenly distributed, in percent; so messages
+    /// overtake.
     pub jitter_percent: u64,
-    /// Whether messages between two ranks, or places if there are no ranks, arrive in the order in which they were sent.
+    /// Whether messages between two ranks, or places if there are no ranks, arrive in the order in
+    /// which they were sent.
     pub ordered: bool,
-    /// Which places share a process.
+    /// The assignment of places to processes.
     pub ranks: Ranks,
 }
 
-/// The processes of a program. Within one, places send each other values; a message to another one is encoded and
-/// decoded: by the thread that sends it and by the threads of the place that receives it, or by a thread for that alone.
+/// The processes of a program. Within one, places send each other values; a message to another one
+/// is encoded and decoded: by the thread that sends it and by the threads of the place that
+/// receives it, or by a thread for that alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ranks {
     /// Places of one process; 0: all.
@@ -51,8 +58,8 @@ pub struct Ranks {
     pub encode_mb_per_s: u64,
     /// The rate of decoding, in bytes a microsecond; 0: unlimited.
     pub decode_mb_per_s: u64,
-    /// Whether each process has a communication worker, which encodes and decodes one message after the other. It is not
-    /// one of the threads of its places.
+    /// Whether each process has a communication worker, which encodes and decodes one message after
+    /// the other. It is not one of the threads of its places.
     pub worker: bool,
 }
 
@@ -83,9 +90,9 @@ impl Ranks {
     }
 }
 
-/// A plausible cluster of commodity nodes; its numbers are assumed, not measured: a network latency of some microseconds,
-/// and the wake-up of a thread by the system. All places share one process; what encoding would cost is twice what was measured on a
-/// server.
+/// A plausible cluster of commodity nodes; its numbers are assumed, not measured: a network latency
+/// of some microseconds, and the wake-up of a thread by the system. All places share one process;
+/// what encoding would cost is twice what was measured on a server.
 impl Default for Cluster {
     fn default() -> Self {
         Self {
@@ -132,8 +139,8 @@ impl Cluster {
         duration_ns(bytes, self.mb_per_s)
     }
 
-    /// Returns the duration of an empty message over this number of hops, without jitter and without the wait for an
-    /// adapter; [`u64::MAX`] on overflow.
+    /// Returns the duration of an empty message over this number of hops, without jitter and
+    /// without the wait for an adapter; [`u64::MAX`] on overflow.
     pub fn latency_ns(&self, hops: u32) -> u64 {
         match hops {
             0 => self.near_ns,
@@ -145,7 +152,8 @@ impl Cluster {
     }
 }
 
-/// Returns the duration of `bytes` at a rate of `mb_per_s` bytes a microsecond; 0 if the rate is unlimited.
+/// Returns the duration of `bytes` at a rate of `mb_per_s` bytes a microsecond; 0 if the rate is
+/// unlimited.
 pub(super) fn duration_ns(bytes: u64, mb_per_s: u64) -> u64 {
     match mb_per_s {
         0 => 0,

@@ -11,7 +11,8 @@
 //! | [`Partition`] | messages between two parts of the cluster are lost for a while, and sent again |
 //!
 //! Actors see lost messages as late ones, and learn of a process that they cannot reach by
-//! [`Actor::lost`](super::Actor::lost): after a crash, or when a partition lasts longer than [`Faults::detect_ns`].
+//! [`Actor::lost`](super::Actor::lost): after a crash, or when a partition lasts longer than
+//! [`Faults::detect_ns`].
 
 use super::cluster::Cluster;
 use super::random::Random;
@@ -80,9 +81,9 @@ pub struct Loss {
 pub struct Stall {
     /// The place.
     pub place: PlaceId,
-    /// When it stops.
+    /// The time at which it stops.
     pub from_ns: u64,
-    /// When it resumes.
+    /// The time at which it resumes.
     pub until_ns: u64,
 }
 
@@ -109,18 +110,19 @@ pub struct Noise {
 pub struct Crash {
     /// A place of that process; the only one, if there are no ranks.
     pub place: PlaceId,
-    /// When it ends.
+    /// The time at which it ends.
     pub at_ns: u64,
 }
 
-/// From `from_ns` until `until_ns`, no message passes between the first `nodes` nodes and the others.
+/// From `from_ns` until `until_ns`, no message passes between the first `nodes` nodes and the
+/// others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partition {
     /// The number of nodes on one side.
     pub nodes: u32,
-    /// When the cut begins.
+    /// The time at which the cut begins.
     pub from_ns: u64,
-    /// When it ends.
+    /// The time at which it ends.
     pub until_ns: u64,
 }
 
@@ -157,7 +159,8 @@ impl Fault {
 }
 
 impl Faults {
-    /// Draws faults of some of `kinds`, each with probability 1/2, for `places` places and a run of about `span_ns`.
+    /// Draws faults of some of `kinds`, each with probability 1/2, for `places` places and a run of
+    /// about `span_ns`.
     pub fn draw(seed: u64, kinds: &[Fault], cluster: &Cluster, places: u32, span_ns: u64) -> Self {
         let mut random = Random::new(seed, 1);
         let mut faults = Self {
@@ -246,7 +249,8 @@ impl Faults {
             .is_some_and(|stall| stall.place == place && stall.until_ns == now)
     }
 
-    /// Returns the duration of a step of `thread` at `place` that begins at `now` and takes `ns` without faults.
+    /// Returns the duration of a step of `thread` at `place` that begins at `now` and takes `ns`
+    /// without faults.
     pub(super) fn stretch(
         &self,
         cluster: &Cluster,
@@ -272,7 +276,8 @@ impl Faults {
         ns
     }
 
-    /// Returns by how much a message between these nodes that leaves at `now` is late; `None`: it is never delivered.
+    /// Returns by how much a message between these nodes that leaves at `now` is late; `None`: it
+    /// is never delivered.
     pub(super) fn delay(
         &self,
         random: &mut Random,

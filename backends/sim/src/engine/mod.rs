@@ -45,7 +45,7 @@ pub trait Weigh {
 
 /// A thread of a place, as a state machine.
 pub trait Actor {
-    /// What places send each other.
+    /// Messages between places.
     type Message: Weigh;
 
     /// Takes a step. Called at the time of the step.
@@ -65,8 +65,8 @@ pub enum Turn {
     Took {
         /// Its duration.
         ns: u64,
-        /// Whether the next step neither depends on other actors nor changes what they observe. Such a step is taken
-        /// at once, whatever events come before its end.
+        /// Whether the next step neither depends on other actors nor changes what they observe.
+        /// Such a step is taken at once, whatever events come before its end.
         private: bool,
     },
     /// Nothing was done; the step is repeated at this time.
@@ -77,14 +77,14 @@ pub enum Turn {
     Ended,
 }
 
-/// How a run ended, and when.
+/// The end of a run, with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// An actor closed the world.
     Closed(u64),
     /// The deadline passed.
     Expired(u64),
-    /// No event was pending: every thread is parked or has ended, and no message is under way.
+    /// No event was pending: every thread is parked or has ended, and no message is in flight.
     Idle(u64),
 }
 
@@ -116,11 +116,13 @@ impl<'w, A: Actor> Engine<'w, A> {
         self.actors
     }
 
-    /// Processes events until the world is closed or no event is pending. When the next event comes after `deadline_ns`, calls
-    /// `expire`, processes that event as the last, and ends at the deadline.
+    /// Processes events until the world is closed or no event is pending. When the next event comes
+    /// after `deadline_ns`, calls `expire`, processes that event as the last, and ends at the
+    /// deadline.
     ///
     /// # Panics
-    /// If an actor panics, and if the clock approaches its end: the bound is 292 years, divided by the number of threads.
+    /// If an actor panics, and if the clock approaches its end: the bound is 292 years, divided by
+    /// the number of threads.
     pub fn run(&mut self, deadline_ns: u64, expire: impl FnOnce()) -> End {
         loop {
             let Some((now, event)) = self.world.next() else {
@@ -140,8 +142,8 @@ impl<'w, A: Actor> Engine<'w, A> {
         }
     }
 
-    /// Processes the next event. Returns its time, or `None` if no event is pending. For drivers that look at the actors
-    /// between events; a world that was closed is processed nevertheless.
+    /// Processes the next event. Returns its time, or `None` if no event is pending. For drivers
+    /// that inspect the actors between events; a world that was closed is processed nevertheless.
     ///
     /// # Panics
     /// As [`run`](Self::run).

@@ -1,4 +1,5 @@
-//! The state of a cluster in virtual time, without the actors: the clock, parked threads, the network.
+//! The state of a cluster in virtual time, without the actors: the clock, parked threads, the
+//! network.
 
 use super::Weigh;
 use super::cluster::Cluster;
@@ -21,7 +22,8 @@ pub struct World<M> {
     /// By place: how long its threads have to decode messages. Empty if they do not.
     owed: Vec<Cell<u64>>,
     faults: Option<Faults>,
-    /// Whether there are neither ranks nor faults, so that the durations of steps are those that actors report.
+    /// Whether there are neither ranks nor faults, so that the durations of steps are those that
+    /// actors report.
     is_plain: bool,
 }
 
@@ -116,7 +118,7 @@ impl<M: Weigh> World<M> {
         self.network.borrow().traffic().to_vec()
     }
 
-    /// Removes and returns the messages that are under way.
+    /// Removes and returns the messages that are in flight.
     pub fn take_messages(&self) -> Vec<M> {
         self.network.borrow_mut().take_messages()
     }
@@ -133,7 +135,8 @@ impl<M: Weigh> World<M> {
         }
     }
 
-    /// Returns the duration of a step of `thread` that takes `ns` without faults and without messages to be decoded.
+    /// Returns the duration of a step of `thread` that takes `ns` without faults and without
+    /// messages to be decoded.
     pub(super) fn duration(&self, place: PlaceId, thread: u32, ns: u64) -> u64 {
         match self.is_plain {
             true => ns,
@@ -151,7 +154,8 @@ impl<M: Weigh> World<M> {
         }
     }
 
-    /// Whether the threads of `place` take no further step: the world is closed, or the place has crashed.
+    /// Whether the threads of `place` take no further step: the world is closed, or the place has
+    /// crashed.
     pub(super) fn has_ended(&self, place: PlaceId) -> bool {
         self.closed.get().is_some() || (!self.is_plain && self.has_crashed(place))
     }
@@ -162,8 +166,8 @@ impl<M: Weigh> World<M> {
         faults.is_some_and(|faults| faults.has_crashed(&self.cluster, place, self.now()))
     }
 
-    /// Returns a place that `place` cannot reach any more, where that is reported of `lost`: a crashed place, or the first
-    /// one behind a cut.
+    /// Returns a place that `place` cannot reach any more, where that is reported of `lost`: a
+    /// crashed place, or the first one behind a cut.
     pub(super) fn lost_by(&self, place: PlaceId, lost: PlaceId) -> Option<PlaceId> {
         if self.has_crashed(place) {
             return None;
@@ -210,7 +214,7 @@ impl<M: Weigh> World<M> {
         yields
     }
 
-    /// Parks `thread`. Returns false if it was woken meanwhile.
+    /// Parks `thread`. Returns false if it has been woken.
     pub(super) fn park(&self, thread: u32) -> bool {
         let seat = &self.seats[thread as usize];
         let parks = seat.get() != Seat::Notified;
@@ -262,13 +266,14 @@ impl<'w, M: Weigh> Here<'w, M> {
         self.world
     }
 
-    /// Lets `ns` pass for the thread whose step is being taken, before what it does next in the same step.
+    /// Lets `ns` pass for the thread whose step is being taken, before what it does next in the
+    /// same step.
     pub fn pass(&self, ns: u64) {
         self.world.pass(ns);
     }
 
-    /// Sends a message, which takes `delay_ns` more than its way. To another rank, it is encoded first, by the thread that runs
-    /// or by the communication worker.
+    /// Sends a message, which takes `delay_ns` more than its way. To another rank, it is encoded
+    /// first, by the thread that runs or by the communication worker.
     pub fn send(&self, to: PlaceId, message: M, delay_ns: u64) {
         let ranks = &self.world.cluster.ranks;
         if ranks.cost_threads(self.place, to) {
@@ -279,7 +284,8 @@ impl<'w, M: Weigh> Here<'w, M> {
         network.send(now, (self.place, to), message, delay_ns);
     }
 
-    /// Wakes a thread of this place. One that was parked a short time ago spins, and continues after `notice_ns`.
+    /// Wakes a thread of this place. One that was parked a short time ago spins, and continues
+    /// after `notice_ns`.
     pub fn wake(&self, thread: u32, notice_ns: u64) {
         let first = self.place.0 * self.world.threads;
         self.world.wake(first + thread, notice_ns);

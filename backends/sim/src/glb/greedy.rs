@@ -1,28 +1,30 @@
 //! The same tasks without costs: how much of the workers' time they can use at all.
 //!
 //! # Algorithm
-//! List scheduling (Graham 1969). No worker is idle while a task waits anywhere: a worker whose bag is empty gets half of
-//! the fullest bag at once, at no cost. Workers process their bags in the bags' order, as they do in a simulation. Time is
-//! counted in tasks.
+//! List scheduling (Graham 1969). No worker is idle while a task waits anywhere: a worker whose bag
+//! is empty gets half of the fullest bag at once, at no cost. Workers process their bags in the
+//! bags' order, as they do in a simulation. Time is counted in tasks.
 //!
-//! As long as every worker has tasks, nothing happens between them, so they are advanced one by one: a worker with `n`
-//! tasks has work for `n` more at least. Its *horizon*, the time until which that lasts, orders the workers. When one is
-//! dry, the worker with the last horizon is advanced to that time and divided. Once no bag can be divided, all advance
-//! task by task.
+//! While every worker has tasks, nothing happens between them, so they are advanced one by
+//! one: a worker with `n` tasks has work for `n` more at least. Its *horizon*, the time until which
+//! that lasts, orders the workers. When one is dry, the worker with the last horizon is advanced to
+//! that time and divided. Once no bag can be divided, all advance task by task.
 
 use super::phases::{Phases, Profile};
-use super::{Interim, LOOK_EVERY};
+use super::{Interim, WATCH_EVERY};
 use std::collections::{BTreeSet, BinaryHeap};
 use tautline_core::PlaceId;
 use tautline_core::glb::laws::{divide, fruitless};
 use tautline_core::glb::{Bag, Reason, Share};
 
-/// What the same tasks take on as many workers if balancing them costs nothing and takes no time.
+/// The duration of the same tasks on as many workers if balancing them costs nothing and takes no
+/// time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     /// The duration.
     pub virtual_ns: u64,
-    /// The number of tasks; it differs from that of a run if tasks are pruned by what others have found.
+    /// The number of tasks; it differs from that of a run if tasks are pruned by what others have
+    /// found.
     pub tasks: u64,
     /// Sequential time over workers times this duration.
     pub efficiency: f64,
@@ -30,33 +32,33 @@ pub struct Bound {
     pub phases: Phases,
 }
 
-/// Schedules the tasks of `bag`, which take `task_ns` each, on the workers of `places` places, unless `watch` returns a
-/// reason to stop.
+/// Schedules the tasks of `bag`, which take `task_ns` each, on the workers of `places` places,
+/// unless `watch` returns a reason to stop.
 pub(super) fn schedule<B: Bag>(
     bag: B,
     shared: &B::Shared,
-    [places, workers]: [u32; 2],
+    [places, per_place]: [u32; 2],
     task_ns: u64,
     watch: &dyn Fn(Interim) -> Option<Reason>,
 ) -> Option<Bound> {
-    let count = places as usize * workers as usize;
-    let mut hands = Vec::with_capacity(count);
-    hands.push(Hand {
+    let count = places as usize * per_place as usize;
+    let mut workers = Vec::with_capacity(count);
+    workers.push(GreedyWorker {
         bag: Some(bag),
         at: 0,
     });
-    hands.resize_with(count, || Hand { bag: None, at: 0 });
+    workers.resize_with(count, || GreedyWorker { bag: None, at: 0 });
     let mut greedy = Greedy {
-        hands,
+        workers,
         shared,
         busy: BTreeSet::new(),
         dry: (1..count).rev().collect(),
         tasks: 0,
         profile: Profile::new(places),
-        workers: workers as usize,
+        per_place: per_place as usize,
         task_ns,
         watch,
-        looks: 0,
+        checks: 0,
         stopped: false,
     };
     let end = greedy.run().saturating_mul(task_ns);
@@ -71,21 +73,21 @@ pub(super) fn schedule<B: Bag>(
 }
 
 /// A worker.
-struct Hand<B> {
+struct GreedyWorker<B> {
     /// Its tasks, if it has some.
     bag: Option<B>,
-    /// The number of tasks that take as long as has passed for it.
+    /// The time that has passed for it, in tasks.
     at: u64,
 }
 
-impl<B: Bag> Hand<B> {
+impl<B: Bag> GreedyWorker<B> {
     fn len(&self) -> u64 {
         self.bag.as_ref().map_or(0, |bag| bag.len().max(1) as u64)
     }
 }
 
 struct Greedy<'a, B: Bag> {
-    hands: Vec<Hand<B>>,
+    workers: Vec<GreedyWorker<B>>,
     shared: &'a B::Shared,
     /// Workers with tasks, by horizon.
     busy: BTreeSet<(u64, usize)>,
@@ -94,11 +96,11 @@ struct Greedy<'a, B: Bag> {
     tasks: u64,
     profile: Profile,
     /// Workers of a place.
-    workers: usize,
+    per_place: usize,
     task_ns: u64,
     watch: &'a dyn Fn(Interim) -> Option<Reason>,
-    /// How often a worker was advanced, for the watch.
-    looks: u64,
+    /// The number of times that a worker was advanced, for the watch.
+    checks: u64,
     stopped: bool,
 }
 
@@ -106,29 +108,29 @@ impl<B: Bag> Greedy<'_, B> {
     /// Returns when the last task ends, or the time at which the watch stopped it.
     fn run(&mut self) -> u64 {
         let mut now = 0;
-        if self.hands[0].bag.as_ref().is_none_or(Bag::is_empty) {
+        if self.workers[0].bag.as_ref().is_none_or(Bag::is_empty) {
             return 0;
         }
         self.share_out();
         loop {
             now = self.each_alone(now);
             self.share_out();
-            if self.stopped || self.dry.len() == self.hands.len() {
+            if self.stopped || self.dry.len() == self.workers.len() {
                 return now;
             }
         }
     }
 
-    /// Advances all workers by one task, or, if none of them is dry, until no bag can be divided for one that is. Returns
-    /// the time, which is the same for all.
+    /// Advances all workers by one task, or, if none of them is dry, until no bag can be divided
+    /// for one that is. Returns the time, which is the same for all.
     fn each_alone(&mut self, now: u64) -> u64 {
         if !self.dry.is_empty() {
             self.advance_all(now + 1);
             return now + 1;
         }
-        let horizons = self.hands.iter().enumerate();
+        let horizons = self.workers.iter().enumerate();
         self.busy = horizons
-            .map(|(worker, hand)| (now + hand.len(), worker))
+            .map(|(worker, state)| (now + state.len(), worker))
             .collect();
         loop {
             let (horizon, worker) = self.busy.pop_first().expect("every worker has tasks");
@@ -136,7 +138,7 @@ impl<B: Bag> Greedy<'_, B> {
             if self.stopped {
                 return horizon;
             }
-            if self.hands[worker].bag.is_none() && !self.steal(worker, horizon) {
+            if self.workers[worker].bag.is_none() && !self.steal(worker, horizon) {
                 self.dry.push(worker);
                 self.advance_all(horizon);
                 return horizon;
@@ -146,9 +148,9 @@ impl<B: Bag> Greedy<'_, B> {
     }
 
     fn insert(&mut self, worker: usize) {
-        let hand = &self.hands[worker];
-        if hand.bag.is_some() {
-            self.busy.insert((hand.at + hand.len(), worker));
+        let state = &self.workers[worker];
+        if state.bag.is_some() {
+            self.busy.insert((state.at + state.len(), worker));
         }
     }
 
@@ -158,7 +160,7 @@ impl<B: Bag> Greedy<'_, B> {
             return false;
         };
         self.advance(victim, now);
-        let loot = match &mut self.hands[victim].bag {
+        let loot = match &mut self.workers[victim].bag {
             Some(bag) => divide(bag, Share::Half),
             None => {
                 self.dry.push(victim);
@@ -167,71 +169,71 @@ impl<B: Bag> Greedy<'_, B> {
         };
         self.insert(victim);
         let is_divided = loot.is_some();
-        self.hands[thief] = Hand { bag: loot, at: now };
+        self.workers[thief] = GreedyWorker { bag: loot, at: now };
         is_divided
     }
 
     fn advance_all(&mut self, now: u64) {
-        for worker in 0..self.hands.len() {
-            if self.hands[worker].bag.is_some() {
+        for worker in 0..self.workers.len() {
+            if self.workers[worker].bag.is_some() {
                 self.advance(worker, now);
-                if self.hands[worker].bag.is_none() {
+                if self.workers[worker].bag.is_none() {
                     self.dry.push(worker);
                 }
             }
-            self.hands[worker].at = now;
+            self.workers[worker].at = now;
         }
     }
 
     /// Lets a worker process tasks until `now`, or until it has none.
     fn advance(&mut self, worker: usize, now: u64) {
-        self.look(now);
-        let hand = &mut self.hands[worker];
-        let (Some(bag), true) = (&mut hand.bag, hand.at < now) else {
+        self.check_watch(now);
+        let state = &mut self.workers[worker];
+        let (Some(bag), true) = (&mut state.bag, state.at < now) else {
             return;
         };
-        let requested = (now - hand.at) as usize;
+        let requested = (now - state.at) as usize;
         let done = bag.process(requested, self.shared) as u64;
         if done == 0 {
             fruitless(bag, requested, 1);
         }
-        let place = PlaceId((worker / self.workers) as u32);
-        let [from, ns] = [hand.at, done].map(|tasks| tasks.saturating_mul(self.task_ns));
+        let place = PlaceId((worker / self.per_place) as u32);
+        let [from, ns] = [state.at, done].map(|tasks| tasks.saturating_mul(self.task_ns));
         self.profile.add(place, from, ns);
         self.tasks += done;
-        hand.at += done;
+        state.at += done;
         if bag.is_empty() {
-            hand.bag = None;
+            state.bag = None;
         }
     }
 
-    /// Counts a call. Asks the watch whether to go on at each [`LOOK_EVERY`]th, from the first on.
-    fn look(&mut self, now: u64) {
-        if self.looks % LOOK_EVERY == 0 {
+    /// Counts a call, and polls the watch at each [`WATCH_EVERY`]th, from the first on.
+    fn check_watch(&mut self, now: u64) {
+        if self.checks % WATCH_EVERY == 0 {
             let interim = Interim {
                 virtual_ns: now.saturating_mul(self.task_ns),
                 tasks: self.tasks,
             };
             self.stopped |= (self.watch)(interim).is_some();
         }
-        self.looks += 1;
+        self.checks += 1;
     }
 
     /// Divides bags, the fullest first, until no worker is dry or no bag can be divided.
     fn share_out(&mut self) {
-        let full = |(worker, hand): (usize, &Hand<B>)| {
-            let bag = hand.bag.as_ref().filter(|bag| bag.is_splittable())?;
+        let full = |(worker, state): (usize, &GreedyWorker<B>)| {
+            let bag = state.bag.as_ref().filter(|bag| bag.is_splittable())?;
             Some((bag.len(), worker))
         };
-        let mut fullest: BinaryHeap<_> = self.hands.iter().enumerate().filter_map(full).collect();
+        let mut fullest: BinaryHeap<_> = self.workers.iter().enumerate().filter_map(full).collect();
         while let (Some(&thief), Some((_, victim))) = (self.dry.last(), fullest.pop()) {
-            let loot = self.hands[victim].bag.as_mut();
+            let loot = self.workers[victim].bag.as_mut();
             let Some(loot) = loot.and_then(|bag| divide(bag, Share::Half)) else {
                 continue;
             };
             self.dry.pop();
-            self.hands[thief].bag = Some(loot);
-            let both = [victim, thief].map(|worker| (worker, &self.hands[worker]));
+            self.workers[thief].bag = Some(loot);
+            let both = [victim, thief].map(|worker| (worker, &self.workers[worker]));
             fullest.extend(both.into_iter().filter_map(full));
         }
     }

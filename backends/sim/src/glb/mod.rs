@@ -4,9 +4,10 @@
 //! are exact) and counts the time that it would have taken on a [`Machine`].
 //!
 //! # Algorithm
-//! The places are the shipped [`Team`](tautline_core::glb::Team)s and [`Worker`](tautline_core::glb::Worker)s; the
-//! engine's world is their port, and the machine defines the cost of a step. A reserve is locked for as long as work is put in
-//! or taken out, and others wait.
+//! The places are the shipped [`Team`](tautline_core::glb::Team)s and
+//! [`Worker`](tautline_core::glb::Worker)s; the engine's world is their port, and the machine
+//! defines the cost of a step. A reserve is locked while work is put in or taken out, and
+//! others wait.
 
 mod greedy;
 mod phases;
@@ -41,7 +42,7 @@ pub struct Worked {
     pub ns: u64,
 }
 
-/// How far a computation has come.
+/// The progress of a computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interim {
     /// The virtual time at the worker that takes the next step; others may be behind or ahead.
@@ -51,19 +52,20 @@ pub struct Interim {
 }
 
 /// Steps between two polls of the watch: less than a millisecond with cheap tasks.
-const LOOK_EVERY: u64 = 256;
+const WATCH_EVERY: u64 = 256;
 
 /// The outcome of a simulated computation.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Outcome<T, O = ()> {
-    /// What the bags submitted.
+    /// The output that the bags submitted.
     pub output: T,
     /// Whether all work was done. If not, the computation was stopped and the output is partial.
     pub complete: bool,
-    /// Why it was stopped, if it was.
+    /// The reason why it was stopped, if it was.
     pub stopped: Option<Reason>,
-    /// The place that could not be reached, if the computation was interrupted by that; the output is then partial.
+    /// The place that could not be reached, if the computation was interrupted by that; the output
+    /// is then partial.
     pub lost: Option<PlaceId>,
     /// From the start to the time at which the home knows that all work is done.
     pub virtual_ns: u64,
@@ -71,8 +73,8 @@ pub struct Outcome<T, O = ()> {
     pub tasks: u64,
     /// The workers of all places.
     pub workers: u64,
-    /// Sequential virtual time over workers times parallel virtual time, where the sequential time is
-    /// that of the tasks alone: no polls, no messages (Saraswat 2011, footnote 3).
+    /// Sequential virtual time over workers times parallel virtual time, where the sequential time
+    /// is that of the tasks alone: no polls, no messages (Saraswat 2011, footnote 3).
     pub efficiency: f64,
     /// The parts of the run, and what is lost in each.
     pub phases: Phases,
@@ -88,7 +90,7 @@ pub struct Outcome<T, O = ()> {
     pub distances: Vec<u64>,
     /// Events simulated.
     pub events: u64,
-    /// What each place counted, in order.
+    /// The counts of each place, in order.
     pub places: Vec<PlaceRun>,
     /// The observers, place by place and worker by worker; their ticks are nanoseconds.
     pub observers: Vec<(PlaceId, WorkerId, O)>,
@@ -157,27 +159,28 @@ impl Simulation {
         self
     }
 
-    /// Lets no worker act between another's load of the flag of a reserve and its feeding, as if the flag
-    /// were a counter: the control experiment for the merge/empty sensor.
+    /// Lets no worker act between another's load of the flag of a reserve and its feeding, as if
+    /// the flag were a counter: the control experiment for the merge/empty sensor.
     #[must_use]
     pub fn raceless(mut self) -> Self {
         self.raceless = true;
         self
     }
 
-    /// Adds faults. A place that cannot be reached any more stops the computation: see [`Outcome::lost`].
+    /// Adds faults. A place that cannot be reached any more stops the computation: see
+    /// [`Outcome::lost`].
     #[must_use]
     pub fn faults(mut self, faults: Faults) -> Self {
         self.faults = Some(faults);
         self
     }
 
-    /// Runs `bag`, which starts at the home, to the end. `shared` is called once a place, `observe` once
-    /// a thread.
+    /// Runs `bag`, which starts at the home, to the end. `shared` is called once a place, `observe`
+    /// once a thread.
     ///
     /// # Panics
-    /// A task that panics, a bag that does not keep its contract (does nothing although not empty), and
-    /// a run whose places together take more than 292 years of virtual time.
+    /// A task that panics, a bag that does not keep its contract (does nothing although not empty),
+    /// and a run whose places together take more than 292 years of virtual time.
     pub fn run<B: Bag, O: Observer>(
         &self,
         bag: B,
@@ -188,9 +191,9 @@ impl Simulation {
         self.run_watched(bag, shared, output, observe, &|_| None)
     }
 
-    /// As [`run`](Self::run), polling `watch`: it is called before the first step and after some hundred more each
-    /// time. A reason that it returns stops the computation; [`Outcome::output`] is then partial.
-    /// Otherwise it does not affect the outcome.
+    /// As [`run`](Self::run), polling `watch`: it is called before the first step and after some
+    /// hundred more each time. A reason that it returns stops the computation; [`Outcome::output`]
+    /// is then partial. Otherwise it does not affect the outcome.
     ///
     /// ```
     /// # use tautline_core::glb::{Bag, Config, Reason, Share};
@@ -242,8 +245,9 @@ impl Simulation {
         run::run(self, bag, shared, output, observe, work, watch)
     }
 
-    /// As [`run`](Self::run), for tasks of unequal durations: `work` calls [`Bag::process`] and returns, along with the
-    /// number of tasks, the time that they take, in place of [`Machine::task_ns`].
+    /// As [`run`](Self::run), for tasks of unequal durations: `work` calls [`Bag::process`] and
+    /// returns, along with the number of tasks, the time that they take, in place of
+    /// [`Machine::task_ns`].
     ///
     /// # Panics
     /// As [`run`](Self::run).
@@ -258,13 +262,15 @@ impl Simulation {
         run::run(self, bag, shared, output, observe, work, &|_| None)
     }
 
-    /// Schedules the tasks of `bag` greedily on as many workers, where balancing costs nothing and takes no time: no worker is
-    /// idle while a task waits anywhere. What is lost then is a property of the tasks, of which too few are ready at times.
-    /// Tasks take [`Machine::task_ns`]; the other costs, the network, faults and the deadline are ignored.
+    /// Schedules the tasks of `bag` greedily on as many workers, where balancing costs nothing and
+    /// takes no time: no worker is idle while a task waits anywhere. What is lost then is a
+    /// property of the tasks, of which too few are ready at times. Tasks take [`Machine::task_ns`];
+    /// the other costs, the network, faults and the deadline are ignored.
     ///
-    /// Balancers that know no more about the tasks do not exceed this efficiency, except by chance: the tasks are processed
-    /// in the order of the bags, and another order may be shorter. By Graham's theorem none, even if the tasks were known in
-    /// advance, takes less than half of this time.
+    /// Balancers that know no more about the tasks do not exceed this efficiency, except by chance:
+    /// the tasks are processed in the order of the bags, and another order may be shorter. By
+    /// Graham's theorem none, even if the tasks were known in advance, takes less than half of this
+    /// time.
     ///
     /// # Panics
     /// A task that panics, and a bag that does nothing although it is not empty.
@@ -273,8 +279,8 @@ impl Simulation {
         bound.expect("the schedule is not stopped")
     }
 
-    /// As [`bound`](Self::bound), polling `watch` as [`run_watched`](Self::run_watched) does. Returns
-    /// `None` if `watch` returned a reason to stop.
+    /// As [`bound`](Self::bound), polling `watch` as [`run_watched`](Self::run_watched) does.
+    /// Returns `None` if `watch` returned a reason to stop.
     ///
     /// # Panics
     /// As [`bound`](Self::bound).
@@ -289,8 +295,8 @@ impl Simulation {
     }
 }
 
-/// Returns the work of tasks of equal durations. A closure in [`Simulation::run`] would have a type for each caller, and
-/// with it a copy of the worker.
+/// Returns the work of tasks of equal durations. A closure in [`Simulation::run`] would have a type
+/// for each caller, and with it a copy of the worker.
 fn equal<B: Bag>(task_ns: u64) -> impl Fn(&mut B, usize, &B::Shared) -> Worked {
     move |bag, n, shared| {
         let tasks = bag.process(n, shared);

@@ -1,4 +1,5 @@
-//! The parts of a computation: until all places have work, until the first has none left, and the rest.
+//! The parts of a computation: until all places have work, until the first has none left, and the
+//! rest.
 
 use tautline_core::PlaceId;
 
@@ -7,8 +8,9 @@ const INTERVALS: usize = 1 << 12;
 
 /// The parts of a computation, and the workers' time that is lost in each.
 ///
-/// The start ends when every place has begun its first task, which is the end of the run if a place never does. The end
-/// begins when the first place has done its last task, and not before the start ends. The middle is what remains.
+/// The start ends when every place has begun its first task, which is the end of the run if a place
+/// never does. The end begins when the first place has done its last task, and not before the start
+/// ends. The middle is what remains.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Phases {
     /// The duration of the start, in nanoseconds.
@@ -17,12 +19,12 @@ pub struct Phases {
     pub end_ns: u64,
     /// The number of places that did no task.
     pub workless: u32,
-    /// The time in which workers did no task, as a share of all workers' time: in the start, the middle and the end.
-    /// With the efficiency, these add up to 1.
+    /// The time in which workers did no task, as a share of all workers' time: in the start, the
+    /// middle and the end. With the efficiency, these add up to 1.
     pub lost: [f64; 3],
 }
 
-/// When places worked.
+/// The times at which places worked.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
     /// The duration of an interval.
@@ -73,7 +75,8 @@ impl Profile {
         self.width *= 2;
     }
 
-    /// Returns the duration of the tasks done until `ns`, as if they were evenly distributed within an interval.
+    /// Returns the duration of the tasks done until `ns`, as if they were evenly distributed within
+    /// an interval.
     fn work_until(&self, ns: u64) -> f64 {
         let whole = (ns / self.width).min(INTERVALS as u64) as usize;
         let before: f64 = self.intervals[..whole].iter().map(|&ns| ns as f64).sum();

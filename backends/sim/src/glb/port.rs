@@ -1,7 +1,7 @@
-//! What the world lends the workers of a place.
+//! The port of a simulated place, and the state of all places.
 
 use super::phases::Profile;
-use super::{Interim, LOOK_EVERY};
+use super::{Interim, WATCH_EVERY};
 use crate::Machine;
 use crate::engine::{Here, Weigh, World};
 use std::cell::{Cell, RefCell};
@@ -39,9 +39,9 @@ impl<B: Bag> Weigh for Parcel<B> {
     }
 }
 
-/// All places: the world, its costs, and the locks of the reserves.
+/// State of all places: the world, its costs, and the locks of the reserves.
 #[derive(Debug)]
-pub(super) struct Ground<B> {
+pub(super) struct SimPlaces<B> {
     pub(super) world: World<Parcel<B>>,
     pub(super) machine: Machine,
     pub(super) raceless: bool,
@@ -56,7 +56,7 @@ pub(super) struct Ground<B> {
     lost: Cell<Option<PlaceId>>,
 }
 
-impl<B: Bag> Ground<B> {
+impl<B: Bag> SimPlaces<B> {
     pub(super) fn new(
         world: World<Parcel<B>>,
         machine: Machine,
@@ -77,20 +77,20 @@ impl<B: Bag> Ground<B> {
     }
 
     /// Returns the port of `place`.
-    pub(super) fn at(&self, place: PlaceId) -> Gate<'_, B> {
-        Gate {
-            ground: self,
+    pub(super) fn at(&self, place: PlaceId) -> SimPort<'_, B> {
+        SimPort {
+            places: self,
             here: self.world.at(place),
         }
     }
 
-    /// Counts a step that begins. Returns how far the computation has come, before each [`LOOK_EVERY`]th from the
-    /// first on.
+    /// Counts a step that begins. Returns how far the computation has come, before each
+    /// [`WATCH_EVERY`]th from the first on.
     #[inline]
     pub(super) fn interim(&self) -> Option<Interim> {
         let steps = self.steps.get();
         self.steps.set(steps + 1);
-        (steps % LOOK_EVERY == 0).then(|| Interim {
+        (steps % WATCH_EVERY == 0).then(|| Interim {
             virtual_ns: self.world.now(),
             tasks: self.tasks.get(),
         })
@@ -137,32 +137,32 @@ impl<B: Bag> Ground<B> {
 
 /// The port of one place.
 #[derive(Debug)]
-pub(super) struct Gate<'w, B> {
-    ground: &'w Ground<B>,
+pub(super) struct SimPort<'w, B> {
+    places: &'w SimPlaces<B>,
     here: Here<'w, Parcel<B>>,
 }
 
-impl<B: Bag> Clock for Gate<'_, B> {
+impl<B: Bag> Clock for SimPort<'_, B> {
     fn now(&self) -> u64 {
-        self.ground.world.now()
+        self.places.world.now()
     }
 }
 
-impl<B: Bag> Relax for Gate<'_, B> {
+impl<B: Bag> Relax for SimPort<'_, B> {
     fn relax(&self, _: u32) {
         unreachable!("steps are taken one at a time: no lock is held by another thread");
     }
 }
 
-impl<B: Bag> Unpark for Gate<'_, B> {
+impl<B: Bag> Unpark for SimPort<'_, B> {
     fn unpark(&self, worker: WorkerId) {
-        self.here.wake(worker.0, self.ground.machine.merge_ns);
+        self.here.wake(worker.0, self.places.machine.merge_ns);
     }
 }
 
-impl<B: Bag> Transport<Message<B>> for Gate<'_, B> {
+impl<B: Bag> Transport<Message<B>> for SimPort<'_, B> {
     fn send(&self, to: PlaceId, message: Message<B>) {
-        let machine = &self.ground.machine;
+        let machine = &self.places.machine;
         let loot = message.loot();
         if loot.is_some() {
             self.here.pass(machine.split_ns);
@@ -176,10 +176,10 @@ impl<B: Bag> Transport<Message<B>> for Gate<'_, B> {
     }
 
     fn close(&self) {
-        self.ground.world.close();
+        self.places.world.close();
     }
 
     fn is_closed(&self) -> bool {
-        self.ground.world.closed().is_some()
+        self.places.world.closed().is_some()
     }
 }

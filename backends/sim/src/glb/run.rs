@@ -1,8 +1,8 @@
 //! A run of a simulation, from its places to its outcome.
 
 use super::phases::Profile;
-use super::port::{ANSWER, Ground, LOOT, Parcel, REPORT};
-use super::worker::Hand;
+use super::port::{ANSWER, LOOT, Parcel, REPORT, SimPlaces};
+use super::worker::SimWorker;
 use super::{Interim, Outcome, Simulation, Worked};
 use crate::engine::{End, Engine, Traffic, World};
 use tautline_core::glb::{
@@ -21,19 +21,18 @@ pub(super) fn run<B: Bag, O: Observer>(
 ) -> Outcome<B::Output, O> {
     let config = &simulation.config;
     let threads = config.threads_of(PlaceId::HOME);
-    let ground = ground(simulation, threads);
+    let places = places(simulation, threads);
     let control = Control::new();
-    let places = || (0..config.places).map(PlaceId);
-    let teams: Vec<Team<B>> = places()
-        .map(|here| Team::new(here, config, shared(here)))
-        .collect();
-    let mut hands = Vec::with_capacity(teams.len() * threads);
-    for (place, team) in places().zip(&teams) {
+    let numbers = || (0..config.places).map(PlaceId);
+    let team = |here| Team::new(here, config, shared(here));
+    let teams: Vec<Team<B>> = numbers().map(team).collect();
+    let mut workers = Vec::with_capacity(teams.len() * threads);
+    for (place, team) in numbers().zip(&teams) {
         for me in (0..threads as u32).map(WorkerId) {
             let observer = observe(place, me);
-            let worker = Worker::new(team, me, ground.at(place), &control, observer);
-            hands.push(Hand {
-                ground: &ground,
+            let worker = Worker::new(team, me, places.at(place), &control, observer);
+            workers.push(SimWorker {
+                places: &places,
                 work: &work,
                 watch,
                 control: &control,
@@ -43,26 +42,27 @@ pub(super) fn run<B: Bag, O: Observer>(
             });
         }
     }
-    let mut engine = Engine::new(&ground.world, hands);
-    teams[PlaceId::HOME.index()].begin(bag, &ground.at(PlaceId::HOME));
+    let mut engine = Engine::new(&places.world, workers);
+    teams[PlaceId::HOME.index()].begin(bag, &places.at(PlaceId::HOME));
     let end = match engine.run(simulation.deadline_ns, || control.stop(Reason::Deadline)) {
         End::Closed(end) | End::Expired(end) => end,
         End::Idle(end) => {
-            let lost = ground.world.crashed();
-            ground.lose(lost.expect("a computation that has not ended has an event"));
+            let lost = places.world.crashed();
+            places.lose(lost.expect("a computation that has not ended has an event"));
             control.stop(Reason::Lost);
-            ground.world.close();
+            places.world.close();
             end
         }
     };
     // The last steps are taken at the end.
-    ground.world.set(end);
-    let accounts = engine.into_actors().into_iter().map(Hand::close).collect();
+    places.world.set(end);
+    let workers = engine.into_actors().into_iter();
+    let accounts = workers.map(SimWorker::close).collect();
     let remains = Remains {
-        lost: ground.lost(),
-        work_ns: ground.work_ns(),
-        profile: ground.profile(),
-        world: ground.world,
+        lost: places.lost(),
+        work_ns: places.work_ns(),
+        profile: places.profile(),
+        world: places.world,
         teams,
         accounts,
         end,
@@ -72,7 +72,7 @@ pub(super) fn run<B: Bag, O: Observer>(
 }
 
 /// Returns the world of the simulation.
-fn ground<B: Bag>(simulation: &Simulation, threads: usize) -> Ground<B> {
+fn places<B: Bag>(simulation: &Simulation, threads: usize) -> SimPlaces<B> {
     let Simulation {
         config, machine, ..
     } = simulation;
@@ -80,7 +80,7 @@ fn ground<B: Bag>(simulation: &Simulation, threads: usize) -> Ground<B> {
     if let Some(faults) = simulation.faults {
         world = world.with_faults(faults);
     }
-    Ground::new(world, *machine, simulation.raceless, config.places)
+    SimPlaces::new(world, *machine, simulation.raceless, config.places)
 }
 
 /// The remains of a computation that ended at `end`.
@@ -155,7 +155,8 @@ fn sum(one: &Traffic, other: &Traffic) -> Vec<u64> {
 }
 
 impl<B: Bag> Parcel<B> {
-    /// Submits what was under way when the computation was stopped. Returns whether that was no work.
+    /// Submits the loot that was in flight when the computation was stopped. Returns whether that
+    /// was no work.
     fn submit(self, output: &mut B::Output) -> bool {
         let Some(bag) = self.message.into_loot() else {
             return true;

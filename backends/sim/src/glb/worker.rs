@@ -1,29 +1,31 @@
-//! A worker of a place as an actor.
+//! A worker of a simulated place, as an actor.
 
-use super::port::{Gate, Ground, Parcel};
+use super::port::{Parcel, SimPlaces, SimPort};
 use super::{Interim, Worked};
 use crate::engine::{Actor, Here, Turn};
 use tautline_core::PlaceId;
 use tautline_core::glb::{Account, Bag, Control, Observer, Reason, Step, Team, Worker};
 
-/// One worker, with its place. `W` processes tasks and returns how many, and the time that they take.
-pub(super) struct Hand<'a, B: Bag, O, W> {
-    pub(super) ground: &'a Ground<B>,
+/// One worker, with its place. `W` processes tasks and returns how many, and the time that they
+/// take.
+pub(super) struct SimWorker<'a, B: Bag, O, W> {
+    pub(super) places: &'a SimPlaces<B>,
     pub(super) work: &'a W,
     pub(super) watch: &'a dyn Fn(Interim) -> Option<Reason>,
     pub(super) control: &'a Control,
     pub(super) place: PlaceId,
     pub(super) team: &'a Team<B>,
-    pub(super) worker: Worker<'a, B, Gate<'a, B>, O>,
+    pub(super) worker: Worker<'a, B, SimPort<'a, B>, O>,
 }
 
-impl<B, O, W> Hand<'_, B, O, W>
+impl<B, O, W> SimWorker<'_, B, O, W>
 where
     B: Bag,
     O: Observer,
     W: Fn(&mut B, usize, &B::Shared) -> Worked,
 {
-    /// Takes the last steps of a computation that has ended, and returns the worker's bag to its place.
+    /// Takes the last steps of a computation that has ended, and returns the worker's bag to its
+    /// place.
     pub(super) fn close(mut self) -> Account<O> {
         // A worker that was stopped in the middle of a grain has done it.
         loop {
@@ -47,21 +49,21 @@ where
     }
 
     /// Stops the computation if the watch returns a reason.
-    fn look(&self) {
-        if let Some(reason) = self.ground.interim().and_then(self.watch) {
+    fn check_watch(&self) {
+        if let Some(reason) = self.places.interim().and_then(self.watch) {
             self.control.stop(reason);
-            self.ground.world.close();
+            self.places.world.close();
         }
     }
 
     /// Returns the duration of `step`, whose tasks take `ns`.
     fn cost(&self, step: Step, ns: u64) -> u64 {
-        let machine = &self.ground.machine;
+        let machine = &self.places.machine;
         match step {
             // The worker bears a bag that does nothing for a while.
             Step::Worked(0) => machine.look_ns,
             Step::Worked(tasks) => {
-                self.ground.worked(self.place, tasks, ns);
+                self.places.worked(self.place, tasks, ns);
                 ns
             }
             Step::Looked => machine.look_ns,
@@ -73,7 +75,7 @@ where
     }
 }
 
-impl<B, O, W> Actor for Hand<'_, B, O, W>
+impl<B, O, W> Actor for SimWorker<'_, B, O, W>
 where
     B: Bag,
     O: Observer,
@@ -82,9 +84,9 @@ where
     type Message = Parcel<B>;
 
     fn step(&mut self, here: &Here<'_, Parcel<B>>) -> Turn {
-        self.look();
+        self.check_watch();
         if let Some(pile) = self.worker.wants() {
-            if let Err(free) = self.ground.lock(here.place(), pile) {
+            if let Err(free) = self.places.lock(here.place(), pile) {
                 return Turn::Again(free);
             }
         }
@@ -96,7 +98,7 @@ where
             _ => {}
         }
         // Without races, no other worker acts between the load of a reserve's flag and the feeding.
-        let raceless = self.ground.raceless && step == Step::Divided;
+        let raceless = self.places.raceless && step == Step::Divided;
         Turn::Took {
             ns: self.cost(step, ns),
             private: self.worker.will_work() || (raceless && self.worker.wants().is_some()),
@@ -104,14 +106,14 @@ where
     }
 
     fn on(&mut self, from: PlaceId, parcel: Parcel<B>, here: &Here<'_, Parcel<B>>) {
-        let port = self.ground.at(here.place());
+        let port = self.places.at(here.place());
         self.team.deliver(from, parcel.message, &port);
     }
 
     fn lost(&mut self, place: PlaceId, _: &Here<'_, Parcel<B>>) {
         // The protocol between places needs all of them.
-        self.ground.lose(place);
+        self.places.lose(place);
         self.control.stop(Reason::Lost);
-        self.ground.world.close();
+        self.places.world.close();
     }
 }

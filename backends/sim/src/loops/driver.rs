@@ -1,4 +1,5 @@
-//! Machines of `defer` in virtual time: a chunk takes as long as its iterations, iterations that are sent take time each.
+//! Machines of `defer` in virtual time: a chunk takes as long as its iterations, iterations that
+//! are sent take time each.
 
 use crate::protocol::{CallsOf, Driver, EventOf, MessageOf, Part, Setup, Weight};
 use crate::{self as sim, Cluster};
@@ -7,7 +8,7 @@ use std::ops::Range;
 use tautline_core::defer::{Effect, Event, Scheduler};
 use tautline_core::machine::Pick;
 
-/// Numbers that look random.
+/// Pseudo-random numbers.
 #[derive(Clone, Copy, Debug)]
 struct Random(u64);
 
@@ -19,20 +20,20 @@ impl Pick for Random {
     }
 }
 
-/// Costs beside those of iterations, in nanoseconds.
+/// Costs in addition to those of iterations, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
     /// A chunk.
     pub chunk_ns: u64,
     /// A message.
     pub message_ns: u64,
-    /// An iteration that is sent, beside its message.
+    /// An iteration that is sent, in addition to its message.
     pub moved_ns: u64,
 }
 
 impl Costs {
-    /// Returns those of a loop whose iterations take `mean_ns` on average: a tenth for a chunk, a fifth for a message, a twentieth
-    /// for an iteration (spec 5.4 of Lucco 1995, model M2).
+    /// Returns those of a loop whose iterations take `mean_ns` on average: a tenth for a chunk, a
+    /// fifth for a message, a twentieth for an iteration (spec 5.4 of Lucco 1995, model M2).
     pub fn of(mean_ns: u64) -> Self {
         Self {
             chunk_ns: mean_ns / 10,
@@ -117,8 +118,9 @@ impl<M: Scheduler> Driver for Driven<'_, M> {
     }
 }
 
-/// Runs the instances with these times. Returns for each the longest time that a rank took, which is that of the instance if all ranks
-/// begin it together; and by rank, the iterations that it executed, those of all instances.
+/// Runs the instances with these times. Returns for each the longest time that a rank took, which
+/// is that of the instance if all ranks begin it together; and by rank, the iterations that it
+/// executed, those of all instances.
 ///
 /// # Panics
 /// If there is no rank.

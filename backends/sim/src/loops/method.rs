@@ -5,7 +5,7 @@ use std::str::FromStr;
 use tautline_core::defer::{Geometry, Rule};
 use tautline_core::taper::{Policy, Q16, Taper};
 
-/// How ranks balance a loop.
+/// The method by which ranks balance a loop.
 ///
 /// | name | method |
 /// |---|---|

@@ -26,7 +26,8 @@ use tautline_core::defer::{
 };
 use tautline_core::taper::{Coherence, Instance, Policy, Taper, blocked};
 
-/// The settings of (K_sync, K_min) of which LLB, GL1 and GL2 have the best: the source tunes them for each application.
+/// The settings of (K_sync, K_min) of which LLB, GL1 and GL2 have the best: the source tunes them
+/// for each application.
 pub const TUNINGS: [Tuning; 4] = [
     Tuning { sync: 1, min: 1 },
     Tuning { sync: 2, min: 1 },
@@ -39,15 +40,16 @@ pub const TUNINGS: [Tuning; 4] = [
 pub struct Repeated<'a> {
     /// The number of ranks, at least 1.
     pub ranks: u32,
-    /// What things cost.
+    /// The costs of a loop's actions.
     pub costs: Costs,
     /// By instance, the times of its iterations, equally many.
     pub times: &'a [Vec<u64>],
 }
 
 impl Repeated<'_> {
-    /// Returns the efficiency of the instances `steady`: the time of their iterations by that of all ranks until the last has ended,
-    /// without the time in which ranks learn that the instance has ended. 1 if no time passes.
+    /// Returns the efficiency of the instances `steady`: the time of their iterations by that of
+    /// all ranks until the last has ended, without the time in which ranks learn that the instance
+    /// has ended. 1 if no time passes.
     ///
     /// # Panics
     /// If there is no rank, or no such instance.
@@ -163,7 +165,8 @@ impl Repeated<'_> {
         spans.split_off(steady.start)
     }
 
-    /// Returns the choice by the instances before `end`; the first instance alone predicts the second.
+    /// Returns the choice by the instances before `end`; the first instance alone predicts the
+    /// second.
     fn choice(&self, communicates: bool, end: usize) -> Choice {
         Choice::of(&self.coherence(end), communicates)
     }

@@ -3,7 +3,8 @@
 use super::Access;
 use std::collections::HashMap;
 
-/// The costs of a machine with coherent caches, one a core. Transfers of one line follow each other.
+/// The costs of a machine with coherent caches, one a core. Transfers of one line follow each
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coherent {
     /// Bytes of a line.
@@ -14,7 +15,7 @@ pub struct Coherent {
     pub core_threads: usize,
     /// Cores of a chip.
     pub chip_cores: usize,
-    /// How threads are assigned to cores.
+    /// The assignment of threads to cores.
     pub seats: Seats,
     /// A load from the core's own copy.
     pub hit_cycles: u64,
@@ -26,7 +27,8 @@ pub struct Coherent {
     pub far_cycles: u64,
     /// A load of a line that no cache has.
     pub memory_cycles: u64,
-    /// From the beginning of a transfer that leaves the source its copy until the next one can begin.
+    /// From the beginning of a transfer that leaves the source its copy until the next one can
+    /// begin.
     pub share_cycles: u64,
 }
 
@@ -44,7 +46,7 @@ struct Line {
     /// The cores that have a copy; one alone may write it if `owned`.
     holders: u128,
     owned: bool,
-    /// When the next transfer can begin.
+    /// The time at which the next transfer can begin.
     free: u64,
     /// The core of the last transfer, and when it received the line.
     last: (usize, u64),
@@ -52,7 +54,7 @@ struct Line {
     dozers: Vec<usize>,
 }
 
-/// What a thread has done since it last relaxed.
+/// The accesses of a thread since it last relaxed.
 #[derive(Clone, Debug, Default)]
 struct Look {
     /// Nothing but loads from own copies.
@@ -64,7 +66,7 @@ struct Look {
 pub(super) struct State {
     costs: Coherent,
     lines: HashMap<usize, Line>,
-    /// When the stores of each thread complete: in order.
+    /// The time at which the stores of each thread complete: in order.
     stored: Vec<u64>,
     looks: Vec<Look>,
     woken: Vec<usize>,
@@ -82,8 +84,8 @@ impl State {
         }
     }
 
-    /// Records a failed poll. Returns true if another poll of its own copies finds the same until one of
-    /// their lines is written: then the thread is reported by [`woken`](Self::woken).
+    /// Records a failed poll. Returns true if another poll of its own copies finds the same until
+    /// one of their lines is written: then the thread is reported by [`woken`](Self::woken).
     pub(super) fn doze(&mut self, thread: usize) -> bool {
         let me = 1 << self.core(thread);
         let fresh = Look {

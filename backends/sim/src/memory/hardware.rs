@@ -6,8 +6,8 @@ use std::ops::Range;
 
 /// The threads of a machine that take part, each with its clock.
 ///
-/// Operations of a thread must be reported when no other awake thread has a lower clock, of equal ones those of the lower
-/// thread first; then the clocks are right.
+/// Operations of a thread must be reported when no other awake thread has a lower clock, of equal
+/// ones those of the lower thread first; then the clocks are right.
 #[derive(Debug)]
 pub struct Hardware {
     machine: Machine,
@@ -20,12 +20,12 @@ pub struct Hardware {
 #[derive(Clone, Copy, Debug, Default)]
 struct Thread {
     now: u64,
-    /// When all its stores are complete.
+    /// The time at which all its stores are complete.
     stored: u64,
     asleep: bool,
     /// The distance between polls that it need not make.
     dozes: Option<u64>,
-    /// When it last relaxed.
+    /// The time at which it last relaxed.
     relaxed: u64,
     bell: Bell,
     accesses: u64,
@@ -65,14 +65,16 @@ impl Hardware {
         }
     }
 
-    /// From now on a thread that polls its own copies of some words and relaxes sleeps until one of their lines is written:
-    /// the same times with less to simulate, provided that waiting threads poll the same words repeatedly, do nothing
-    /// else, and never change that. Without caches it makes no difference.
+    /// From now on a thread that polls its own copies of some words and relaxes sleeps until one of
+    /// their lines is written: the same times with less to simulate, provided that waiting threads
+    /// poll the same words repeatedly, do nothing else, and never change that. Without caches it
+    /// makes no difference.
     pub fn be_patient(&mut self) {
         self.patient = true;
     }
 
-    /// Sets where everything lies that is not placed. Provided: on the chip. Caches make no difference.
+    /// Sets where everything lies that is not placed. Provided: on the chip. Caches make no
+    /// difference.
     pub fn place_all(&mut self, region: Region) {
         if let State::ScratchPad(memory) = &mut self.memory {
             memory.place_all(region);
@@ -96,7 +98,8 @@ impl Hardware {
         self.threads[thread].accesses
     }
 
-    /// Whether a thread has suspended itself and was not woken since, or polls words that were not changed.
+    /// Whether a thread has suspended itself and was not woken since, or polls words that were not
+    /// changed.
     pub fn is_waiting(&self, thread: usize) -> bool {
         let state = &self.threads[thread];
         state.asleep || state.dozes.is_some()
@@ -233,7 +236,8 @@ impl Hardware {
 }
 
 impl Thread {
-    /// What the thread polls has changed for polls from `seen` on: it continues with the first of them.
+    /// Records that the polled word has changed for polls from `seen` on: the thread continues with
+    /// the first of them.
     fn look_again(&mut self, seen: u64) {
         if let Some(pace) = self.dozes.take() {
             let missed = seen.saturating_sub(self.now).div_ceil(pace);

@@ -4,12 +4,12 @@ use super::Access;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Where an object lies.
+/// The location of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Region {
     /// In the memory on the chip, at the same distance from all threads.
     OnChip,
-    /// In the memory beside the chip.
+    /// In the memory outside of the chip.
     OffChip,
     /// In the scratch-pad of this thread; for other threads it is as far as the chip's memory.
     Pad(usize),
@@ -20,7 +20,7 @@ pub enum Region {
 pub struct ScratchPad {
     /// The memory on the chip.
     pub on_chip: Banks,
-    /// The memory beside it.
+    /// The memory outside of it.
     pub off_chip: Banks,
     /// A thread's load from its own scratch-pad.
     pub pad_load_cycles: u64,
@@ -39,9 +39,9 @@ pub struct Banks {
     pub store_cycles: u64,
     /// From the issue of a load until its value arrives, likewise; not less than `store_cycles`.
     pub load_cycles: u64,
-    /// How long a load or a store occupies the bank.
+    /// The time for which a load or a store occupies the bank.
     pub busy_cycles: u64,
-    /// How long an update does, which is performed at the bank.
+    /// The time for which an update does, which is performed at the bank.
     pub update_busy_cycles: u64,
 }
 
@@ -50,9 +50,10 @@ pub(super) struct State {
     costs: ScratchPad,
     default: Region,
     placed: Vec<(Range<usize>, Region)>,
-    /// The interleaved pieces of each memory, numbered in the order of first accesses: addresses differ from run to run.
+    /// The interleaved pieces of each memory, numbered in the order of first accesses: addresses
+    /// differ from run to run.
     pieces: [HashMap<usize, usize>; 2],
-    /// When each bank is free again.
+    /// The time at which each bank is free again.
     free: [Vec<u64>; 2],
     pads: Vec<u64>,
 }
@@ -83,7 +84,8 @@ impl State {
         placed.map_or(self.default, |(_, region)| *region)
     }
 
-    /// Returns when an access made at `now` has reached its bank, was served and, unless it is a store, was answered.
+    /// Returns when an access made at `now` has reached its bank, was served and, unless it is a
+    /// store, was answered.
     pub(super) fn access(
         &mut self,
         thread: usize,
@@ -109,7 +111,8 @@ impl State {
         )
     }
 
-    /// A local access waits for earlier ones of others, although these have a longer path: they are observed.
+    /// A local access waits for earlier ones of others, although these have a longer path: they are
+    /// observed.
     fn pad(&mut self, thread: usize, owner: usize, access: Access, now: u64) -> u64 {
         let free = &mut self.pads[owner];
         if thread != owner {
@@ -191,7 +194,7 @@ mod tests {
             .map(|thread| state.access(thread, 1_000_000, Access::Load, 0))
             .collect();
         assert_eq!(done, [57, 67, 77, 87]);
-        // A store behind them, and a load behind that.
+        // A store after them, and a load after that.
         assert_eq!(state.access(0, 1_000_008, Access::Store, 5), 76);
         assert_eq!(state.access(1, 1_000_000, Access::Load, 6), 107);
     }

@@ -11,7 +11,7 @@ pub struct Signals {
     pub signal_cycles: u64,
     /// From the last arrival until all observe it.
     pub bus_cycles: u64,
-    /// How long sending an interrupt occupies a thread.
+    /// The time for which sending an interrupt occupies a thread.
     pub send_cycles: u64,
     /// From then until the receiver runs.
     pub wake_cycles: u64,
@@ -29,7 +29,7 @@ struct Line {
     claimed: bool,
     included: BTreeSet<usize>,
     arrived: BTreeSet<usize>,
-    /// When the barrier at which these threads arrived last completed.
+    /// The time at which the barrier at which these threads arrived last completed.
     done: Vec<u64>,
 }
 
@@ -112,7 +112,7 @@ impl Line {
 /// A wake-up: one signal, sticky until the thread takes it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bell {
-    /// When it reaches the thread.
+    /// The time at which it reaches the thread.
     rung: Option<u64>,
 }
 

@@ -41,7 +41,7 @@ pub(super) struct Member<D: Driver> {
     lost: Vec<PeerOf<D>>,
     /// The peer whose loss was fatal.
     fatal: Option<PeerOf<D>>,
-    /// When the machine took its last step.
+    /// The time of the machine's last step.
     last_ns: u64,
 }
 

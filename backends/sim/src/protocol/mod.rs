@@ -1,8 +1,9 @@
-//! Any protocol in virtual time: a [`Machine`] at each peer, with the cost of its events and messages.
+//! Any protocol in virtual time: a [`Machine`] at each peer, with the cost of its events and
+//! messages.
 //!
-//! A peer is a place or a rank, with one thread, which does one thing after another: it serves a message, or it works until an event.
-//! The machine processes the message or the event when that time has passed; its own steps take none. A [`Driver`] states the costs and
-//! carries out effects.
+//! A peer is a place or a rank, with one thread, which does one thing after another: it serves a
+//! message, or it works until an event. The machine processes the message or the event when that
+//! time has passed; its own steps take none. A [`Driver`] states the costs and carries out effects.
 //!
 //! # Example
 //! ```
@@ -103,7 +104,8 @@ pub type CallsOf<D> = <<D as Driver>::Machine as Machine>::Calls;
 pub trait Driver {
     /// The protocol.
     type Machine: Machine;
-    /// The state by which calls are answered, such as a random source; `()` if the machine has none.
+    /// The state by which calls are answered, such as a random source; `()` if the machine has
+    /// none.
     type Calls;
 
     /// The number of kinds of messages, which are counted separately.
@@ -112,14 +114,17 @@ pub trait Driver {
     /// Returns the calls of the machine.
     fn calls(calls: &mut Self::Calls) -> &mut CallsOf<Self>;
 
-    /// Returns what the thread does now, while it has no message to serve: a duration in nanoseconds, and the event that is reported after
-    /// it. `None`: nothing, until the machine has taken another step.
+    /// Returns what the thread does now, while it has no message to serve: a duration in
+    /// nanoseconds, and the event that is reported after it. `None`: nothing, until the machine has
+    /// taken another step.
     ///
-    /// The first call is at the beginning: an event that starts the protocol is the first work. An effect that takes time, such as a chunk
-    /// to be executed, is kept by [`effect`](Self::effect) and returned here.
+    /// The first call is at the beginning: an event that starts the protocol is the first work. An
+    /// effect that takes time, such as a chunk to be executed, is kept by [`effect`](Self::effect)
+    /// and returned here.
     fn work(&mut self, machine: &Self::Machine, now: u64) -> Option<(u64, EventOf<Self>)>;
 
-    /// Carries out an effect at `now`. Returns an event that answers it at once, as [`drive`](tautline_core::machine::drive) permits.
+    /// Carries out an effect at `now`. Returns an event that answers it at once, as
+    /// [`drive`](tautline_core::machine::drive) permits.
     fn effect(&mut self, effect: EffectOf<Self>, now: u64) -> Option<EventOf<Self>>;
 
     /// Returns the weight of a message that is being sent.
@@ -127,8 +132,9 @@ pub trait Driver {
         Weight::default()
     }
 
-    /// Returns how long the thread serves a message, after what it is doing. `None`: it is processed when it arrives, at no cost, as if by a
-    /// thread for that alone. Either way it wakes the thread, as the driver may have work then.
+    /// Returns how long the thread serves a message, after what it is doing. `None`: it is
+    /// processed when it arrives, at no cost, as if by a thread for that alone. Either way it wakes
+    /// the thread, as the driver may have work then.
     fn serve_ns(&self, _message: &MessageOf<Self>) -> Option<u64> {
         None
     }
@@ -139,14 +145,14 @@ pub trait Driver {
     }
 }
 
-/// The costs of a message beside the latency of its way. The default is nothing.
+/// The costs of a message in addition to the latency of its way. The default is nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Weight {
     /// Its kind, below [`Driver::KINDS`].
     pub kind: usize,
     /// Its size.
     pub bytes: u64,
-    /// How much longer than its way it takes.
+    /// The time that it takes in addition to that of its way.
     pub delay_ns: u64,
 }
 
@@ -184,7 +190,7 @@ pub struct Setup {
     pub faults: Option<Faults>,
     /// Selects the delays of messages, where the cluster has a jitter.
     pub seed: u64,
-    /// When the run ends at the latest.
+    /// The time at which the run ends at the latest.
     pub deadline_ns: u64,
 }
 
@@ -203,7 +209,8 @@ impl Default for Setup {
 pub struct Outcome<D: Driver> {
     /// The peers, in order of their numbers.
     pub parts: Vec<Part<D>>,
-    /// When it ended: when the last event or message was processed, a loss was fatal, or the deadline passed.
+    /// The time at which it ended: when the last event or message was processed, a loss was fatal,
+    /// or the deadline passed.
     pub ns: u64,
     /// The messages sent, by kind.
     pub traffic: Vec<Traffic>,
@@ -214,11 +221,12 @@ pub struct Outcome<D: Driver> {
 }
 
 impl Setup {
-    /// Runs a protocol among these peers, whose numbers count from 0, until no event and no message is pending.
+    /// Runs a protocol among these peers, whose numbers count from 0, until no event and no message
+    /// is pending.
     ///
     /// # Panics
-    /// If there is no peer, if a machine refuses a message or panics, if a message is sent to a peer that does not exist, or if its kind is
-    /// not below [`Driver::KINDS`].
+    /// If there is no peer, if a machine refuses a message or panics, if a message is sent to a
+    /// peer that does not exist, or if its kind is not below [`Driver::KINDS`].
     pub fn run<D: Driver>(&self, parts: Vec<Part<D>>) -> Outcome<D> {
         let peers = parts.len() as u32;
         let mut world = World::new(self.cluster, peers, 1, self.seed);

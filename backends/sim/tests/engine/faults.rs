@@ -1,4 +1,4 @@
-//! What each fault does to messages and steps, and balanced computations under faults.
+//! Effects of each fault on messages and steps, and balanced computations under faults.
 
 use super::relay::{FREE, deliver_with};
 use crate::tree::{Done, Tree};

@@ -29,7 +29,7 @@ pub(crate) struct Relay {
     pub(crate) sends: Vec<(PlaceId, Letter)>,
     /// The number and time of every letter received.
     pub(crate) received: Vec<(u64, u64)>,
-    /// When the steps after the first began and ended.
+    /// The times at which the steps after the first began and ended.
     pub(crate) steps: Vec<(u64, u64)>,
     stage: Stage,
 }
@@ -98,7 +98,8 @@ pub(crate) const FREE: Cluster = Cluster {
     },
 };
 
-/// Sends `letters` (from, to, bytes) at time 0, numbered in order; returns when each place received which.
+/// Sends `letters` (from, to, bytes) at time 0, numbered in order; returns when each place received
+/// which.
 pub(crate) fn deliver(
     cluster: Cluster,
     places: u32,

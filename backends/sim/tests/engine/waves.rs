@@ -45,7 +45,7 @@ impl<O: Operation> Driver for Member<O> {
     }
 }
 
-/// Where ranks are, and what they cost.
+/// The locations of ranks, and their costs.
 #[derive(Clone, Copy, Debug)]
 struct Tree {
     cluster: Cluster,
@@ -99,8 +99,8 @@ impl Tree {
         (below, above)
     }
 
-    /// Returns by rank when its value leaves it, and when it has received the result: adapters pass one message after the other, and a rank
-    /// serves one after the other.
+    /// Returns by rank when its value leaves it, and when it has received the result: adapters pass
+    /// one message after the other, and a rank serves one after the other.
     fn waves(&self) -> (Vec<u64>, Vec<u64>) {
         let transmission = self.cluster.transmission_ns(BYTES);
         let (way, apart) = (FAR_NS + transmission, self.cluster.gap_ns + transmission);

@@ -1,4 +1,5 @@
-//! Scheduling by predicted work beside scheduling by number, on the loops of table M2 of the specification (5.4).
+//! Scheduling by predicted work compared with scheduling by number, on the loops of table M2 of the
+//! specification (5.4).
 
 use tautline_core::Rank;
 use tautline_core::defer::{Baseline, Epochs, Rule, Scheduler, Table};
@@ -42,8 +43,8 @@ const POLICIES: [(&str, Policy); 4] = [
     ("TAPER", Policy::Taper(Taper::published(Q16::ratio(13, 10)))),
 ];
 
-/// No method is worse by prediction on any of the nine loops: self-scheduling in 36 cases, LLB, GL1 and GL2, each with the best of
-/// its tunings, in 27.
+/// No method is worse by prediction on any of the nine loops: self-scheduling in 36 cases, LLB, GL1
+/// and GL2, each with the best of its tunings, in 27.
 #[test]
 fn prediction_improves_every_method() {
     let mut random = 1;

@@ -1,5 +1,6 @@
-//! What ranks can know of an instance: the figures of this folder use the exact times of all iterations of the one before, at all
-//! ranks and free. Here the library's cost function takes their place, of which a rank could have a copy.
+//! Predictability of an instance: the figures of this folder use the exact times of all iterations
+//! of the one before, at all ranks and free. Here the library's cost function takes their place, of
+//! which a rank could have a copy.
 
 use super::{INSTANCES, P, STEADY};
 use std::cmp::Reverse;
@@ -11,8 +12,8 @@ use tautline_sim::loops::{Costs, run};
 
 const SHARE: u64 = 48;
 
-/// Returns the efficiency of the steady instances if `machine` makes the ranks of each from `first` on, from its number, the
-/// rank, and the iterations that the rank executed before.
+/// Returns the efficiency of the steady instances if `machine` makes the ranks of each from `first`
+/// on, from its number, the rank, and the iterations that the rank executed before.
 fn efficiency<M: Scheduler>(
     times: &[Vec<u64>],
     first: usize,
@@ -34,7 +35,8 @@ fn efficiency<M: Scheduler>(
     work as f64 / (f64::from(P) * ns as f64)
 }
 
-/// Factoring from the iterations executed before, the longest first, by these predictions of each instance.
+/// Factoring from the iterations executed before, the longest first, by these predictions of each
+/// instance.
 fn placed(times: &[Vec<u64>], predictions: &[CostFunction]) -> f64 {
     let instance = Instance::new(SHARE * u64::from(P), P);
     efficiency(times, 0, |at, rank, mut own| {
@@ -54,7 +56,8 @@ fn cached(times: &[Vec<u64>], predictions: &[CostFunction]) -> f64 {
     })
 }
 
-/// The prediction of each instance by the library's cost function, which is given the time of every iteration.
+/// The prediction of each instance by the library's cost function, which is given the time of every
+/// iteration.
 fn functions(times: &[Vec<u64>]) -> Vec<CostFunction> {
     let mut cost = CostFunction::default();
     let learn = |times: &Vec<u64>| {
@@ -71,8 +74,9 @@ fn functions(times: &[Vec<u64>]) -> Vec<CostFunction> {
     std::iter::once(first).chain(learnt).collect()
 }
 
-/// The figures of `auto`, `placed` and the cached methods need exact times. With the cost function, self-scheduling from the
-/// placement before falls from .861, .885, .458 and .879, to less than a half on three of four programs.
+/// The figures of `auto`, `placed` and the cached methods need exact times. With the cost function,
+/// self-scheduling from the placement before falls from .861, .885, .458 and .879, to less than a
+/// half on three of four programs.
 #[test]
 fn exact_times_are_more_than_ranks_can_know() {
     for (program, placed_at_most, cached_at_most) in [

@@ -11,7 +11,8 @@ pub(crate) struct Tree {
     done: Done,
 }
 
-/// The tasks done: equal for two runs only if both did the same tasks, each the same number of times.
+/// The tasks done: equal for two runs only if both did the same tasks, each the same number of
+/// times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Done {
     pub(crate) nodes: u64,
@@ -36,7 +37,7 @@ impl Tree {
         }
     }
 
-    /// What a sequential run does.
+    /// The result of a sequential run.
     pub(crate) fn all(&self) -> Done {
         let mut all = self.clone();
         all.process(usize::MAX, &());

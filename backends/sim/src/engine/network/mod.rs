@@ -1,4 +1,4 @@
-//! Pending events, and the messages under way.
+//! Pending events, and the messages in flight.
 
 mod servers;
 mod shape;
@@ -21,7 +21,8 @@ pub(super) enum Event<M> {
     Step(u32),
     /// A message arrives.
     Mail(Mail<M>),
-    /// This place cannot be reached any more: by any place after a crash, by those on the other side of a cut.
+    /// This place cannot be reached any more: by any place after a crash, by those on the other
+    /// side of a cut.
     Lost(PlaceId),
 }
 
@@ -34,7 +35,7 @@ pub(super) struct Mail<M> {
     stage: Stage,
 }
 
-/// What a message under way reaches next.
+/// The next station of a message in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// The adapter of its node, encoded; it takes this much longer than its way.
@@ -74,7 +75,7 @@ impl Traffic {
     }
 }
 
-/// The pending events and the messages under way.
+/// The pending events and the messages in flight.
 #[derive(Debug)]
 pub(super) struct Network<M> {
     cluster: Cluster,
@@ -82,7 +83,7 @@ pub(super) struct Network<M> {
     last: u64,
     /// Threads and positions of messages.
     coming: Agenda<u64>,
-    /// Messages under way.
+    /// Messages in flight.
     mails: Vec<Option<Mail<M>>>,
     free: Vec<u32>,
     servers: Servers,
@@ -145,7 +146,7 @@ impl<M: Weigh> Network<M> {
         &self.traffic
     }
 
-    /// Removes and returns the messages that are under way.
+    /// Removes and returns the messages that are in flight.
     pub(super) fn take_messages(&mut self) -> Vec<M> {
         let mails = std::mem::take(&mut self.mails);
         mails
@@ -187,7 +188,7 @@ impl<M: Weigh> Network<M> {
         }
     }
 
-    /// Stores a message that is under way.
+    /// Stores a message that is in flight.
     fn keep(&mut self, mail: Mail<M>) -> u64 {
         match self.free.pop() {
             Some(free) => {
@@ -201,7 +202,8 @@ impl<M: Weigh> Network<M> {
         }
     }
 
-    /// Sends a message of `bytes` on its way of `hops` at `now`. Returns when it reaches the next stage; `None`: it never does.
+    /// Sends a message of `bytes` on its way of `hops` at `now`. Returns when it reaches the next
+    /// stage; `None`: it never does.
     fn leave(
         &mut self,
         mail: &mut Mail<M>,
@@ -247,8 +249,8 @@ impl<M: Weigh> Network<M> {
         Some(arrives)
     }
 
-    /// Returns when the message at `position`, whose next stage is due at `at`, reaches the stage after it; `None`: it is
-    /// lost, and was removed.
+    /// Returns when the message at `position`, whose next stage is due at `at`, reaches the stage
+    /// after it; `None`: it is lost, and was removed.
     #[cold]
     fn advance(&mut self, at: u64, position: u64) -> Option<u64> {
         let mut mail = self.mails[position as usize].take();
@@ -318,8 +320,8 @@ impl<M: Weigh> Network<M> {
         }
     }
 
-    /// Lets a message whose next stage is due at `at` pass all the stages that take no time. Returns whether it has
-    /// arrived; if not, it is entered again, or it is lost.
+    /// Lets a message whose next stage is due at `at` pass all the stages that take no time.
+    /// Returns whether it has arrived; if not, it is entered again, or it is lost.
     fn has_arrived(&mut self, at: u64, position: u64) -> bool {
         loop {
             let mail = self.mails[position as usize].as_mut();
@@ -344,8 +346,8 @@ impl<M: Weigh> Network<M> {
         }
     }
 
-    /// Whether the place of a step or of a message that has arrived acts at `at`. If not, the entry is made again for a
-    /// later time, or removed.
+    /// Whether the place of a step or of a message that has arrived acts at `at`. If not, the entry
+    /// is made again for a later time, or removed.
     #[cold]
     fn has_passed(&mut self, at: u64, what: u64) -> bool {
         let Some((faults, _)) = &self.faults else {
@@ -366,7 +368,7 @@ impl<M: Weigh> Network<M> {
         }
         let later = faults.resumes(place, at);
         let waits = match mail {
-            // One that arrives when the stall ends queues behind those that have waited.
+            // One that arrives when the stall ends queues after those that have waited.
             Some(mail) if !is_step => {
                 let stage = std::mem::replace(&mut mail.stage, Stage::Waited);
                 stage == Stage::Arrived && (later > at || faults.ends_stall(place, at))
@@ -379,7 +381,8 @@ impl<M: Weigh> Network<M> {
         !waits
     }
 
-    /// Returns when a message arrives that would arrive at `at`, but not before the one that its sender sent last.
+    /// Returns when a message arrives that would arrive at `at`, but not before the one that its
+    /// sender sent last.
     fn in_order(&mut self, from: PlaceId, to: PlaceId, at: u64) -> u64 {
         let ranks = &self.cluster.ranks;
         let pair = match ranks.places {

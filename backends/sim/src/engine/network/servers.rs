@@ -1,4 +1,4 @@
-//! What messages queue at: adapters of nodes, links, and communication workers.
+//! Servers at which messages queue: adapters of nodes, links, and communication workers.
 
 use super::shape::Link;
 use crate::engine::cluster::Cluster;
@@ -12,7 +12,7 @@ pub(super) enum Way {
     In,
 }
 
-/// When each server has served the messages that have reached it.
+/// The time at which each server has served the messages that have reached it.
 #[derive(Debug)]
 pub(super) struct Servers {
     cluster: Cluster,
@@ -44,12 +44,13 @@ impl Servers {
         self.adapters.len() as u32
     }
 
-    /// Returns when a message that reaches the adapter of `node` at `at` begins to pass; later ones wait until its
-    /// transmission ends.
+    /// Returns when a message that reaches the adapter of `node` at `at` begins to pass; later ones
+    /// wait until its transmission ends.
     pub(super) fn adapter(&mut self, node: u32, way: Way, at: u64, transmission: u64) -> u64 {
         let busy = &mut self.adapters[node as usize][usize::from(way == Way::In)];
         let begins = at.max(*busy);
-        // A message that waits is entered in the agenda again. An ordered one that arrives then must not pass it.
+        // A message that waits is entered in the agenda again. An ordered one that arrives then
+        // must not pass it.
         let transmission = transmission.max(self.cluster.ordered.into());
         *busy = begins
             .saturating_add(self.cluster.gap_ns)
@@ -66,8 +67,8 @@ impl Servers {
         begins
     }
 
-    /// Returns when the communication worker of `place` has encoded or decoded a message of `bytes` that it gets at `at`;
-    /// a rank without one takes no time.
+    /// Returns when the communication worker of `place` has encoded or decoded a message of `bytes`
+    /// that it gets at `at`; a rank without one takes no time.
     pub(super) fn worker(&mut self, place: PlaceId, way: Way, at: u64, bytes: u64) -> u64 {
         let ranks = self.cluster.ranks;
         let Some(busy) = self.workers.get_mut(ranks.rank(place) as usize) else {

@@ -1,9 +1,10 @@
-//! How nodes are connected, and the links that a message passes.
+//! Topologies of nodes, and the links that a message passes.
 
-/// How the nodes of a cluster are connected.
+/// The topology of a cluster's nodes.
 ///
-/// Messages take the shortest way, in a fixed order of links: along the first extent of a torus first; up a fat tree
-/// by the number of the destination (D-mod-k); through the one link between two groups of a dragonfly.
+/// Messages take the shortest way, in a fixed order of links: along the first extent of a torus
+/// first; up a fat tree by the number of the destination (D-mod-k); through the one link between
+/// two groups of a dragonfly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
     /// Every node is one hop from every other: a switch without contention.
@@ -12,18 +13,20 @@ pub enum Shape {
     /// A torus with these extents; an extent of 0 counts as 1. Nodes beyond the last start again at
     /// the first, so a torus too small folds a machine onto itself.
     Torus([u32; 3]),
-    /// Switches in three levels. Fewer links up than down: the tree is oversubscribed. A 0 counts as 1.
+    /// Switches in three levels. Fewer links up than down: the tree is oversubscribed. A 0 counts
+    /// as 1.
     FatTree {
         /// Nodes of a leaf switch.
         nodes: u32,
         /// Leaf switches of a pod.
         leaves: u32,
-        /// Links from a leaf switch to the second level, which has as many switches in each pod; and from each of
-        /// these to the third.
+        /// Links from a leaf switch to the second level, which has as many switches in each pod;
+        /// and from each of these to the third.
         up: [u32; 2],
     },
-    /// Groups of routers, all routers of a group connected, and a link between any two groups (Kim et al. 2008). There
-    /// are `routers` times `globals` plus 1 groups; nodes beyond the last start again at the first. A 0 counts as 1.
+    /// Groups of routers, all routers of a group connected, and a link between any two groups (Kim
+    /// et al. 2008). There are `routers` times `globals` plus 1 groups; nodes beyond the last start
+    /// again at the first. A 0 counts as 1.
     Dragonfly {
         /// Nodes of a router.
         nodes: u32,
@@ -38,8 +41,8 @@ pub enum Shape {
 pub(super) type Link = [u32; 3];
 
 impl Shape {
-    /// Returns the hops between two nodes: 0 from a node to itself, else at least 1. On a torus the links on the shortest
-    /// path, elsewhere the switches.
+    /// Returns the hops between two nodes: 0 from a node to itself, else at least 1. On a torus the
+    /// links on the shortest path, elsewhere the switches.
     pub fn hops(&self, from: u32, to: u32) -> u32 {
         match *self {
             _ if from == to => 0,
@@ -92,7 +95,8 @@ fn distance(extents: [u32; 3], mut from: u32, mut to: u32) -> u32 {
         .fold(0, u32::saturating_add)
 }
 
-/// Begins at the node reached by `k` steps along the first extents; its direction is the axis, twice, plus 1 backwards.
+/// Begins at the node reached by `k` steps along the first extents; its direction is the axis,
+/// twice, plus 1 backwards.
 fn torus_link(extents: [u32; 3], mut from: u32, mut to: u32, mut k: u32) -> Option<Link> {
     let (mut node, mut stride) = (0u32, 1u32);
     let mut found = None;
@@ -212,7 +216,8 @@ mod tests {
         let hops = [(0, 0), (0, 3), (0, 4), (0, 11), (0, 12), (25, 1)];
         let hops = hops.map(|(from, to)| TREE.hops(from, to));
         assert_eq!(hops, [0, 1, 3, 3, 5, 5]);
-        // Two links up from a leaf switch, by the parity of the destination; all to one node meet below.
+        // Two links up from a leaf switch, by the parity of the destination; all to one node meet
+        // below.
         assert_ne!(TREE.link(0, 4, 0), TREE.link(0, 5, 0));
         assert_eq!(TREE.link(0, 4, 0), TREE.link(1, 6, 0));
         assert_eq!(TREE.link(0, 20, 3), TREE.link(30, 20, 3));
