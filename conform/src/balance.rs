@@ -1,4 +1,5 @@
-//! Messages between places: the same work, counted exactly, under every setting that a backend offers.
+//! Messages between places: the same work, counted exactly, under every setting that a backend
+//! offers.
 //!
 //! A backend calls [`balances`] from its `tests/conform.rs`. Whatever it lends the core (threads,
 //! ranks, virtual time), a port that loses, doubles or forgets anything counts wrong or never ends.
@@ -20,10 +21,11 @@ pub struct Tree {
     done: Done,
 }
 
-/// What was done: equal for two runs only if both did the same tasks equally often, but for chance.
+/// A checksum of the tasks done: equal for two runs only if both did the same tasks equally often,
+/// but for chance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
-    /// How many tasks.
+    /// The number of tasks.
     pub tasks: u64,
     /// The sum of their numbers, scrambled.
     pub sum: u64,
@@ -68,7 +70,7 @@ impl Tree {
         }
     }
 
-    /// What a run must do.
+    /// The expected result of a run.
     pub fn all(mut self) -> Done {
         self.process(usize::MAX, &());
         self.done
@@ -123,7 +125,7 @@ pub struct Offer<'a> {
     pub places: &'a [u32],
     /// Workers a place.
     pub workers: &'a [usize],
-    /// Which threads serve messages.
+    /// The threads that serve messages.
     pub fairness: &'a [Fairness],
 }
 
@@ -166,8 +168,8 @@ pub fn configurations(offer: Offer<'_>) -> Vec<Config> {
     all
 }
 
-/// `run` must process the whole tree under each configuration, exactly, and must end. It is called on a new thread
-/// each time; without feature `std`, on the calling thread, with no limit of time.
+/// `run` must process the whole tree under each configuration, exactly, and must end. It is called
+/// on a new thread each time; without feature `std`, on the calling thread, with no limit of time.
 ///
 /// # Panics
 /// If the backend does not conform, or offers nothing.

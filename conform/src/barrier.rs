@@ -1,4 +1,5 @@
-//! Barrier lines: none completes early, and each completes, for threads that poll it and for threads that it blocks.
+//! Barrier lines: none completes early, and each completes, for threads that poll it and for
+//! threads that it blocks.
 
 use crate::harness::{Harness, step, within};
 use alloc::format;
@@ -18,9 +19,9 @@ const RETURNS: usize = 3 * PHASES / 4;
 const DELAY: f64 = 0.03;
 
 /// Lines are claimed once at a time; a line completes when all included threads have arrived or
-/// excluded themselves, and not before, phase after phase, for threads that arrive and then poll. A machine
-/// whose lines only block, for which [`blocks`] is the suite, does not pass. `pass` is called by each of `threads`
-/// threads, with its number, and calls its argument.
+/// excluded themselves, and not before, phase after phase, for threads that arrive and then poll. A
+/// machine whose lines only block, for which [`blocks`] is the suite, does not pass. `pass` is
+/// called by each of `threads` threads, with its number, and calls its argument.
 ///
 /// # Panics
 /// If the port does not conform.
@@ -34,8 +35,9 @@ where
     on_each_line(on, port, threads, attend, pass);
 }
 
-/// As [`meets`], for threads that meet at a line, which may block them: they also continue when one of them
-/// is excluded after they were blocked, wait for one that is included again, and for one that is late.
+/// As [`meets`], for threads that meet at a line, which may block them: they also continue when one
+/// of them is excluded after they were blocked, wait for one that is included again, and for one
+/// that is late.
 ///
 /// # Panics
 /// If the port does not conform.
@@ -92,7 +94,7 @@ fn on_each_line<H, P, F>(
     }
 }
 
-/// How a thread, by its number, takes part in a meeting.
+/// The part of a thread, by its number, in a meeting.
 type Attend<H, P> = fn(&Meeting<H, P>, usize);
 
 struct Meeting<H, P> {
@@ -163,7 +165,8 @@ impl<H: Harness, P: Barrier> Meeting<H, P> {
         port.exclude(line);
     }
 
-    /// As [`poll`](Self::poll); the thread that leaves does so once the others are blocked, and returns later.
+    /// As [`poll`](Self::poll); the thread that leaves does so once the others are blocked, and
+    /// returns later.
     fn block(&self, number: usize) {
         let (port, line) = (&*self.port, self.line);
         self.include();

@@ -1,4 +1,5 @@
-//! Fences: of two threads that each store and then load what the other stores, one observes the other.
+//! Fences: of two threads that each store and then load what the other stores, one observes the
+//! other.
 
 use crate::harness::{Harness, step};
 use crate::numbers::Numbers;
@@ -19,8 +20,9 @@ const DELAY: usize = 256;
 
 /// The light half and the heavy half, each between a store and a load of a distinct thread, act as
 /// a pair of full fences (store buffering): in no round do both threads miss the other's store.
-/// `pin` is called by both threads, numbered 0 and 1, and binds them to two processors. Threads that
-/// a scheduler may run on one processor seldom run at once, so that little is found. Returns the number of rounds in which there was a heavy fence.
+/// `pin` is called by both threads, numbered 0 and 1, and binds them to two processors. Threads
+/// that a scheduler may run on one processor seldom run at once, so that little is found. Returns
+/// the number of rounds in which there was a heavy fence.
 ///
 /// A machine with one processor passes, whatever its fences do.
 ///
@@ -65,7 +67,7 @@ where
     rounds
 }
 
-/// What one thread observed of the other's store.
+/// The observation of one thread of the other's store.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
     Observed,
@@ -74,7 +76,7 @@ enum Seen {
     NoFence,
 }
 
-/// What the two threads share.
+/// State shared by the two threads.
 struct Litmus<H> {
     on: H,
     /// By thread: the round that it has begun.

@@ -3,11 +3,12 @@
 use alloc::sync::Arc;
 use tautline_core::port::{Clock, Relax};
 
-/// What suites need of a machine beside the port that they judge: its time, threads, and a limit
-/// of their runs. `Threads` is that of the standard library; on a board without
-/// an operating system, harts that wait for work are another.
+/// The requirements of suites in addition to the port that they judge: its time, threads, and a
+/// limit of their runs. `Threads` is that of the standard library; on a board without an operating
+/// system, harts that wait for work are another.
 pub trait Harness: Clock + Relax + Clone + Send + Sync + 'static {
-    /// Reports the step of a suite that begins, before it does: the last one names where a port hangs.
+    /// Reports the step of a suite that begins, before it does: the last one names where a port
+    /// hangs.
     fn report(&self, step: &str);
 
     /// Calls `body` with each number below `threads`, at the same time, each on a thread of its
@@ -24,7 +25,7 @@ pub(crate) fn step(on: &impl Harness, what: &str, threads: usize, body: Body) {
     on.run(what, threads, body);
 }
 
-/// What the threads of a [`Harness`] run.
+/// The body that the threads of a [`Harness`] run.
 pub type Body = Arc<dyn Fn(usize) + Send + Sync>;
 
 /// Seconds after which a condition is not expected any more.

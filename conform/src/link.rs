@@ -13,7 +13,8 @@ const PATIENCE: usize = 10_000;
 /// Ticks that no test lives to see.
 const FOR_EVER: u64 = u64::MAX >> 8;
 
-/// What a rank has sent and received; each parcel can be derived from its ends and its number.
+/// The parcels that a rank has sent and received; each parcel can be derived from its ends and its
+/// number.
 struct Station<L> {
     link: L,
     /// By rank: parcels sent to it, and received from it.
@@ -226,7 +227,7 @@ fn refuses_itself<L: Link>(mut links: Vec<L>) {
     }
 }
 
-/// The loss of a rank is reported to each other one, once, behind its last parcels; what is sent to
+/// The loss of a rank is reported to each other one, once, after its last parcels; what is sent to
 /// it is dropped, and the others go on. Dropping a link is the loss of its rank.
 ///
 /// # Panics

@@ -1,4 +1,5 @@
-//! Packets beside the parcels of a link: each arrives once and in order, under its number, and bodies return to their senders.
+//! Packets in addition to the parcels of a link: each arrives once and in order, under its number,
+//! and bodies return to their senders.
 
 use crate::harness::Harness;
 use crate::numbers::Numbers;
@@ -26,7 +27,7 @@ const PATIENCE: usize = 10_000;
 /// The time after which threads that only send are blocked.
 const TOO_LONG: Duration = Duration::from_secs(20);
 
-/// What arrives for a number.
+/// The packets that arrive for a number.
 #[derive(Default)]
 struct Inbox(Mutex<Vec<News>>);
 
@@ -158,8 +159,8 @@ fn bytes(length: usize) -> Vec<u8> {
     (0..length).map(|_| numbers.draw() as u8).collect()
 }
 
-/// Polls until `done`, and then for a while, so that more arrives if there is more. Returns early if
-/// nothing moves any more.
+/// Polls until `done`, and then for a while, so that more arrives if there is more. Returns early
+/// if nothing moves any more.
 fn settle<L: Link, P: PacketLink + ?Sized>(
     all: &mut [Station<L, P>],
     done: impl Fn(&[Station<L, P>]) -> bool,
@@ -177,9 +178,10 @@ fn settle<L: Link, P: PacketLink + ?Sized>(
 /// Each packet arrives once, intact, at its rank, for the recipient of its number, in the order in
 /// which its sender sent them; also from a rank to itself, before the number is opened, and from
 /// several threads at once; what arrives after the number is closed is dropped. A body returns to
-/// its sender, and is received in the memory that was provided for it, each unless the call has returned it.
-/// A rank's last packets arrive before its loss is reported, and those to it are dropped. `connect`
-/// makes the links of a number of ranks, with their packets; the links are used by the calling thread.
+/// its sender, and is received in the memory that was provided for it, each unless the call has
+/// returned it. A rank's last packets arrive before its loss is reported, and those to it are
+/// dropped. `connect` makes the links of a number of ranks, with their packets; the links are used
+/// by the calling thread.
 ///
 /// # Panics
 /// If they do not conform.
@@ -262,7 +264,8 @@ fn early_and_late<L: Link, P: PacketLink + ?Sized>(all: &mut [Station<L, P>]) {
     same(&other.packets_of(ZERO), &expected, ZERO, ONE);
 }
 
-/// Bodies of offers between two ranks, both ways, and within one; with memory for them, and without.
+/// Bodies of offers between two ranks, both ways, and within one; with memory for them, and
+/// without.
 fn bodies<L: Link, P: PacketLink + ?Sized>(all: &mut [Station<L, P>]) {
     let inboxes = [all[0].open(NUMBER), all[1].open(NUMBER)];
     let mut offer = 0;

@@ -1,4 +1,4 @@
-//! Threads: which worker each of them is, and where its stack ends.
+//! Threads: the worker of each, and the end of its stack.
 
 use crate::harness::{Harness, step, within};
 use alloc::sync::Arc;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tautline_core::port::{Clock, Relax};
 
 /// A wait that lasts longer than a few times this has missed its end. Several short times, since
-/// the process may be stopped meanwhile.
+/// the process may be stopped in the meantime.
 const MOMENT: Duration = Duration::from_millis(100);
 const MOMENTS: usize = 100;
 
@@ -32,7 +32,7 @@ pub(crate) fn joins<R: Send + 'static>(what: &str, body: impl FnOnce() -> R + Se
     end.expect("sent before the end of the thread")
 }
 
-/// Threads of the standard library: a new one for each call. One that does not end is left behind.
+/// Threads of the standard library: a new one for each call. One that does not end is leaked.
 /// Steps are printed, which a test shows if it fails.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Threads;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use tautline_conform::faults::{Broken, all};
 
-/// How often faults of fences are judged again: where other programs have the processors, the two threads of
-/// the suite seldom run at once.
+/// The number of times that faults of fences are judged again: where other programs have the
+/// processors, the two threads of the suite seldom run at once.
 const TRIES: usize = 5;
 
 /// Fences alone, since they are judged by threads that run at once; then the others at the same

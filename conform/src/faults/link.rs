@@ -36,7 +36,7 @@ pub enum Fault {
     Renamed,
     /// Parcels are dropped once 1000 were sent since the last poll.
     Overflow,
-    /// What was sent seems to wait for ever.
+    /// Parcels that were sent seem to wait for ever.
     Stuck,
 }
 

@@ -1,4 +1,4 @@
-//! Packets beside the parcels of a link, with a fault.
+//! Packets in addition to the parcels of a link, with a fault.
 
 use super::Broken;
 use crate::links::Plain;
@@ -30,9 +30,9 @@ pub enum Fault {
     Misdirects,
     /// Packets from a rank to itself are lost.
     ForgetsItself,
-    /// What arrives before its number is opened is lost.
+    /// Packets that arrive before their number is opened are lost.
     ForgetsEarly,
-    /// What arrives after its number is closed is passed on.
+    /// Packets that arrive after their number is closed are passed on.
     StaysOpen,
     /// A body that has left is not returned.
     KeepsBodies,
@@ -240,7 +240,7 @@ impl PacketLink for Faulty {
     }
 }
 
-/// What takes the packets of a number, with a fault.
+/// The consumer of the packets of a number, with a fault.
 struct Spoilt {
     fault: Fault,
     inner: Arc<dyn Recipient>,

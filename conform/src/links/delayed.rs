@@ -22,7 +22,7 @@ pub struct Delayed<L> {
 
 impl<L: Link> Delayed<L> {
     /// Wraps `inner`; each poll passes on one parcel of a rank with a probability of one in `odds`,
-    /// and continues as long as it draws so.
+    /// and continues while it draws so.
     ///
     /// # Panics
     /// If `odds` is 0.

@@ -39,7 +39,7 @@ impl Plain {
             .collect()
     }
 
-    /// Returns what carries packets beside the parcels.
+    /// Returns the transport of packets, in addition to the parcels.
     pub fn packets(&self) -> Arc<dyn PacketLink> {
         Arc::new(PlainPackets {
             here: self.here,

@@ -1,4 +1,4 @@
-//! What [`Plain`](super::Plain) links share: queues by rank.
+//! State shared by [`Plain`](super::Plain) links: queues by rank.
 
 use super::collectives::{End, Queue, Started, carry_out};
 use std::collections::{BTreeMap, VecDeque};
@@ -39,14 +39,14 @@ impl World {
 /// The packets of one rank.
 #[derive(Default)]
 pub(super) struct Inbox {
-    /// What the next poll passes on, by the number of the packets.
+    /// The packets that the next poll passes on, by their number.
     pub(super) sent: VecDeque<(u32, Sent)>,
     pub(super) receivers: BTreeMap<u32, Receiver>,
     /// Memory for bodies: by number, sender and offer.
     pub(super) provided: BTreeMap<(u32, Rank, u64), Body>,
 }
 
-/// What was sent to a rank.
+/// The parcels sent to a rank.
 pub(super) enum Sent {
     News(News),
     /// A body that its sender wants back.
@@ -54,7 +54,7 @@ pub(super) enum Sent {
 }
 
 pub(super) enum Receiver {
-    /// What has arrived before it was opened.
+    /// The packets that arrived before it was opened.
     Early(Vec<News>),
     Open(Arc<dyn Recipient>),
     Closed,
