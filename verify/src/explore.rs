@@ -9,9 +9,10 @@
 //! equal. Parts of a state (a place, a message) are interned: their number stands for them exactly.
 //!
 //! # Networks
-//! [`Network`] makes a system of any protocol: its [`Machine`](tautline_core::machine::Machine)s and what is [`Checked`] about them, or
-//! [`Actors`] that are more than machines: messages form a multiset, or channels between
-//! pairs of places; they may be lost, doubled and reordered, and places may be lost, as often as [`Faults`] allow.
+//! [`Network`] makes a system of any protocol: its [`Machine`](tautline_core::machine::Machine)s
+//! and what is [`Checked`] about them, or [`Actors`] that are more than machines: messages form a
+//! multiset, or channels between pairs of places; they may be lost, doubled and reordered, and
+//! places may be lost, as often as [`NetworkFaults`] allow.
 #![forbid(unsafe_code)]
 
 mod actors;
@@ -24,13 +25,13 @@ mod visited;
 mod world;
 
 pub use actors::{
-    Activities, Break, ClosingSlip, Closings, Collective, Compared, ComparedSlip, DeferSlip,
-    Deferring, Effects, EpochSlip, Forecast, Gossip, Kind, Leaving, LeavingSlip, Ledgers, Mistake,
-    Opening, OpeningSlip, Program, Search, SelfScheduled, Slip, Tokens,
+    Activities, ClosingFault, Closings, Collective, CollectiveFault, Compared, ComparedFault,
+    DeferFault, Deferring, Effects, EpochFault, FinishFault, Forecast, Gossip, GossipFault, Kind,
+    Leaving, LeavingFault, Ledgers, Opening, OpeningFault, Program, Search, SelfScheduled, Tokens,
 };
-pub use balance::{Balance, Checks, Fault};
+pub use balance::{Balance, BalanceFault, Checks};
 pub use checked::{At, Checked, Part, PartOf, Parts, Past};
-pub use network::{Actors, Delivery, Faults, Network, Out, Parcel, Step, View};
+pub use network::{Actors, Delivery, Network, NetworkFaults, Out, Parcel, Step, View};
 pub use scenario::{Played, check, play};
 pub use tree::Tree;
 
@@ -40,7 +41,7 @@ use std::hash::{BuildHasherDefault, Hash};
 use std::rc::Rc;
 use visited::{Mixer, Visited};
 
-/// What can be wrong with a state.
+/// An invariant that a state violates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flaw {
     /// Nothing can happen any more, and the end was not announced.
@@ -84,17 +85,17 @@ pub trait System {
     /// Calls `each` for every step possible in `state` with the state it leads to.
     fn steps(&mut self, state: &[u32], each: &mut impl FnMut(Self::Step, &[u32]));
 
-    /// What is wrong with `state`.
+    /// Returns the invariant that `state` violates, if any.
     fn judge(&self, state: &[u32]) -> Option<Flaw>;
 
     /// Whether `state` may be the last.
     fn is_final(&self, state: &[u32]) -> bool;
 
-    /// `step`, for people.
+    /// Describes `step` in a counterexample.
     fn show(&self, step: Self::Step) -> String;
 }
 
-/// What an exploration has found.
+/// The result of an exploration.
 #[derive(Clone, Debug)]
 pub struct Explored {
     /// Different states visited.
@@ -112,7 +113,7 @@ impl Explored {
     }
 }
 
-/// What happened on the way to a state, one step a line.
+/// The history of a state, one step a line.
 #[derive(Clone, Debug)]
 pub struct Story(pub Vec<String>);
 
@@ -130,8 +131,8 @@ pub fn explore<S: System>(system: &mut S, limit: usize) -> Explored {
     visit(system, limit).0
 }
 
-/// As [`explore`], and checks that from every state a final one can be reached: for protocols that may repeat a state, such as
-/// ranks whose requests are declined, one after the other.
+/// As [`explore`], and checks that from every state a final one can be reached: for protocols that
+/// may repeat a state, such as ranks whose requests are declined, one after the other.
 ///
 /// # Panics
 /// As [`explore`].
@@ -205,7 +206,7 @@ fn visit<S: System>(system: &mut S, limit: usize) -> (Explored, Visited) {
     (explored, visited)
 }
 
-/// How state `number` was reached, found again from the states on the way.
+/// Returns the history of state `number`, reconstructed from the visited states.
 fn story<S: System>(system: &mut S, visited: &Visited, mut number: u32) -> Story {
     let mut lines = Vec::new();
     while number != visited.parent(number) {

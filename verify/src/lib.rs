@@ -1,5 +1,5 @@
-//! What is checked about Tautline: the harnesses that loom models and random schedules of the words run in, and the
-//! exhaustive explorer of the protocols.
+//! Verification of Tautline: the harnesses that loom models and random schedules of the words run
+//! in, and the exhaustive explorer of the protocols.
 #![forbid(unsafe_code)]
 
 pub mod explore;

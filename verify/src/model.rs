@@ -9,7 +9,8 @@ use tautline_core::sync::full_fence;
 
 /// A bounded check of one small concurrent program under every schedule that the bound allows.
 ///
-/// `TAUTLINE_BOUND=<n>` or `=none` overrides the bounds of all models, for deeper runs; `=+<n>` raises each.
+/// `TAUTLINE_BOUND=<n>` or `=none` overrides the bounds of all models, for deeper runs; `=+<n>`
+/// raises each.
 #[derive(Debug)]
 #[must_use]
 pub struct Model {
@@ -63,11 +64,13 @@ impl Model {
         );
     }
 
-    /// Runs `program` until an execution fails; how many executions that took, `None` if none failed.
+    /// Runs `program` until an execution fails; how many executions that took, `None` if none
+    /// failed.
     pub fn find(self, program: impl Fn() + Sync + Send + 'static) -> Option<usize> {
-        // Loom's coroutines set a panic hook when the first one is made: before ours, or ours would stay.
+        // Loom's coroutines set a panic hook when the first one is made: before ours, or ours would
+        // stay.
         explore(Some(0), || {});
-        // The failure is wanted: its backtrace would only look like trouble.
+        // The failure is wanted: its backtrace would only appear to be a failure.
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| {}));
         let (executions, failure) = explore(self.effective_bound(), program);
@@ -105,7 +108,7 @@ fn explore(
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         builder.check(move || {
             count.fetch_add(1, Ordering::Relaxed);
-            // Initializes the static word behind each fence (core/src/sync/fence.rs): loom orders
+            // Initializes the static word of each fence (core/src/sync/fence.rs): loom orders
             // the thread that initializes a static before all later accesses, and a fence orders
             // less.
             full_fence();
@@ -116,7 +119,7 @@ fn explore(
 }
 
 /// Waiting that loom can finish: two threads that yield to each other for ever would never let the
-/// third one run. After `turns` failed looks the rest of the execution runs on fairly, unbranched.
+/// third one run. After `turns` failed polls the rest of the execution runs on fairly, unbranched.
 #[derive(Clone, Copy, Debug)]
 pub struct Turns(pub u32);
 

@@ -6,7 +6,7 @@
 //! the tree grows as in `tautline_core::phaser`; claims are counters that only rise, since nothing
 //! resets them; at most 32 tasks signal, so that lists are counters and words of bits. The errors:
 //! - The landing pad is emptied before the tree is gathered: no task waits for a task registered
-//!   meanwhile into a leaf that has been gathered.
+//!   in the meantime into a leaf that has been gathered.
 //! - Nodes are incremented: gathered twice in a phase, by a dynamic and a fixed master, one is
 //!   ahead of its tasks.
 //! - Only its fixed master gathers a node, and only in its own wait: masters that wait on two

@@ -39,7 +39,7 @@ impl Schedules {
         }
     }
 
-    /// How many.
+    /// The number of them.
     pub fn count(mut self, schedules: u64) -> Self {
         self.count = schedules;
         self
@@ -57,10 +57,12 @@ impl Schedules {
         self
     }
 
-    /// Runs `program` under all of them and prints one line about it. Its tasks are threads of shuttle.
+    /// Runs `program` under all of them and prints one line about it. Its tasks are threads of
+    /// shuttle.
     ///
     /// # Panics
-    /// If one fails: a panic in `program`, tasks that wait for each other, or too many steps. The seed is printed.
+    /// If one fails: a panic in `program`, tasks that wait for each other, or too many steps. The
+    /// seed is printed.
     pub fn check(self, program: impl Fn() + Send + Sync + 'static) {
         let (name, start) = (self.name, Instant::now());
         let (first, count) = match alone() {
@@ -75,12 +77,13 @@ impl Schedules {
         println!("SCHEDULES {name} schedules={count} floor={count} seconds={seconds:.2}");
     }
 
-    /// Runs `program` until a schedule fails, and prints how many that took; gives the seed, `None` if none failed.
+    /// Runs `program` until a schedule fails, and prints how many that took; gives the seed, `None`
+    /// if none failed.
     pub fn find(self, program: impl Fn() + Send + Sync + 'static) -> Option<u64> {
         let (name, start) = (self.name, Instant::now());
         // Shuttle sets a panic hook in its first run: before ours, or ours would stay.
         _ = self.run(0, 1, || {});
-        // The failure is wanted: its backtrace would only look like trouble.
+        // The failure is wanted: its backtrace would only appear to be a failure.
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| {}));
         let outcome = self.run(0, self.count, program);

@@ -9,8 +9,8 @@ use tautline_sim::engine::{Actor, Engine, Faults, Here, Turn, Weigh, World};
 use tautline_sim::{Cluster, Ranks};
 
 /// A link over the simulator's engine: parcels take the way of its messages, with its delays, its
-/// bandwidth and its lost transmissions. Virtual time passes when a rank polls or waits, one event at a
-/// time. What is under way counts as not sent.
+/// bandwidth and its lost transmissions. Virtual time passes when a rank polls or waits, one event
+/// at a time. A parcel in flight counts as not sent.
 #[derive(Debug)]
 pub struct Simulated {
     here: Rank,
@@ -23,7 +23,7 @@ struct SimulatedBell {
     sea: Arc<Sea>,
 }
 
-/// What all ranks share.
+/// State shared by all ranks.
 #[derive(Debug)]
 struct Sea {
     waters: Mutex<Waters>,
@@ -35,7 +35,7 @@ struct Waters {
     world: World<Cargo>,
     /// By rank.
     ports: Vec<Port>,
-    /// By sender and receiver: the bytes under way.
+    /// By sender and receiver: the bytes in flight.
     under_way: Vec<Vec<usize>>,
     /// Parcels sent, events processed, and ranks gone.
     changes: u64,
@@ -64,11 +64,11 @@ impl Weigh for Cargo {
     }
 }
 
-/// Where a rank's parcels arrive.
+/// The actor at which a rank's parcels arrive.
 #[derive(Debug, Default)]
 struct Port {
     mail: VecDeque<(Rank, Vec<u8>)>,
-    /// What has arrived since the bytes under way were counted: senders, and numbers of bytes.
+    /// The arrivals since the bytes in flight were counted: senders, and numbers of bytes.
     arrived: Vec<(Rank, usize)>,
     losses: Vec<Rank>,
     is_rung: bool,
@@ -108,7 +108,7 @@ impl Waters {
         for (to, port) in self.ports.iter_mut().enumerate() {
             for (from, bytes) in port.arrived.drain(..) {
                 let sent = &mut self.under_way[from.index()][to];
-                // What is under way to a rank that has gone was dropped.
+                // Parcels in flight to a rank that has gone were dropped.
                 *sent = sent.saturating_sub(bytes);
             }
         }
@@ -123,7 +123,8 @@ impl Sea {
 }
 
 impl Simulated {
-    /// Connects `ranks` ranks, one on each node of `cluster`, whose messages between two ranks must be ordered.
+    /// Connects `ranks` ranks, one on each node of `cluster`, whose messages between two ranks must
+    /// be ordered.
     ///
     /// # Panics
     /// If they are not.

@@ -1,4 +1,5 @@
-//! A bug that loom must find. If it does not, the models do not run on loom's atomics and prove nothing.
+//! A bug that loom must find. If it does not, the models do not run on loom's atomics and prove
+//! nothing.
 #![cfg(tautline_loom)]
 
 use loom::thread;
@@ -6,7 +7,7 @@ use std::sync::Arc;
 use tautline_core::sync::{AtomicUsize, Ordering, full_fence};
 use tautline_verify::model::Model;
 
-/// Store buffering: each thread raises its flag, then looks at the other's. Without a fence both can
+/// Store buffering: each thread raises its flag, then loads the other's. Without a fence both can
 /// miss the other, but never on a sequential interleaving: only a memory model shows it.
 fn both_miss(fenced: bool) {
     let flags = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);

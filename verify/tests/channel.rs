@@ -21,7 +21,8 @@ unsafe impl Fence for FullFences {}
 
 const FENCE: &FullFences = &FullFences;
 
-/// A ring, how each side is woken, and a value that a record passes to the receiver, and its release back to the sender.
+/// A ring, how each side is woken, and a value that a record passes to the receiver, and its
+/// release back to the sender.
 struct Scene {
     memory: Local,
     receiver: Notify,
@@ -146,7 +147,7 @@ fn channel_sleep() {
     });
 }
 
-/// The first record is published before its sender looks whether the receiver sleeps.
+/// The first record is published before its sender checks whether the receiver sleeps.
 #[test]
 fn channel_published() {
     Model::new("channel_published")
@@ -178,8 +179,8 @@ fn channel_published() {
         });
 }
 
-/// A ring with room for one record: the sender sleeps until the receiver has released it, and may then change what that
-/// record referred to.
+/// A ring with room for one record: the sender sleeps until the receiver has released it, and may
+/// then change what that record referred to.
 #[test]
 fn channel_full() {
     Model::new("channel_full").bound(3).floor(12_500).check(|| {
@@ -226,7 +227,8 @@ fn channel_full_polled() {
     });
 }
 
-/// Records of a unit, up to where the sender has emptied the ring ahead: the receiver finds none behind the last one.
+/// Records of a unit, up to where the sender has emptied the ring ahead: the receiver finds none
+/// after the last one.
 #[test]
 fn channel_cleared() {
     Model::new("channel_cleared")

@@ -25,7 +25,7 @@ struct Instant {
     sent: Vec<u32>,
 }
 
-/// A machine that the test looks at after the worker has moved.
+/// A machine that the test inspects after the worker has moved.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Instant>>);
 
@@ -224,7 +224,8 @@ fn comm_reuse() {
             scene.worker.step();
             scene
         });
-        // Loom does not try the worker first by itself: it loads the word of the free list before it changes it.
+        // Loom does not try the worker first by itself: it loads the word of the free list before
+        // it changes it.
         thread::yield_now();
         let second = own.send(2);
         if second.index() == first.index() {
@@ -237,8 +238,8 @@ fn comm_reuse() {
     });
 }
 
-/// Two threads allocate while one of them recycles: no slot is given to two tasks, also if the list has changed and changed
-/// back under a delayed pop.
+/// Two threads allocate while one of them recycles: no slot is given to two tasks, also if the list
+/// has changed and changed back under a delayed pop.
 #[test]
 fn comm_recycle() {
     Model::new("comm_recycle").bound(3).floor(5_000).check(|| {

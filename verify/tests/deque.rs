@@ -1,4 +1,5 @@
-//! Models of `tautline_core::deque`: every item is taken exactly once and completely, by the owner or a thief.
+//! Models of `tautline_core::deque`: every item is taken exactly once and completely, by the owner
+//! or a thief.
 #![cfg(tautline_loom)]
 
 use loom::cell::UnsafeCell;
@@ -144,13 +145,13 @@ fn parcel(value: usize) -> Parcel {
     Box::new(UnsafeCell::new(value))
 }
 
-/// Reads what is behind the word: loom reports a race if its writing does not come before.
+/// Reads the item of a slot: loom reports a race unless its write happens-before.
 fn open(parcel: &Parcel) -> usize {
     // SAFETY: the thread that took the parcel owns it.
     parcel.with(|value| unsafe { *value })
 }
 
-/// What is behind a word is seen by the thief that takes it.
+/// The item of a slot is visible to the thief that takes it.
 #[test]
 fn payload() {
     Model::new("payload").floor(15).check(|| {
@@ -200,7 +201,8 @@ fn grow_steal() {
 }
 
 /// Thieves that found the old buffer, while the owner grows, pops what it copied and pushes other
-/// items to the same indices (published bug: RUSTSEC-2021-0093, a steal after the buffer was swapped).
+/// items to the same indices (published bug: RUSTSEC-2021-0093, a steal after the buffer was
+/// swapped).
 #[test]
 fn grow_late_thief() {
     Model::new("grow_late_thief")
@@ -288,8 +290,8 @@ fn bucket_recycles() {
     }
 }
 
-/// A late thief looks where a bucket was and finds one made after the `bottom` that it read. What it
-/// reads there is no item, but must have been written.
+/// A delayed thief reads the place of a bucket and finds one made after the `bottom` that it read.
+/// What it reads there is no item, but must have been written.
 #[test]
 fn bucket_fresh() {
     Model::new("bucket_fresh").bound(3).floor(100).check(|| {
@@ -353,8 +355,8 @@ fn reuse_slot() {
     });
 }
 
-/// The indices wrap while a pop of the emptied deque has `bottom` below `top` (published bug: compared
-/// as unsigned numbers, an empty deque looks full).
+/// The indices wrap while a pop of the emptied deque has `bottom` below `top` (published bug:
+/// compared as unsigned numbers, an empty deque appears full).
 fn wrap(start: usize) {
     let deque = Arc::new(Deque::starting_at(Fixed::<2>::default(), start));
     let owner = deque.owner().unwrap();

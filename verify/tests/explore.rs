@@ -9,10 +9,10 @@
 //! | Finnerty, acceptance fact 9: at most one request a lifeline, no thief twice | every state of every configuration |
 //! | Lucco, acceptance fact 42: a position begins after those that it waits for | `dispatcher` |
 //! | Chatterjee, acceptance fact 27: a place has one request without an answer at most, random or along a lifeline | every state of every configuration |
-//! | Chatterjee, acceptance fact 28: the end is not found while a message is under way, however late, and always in the end | every state of every configuration; `reports_without_numbers_end_too_early`, `uncounted_spawns_end_too_early` see an early one |
+//! | Chatterjee, acceptance fact 28: the end is not found while a message is in flight, however late, and always in the end | every state of every configuration; `reports_without_numbers_end_too_early`, `uncounted_spawns_end_too_early` see an early one |
 //! | Finnerty, acceptance fact 11: loot restarts a quiet place, the end comes once and last | every state of every configuration |
 //!
-//! Each `EXPLORE` line has a floor: an exploration that shrinks below it has lost what it looked at.
+//! Each `EXPLORE` line has a floor: an exploration that shrinks below it has lost states.
 //! The last tests break the protocol on purpose and must see it fail.
 
 #[path = "explore/calls.rs"]
@@ -44,8 +44,8 @@ use std::time::Instant;
 use tautline_core::glb::Steal;
 use tautline_core::lifeline::Graph;
 use tautline_verify::explore::{
-    Balance, Checks, Delivery, Fault, Flaw, Gossip, Ledgers, Network, Search, Slip, System, Tree,
-    explore,
+    Balance, BalanceFault, Checks, Delivery, Flaw, Gossip, GossipFault, Ledgers, Network, Search,
+    System, Tree, explore,
 };
 
 const CUBE: Graph = Graph::Hypercube { radix: 2 };
@@ -204,7 +204,7 @@ const FINDS: [&[u128]; 8] = [
     &[1, 2, 3],
 ];
 
-/// How many different bounds.
+/// The number of different bounds.
 fn values(finds: &[u128]) -> u128 {
     finds.iter().max().copied().unwrap_or(0)
 }
@@ -237,26 +237,26 @@ fn gossip() {
     }
 }
 
-/// What becomes of the bounds if one thing is done wrong.
+/// Each injected fault in the spreading of bounds is found.
 #[test]
-fn a_slip_in_gossip_is_detected() {
-    for (slip, flaw) in [
-        (Slip::SendNothing, Flaw::Untold),
-        (Slip::ApplyNothing, Flaw::Untold),
-        (Slip::SendEverything, Flaw::Chatter),
-        (Slip::Lose, Flaw::Untold),
-        (Slip::WaitAtTheEnd, Flaw::Late),
+fn a_fault_in_gossip_is_detected() {
+    for (fault, flaw) in [
+        (GossipFault::SendNothing, Flaw::Untold),
+        (GossipFault::ApplyNothing, Flaw::Untold),
+        (GossipFault::SendEverything, Flaw::Chatter),
+        (GossipFault::Lose, Flaw::Untold),
+        (GossipFault::WaitAtTheEnd, Flaw::Late),
     ] {
-        let gossip = Gossip::new(3, Graph::Ring, &[1, 2]).with_slip(slip);
+        let gossip = Gossip::new(3, Graph::Ring, &[1, 2]).with_fault(fault);
         let explored = explore(&mut Network::of(gossip, Delivery::Multiset), LIMIT);
-        let (found, story) = explored.found.expect("the slip must show");
-        println!("{slip:?}: {found:?}\n{story}");
-        assert_eq!(found, flaw, "{slip:?}");
+        let (found, story) = explored.found.expect("the fault must show");
+        println!("{fault:?}: {found:?}\n{story}");
+        assert_eq!(found, flaw, "{fault:?}");
     }
 }
 
-/// What becomes of the balancer under `fault`: a flaw of this kind, with its history.
-fn breaks(places: u32, graph: Graph, tree: &str, fault: Fault, checks: Checks, flaw: Flaw) {
+/// Explores the balancer under `fault`, which must show a flaw of this kind, with its history.
+fn breaks(places: u32, graph: Graph, tree: &str, fault: BalanceFault, checks: Checks, flaw: Flaw) {
     let system = Balance::new(places, graph, 0, Steal::Half, Tree::new(tree));
     let explored = explore(&mut system.with_fault(fault, checks), LIMIT);
     let (found, story) = explored.found.expect("the fault must show");
@@ -271,7 +271,7 @@ fn reports_without_numbers_end_too_early() {
         2,
         Graph::Ring,
         LARGE,
-        Fault::IgnoreNumbers,
+        BalanceFault::IgnoreNumbers,
         Checks::Every,
         Flaw::Early,
     );
@@ -296,7 +296,7 @@ fn reports_without_numbers_end_too_early() {
 #[test]
 fn a_lost_request_is_seen() {
     for (places, graph) in [(2, Graph::Ring), (3, Graph::Full)] {
-        let fault = Fault::LoseRequest;
+        let fault = BalanceFault::LoseRequest;
         breaks(places, graph, FLAT, fault, Checks::Every, Flaw::Lifeline);
         breaks(places, graph, FLAT, fault, Checks::Ends, Flaw::Stuck);
     }
@@ -305,7 +305,7 @@ fn a_lost_request_is_seen() {
 /// The computation still ends, but the thief would starve: only the check of every state sees it.
 #[test]
 fn a_forgotten_thief_is_seen() {
-    let fault = Fault::ForgetThief;
+    let fault = BalanceFault::ForgetThief;
     breaks(2, Graph::Ring, FLAT, fault, Checks::Every, Flaw::Lifeline);
     breaks(3, Graph::Full, PAIR, fault, Checks::Every, Flaw::Lifeline);
     let system = Balance::new(3, Graph::Full, 0, Steal::Half, Tree::new(PAIR));
@@ -316,7 +316,7 @@ fn a_forgotten_thief_is_seen() {
 #[test]
 fn a_lost_answer_is_seen() {
     for (places, graph) in [(2, Graph::Ring), (3, Graph::Full)] {
-        let fault = Fault::LoseAnswer;
+        let fault = BalanceFault::LoseAnswer;
         breaks(places, graph, FLAT, fault, Checks::Every, Flaw::Stuck);
     }
 }
@@ -324,14 +324,14 @@ fn a_lost_answer_is_seen() {
 /// Its tasks are done twice, and its activity ends more often than it was spawned.
 #[test]
 fn doubled_loot_is_seen() {
-    let fault = Fault::DoubleLoot;
+    let fault = BalanceFault::DoubleLoot;
     breaks(3, Graph::Full, FLAT, fault, Checks::Every, Flaw::Count);
     breaks(3, Graph::Full, FLAT, fault, Checks::Ends, Flaw::Stuck);
 }
 
 #[test]
 fn uncounted_spawns_end_too_early() {
-    let fault = Fault::HideSpawns;
+    let fault = BalanceFault::HideSpawns;
     breaks(2, Graph::Ring, PAIR, fault, Checks::Ends, Flaw::Early);
     breaks(2, Graph::Ring, PAIR, fault, Checks::Every, Flaw::Early);
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tautline_core::finish::{Counter, End};
 use tautline_verify::model::Model;
 
-/// What the activities did, and how often a thread learned that it was the last.
+/// The effects of the activities, and the number of threads that learned that they were the last.
 struct Scene {
     finish: Counter,
     work: [AtomicUsize; 3],
@@ -171,7 +171,8 @@ unsafe impl Send for Shelf {}
 
 const _: () = assert!(size_of::<Counter>() == size_of::<loom::sync::atomic::AtomicUsize>());
 
-/// The last to end does not touch the counter once the owner may have destroyed it (published bug: rayon#1297).
+/// The last to end does not touch the counter once the owner may have destroyed it (published bug:
+/// rayon#1297).
 #[test]
 fn finish_gone() {
     Model::new("finish_gone").floor(8).check(|| {
@@ -196,8 +197,8 @@ fn finish_gone() {
     });
 }
 
-/// An owner that counts what it spawns by itself, until it settles; one activity spawns another one. `looks`: whether
-/// it looks, before, if it may.
+/// An owner that counts what it spawns by itself, until it settles; one activity spawns another
+/// one. `looks`: whether it polls, before, if it may.
 fn reserved(looks: bool) {
     let scene = Arc::new(Scene {
         finish: Counter::reserved(),

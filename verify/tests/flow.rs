@@ -14,12 +14,13 @@ use tautline_core::flow::{
 };
 use tautline_verify::model::Model;
 
-/// The value is in a cell of loom's, which reports a race on `get` if the writing does not come before it.
+/// The value is in a cell of loom's, which reports a race on `get` if the writing does not come
+/// before it.
 type Cell = Ddf<usize>;
 
 /// A value that belongs to a waiter; loom reports a race if its write does not happen before.
 fn read(value: &UnsafeCell<usize>) -> usize {
-    // SAFETY: the value is not written meanwhile; otherwise loom reports a race.
+    // SAFETY: the value is not written concurrently; otherwise loom reports a race.
     value.with(|value| unsafe { *value })
 }
 
@@ -51,7 +52,8 @@ impl<const N: usize> Cells<N> {
     }
 }
 
-/// Waits for the only cell of `scene`; has a part of its own, that must be seen where it is released.
+/// Waits for the only cell of `scene`; has a part of its own, that must be seen where it is
+/// released.
 struct One {
     scene: Arc<Cells<1>>,
     own: UnsafeCell<usize>,
@@ -115,7 +117,7 @@ fn two_puts() {
     });
 }
 
-/// Two puts while a third thread looks and registers: the claim is not lost to a registration.
+/// Two puts while a third thread polls and registers: the claim is not lost to a registration.
 #[test]
 fn two_puts_and_a_registrar() {
     Model::new("two_puts_and_a_registrar")
@@ -202,7 +204,7 @@ fn v6_any() {
     });
 }
 
-/// The registrar finds the cell full after it has looked: it must try the token itself.
+/// The registrar finds the cell full after it has polled: it must try the token itself.
 #[test]
 fn v6_any_one_put() {
     Model::new("v6_any_one_put").floor(50).check(|| {
@@ -230,7 +232,7 @@ fn v7_all() {
     });
 }
 
-/// A walker that continues to its next cell leaves the nodes behind it in the list to be released.
+/// A walker that continues to its next cell leaves the nodes after it in the list to be released.
 #[test]
 fn v7_all_and_another() {
     Model::new("v7_all_and_another")
@@ -327,7 +329,8 @@ fn future_dropped() {
     });
 }
 
-/// Futures on two threads find or make the same list of wakers; one of them is dropped, then the put comes.
+/// Futures on two threads find or make the same list of wakers; one of them is dropped, then the
+/// put comes.
 #[test]
 fn futures_share() {
     Model::new("futures_share").bound(3).floor(500).check(|| {

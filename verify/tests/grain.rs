@@ -23,7 +23,7 @@ const VERDICTS: [Verdict; 4] = [
     Verdict::Both,
 ];
 
-/// What a place reads in a millisecond that gives this verdict.
+/// The readings of a place in a millisecond that gives this verdict.
 fn readings(rule: Rule, verdict: Verdict, log: &mut Log) {
     let small = matches!(verdict, Verdict::Small | Verdict::Both);
     let large = matches!(verdict, Verdict::Large | Verdict::Both);

@@ -127,7 +127,7 @@ fn crew_claim_once() {
     });
 }
 
-/// The thread that claims an idle worker sees what that worker left behind.
+/// The thread that claims an idle worker observes the writes of that worker before it became idle.
 #[test]
 fn crew_claim_sees_leaver() {
     Model::new("crew_claim_sees_leaver").floor(3).check(|| {
@@ -199,8 +199,8 @@ fn crew_doorbell() {
     });
 }
 
-/// V4: a worker yields and wakes the server thread, which serves; another activity may end meanwhile
-/// and release the worker early. No thread sleeps for ever.
+/// V4: a worker yields and wakes the server thread, which serves; another activity may end
+/// concurrently and release the worker early. No thread sleeps for ever.
 #[test]
 fn gate_server() {
     Model::new("gate_server").bound(3).floor(100).check(|| {
@@ -291,8 +291,8 @@ impl Wake for Sleeper {
     }
 }
 
-/// A message arrives while the last worker that attends retires: that worker takes it, or the task is woken, which takes it. One that
-/// is left is a deadlock, which loom reports.
+/// A message arrives while the last worker that attends retires: that worker takes it, or the task
+/// is woken, which takes it. One that is left is a deadlock, which loom reports.
 #[test]
 fn mailbox_retired() {
     Model::new("mailbox_retired")

@@ -1,4 +1,5 @@
-//! Models of the barrier lines and the wake-ups of `tautline_manycore`, on a board whose harts are loom's threads.
+//! Models of the barrier lines and the wake-ups of `tautline_manycore`, on a board whose harts are
+//! loom's threads.
 #![cfg(tautline_loom)]
 
 use loom::cell::UnsafeCell;
@@ -109,7 +110,7 @@ impl Scene {
         }
     }
 
-    /// Waits for the line by looking at it.
+    /// Waits for the line by polling it.
     fn spin(&self, me: usize) {
         let mut turn = 0;
         while !self.lines.is_done(me, LINE) {
@@ -147,7 +148,7 @@ fn on_all(scene: Scene, harts: usize, body: fn(&Scene, usize)) {
     others.into_iter().for_each(|other| other.join().unwrap());
 }
 
-/// B1: what each hart did before it arrived is seen behind the line.
+/// B1: the writes of each hart before it arrived are visible after the line.
 #[test]
 fn line_marks() {
     Model::new("line_marks").bound(3).floor(2_500).check(|| {
@@ -177,7 +178,7 @@ fn line_again() {
     });
 }
 
-/// B1: what a hart did before it left is seen behind the line.
+/// B1: the writes of a hart before it left are visible after the line.
 #[test]
 fn line_leaver() {
     Model::new("line_leaver").floor(6).check(|| {
@@ -194,7 +195,7 @@ fn line_leaver() {
     });
 }
 
-/// B2: the last to arrive rings a hart that was included meanwhile.
+/// B2: the last to arrive rings a hart that was included concurrently.
 #[test]
 fn line_rings() {
     Model::new("line_rings").floor(500).check(|| {

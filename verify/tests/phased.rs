@@ -188,7 +188,7 @@ fn mended_counts_once() {
 
 /// The number of successive newcomers.
 const NEWCOMERS: usize = 3;
-/// How often one of them yields to others.
+/// The rate at which one of them yields to others.
 const DELAY: usize = 30;
 const QUESTIONS: usize = 40;
 

@@ -1,4 +1,5 @@
-//! Models of `tautline_core::progress`: the loops of the threads that communicate, over the exchange of the only rank.
+//! Models of `tautline_core::progress`: the loops of the threads that communicate, over the
+//! exchange of the only rank.
 #![cfg(tautline_loom)]
 
 use loom::sync::Notify;
@@ -97,7 +98,7 @@ struct Parked {
     awake: AtomicUsize,
 }
 
-/// That no time elapses.
+/// Whether no time elapses.
 const NEVER: usize = usize::MAX;
 
 impl Parked {
@@ -130,7 +131,8 @@ const PACE: Pace = Pace {
     look: 1,
 };
 
-/// A rank to itself. Each message fills the cell of its number, by a step of the communication worker.
+/// A rank to itself. Each message fills the cell of its number, by a step of the communication
+/// worker.
 struct Scene {
     progress: Arc<Progress>,
     exchange: Exchange<Sleepy>,
@@ -232,7 +234,8 @@ fn carry<D: Driver + Send + Sync + 'static>(
     thread::spawn(move || progress.run(&*driver, attend))
 }
 
-/// A thread waits for a message, which is sent when an idle worker has handed over: it arrives, also if no time elapses.
+/// A thread waits for a message, which is sent when an idle worker has handed over: it arrives,
+/// also if no time elapses.
 #[test]
 fn progress_waits() {
     let model = Model::new("progress_waits").bound(2);
@@ -255,7 +258,8 @@ fn progress_waits() {
     });
 }
 
-/// Two threads wait, and one of them polls, which leaves when it has its message: that of the other one arrives when time has elapsed.
+/// Two threads wait, and one of them polls, which leaves when it has its message: that of the other
+/// one arrives when time has elapsed.
 #[test]
 fn progress_polled() {
     let model = Model::new("progress_polled").bound(1);
@@ -281,7 +285,8 @@ fn progress_polled() {
     });
 }
 
-/// A rank without an exchange: what threads have prepared, each its own, without any order, fills their cells.
+/// A rank without an exchange: what threads have prepared, each its own, without any order, fills
+/// their cells.
 struct Plain {
     progress: Arc<Progress>,
     bell: Arc<Ringer>,
@@ -347,7 +352,8 @@ impl Driver for Plain {
     }
 }
 
-/// Two threads prepare something and signal it: the turn that takes the signal processes both, or the next one finds it again.
+/// Two threads prepare something and signal it: the turn that takes the signal processes both, or
+/// the next one finds it again.
 #[test]
 fn progress_due() {
     Model::new("progress_due").floor(1_000).check(|| {
@@ -372,7 +378,8 @@ fn progress_due() {
     });
 }
 
-/// The progress thread was away, and takes over, while another thread notifies: it finds what that has prepared, or its bell is rung.
+/// The progress thread was away, and takes over, while another thread notifies: it finds what that
+/// has prepared, or its bell is rung.
 #[test]
 fn progress_take_over() {
     let model = Model::new("progress_take_over").bound(3);
@@ -389,7 +396,8 @@ fn progress_take_over() {
     });
 }
 
-/// Two threads run turns and hand over, and one of them notifies then: the progress thread leaves for neither, also if no time elapses.
+/// Two threads run turns and hand over, and one of them notifies then: the progress thread leaves
+/// for neither, also if no time elapses.
 #[test]
 fn progress_hand_over() {
     let model = Model::new("progress_hand_over").bound(2);
@@ -412,7 +420,8 @@ fn progress_hand_over() {
     });
 }
 
-/// A thread polls for a while and sleeps, and another one notifies: the progress thread has taken over, also if no time elapses.
+/// A thread polls for a while and sleeps, and another one notifies: the progress thread has taken
+/// over, also if no time elapses.
 #[test]
 fn progress_sleeps() {
     let model = Model::new("progress_sleeps").bound(2);
@@ -458,8 +467,8 @@ fn progress_mode() {
     });
 }
 
-/// The progress thread that observes the end observes the operations that have begun before; what one has sent is visible when it has
-/// ended.
+/// The progress thread that observes the end observes the operations that have begun before; what
+/// one has sent is visible when it has ended.
 #[test]
 fn progress_end() {
     let model = Model::new("progress_end").bound(3);

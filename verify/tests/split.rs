@@ -1,5 +1,5 @@
-//! Models of `tautline_core::deque::SplitDeque`: every item comes out exactly once, whole, and none stays
-//! private once a thief has requested it.
+//! Models of `tautline_core::deque::SplitDeque`: every item comes out exactly once, whole, and none
+//! stays private once a thief has requested it.
 #![cfg(tautline_loom)]
 
 #[path = "split/looks.rs"]
@@ -132,13 +132,13 @@ fn parcel(value: usize) -> Parcel {
     Box::new(UnsafeCell::new(value))
 }
 
-/// Reads what is behind the word: loom reports a race if its writing does not come before.
+/// Reads the item of a slot: loom reports a race unless its write happens-before.
 fn open(parcel: &Parcel) -> usize {
     // SAFETY: the thread that took the parcel owns it.
     parcel.with(|value| unsafe { *value })
 }
 
-/// What the thief leaves before it steals.
+/// The value that the thief writes before it steals.
 struct Trace(UnsafeCell<usize>);
 
 // SAFETY: loom reports accesses that race.
@@ -205,7 +205,8 @@ struct Provided;
 // SAFETY: as provided.
 unsafe impl Fence for Provided {}
 
-/// A machine whose light fence orders nothing by itself, and that cannot execute the heavy one for now: no request is settled.
+/// A machine whose light fence orders nothing by itself, and that cannot execute the heavy one for
+/// now: no request is settled.
 struct Unfenced;
 
 // SAFETY: the heavy fence is never executed.

@@ -87,7 +87,7 @@ fn parking_sticky() {
     });
 }
 
-/// Two threads unpark: the sleeper wakes at least once, and the permit is not left behind twice.
+/// Two threads unpark: the sleeper wakes at least once, and the permit is not left twice.
 #[test]
 fn parking_two_wakers() {
     Model::new("parking_two_wakers")

@@ -139,7 +139,7 @@ fn claim_clips() {
     });
 }
 
-/// What the iterations of a loop write: one cell for each, which loom observes.
+/// The cells that the iterations of a loop write: one for each, which loom observes.
 struct Results(Vec<UnsafeCell<usize>>);
 
 impl Results {
@@ -161,7 +161,7 @@ impl Results {
     }
 }
 
-/// What the caller wrote before it started the threads is visible to the iterations, and their
+/// The writes of the caller before it started the threads are visible to the iterations, and their
 /// results after the join; the claim itself has no part in it.
 #[test]
 fn claim_results_after_join() {

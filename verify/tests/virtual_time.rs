@@ -1,4 +1,5 @@
-//! Barriers on machines in virtual time, by hand and shipped: the orders that the machines were seen to have, and that a run is exact.
+//! Barriers on machines in virtual time, by hand and shipped: the orders that the machines were
+//! seen to have, and that a run is exact.
 #![cfg(tautline_shuttle)]
 
 #[path = "../examples/cycles/aligned.rs"]
@@ -85,7 +86,8 @@ fn a_table_of_caches() {
     }
 }
 
-/// Hardware before the tree, the tree before interrupts, and the chip's memory far before the other one.
+/// Hardware before the tree, the tree before interrupts, and the chip's memory far before the other
+/// one.
 #[test]
 fn orders_on_a_scratch_pad_machine() {
     let start = Instant::now();
@@ -177,7 +179,7 @@ fn a_run_is_the_same_every_time() {
     report("a_run_is_the_same_every_time", 4, start);
 }
 
-/// To wait without playing each look changes nothing but how long the simulation takes.
+/// Waiting without simulating each poll changes nothing but the duration of the simulation.
 #[test]
 fn patience_changes_no_clock() {
     let start = Instant::now();

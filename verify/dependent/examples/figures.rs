@@ -1,4 +1,5 @@
-//! What a fork and a spawned task cost in a program outside of the workspace: `figures WORKERS`, after `benches/TASKS.md`.
+//! The cost of a fork and of a spawned task in a program outside of the workspace: `figures
+//! WORKERS`, after `benches/TASKS.md`.
 #![forbid(unsafe_code)]
 
 use std::hint::black_box;

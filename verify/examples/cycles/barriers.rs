@@ -1,4 +1,5 @@
-//! Barriers written by hand: what the shipped ones are compared with, each over the words of the core.
+//! Barriers written by hand: what the shipped ones are compared with, each over the words of the
+//! core.
 
 use tautline_core::port::{Barrier, Line, Relax};
 use tautline_core::sync::{AtomicUsize, CacheLine, CachePadded, Ordering};
@@ -7,9 +8,9 @@ use tautline_verify::virtual_time::Port;
 /// A way for `threads` threads to wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// All count in one word, and look at another one until the last has come.
+    /// All count in one word, and poll another one until the last has come.
     Central,
-    /// The first looks at one word of each; the others look at one that it writes.
+    /// The first polls one word of each; the others poll one that it writes.
     Flat,
     /// As flat, a tree with this number of children per node.
     Tree(usize),
@@ -22,7 +23,7 @@ pub(crate) enum Way {
     Watch(usize),
 }
 
-/// What the threads share.
+/// State shared by the threads.
 #[derive(Debug)]
 pub(crate) struct Place {
     threads: usize,
@@ -94,7 +95,7 @@ impl Place {
             false => &self.lines[thread].0[0],
         };
         word(port.thread()).store(episode, Ordering::Release);
-        // The last one that was behind is looked at first.
+        // The last one that was behind is polled first.
         for thread in (0..self.threads).filter(|thread| *thread != port.thread()) {
             look(port, || word(thread).load(Ordering::Acquire) >= episode);
         }

@@ -8,7 +8,8 @@ use tautline_core::phaser::{Config, Mode, Registration};
 use tautline_core::port::{Barrier, Clock};
 use tautline_verify::virtual_time::{Port, Taken, Traffic, Virtual};
 
-/// Phases before the first that counts: a line carries phases from the third on, and tasks that started late have caught up by then.
+/// Phases before the first that counts: a line carries phases from the third on, and tasks that
+/// started late have caught up by then.
 const BEFORE: usize = 4;
 /// Each thread has a dedicated processor: no task has to gather for another.
 pub(crate) const NEVER: u32 = u32::MAX;
@@ -28,7 +29,7 @@ pub(crate) enum Kind {
     Awake(usize),
 }
 
-/// What an episode takes when many follow each other.
+/// The duration of an episode when many follow each other.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reading {
     /// From one end of an episode to the next, in cycles.
@@ -104,7 +105,7 @@ struct Run<'a> {
     episodes: usize,
 }
 
-/// Where a thread was when the first episode that counts began for it, and when the last one ended.
+/// The times at which the first episode that counts began for a thread, and the last one ended.
 #[derive(Clone, Copy, Debug, Default)]
 struct Marks {
     now: [u64; 2],

@@ -9,7 +9,7 @@ use tautline_verify::virtual_time::{Port, Virtual};
 /// Rounds before the first that counts, and in all.
 const ROUNDS: [usize; 2] = [3, 23];
 
-/// What a task of the ring holds: it waits on one phaser, and signals on the next.
+/// The registrations of a task of the ring: it waits on one phaser, and signals on the next.
 struct Place {
     before: Registration<Port>,
     after: Registration<Port>,
@@ -38,7 +38,8 @@ fn places(port: &Port, tasks: usize) -> Vec<Option<Place>> {
     before.into_iter().zip(after).map(both).collect()
 }
 
-/// Cycles from one task to the next, if tasks look until the signal is there, or suspend themselves until they are called.
+/// Cycles from one task to the next, if tasks poll until the signal is there, or suspend themselves
+/// until they are called.
 pub(crate) fn hop(machine: &Virtual, tasks: usize, interrupts: bool) -> u64 {
     let seats = Mutex::new(Vec::new());
     let marks = Arc::new(Mutex::new([0; 2]));

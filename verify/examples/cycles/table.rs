@@ -23,7 +23,7 @@ const PHASERS: [Kind; 9] = [
     Kind::Tree(16),
 ];
 
-/// Where the words of a program lie.
+/// The location of a program's words.
 #[derive(Clone, Copy)]
 struct Setting {
     name: &'static str,
@@ -132,7 +132,8 @@ fn by_hand(way: Way) -> String {
     }
 }
 
-/// Few threads on cores of their own that watch each other: how many of their words should share a cache line.
+/// Few threads on cores of their own that watch each other: how many of their words should share a
+/// cache line.
 fn few(settings: [Setting; 3]) {
     for setting in settings {
         let title = format!("{}, few threads: cycles an episode", setting.name);
@@ -170,7 +171,7 @@ impl Setting {
     }
 }
 
-/// What an episode touches.
+/// The memory accesses of an episode.
 fn traffic(threads: usize) {
     let columns = [
         "loads",

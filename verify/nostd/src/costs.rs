@@ -1,7 +1,8 @@
-//! One operation of the core, many times, and nothing else: what `cargo ci cost` counts the instructions of.
+//! One operation of the core, many times, and nothing else: what `cargo ci cost` counts the
+//! instructions of.
 //!
-//! `tautline-costs OPERATION TIMES` prepares every operation for the most times that are allowed, so that two runs
-//! differ by the operations alone.
+//! `tautline-costs OPERATION TIMES` prepares every operation for the most times that are allowed,
+//! so that two runs differ by the operations alone.
 #![no_std]
 #![no_main]
 
@@ -21,14 +22,16 @@ use tautline_core::sync::Permit;
 
 /// Slots of the deques.
 const SLOTS: usize = 4096;
-/// Items that were pushed before others are taken. More than can be taken: the last public item costs its thief a request.
+/// Items that were pushed before others are taken. More than can be taken: the last public item
+/// costs its thief a request.
 const MOST: usize = SLOTS - 2;
 const ITEM: NonZeroUsize = NonZeroUsize::MIN;
 
 type Deque = SplitDeque<NonZeroUsize, SLOTS>;
 
-/// Returns a deque that is not dropped, which would visit the items that are left, and whose address the compiler must assume to be
-/// known elsewhere: an operation that changes no word would not be performed otherwise.
+/// Returns a deque that is not dropped, which would visit the items that are left, and whose
+/// address the compiler must assume to be known elsewhere: an operation that changes no word would
+/// not be performed otherwise.
 fn deque() -> &'static Deque {
     black_box(Box::leak(Box::new(Deque::new())))
 }
@@ -106,7 +109,7 @@ fn steal(times: usize) -> bool {
     pushed && (0..times).all(|_| deque.steal() == Steal::Taken(ITEM))
 }
 
-/// What a worker does before it parks, for each other worker.
+/// The work of a worker before it parks, for each other worker.
 fn look(times: usize) -> bool {
     let deque = deque();
     (0..times).all(|_| !deque.look())

@@ -1,7 +1,8 @@
 //! The core where there is nothing else: no std, no libc, stock stable compiler.
 //!
-//! Feature `tasks` adds an allocator and the checks of [`tasks`]; all others use parts of the core that exist without
-//! feature `alloc`. Exits with 0, or names the check that failed and exits with 1.
+//! Feature `tasks` adds an allocator and the checks of [`tasks`]; all others use parts of the core
+//! that exist without feature `alloc`. Exits with 0, or names the check that failed and exits with
+//! 1.
 #![no_std]
 #![no_main]
 
@@ -229,7 +230,8 @@ fn ddf() -> bool {
     });
     let head = |at: usize| NonNull::from(&bells[at]).cast::<Link>();
     let (cell, empty) = (Ddf::new(), Ddf::<u8>::new());
-    // SAFETY: the bells outlive both cells, each is registered once, and nothing else is done with them meanwhile.
+    // SAFETY: the bells outlive both cells, each is registered once, and nothing else is done with
+    // them until then.
     let waits =
         unsafe { cell.latch().register_link(head(0)) && empty.latch().register_link(head(1)) };
     let before = cell.get() == Err(NotReady);

@@ -11,9 +11,9 @@ use tautline_core::machine::Machine;
 
 const PLACES_MAX: usize = u32::BITS as usize;
 
-/// What goes wrong on purpose.
+/// An injected fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum BalanceFault {
     /// One request along a lifeline is lost.
     LoseRequest,
     /// One victim does not record the thief it has nothing for.
@@ -28,7 +28,7 @@ pub enum Fault {
     HideSpawns,
 }
 
-/// Which states are judged.
+/// The states that are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checks {
     /// Every state, by everything that must always hold.
@@ -46,13 +46,13 @@ pub struct Balance {
     steal: Share,
     tree: Tree,
     total: u32,
-    fault: Option<Fault>,
+    fault: Option<BalanceFault>,
     checks: Checks,
     sites: Interner<Site>,
     /// By number of the site.
     views: Vec<View>,
     mails: Interner<Mail>,
-    /// What follows when something happens at a place, for each number drawn.
+    /// The successors of an event at a place, one for each number drawn.
     effects: HashMap<(u32, Event), Rc<[Effect]>>,
 }
 
@@ -66,7 +66,7 @@ struct Site {
     received: Vec<u64>,
 }
 
-/// What the checks want to know of a site, places as bits.
+/// The properties of a site that the checks use, places as bits.
 #[derive(Clone, Copy, Debug)]
 struct View {
     phase: Phase,
@@ -118,7 +118,7 @@ enum What {
     Double(u32),
 }
 
-// The words of a state; the messages under way follow the sites, as a sorted multiset.
+// The words of a state; the messages in flight follow the sites, as a sorted multiset.
 const DONE: usize = 0;
 const PROCESSED: usize = 1;
 const FAULTS: usize = 2;
@@ -153,7 +153,7 @@ impl Balance {
     }
 
     /// The same with a fault, under these checks.
-    pub fn with_fault(mut self, fault: Fault, checks: Checks) -> Self {
+    pub fn with_fault(mut self, fault: BalanceFault, checks: Checks) -> Self {
         self.fault = Some(fault);
         self.checks = checks;
         self
@@ -199,7 +199,7 @@ impl Balance {
         mails.iter().map(|mail| &*self.mails.values[*mail as usize])
     }
 
-    /// What follows from `event` at a place, once for every series of numbers it may draw.
+    /// Returns the successors of `event` at a place, one for every series of numbers it may draw.
     fn effects(&mut self, site: u32, event: Event) -> Rc<[Effect]> {
         if let Some(known) = self.effects.get(&(site, event)) {
             return Rc::clone(known);
@@ -249,7 +249,7 @@ impl Balance {
                 {
                     *lifeline = false;
                 }
-                if let (Some(Fault::IgnoreNumbers), Message::Report(report)) =
+                if let (Some(BalanceFault::IgnoreNumbers), Message::Report(report)) =
                     (self.fault, &mut message)
                 {
                     site.received[mail.from.index()] += 1;
@@ -271,7 +271,9 @@ impl Balance {
         let greedy = !world.bag.is_empty() && world.sent.iter().any(asks);
         after.bag = world.bag;
         let sent = world.sent.into_iter().map(|(to, mut message)| {
-            if let (Some(Fault::HideSpawns), Message::Report(report)) = (self.fault, &mut message) {
+            if let (Some(BalanceFault::HideSpawns), Message::Report(report)) =
+                (self.fault, &mut message)
+            {
                 report.counts.retain(|(_, change)| *change < 0);
             }
             let mail = Mail {
@@ -317,7 +319,7 @@ impl Balance {
         }
     }
 
-    /// What can happen to the mail at `at`.
+    /// Returns the fates of the mail at `at`.
     fn mail(&mut self, state: &[u32], at: usize, each: &mut impl FnMut(Step, &[u32])) {
         let mail = state[at];
         let Mail { to, message, .. } = (*self.mails.value(mail)).clone();
@@ -328,12 +330,14 @@ impl Balance {
         }
         let lifeline_request = message == (Message::Request { lifeline: true });
         let what = match self.fault {
-            Some(Fault::ForgetThief) if lifeline_request => {
+            Some(BalanceFault::ForgetThief) if lifeline_request => {
                 return self.event(state, place, Event::DeliverForgotten(mail), Some(at), each);
             }
-            Some(Fault::LoseRequest) if lifeline_request => What::Lose(mail),
-            Some(Fault::LoseAnswer) if message == Message::Answer(None) => What::Lose(mail),
-            Some(Fault::DoubleLoot) if matches!(message, Message::Loot(_)) => What::Double(mail),
+            Some(BalanceFault::LoseRequest) if lifeline_request => What::Lose(mail),
+            Some(BalanceFault::LoseAnswer) if message == Message::Answer(None) => What::Lose(mail),
+            Some(BalanceFault::DoubleLoot) if matches!(message, Message::Loot(_)) => {
+                What::Double(mail)
+            }
             _ => return,
         };
         let mut next = state.to_vec();
@@ -345,7 +349,7 @@ impl Balance {
         each(Step { place, what }, &next);
     }
 
-    /// What is wrong with the end of the computation, if this is its end.
+    /// Returns the flaw of the end of the computation, if this is its end.
     fn judge_end(&self, state: &[u32]) -> Option<Flaw> {
         if state[DONE] == 0 {
             return None;
@@ -362,7 +366,8 @@ impl Balance {
         }
     }
 
-    /// No task is lost or doubled; only an active place has work, and a place with work sends no request.
+    /// No task is lost or doubled; only an active place has work, and a place with work sends no
+    /// request.
     fn judge_work(&self, state: &[u32]) -> Option<Flaw> {
         let loot = |mail: &Mail| match &mail.message {
             Message::Answer(Some(loot)) | Message::Loot(loot) => self.tree.size(loot),
@@ -380,7 +385,8 @@ impl Balance {
         (state[GREEDY] > 0 || self.views(state).any(idle_work)).then_some(Flaw::Activity)
     }
 
-    /// Of the requests of a place, random and along lifelines, one at most has no answer, and only while the place waits for it.
+    /// Of the requests of a place, random and along lifelines, one at most has no answer, and only
+    /// while the place waits for it.
     fn judge_requests(&self, state: &[u32]) -> Option<Flaw> {
         let mut unanswered = [0; PLACES_MAX];
         for mail in self.mails(state) {
@@ -395,8 +401,8 @@ impl Balance {
         is_flawed.then_some(Flaw::Requests)
     }
 
-    /// A lifeline's flag is set while exactly one request along it is under way, recorded, or about
-    /// to be met by loot that is under way; a quiet place has asked along all of its own.
+    /// A lifeline's flag is set while exactly one request along it is in flight, recorded, or about
+    /// to be met by loot that is in flight; a quiet place has asked along all of its own.
     fn judge_lifelines(&self, state: &[u32]) -> Option<Flaw> {
         if self.views(state).any(|view| view.thief_twice) {
             return Some(Flaw::Lifeline);

@@ -33,11 +33,11 @@ type CallsOf<C> = <<C as Checked>::Machine as Machine>::Calls;
 pub trait Checked: Sized {
     /// The part of one peer.
     type Machine: Explorable;
-    /// What its driver keeps.
+    /// The state of its driver.
     type Driver: Clone + Eq + Hash + Debug;
-    /// What a peer does on its own.
+    /// An act of a peer on its own.
     type Act: Copy + Debug;
-    /// What the checks remember of the history.
+    /// The history, for the checks.
     type Ghost: Clone + Eq + Hash + Debug + Default;
 
     /// Returns the number of peers.
@@ -65,8 +65,8 @@ pub trait Checked: Sized {
     /// Returns what answers within a step.
     fn calls(driver: &mut Self::Driver) -> &mut CallsOf<Self>;
 
-    /// Carries out an effect of `machine`. Returns the event that answers it, if any, which the machine processes at once, as in
-    /// [`drive`](tautline_core::machine::drive).
+    /// Carries out an effect of `machine`. Returns the event that answers it, if any, which the
+    /// machine processes at once, as in [`drive`](tautline_core::machine::drive).
     fn effect(
         &self,
         at: &mut At<'_, Self>,
@@ -74,7 +74,8 @@ pub trait Checked: Sized {
         effect: EffectOf<Self>,
     ) -> Option<EventOf<Self>>;
 
-    /// Takes note of a message to `to`. Returns what is sent: something else where a mistake is made on purpose.
+    /// Takes note of a message to `to`. Returns what is sent: something else if a fault is
+    /// injected.
     fn send(
         &self,
         _at: &mut At<'_, Self>,
@@ -84,7 +85,8 @@ pub trait Checked: Sized {
         Some(message)
     }
 
-    /// Takes note of a message of `from`. Returns what is received: something else where a mistake is made on purpose.
+    /// Takes note of a message of `from`. Returns what is received: something else if a fault is
+    /// injected.
     fn receive(
         &self,
         _at: &mut At<'_, Self>,
@@ -121,8 +123,9 @@ pub trait Checked: Sized {
     /// Compares a machine with what it was before the step, whose actions were all taken note of.
     fn stepped(&self, _at: &mut At<'_, Self>, _before: &Self::Machine, _after: &Self::Machine) {}
 
-    /// Returns false messages. Each machine gets them from each peer: those that it refuses must change nothing.
-    fn garbled(&self, _machine: &Self::Machine) -> Vec<MessageOf<Self>> {
+    /// Returns false messages. Each machine gets them from each peer: those that it refuses must
+    /// change nothing.
+    fn malformed(&self, _machine: &Self::Machine) -> Vec<MessageOf<Self>> {
         Vec::new()
     }
 
@@ -138,19 +141,19 @@ pub trait Checked: Sized {
 pub struct Part<M, D> {
     /// Its machine.
     pub machine: M,
-    /// What its driver keeps.
+    /// The state of its driver.
     pub driver: D,
 }
 
 /// A peer of a protocol.
 pub type PartOf<C> = Part<<C as Checked>::Machine, <C as Checked>::Driver>;
 
-/// What the checks remember of the history.
+/// The history, for the checks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Past<G> {
     /// The first flaw.
     pub flaw: Option<Flaw>,
-    /// What the protocol's checks remember.
+    /// The history, for the protocol's checks.
     pub ghost: G,
 }
 
@@ -168,9 +171,9 @@ impl<G: Default> Default for Past<G> {
 pub struct At<'a, C: Checked> {
     /// The peer.
     pub here: PeerOf<C>,
-    /// What its driver keeps.
+    /// The state of its driver.
     pub driver: &'a mut C::Driver,
-    /// What the checks remember.
+    /// The history, for the checks.
     pub ghost: &'a mut C::Ghost,
     flaw: &'a mut Option<Flaw>,
     sent: &'a mut Vec<(PlaceId, MessageOf<C>)>,
@@ -188,7 +191,7 @@ impl<'a, C: Checked> At<'a, C> {
         }
     }
 
-    /// Sends a message that the machine does not send, where a mistake is made on purpose.
+    /// Sends a message that the machine does not send, if a fault is injected.
     pub fn send(&mut self, to: PeerOf<C>, message: MessageOf<C>) {
         self.sent.push((PlaceId(to.number()), message));
     }
@@ -203,9 +206,9 @@ impl<'a, C: Checked> At<'a, C> {
 #[derive(Debug)]
 pub struct Parts<C: Checked> {
     protocol: C,
-    /// Machines that have refused every garbled message.
+    /// Machines that have refused every malformed message.
     probed: RefCell<HashSet<C::Machine, BuildHasherDefault<Mixer>>>,
-    /// Where the actions of the machines are written, if anywhere.
+    /// The log of the machines' actions, if one is written.
     record: Option<Record>,
 }
 
@@ -324,17 +327,18 @@ impl<C: Checked> Parts<C> {
         }
     }
 
-    /// Gives garbled messages to a machine: none panics, and those that are refused change nothing.
+    /// Gives malformed messages to a machine: none panics, and those that are refused change
+    /// nothing.
     fn probe(&self, machine: &C::Machine, driver: &C::Driver) {
         if self.probed.borrow().contains(machine) {
             return;
         }
-        let garbled = self.protocol.garbled(machine);
-        if garbled.is_empty() {
+        let malformed = self.protocol.malformed(machine);
+        if malformed.is_empty() {
             return;
         }
         let peers = || (0..=self.protocol.peers()).chain([u32::MAX]);
-        for message in garbled {
+        for message in malformed {
             for from in peers().map(PeerOf::<C>::numbered) {
                 let (mut after, mut driver, mut acts) = (machine.clone(), driver.clone(), false);
                 let mut act = |_| acts = true;

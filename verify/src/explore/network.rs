@@ -10,11 +10,11 @@ use tautline_core::PlaceId;
 pub trait Actors {
     /// The state of one place.
     type Site: Clone + Eq + Hash + Debug;
-    /// What places send each other.
+    /// Messages between places.
     type Message: Clone + Eq + Hash + Debug;
-    /// What a place does on its own.
+    /// An act of a place on its own.
     type Act: Copy + Debug;
-    /// What the checks remember of the history.
+    /// The history, for the checks.
     type Ghost: Clone + Eq + Hash + Debug + Default;
 
     /// Returns the number of places.
@@ -68,18 +68,18 @@ pub trait Actors {
     fn is_final(&self, view: &View<Self>) -> bool;
 }
 
-/// What a place changes outside itself.
+/// The changes of a place outside itself.
 #[derive(Debug)]
 pub struct Out<A: Actors + ?Sized> {
     /// Messages sent.
     pub sent: Vec<(PlaceId, A::Message)>,
-    /// What the checks remember.
+    /// The history, for the checks.
     pub ghost: A::Ghost,
     /// The site before, except at the start.
     pub(super) before: Option<Rc<A::Site>>,
 }
 
-/// A message under way.
+/// A message in flight.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Parcel<M> {
     /// The sender.
@@ -95,9 +95,9 @@ pub struct Parcel<M> {
 pub struct View<A: Actors + ?Sized> {
     /// The sites of all places.
     pub sites: Vec<Rc<A::Site>>,
-    /// Messages under way.
+    /// Messages in flight.
     pub parcels: Vec<Rc<Parcel<A::Message>>>,
-    /// What the checks remember.
+    /// The history, for the checks.
     pub ghost: Rc<A::Ghost>,
     /// Lost places, as bits.
     pub lost: u32,
@@ -120,22 +120,23 @@ impl<A: Actors> View<A> {
 /// The order in which messages are delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// Any message under way may be next.
+    /// Any message in flight may be next.
     Multiset,
     /// Messages of one place to another are delivered in the order in which they were sent.
     Channels,
 }
 
-/// How often each fault may occur in a history.
+/// The number of times that each fault may occur in a history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Faults {
+pub struct NetworkFaults {
     /// A message is lost.
     pub lose: u32,
     /// A message is delivered twice.
     pub double: u32,
     /// A message overtakes others in its channel.
     pub overtake: u32,
-    /// A place is lost with the messages to it; any part of what it sent last is lost, and then all other places are notified.
+    /// A place is lost with the messages to it; any part of what it sent last is lost, and then all
+    /// other places are notified.
     pub crash: u32,
     /// Places that are never lost, as bits.
     pub spared: u32,
@@ -146,7 +147,7 @@ pub struct Faults {
 pub struct Network<A: Actors> {
     actors: A,
     delivery: Delivery,
-    faults: Faults,
+    faults: NetworkFaults,
     sites: Interner<A::Site>,
     ghosts: Interner<A::Ghost>,
     parcels: Interner<Parcel<A::Message>>,
@@ -188,7 +189,7 @@ impl<A: Actors> Network<A> {
         Self {
             actors,
             delivery,
-            faults: Faults::default(),
+            faults: NetworkFaults::default(),
             sites: Interner::default(),
             ghosts: Interner::default(),
             parcels: Interner::default(),
@@ -196,7 +197,7 @@ impl<A: Actors> Network<A> {
     }
 
     /// Adds faults.
-    pub fn with_faults(mut self, faults: Faults) -> Self {
+    pub fn with_faults(mut self, faults: NetworkFaults) -> Self {
         self.faults = faults;
         self
     }
@@ -206,7 +207,7 @@ impl<A: Actors> Network<A> {
         &self.actors
     }
 
-    /// Returns the message under way with this number.
+    /// Returns the message in flight with this number.
     pub(super) fn parcel(&self, number: u32) -> Rc<Parcel<A::Message>> {
         self.parcels.value(number)
     }
@@ -234,7 +235,7 @@ impl<A: Actors> Network<A> {
         (parcel.from, parcel.to)
     }
 
-    /// Adds a message to those under way, unless its receiver is lost.
+    /// Adds a message to those in flight, unless its receiver is lost.
     fn post(&mut self, state: &mut Vec<u32>, parcel: Parcel<A::Message>) {
         if state[LOST] >> parcel.to.0 & 1 != 0 {
             return;

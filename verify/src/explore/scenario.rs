@@ -11,14 +11,15 @@
 //! | line | step |
 //! |---|---|
 //! | `0: Dry` | peer 0 does what prints like this, or starts with it if nothing else does |
-//! | `0 -> 1: Request` | the oldest message under way from 0 to 1, which starts with this, is delivered |
+//! | `0 -> 1: Request` | the oldest message in flight from 0 to 1, which starts with this, is delivered |
 //! | `1 lost` | peer 1 is lost; `1 -> 0: lost` is the news of it |
 //!
-//! The actions are indented. They are what the machine does, in order; a state in which something is wrong has the line `flaw`.
+//! The actions are indented. They are what the machine does, in order; a state in which something
+//! is wrong has the line `flaw`.
 
 use super::System;
 use super::checked::{Checked, Parts, Record, brief};
-use super::network::{Delivery, Faults, Network, Step};
+use super::network::{Delivery, Network, NetworkFaults, Step};
 use std::path::Path;
 use std::{env, fs};
 
@@ -45,7 +46,8 @@ impl Played {
         lines.collect()
     }
 
-    /// Returns the differences from the actions in the scenario: of each step the lines that are missing, and those that came.
+    /// Returns the differences from the actions in the scenario: of each step the lines that are
+    /// missing, and those that came.
     pub fn differences(&self) -> Option<String> {
         let wrong = self.0.iter().filter(|line| line.actions != line.expected);
         let shown = wrong.map(|line| {
@@ -77,9 +79,9 @@ impl Played {
 /// If a line is not a step, or the step is not possible: the line, and what is possible instead.
 pub fn play<C: Checked>(protocol: C, scenario: &str) -> Result<Played, String> {
     let record = Record::default();
-    let faults = Faults {
+    let faults = NetworkFaults {
         crash: u32::MAX,
-        ..Faults::default()
+        ..NetworkFaults::default()
     };
     let network = Network::recorded(protocol, Delivery::Channels, Some(record.clone()));
     let mut network = network.with_faults(faults);
@@ -102,7 +104,8 @@ pub fn play<C: Checked>(protocol: C, scenario: &str) -> Result<Played, String> {
     Ok(Played(lines))
 }
 
-/// Plays the scenario in a file, and compares. With `TAUTLINE_ACCEPT=1` the file gets the actions that came.
+/// Plays the scenario in a file, and compares. With `TAUTLINE_ACCEPT=1` the file gets the actions
+/// that came.
 ///
 /// # Errors
 /// The file cannot be read, a step is not possible, or the actions are others.

@@ -10,7 +10,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Reads a forest: `()` is a task, what stands inside are its children. `"(()(()))"` has 4 tasks.
+    /// Reads a forest: `()` is a task, what stands inside are its children. `"(()(()))"` has 4
+    /// tasks.
     ///
     /// # Panics
     /// Parentheses that do not match, other characters, and more than 255 kinds.
@@ -42,7 +43,7 @@ impl Tree {
         &self.roots
     }
 
-    /// What a task of this kind leaves to do.
+    /// The tasks that a task of this kind spawns.
     pub(super) fn children(&self, kind: u8) -> &[u8] {
         &self.children[usize::from(kind)]
     }

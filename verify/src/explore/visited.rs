@@ -6,7 +6,7 @@ use std::hash::Hasher;
 #[derive(Debug, Default)]
 pub(super) struct Visited {
     words: Vec<u32>,
-    /// Where each string ends in `words`.
+    /// The end of each string in `words`.
     ends: Vec<usize>,
     parents: Vec<u32>,
     /// Open addressing: 0 is free, else 1 + the number of a string.
@@ -14,7 +14,7 @@ pub(super) struct Visited {
 }
 
 impl Visited {
-    /// How many there are.
+    /// The number of strings.
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
@@ -54,7 +54,7 @@ impl Visited {
         self.slot(state).err()
     }
 
-    /// Where `state` belongs, or its number if it is there already.
+    /// Returns the slot of `state`, or its number if it has one already.
     fn slot(&self, state: &[u32]) -> Result<usize, u32> {
         let mask = self.table.len() - 1;
         let mut slot = hash(state) as usize & mask;
@@ -82,7 +82,8 @@ fn hash(state: &[u32]) -> u64 {
     mixer.finish()
 }
 
-/// A hash that is faster than that of std, which withstands chosen values: here no one chooses them.
+/// A hash that is faster than that of std, which withstands chosen values: here no one chooses
+/// them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mixer(u64);
 

@@ -1,4 +1,4 @@
-//! What the protocol of one place sees of everything else.
+//! The environment of one place's protocol.
 
 use tautline_core::PlaceId;
 use tautline_core::glb::{Effect, Event, Message, Protocol, Share};

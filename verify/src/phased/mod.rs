@@ -2,7 +2,7 @@
 //! phase order.
 //!
 //! # Algorithm
-//! A table beside each phaser, independent of it, records the signals of its tasks. A task that
+//! A table for each phaser, independent of it, records the signals of its tasks. A task that
 //! leaves the wait of a phase checks the table for tasks that owe the signal. Entries are written
 //! before the event that they record, so the table is never behind; other threads may run between
 //! the two, as everywhere else.

@@ -39,7 +39,7 @@ pub struct Virtual {
     steps: usize,
 }
 
-/// What a run has taken.
+/// The cost of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// Each thread's clock at its end, in cycles.
@@ -70,18 +70,18 @@ impl Virtual {
         }
     }
 
-    /// Where all objects lie that are not placed.
+    /// The location of all objects that are not placed.
     pub fn place_all(mut self, region: Region) -> Self {
         self.everything = Some(region);
         self
     }
 
-    /// Where `object` lies, without what it points to.
+    /// Places `object`, without the objects that it points to.
     pub fn place<T>(self, object: &T, region: Region) -> Self {
         self.place_slice(std::slice::from_ref(object), region)
     }
 
-    /// Where these objects lie, without what they point to.
+    /// Places these objects, without the objects that they point to.
     pub fn place_slice<T>(mut self, objects: &[T], region: Region) -> Self {
         let range = objects.as_ptr_range();
         self.placed
@@ -108,10 +108,12 @@ impl Virtual {
         self
     }
 
-    /// Runs `body` once on each of the machine's first `threads` threads, all at moment 0, to the end of them all.
+    /// Runs `body` once on each of the machine's first `threads` threads, all at moment 0, to the
+    /// end of them all.
     ///
     /// # Panics
-    /// More threads than the machine has, a panic in `body`, threads that are all suspended, or too many steps.
+    /// More threads than the machine has, a panic in `body`, threads that are all suspended, or too
+    /// many steps.
     pub fn run(&self, threads: usize, body: impl Fn(&Port) + Send + Sync + 'static) -> Taken {
         let mut hardware = Hardware::new(self.machine, threads);
         if let Some(region) = self.everything {
@@ -192,7 +194,8 @@ impl Shared {
     }
 
     fn access(&self, address: usize, access: Access) {
-        // The task that starts the others is no thread of the machine, and outside a run there is none.
+        // The task that starts the others is no thread of the machine, and outside a run there is
+        // none.
         let task = try_get_current_task().map_or(0, usize::from);
         let Some(thread) = task.checked_sub(1) else {
             return;

@@ -1,4 +1,4 @@
-//! What a simulated machine lends to its threads.
+//! The port of a simulated machine's threads.
 
 use super::{Counts, Shared};
 use shuttle::current::me;
@@ -9,7 +9,8 @@ use tautline_core::port::{Barrier, Clock, Line, Park, Relax, Unpark};
 use tautline_core::sync::point;
 use tautline_sim::memory::Hardware;
 
-/// What the machine lends to its threads. Speaks for whichever of them calls; a copy may be put into what threads share.
+/// The port that the machine lends to its threads. Speaks for whichever of them calls; a copy may
+/// be put into what threads share.
 #[derive(Clone, Debug)]
 pub struct Port(Shared);
 
@@ -40,7 +41,7 @@ impl Port {
         self.own(|hardware, me| hardware.work(me, cycles));
     }
 
-    /// How many accesses the calling thread has made.
+    /// The number of accesses of the calling thread.
     pub fn accesses(&self) -> u64 {
         self.own(|hardware, me| hardware.accesses(me))
     }
@@ -57,7 +58,8 @@ impl Port {
         }
     }
 
-    /// Suspends the thread until [`awake`](Self::awake) is called; returns at once if that happened since the last suspension.
+    /// Suspends the thread until [`awake`](Self::awake) is called; returns at once if that happened
+    /// since the last suspension.
     ///
     /// # Panics
     /// If all threads sleep.

@@ -1,12 +1,13 @@
-//! What threads read and write, line by line.
+//! Reads and writes of threads, line by line.
 
 use std::collections::{BTreeSet, HashMap};
 use tautline_core::sync::Access;
 
-/// Bytes that are counted together: a line of most machines, and what most words of the core have to themselves.
+/// Bytes that are counted together: a line of most machines, and what most words of the core have
+/// to themselves.
 const LINE_BYTES: usize = 64;
 
-/// What was read and written.
+/// The reads and writes of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Fences.
@@ -27,7 +28,7 @@ impl Traffic {
     }
 }
 
-/// What was done to one line.
+/// The accesses to one line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Line {
     /// Reads.
@@ -36,9 +37,9 @@ pub struct Line {
     pub stores: u64,
     /// Undivided reads and writes.
     pub updates: u64,
-    /// How many threads have read it and not written it.
+    /// The number of threads that have read it and not written it.
     pub readers: usize,
-    /// How many threads have written it.
+    /// The number of threads that have written it.
     pub writers: usize,
 }
 

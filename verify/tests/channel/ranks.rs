@@ -60,11 +60,11 @@ impl Futex for Killed<'_> {
     fn wake(&self) {}
 }
 
-/// What the threads have written before they gave the signal.
+/// The values that the threads have written before they gave the signal.
 type Written = [AtomicBool; 2];
 
-/// Starts two threads that write something and `give` the signal; waits for both. A signal that is lost is a deadlock, which loom
-/// reports.
+/// Starts two threads that write something and `give` the signal; waits for both. A signal that is
+/// lost is a deadlock, which loom reports.
 fn signalled(give: [fn(&Word); 2]) {
     let written = Written::default();
     let scene = Arc::new((Word::new(), written));
@@ -83,7 +83,8 @@ fn signalled(give: [fn(&Word); 2]) {
     others.into_iter().for_each(|other| other.join().unwrap());
 }
 
-/// SB1: two threads give a signal; what each has written is visible after the wait that its signal ends.
+/// SB1: two threads give a signal; what each has written is visible after the wait that its signal
+/// ends.
 #[test]
 fn channel_signal() {
     let give = |word: &Word| Signal(word).give();
@@ -143,8 +144,8 @@ impl Roster for Leaving {
     fn wait(&self, _: Rank, _: u64) {}
 }
 
-/// A rank receives all records that the other one sent before it dropped its link, and reports the loss afterwards. The first record
-/// is published at once, the second as the link is dropped.
+/// A rank receives all records that the other one sent before it dropped its link, and reports the
+/// loss afterwards. The first record is published at once, the second as the link is dropped.
 #[test]
 fn channel_last_records() {
     Model::new("channel_last_records").floor(450).check(|| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tautline_core::comm::Combiner;
 use tautline_verify::model::Model;
 
-/// What threads have prepared, each its own, without any order.
+/// The values that threads have prepared, each its own, without any order.
 struct Prepared<const N: usize>([AtomicBool; N]);
 
 impl<const N: usize> Prepared<N> {
@@ -48,7 +48,8 @@ fn missed<const N: usize>() {
     assert_eq!(done, Some([true; N]), "no turn has processed it");
 }
 
-/// What a thread has prepared that finds the value taken is processed by a turn of the holder, or by its own.
+/// Work that a thread has prepared that finds the value taken is processed by a turn of the holder,
+/// or by its own.
 #[test]
 fn comm_missed() {
     Model::new("comm_missed")

@@ -1,5 +1,5 @@
-//! Several calls of groups open at a time, in every order of deliveries: each ends with the values of
-//! its own ranks, and if the programs differ, each rank that has not left learns both calls.
+//! Several calls of groups open at a time, in every order of deliveries: each ends with the values
+//! of its own ranks, and if the programs differ, each rank that has not left learns both calls.
 
 #[path = "calls/rank.rs"]
 mod rank;
@@ -13,7 +13,7 @@ use tautline_core::collective::sequence::{Call, Sequenced};
 use tautline_core::machine::no_calls;
 use tautline_core::{PlaceId, Rank};
 use tautline_verify::explore::{
-    At, Checked, Delivery, Faults, Flaw, Network, Part, PartOf, Parts, View, check, explore,
+    At, Checked, Delivery, Flaw, Network, NetworkFaults, Part, PartOf, Parts, View, check, explore,
 };
 
 /// A call of a program.
@@ -21,7 +21,8 @@ use tautline_verify::explore::{
 struct Line {
     group: usize,
     made: Made,
-    /// Whether its request may be dropped before it has ended. It sends nothing then that others need.
+    /// Whether its request may be dropped before it has ended. It sends nothing then that others
+    /// need.
     is_dropped: bool,
 }
 
@@ -32,16 +33,16 @@ struct Programs {
     programs: &'static [&'static [Line]],
     /// Calls of a rank that are open, at most.
     open: usize,
-    /// Messages kept of each other rank for calls to come, beside one.
+    /// Messages kept of each other rank for calls to come, in addition to one.
     limit: usize,
-    /// How often time passes at a rank while it waits.
+    /// The number of times that time passes at a rank while it waits.
     waits: u8,
-    slip: Option<Slip>,
+    fault: Option<Fault>,
 }
 
 /// An error that the checks must find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slip {
+enum Fault {
     /// Messages of the first two calls are exchanged.
     Crossed,
     /// All checks are the same.
@@ -153,7 +154,8 @@ impl Programs {
         }
     }
 
-    /// Returns what is wrong with a rank once nothing can happen any more. If the programs differ, one that has left may not know it.
+    /// Returns what is wrong with a rank once nothing can happen any more. If the programs differ,
+    /// one that has left may not know it.
     fn wrong_end(&self, here: Rank, part: &PartOf<Self>, is_whole: bool) -> Option<Flaw> {
         let state = &part.driver;
         let is_agreed = self.is_agreed();
@@ -233,7 +235,7 @@ impl Checked for Programs {
             }
             Act::End(name) | Act::Drop(name) => {
                 at.driver.open.remove(&name);
-                if self.slip == Some(Slip::Kept) && name == (0, 0) {
+                if self.fault == Some(Fault::Kept) && name == (0, 0) {
                     return None;
                 }
                 Event::End(name)
@@ -274,21 +276,21 @@ impl Checked for Programs {
 
     fn send(&self, _: &mut At<'_, Self>, to: Rank, message: Sent) -> Option<Sent> {
         let Sent::Call(group, sequenced) = message else {
-            let is_lost = self.slip == Some(Slip::Alone) && matches!(message, Sent::Failed(_));
+            let is_lost = self.fault == Some(Fault::Alone) && matches!(message, Sent::Failed(_));
             return (!is_lost).then_some(message);
         };
         let check = |number| {
             self.made(to, (group, number))
                 .map_or(0, |made| made.check())
         };
-        let sequenced = match (self.slip, sequenced) {
-            (Some(Slip::Silent), Sequenced::Ask { .. }) => return None,
-            (Some(Slip::Unchecked), Sequenced::Body { number, body, .. }) => Sequenced::Body {
+        let sequenced = match (self.fault, sequenced) {
+            (Some(Fault::Silent), Sequenced::Ask { .. }) => return None,
+            (Some(Fault::Unchecked), Sequenced::Body { number, body, .. }) => Sequenced::Body {
                 number,
                 check: check(number),
                 body,
             },
-            (Some(Slip::Crossed), Sequenced::Body { number, body, .. }) if number < 2 => {
+            (Some(Fault::Crossed), Sequenced::Body { number, body, .. }) if number < 2 => {
                 let number = 1 - number;
                 Sequenced::Body {
                     number,
@@ -306,7 +308,7 @@ impl Checked for Programs {
         (!at.driver.has_left).then_some((from, message))
     }
 
-    fn garbled(&self, _: &Caller) -> Vec<Sent> {
+    fn malformed(&self, _: &Caller) -> Vec<Sent> {
         let (check, body) = (
             7,
             Body::Wave(tautline_core::collective::Message::Up(vec![99])),
@@ -390,7 +392,7 @@ const THREE: &[&[u32]] = &[&[0, 1, 2]];
 /// All ranks, and some.
 const SOME: &[&[u32]] = &[&[0, 1, 2], &[0, 2]];
 
-const LOSS: Faults = Faults {
+const LOSS: NetworkFaults = NetworkFaults {
     lose: 0,
     double: 0,
     overtake: 0,
@@ -405,21 +407,22 @@ fn programs(groups: &'static [&'static [u32]], programs: &'static [&'static [Lin
         open: 2,
         limit: 1,
         waits: 2,
-        slip: None,
+        fault: None,
     }
 }
 
-fn states(name: &str, programs: Programs, faults: Faults, floor: usize) {
+fn states(name: &str, programs: Programs, faults: NetworkFaults, floor: usize) {
     let began = Instant::now();
     let mut system = Network::of(programs, Delivery::Channels).with_faults(faults);
     report(name, flawless(name, &mut system), floor, began);
 }
 
 fn whole(name: &str, programs: Programs, floor: usize) {
-    states(name, programs, Faults::default(), floor);
+    states(name, programs, NetworkFaults::default(), floor);
 }
 
-/// Calls that are open together end with their own values, in any order, also if a request is dropped; then nothing is left.
+/// Calls that are open together end with their own values, in any order, also if a request is
+/// dropped; then nothing is left.
 #[test]
 fn open_calls_end_with_their_values() {
     const PAIR: &[Line] = &[ALL, ALL];
@@ -568,25 +571,25 @@ fn scenario() {
 
 /// The checks notice calls that are confused, kept, or not reported.
 #[test]
-fn slips_are_found() {
+fn faults_are_found() {
     const PAIR: &[Line] = &[ALL, ALL];
     let same = programs(TWO, &[PAIR, PAIR]);
     let other = programs(TWO, &[&[FIRST, ALL], &[SPREAD, ALL]]);
     let length = programs(TWO, &[&[ALL, LONG], &[ALL, ALL]]);
-    for (slip, programs, flaw) in [
-        (Slip::Crossed, same, Flaw::Count),
-        (Slip::Unchecked, length, Flaw::Count),
-        (Slip::Silent, other, Flaw::Stuck),
-        (Slip::Kept, same, Flaw::Requests),
-        (Slip::Alone, other, Flaw::Stuck),
+    for (fault, programs, flaw) in [
+        (Fault::Crossed, same, Flaw::Count),
+        (Fault::Unchecked, length, Flaw::Count),
+        (Fault::Silent, other, Flaw::Stuck),
+        (Fault::Kept, same, Flaw::Requests),
+        (Fault::Alone, other, Flaw::Stuck),
     ] {
-        let slipping = Programs {
-            slip: Some(slip),
+        let faulty = Programs {
+            fault: Some(fault),
             ..programs
         };
-        let explored = explore(&mut Network::of(slipping, Delivery::Channels), LIMIT);
-        let (found, story) = explored.found.expect("the slip must show");
-        println!("{slip:?}: {found:?}\n{story}");
-        assert_eq!(found, flaw, "{slip:?}");
+        let explored = explore(&mut Network::of(faulty, Delivery::Channels), LIMIT);
+        let (found, story) = explored.found.expect("the fault must show");
+        println!("{fault:?}: {found:?}\n{story}");
+        assert_eq!(found, flaw, "{fault:?}");
     }
 }

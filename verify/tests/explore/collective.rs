@@ -3,7 +3,8 @@
 use super::{LIMIT, flawless, report};
 use std::time::Instant;
 use tautline_verify::explore::{
-    Collective, Delivery::Multiset, Explored, Faults, Flaw, Kind, Mistake, Network, Tokens, explore,
+    Collective, CollectiveFault, Delivery::Multiset, Explored, Flaw, Kind, Network, NetworkFaults,
+    Tokens, explore,
 };
 
 /// Numbers of ranks, and of children of a rank.
@@ -27,7 +28,7 @@ fn check(name: &str, kind: Kind, shapes: &[(u32, u32)], floor: usize) {
             kind,
             ranks,
             radix,
-            mistake: None,
+            fault: None,
         };
         let name = format!("{name}-p{ranks}-r{radix}");
         states += flawless(&name, &mut Network::of(collective, Multiset));
@@ -75,7 +76,8 @@ fn quiesce() {
     }
 }
 
-/// What becomes of 4 ranks under a mistake or a fault, and the history.
+/// Returns the flaw of 4 ranks under an injected fault or one of the network, and prints the
+/// history.
 fn found(explored: Explored, what: &str) -> Option<Flaw> {
     let (flaw, story) = explored.found?;
     println!("{what}: {flaw:?}\n{story}");
@@ -83,27 +85,28 @@ fn found(explored: Explored, what: &str) -> Option<Flaw> {
 }
 
 #[test]
-fn mistakes_are_found() {
-    for (kind, mistake, flaw) in [
-        (Kind::Barrier, Mistake::EndWhenSent, Flaw::Early),
-        (Kind::AllReduce, Mistake::OrderOfArrival, Flaw::Count),
-        (Kind::Pairs, Mistake::EndWithFirst, Flaw::Early),
-        (Kind::Pairs, Mistake::RoundsInReverse, Flaw::Count),
-        (Kind::Scan, Mistake::OrderOfArrival, Flaw::Count),
-        (Kind::Scatter, Mistake::DealInReverse, Flaw::Count),
-        (Kind::AllToAll, Mistake::EndWithFirst, Flaw::Early),
+fn faults_are_found() {
+    for (kind, fault, flaw) in [
+        (Kind::Barrier, CollectiveFault::EndWhenSent, Flaw::Early),
+        (
+            Kind::AllReduce,
+            CollectiveFault::OrderOfArrival,
+            Flaw::Count,
+        ),
+        (Kind::Pairs, CollectiveFault::EndWithFirst, Flaw::Early),
+        (Kind::Pairs, CollectiveFault::RoundsInReverse, Flaw::Count),
+        (Kind::Scan, CollectiveFault::OrderOfArrival, Flaw::Count),
+        (Kind::Scatter, CollectiveFault::DealInReverse, Flaw::Count),
+        (Kind::AllToAll, CollectiveFault::EndWithFirst, Flaw::Early),
     ] {
         let collective = Collective {
             kind,
             ranks: 4,
             radix: 2,
-            mistake: Some(mistake),
+            fault: Some(fault),
         };
         let explored = explore(&mut Network::of(collective, Multiset), LIMIT);
-        assert_eq!(
-            found(explored, &format!("{kind:?}, {mistake:?}")),
-            Some(flaw)
-        );
+        assert_eq!(found(explored, &format!("{kind:?}, {fault:?}")), Some(flaw));
     }
     let tokens = Tokens {
         ranks: 3,
@@ -133,20 +136,20 @@ fn lost_and_doubled_messages_are_found() {
             kind,
             ranks: 3,
             radix: 2,
-            mistake: None,
+            fault: None,
         };
         for (faults, flaw) in [
             (
-                Faults {
+                NetworkFaults {
                     lose: 1,
-                    ..Faults::default()
+                    ..NetworkFaults::default()
                 },
                 Flaw::Stuck,
             ),
             (
-                Faults {
+                NetworkFaults {
                     double: 1,
-                    ..Faults::default()
+                    ..NetworkFaults::default()
                 },
                 Flaw::Refused,
             ),

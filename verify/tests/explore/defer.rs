@@ -5,16 +5,16 @@
 //! | Lucco, acceptance fact 16: every iteration once, and an end | `epochs_begin_each_iteration_once`, `baselines_of_neighbours_begin_each_iteration_once`, `baselines_of_a_tree_begin_each_iteration_once`, `baselines_of_halving_begin_each_iteration_once`, `baselines_of_four_ranks_begin_each_iteration_once` |
 //! | Lucco, acceptance fact 18: the epoch of a rank never decreases | every state of `epochs_begin_each_iteration_once` |
 //! | Lucco, acceptance facts 30 and 31: a transfer takes effect once it is acknowledged, at one instance; until then the sender executes, and each instance executes each iteration once | `transfers_take_effect_at_one_instance`, `transfers_of_paced_ranks_take_effect_at_one_instance` |
-//! | Lucco, acceptance facts 36 and 38: blocks stay contiguous, no more is under way than the bandwidth permits | every state of the same |
+//! | Lucco, acceptance facts 36 and 38: blocks stay contiguous, no more is in flight than the bandwidth permits | every state of the same |
 //!
-//! In every state, garbled messages are delivered too: those that are refused change nothing.
+//! In every state, malformed messages are delivered too: those that are refused change nothing.
 
 use super::{LIMIT, flawless, report};
 use std::time::Instant;
 use tautline_core::defer::{Conditions, Geometry, Rule, Tuning};
 use tautline_core::taper::{Policy, Taper};
 use tautline_verify::explore::{
-    Compared, ComparedSlip, DeferSlip, Deferring, Delivery::Multiset, Effects, EpochSlip, Flaw,
+    Compared, ComparedFault, DeferFault, Deferring, Delivery::Multiset, Effects, EpochFault, Flaw,
     Forecast, Network, SelfScheduled, explore, explore_to_end,
 };
 
@@ -58,7 +58,7 @@ fn epochs_begin_each_iteration_once() {
                 policy,
                 forecast: Forecast::default(),
                 is_placed: false,
-                slip: None,
+                fault: None,
             };
             states += flawless(
                 &format!("{name} {policy:?}"),
@@ -89,7 +89,7 @@ fn epochs_of_predicted_work_begin_each_iteration_once() {
                 policy,
                 forecast: Forecast::new(&forecasts(iterations)[1]),
                 is_placed,
-                slip: None,
+                fault: None,
             };
             states += flawless(
                 &format!("{name} {policy:?}"),
@@ -101,12 +101,12 @@ fn epochs_of_predicted_work_begin_each_iteration_once() {
 }
 
 #[test]
-fn slips_in_epochs_are_found() {
-    for (slip, flaw) in [
-        (EpochSlip::KeepWhatIsSent, Flaw::Count),
-        (EpochSlip::DropWhatArrives, Flaw::Stuck),
-        (EpochSlip::StarveInSilence, Flaw::Stuck),
-        (EpochSlip::EndWithFirst, Flaw::Refused),
+fn faults_in_epochs_are_found() {
+    for (fault, flaw) in [
+        (EpochFault::KeepWhatIsSent, Flaw::Count),
+        (EpochFault::DropWhatArrives, Flaw::Stuck),
+        (EpochFault::StarveInSilence, Flaw::Stuck),
+        (EpochFault::EndWithFirst, Flaw::Refused),
     ] {
         let system = SelfScheduled {
             ranks: 2,
@@ -114,12 +114,12 @@ fn slips_in_epochs_are_found() {
             policy: Policy::SelfScheduling,
             forecast: Forecast::default(),
             is_placed: false,
-            slip: Some(slip),
+            fault: Some(fault),
         };
         let explored = explore(&mut Network::of(system, Multiset), LIMIT);
-        let (found, story) = explored.found.expect("the slip must show");
-        println!("{slip:?}: {found:?}\n{story}");
-        assert_eq!(found, flaw, "{slip:?}");
+        let (found, story) = explored.found.expect("the fault must show");
+        println!("{fault:?}: {found:?}\n{story}");
+        assert_eq!(found, flaw, "{fault:?}");
     }
 }
 
@@ -150,8 +150,8 @@ fn baselines(rule: Rule, sizes: &[Size]) {
     );
 }
 
-/// Explores a loop; returns the numbers of states and of transfers. Ranks without iterations that decline each other's requests
-/// are not stuck; so an end must be reachable from every state.
+/// Explores a loop; returns the numbers of states and of transfers. Ranks without iterations that
+/// decline each other's requests are not stuck; so an end must be reachable from every state.
 fn compared(name: &str, system: Compared) -> (usize, u64) {
     let mut network = Network::of(system, Multiset);
     let explored = explore_to_end(&mut network, LIMIT);
@@ -161,7 +161,8 @@ fn compared(name: &str, system: Compared) -> (usize, u64) {
     (explored.states, network.protocol().transfers())
 }
 
-/// Of 4 ranks, rank 1 passes on the sums, reports and the end of rank 2; ranks 0 and 3 are no neighbours, nor are 1 and 2.
+/// Of 4 ranks, rank 1 passes on the sums, reports and the end of rank 2; ranks 0 and 3 are no
+/// neighbours, nor are 1 and 2.
 #[test]
 fn baselines_of_four_ranks_begin_each_iteration_once() {
     let mut transfers = 0;
@@ -223,22 +224,26 @@ fn baselines_of_halving_begin_each_iteration_once() {
 }
 
 #[test]
-fn slips_in_baselines_are_found() {
-    for (rule, slip, flaw) in [
-        (Rule::Neighbours, ComparedSlip::KeepWhatIsSent, Flaw::Count),
-        (Rule::Neighbours, ComparedSlip::DropWhatArrives, Flaw::Stuck),
-        (Rule::Tree, ComparedSlip::EndWithFirst, Flaw::Refused),
-        (Rule::Tree, ComparedSlip::ReportNothing, Flaw::Stuck),
-        (Rule::Halving, ComparedSlip::KeepWhatIsSent, Flaw::Count),
-        (Rule::Halving, ComparedSlip::DropWhatArrives, Flaw::Endless),
-        (Rule::Halving, ComparedSlip::ReportNothing, Flaw::Endless),
-        (Rule::Halving, ComparedSlip::EndWithFirst, Flaw::Early),
+fn faults_in_baselines_are_found() {
+    for (rule, fault, flaw) in [
+        (Rule::Neighbours, ComparedFault::KeepWhatIsSent, Flaw::Count),
+        (
+            Rule::Neighbours,
+            ComparedFault::DropWhatArrives,
+            Flaw::Stuck,
+        ),
+        (Rule::Tree, ComparedFault::EndWithFirst, Flaw::Refused),
+        (Rule::Tree, ComparedFault::ReportNothing, Flaw::Stuck),
+        (Rule::Halving, ComparedFault::KeepWhatIsSent, Flaw::Count),
+        (Rule::Halving, ComparedFault::DropWhatArrives, Flaw::Endless),
+        (Rule::Halving, ComparedFault::ReportNothing, Flaw::Endless),
+        (Rule::Halving, ComparedFault::EndWithFirst, Flaw::Early),
     ] {
-        let system = Compared::new(2, 8, rule, TUNING, &[]).with_slip(slip);
+        let system = Compared::new(2, 8, rule, TUNING, &[]).with_fault(fault);
         let explored = explore_to_end(&mut Network::of(system, Multiset), LIMIT);
-        let (found, story) = explored.found.expect("the slip must show");
-        println!("{rule:?} {slip:?}: {found:?}\n{story}");
-        assert_eq!(found, flaw, "{rule:?} {slip:?}");
+        let (found, story) = explored.found.expect("the fault must show");
+        println!("{rule:?} {fault:?}: {found:?}\n{story}");
+        assert_eq!(found, flaw, "{rule:?} {fault:?}");
     }
 }
 
@@ -305,7 +310,8 @@ fn transfers_of_paced_ranks_take_effect_at_one_instance() {
     }
 }
 
-/// Explores a loop, in which transfers take effect at the instances whose bits are given; returns what has occurred.
+/// Explores a loop, in which transfers take effect at the instances whose bits are given; returns
+/// what has occurred.
 fn deferred(name: &str, system: Deferring, effective: u32, floor: usize) -> Effects {
     let began = Instant::now();
     let mut network = Network::of(system, Multiset);
@@ -321,17 +327,17 @@ fn deferred(name: &str, system: Deferring, effective: u32, floor: usize) -> Effe
 }
 
 #[test]
-fn slips_in_deferred_loops_are_found() {
-    for (slip, flaw) in [
-        (DeferSlip::DropWhatArrives, Flaw::Late),
-        (DeferSlip::ExecuteWhatArrives, Flaw::Count),
-        (DeferSlip::AcknowledgeEarly, Flaw::Early),
-        (DeferSlip::ReportNothing, Flaw::Stuck),
+fn faults_in_deferred_loops_are_found() {
+    for (fault, flaw) in [
+        (DeferFault::DropWhatArrives, Flaw::Late),
+        (DeferFault::ExecuteWhatArrives, Flaw::Count),
+        (DeferFault::AcknowledgeEarly, Flaw::Early),
+        (DeferFault::ReportNothing, Flaw::Stuck),
     ] {
-        let system = Deferring::new(2, 6, 4, eager(Geometry::Contiguous, 8)).with_slip(slip);
+        let system = Deferring::new(2, 6, 4, eager(Geometry::Contiguous, 8)).with_fault(fault);
         let explored = explore(&mut Network::of(system, Multiset), LIMIT);
-        let (found, story) = explored.found.expect("the slip must show");
-        println!("{slip:?}: {found:?}\n{story}");
-        assert_eq!(found, flaw, "{slip:?}");
+        let (found, story) = explored.found.expect("the fault must show");
+        println!("{fault:?}: {found:?}\n{story}");
+        assert_eq!(found, flaw, "{fault:?}");
     }
 }

@@ -1,4 +1,5 @@
-//! The dispatcher of loops that run at a time: every order in which workers take and complete chunks.
+//! The dispatcher of concurrent loops: every order in which workers take and complete
+//! chunks.
 
 use super::report;
 use std::collections::HashSet;
@@ -39,7 +40,7 @@ const PIPELINE: Graph = Graph {
     ..FREE
 };
 
-/// A split loop behind two others, one of whose positions waits for an end, and a loop behind all.
+/// A split loop after two others, one of whose positions waits for an end, and a loop after all.
 const MIXED: Graph = Graph {
     lens: &[2, 1, 3, 1],
     orders: &[(3, 2), (3, 0)],
@@ -103,7 +104,8 @@ impl State {
             && ends.all(|end| self.is_over(graph, end.1))
     }
 
-    /// Checks that workers have joined for all that may run, and that no work is left when all have left.
+    /// Checks that workers have joined for all that may run, and that no work is left when all have
+    /// left.
     fn check(&self, graph: Graph, workers: u32) {
         let all =
             (0..self.seen.len()).flat_map(|of| (0..self.seen[of].len()).map(move |at| (of, at)));

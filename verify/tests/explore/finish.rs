@@ -3,39 +3,45 @@
 use super::{LIMIT, flawless, report};
 use std::time::Instant;
 use tautline_verify::explore::{
-    Activities, Break, Delivery, Faults, Flaw, Ledgers, Network, explore,
+    Activities, Delivery, FinishFault, Flaw, Ledgers, Network, NetworkFaults, explore,
 };
 
 use Delivery::{Channels, Multiset};
 
 /// Explores `actors`, which must have no flaw.
-fn check(name: &str, actors: Activities, delivery: Delivery, faults: Faults, floor: usize) {
+fn check(name: &str, actors: Activities, delivery: Delivery, faults: NetworkFaults, floor: usize) {
     let began = Instant::now();
     let mut system = Network::of(actors, delivery).with_faults(faults);
     report(name, flawless(name, &mut system), floor, began);
 }
 
-/// What becomes of `actors` with this error, and the history.
-fn breaks(actors: Activities, delivery: Delivery, faults: Faults, broken: Break, flaw: Flaw) {
+/// Explores `actors` with this fault, which must show `flaw`, and prints the history.
+fn breaks(
+    actors: Activities,
+    delivery: Delivery,
+    faults: NetworkFaults,
+    fault: FinishFault,
+    flaw: Flaw,
+) {
     let actors = Activities {
-        broken: Some(broken),
+        fault: Some(fault),
         ..actors
     };
     let mut system = Network::of(actors, delivery).with_faults(faults);
     let explored = explore(&mut system, 1_000_000);
     let (found, story) = explored.found.expect("the error must show");
-    println!("{broken:?}: {found:?}\n{story}");
-    assert_eq!(found, flaw, "{broken:?}");
+    println!("{fault:?}: {found:?}\n{story}");
+    assert_eq!(found, flaw, "{fault:?}");
 }
 
-const NONE: Faults = Faults {
+const NONE: NetworkFaults = NetworkFaults {
     lose: 0,
     double: 0,
     overtake: 0,
     crash: 0,
     spared: 0,
 };
-const CRASH: Faults = Faults { crash: 1, ..NONE };
+const CRASH: NetworkFaults = NetworkFaults { crash: 1, ..NONE };
 
 #[test]
 fn sparse() {
@@ -139,7 +145,7 @@ fn lost() {
 /// Two places are lost, or one while activities fail.
 #[test]
 fn lost_twice() {
-    let faults = Faults { crash: 2, ..NONE };
+    let faults = NetworkFaults { crash: 2, ..NONE };
     for (places, spawns, floor) in [(3, 2, 25_900), (4, 1, 62_900)] {
         let name = format!("finish-lost-twice-p{places}-a{spawns}");
         check(
@@ -166,7 +172,13 @@ fn doubled() {
             tolerant: true,
             ..Activities::new(places, spawns)
         };
-        check(&name, actors, Multiset, Faults { double: 1, ..NONE }, floor);
+        check(
+            &name,
+            actors,
+            Multiset,
+            NetworkFaults { double: 1, ..NONE },
+            floor,
+        );
     }
 }
 
@@ -186,27 +198,63 @@ fn errors_are_found() {
         combine: true,
         ..one(3, 4)
     };
-    breaks(one(2, 4), Multiset, NONE, Break::Renumber, Flaw::Early);
+    breaks(
+        one(2, 4),
+        Multiset,
+        NONE,
+        FinishFault::Renumber,
+        Flaw::Early,
+    );
     breaks(
         failing,
         Multiset,
         NONE,
-        Break::SpawnWhenCancelled,
+        FinishFault::SpawnWhenCancelled,
         Flaw::Stuck,
     );
     breaks(
         failing,
         Multiset,
         NONE,
-        Break::KeepCancellation,
+        FinishFault::KeepCancellation,
         Flaw::Untold,
     );
-    breaks(failing, Multiset, NONE, Break::HideFailure, Flaw::Outcome);
-    breaks(nested, Multiset, NONE, Break::OpenAlone, Flaw::Untold);
-    breaks(chain, Multiset, NONE, Break::DropNumbers, Flaw::Refused);
-    breaks(one(2, 2), Multiset, NONE, Break::SwapFinishes, Flaw::Stuck);
-    breaks(one(3, 2), Channels, CRASH, Break::NoRecount, Flaw::Stuck);
-    breaks(one(3, 3), Channels, CRASH, Break::RunStale, Flaw::Early);
+    breaks(
+        failing,
+        Multiset,
+        NONE,
+        FinishFault::HideFailure,
+        Flaw::Outcome,
+    );
+    breaks(nested, Multiset, NONE, FinishFault::OpenAlone, Flaw::Untold);
+    breaks(
+        chain,
+        Multiset,
+        NONE,
+        FinishFault::DropNumbers,
+        Flaw::Refused,
+    );
+    breaks(
+        one(2, 2),
+        Multiset,
+        NONE,
+        FinishFault::SwapFinishes,
+        Flaw::Stuck,
+    );
+    breaks(
+        one(3, 2),
+        Channels,
+        CRASH,
+        FinishFault::NoRecount,
+        Flaw::Stuck,
+    );
+    breaks(
+        one(3, 3),
+        Channels,
+        CRASH,
+        FinishFault::RunStale,
+        Flaw::Early,
+    );
 }
 
 #[test]
@@ -215,23 +263,23 @@ fn faults_of_the_network_are_found() {
         let mut system = Network::of(actors, delivery).with_faults(faults);
         explore(&mut system, LIMIT).flaw()
     };
-    let lose = Faults { lose: 1, ..NONE };
+    let lose = NetworkFaults { lose: 1, ..NONE };
     assert_eq!(
         found(Activities::new(2, 1), Multiset, lose),
         Some(Flaw::Stuck)
     );
-    let double = Faults { double: 1, ..NONE };
+    let double = NetworkFaults { double: 1, ..NONE };
     assert!(found(Activities::new(2, 2), Multiset, double).is_some());
     // The protocol does not need channels; what a lost place had sent is another matter.
-    let overtake = Faults {
+    let overtake = NetworkFaults {
         overtake: 2,
         ..NONE
     };
     assert_eq!(found(Activities::new(2, 3), Channels, overtake), None);
 }
 
-/// The finish of `counts` with the senders of activities: more states; fewer over channels. A doubled
-/// report is refused and changes nothing.
+/// The finish of `counts` with the senders of activities: more states; fewer over channels. A
+/// doubled report is refused and changes nothing.
 #[test]
 fn ledgers() {
     for (places, activities, floor) in [(2, 5, 9_360), (3, 4, 5_080)] {
@@ -251,7 +299,7 @@ fn ledgers() {
             tolerant: true,
             ..ledgers
         };
-        let faults = Faults { double: 1, ..NONE };
+        let faults = NetworkFaults { double: 1, ..NONE };
         let mut doubled = Network::of(doubled, Multiset).with_faults(faults);
         flawless(&name, &mut doubled);
     }

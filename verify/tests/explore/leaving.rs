@@ -4,11 +4,11 @@ use super::{LIMIT, flawless, report};
 use std::path::Path;
 use std::time::Instant;
 use tautline_verify::explore::{
-    Delivery::Channels, Faults, Flaw, Leaving, LeavingSlip, Network, Parts, Program,
+    Delivery::Channels, Flaw, Leaving, LeavingFault, Network, NetworkFaults, Parts, Program,
     check as play_file, explore,
 };
 
-const LOSS: Faults = Faults {
+const LOSS: NetworkFaults = NetworkFaults {
     lose: 0,
     double: 0,
     overtake: 0,
@@ -44,18 +44,18 @@ const LAST: Program = Program {
 fn network(
     programs: &'static [Program],
     room: usize,
-    faults: Faults,
-    slip: Option<LeavingSlip>,
+    faults: NetworkFaults,
+    fault: Option<LeavingFault>,
 ) -> Network<Parts<Leaving>> {
     let leaving = Leaving {
         programs,
         room,
-        slip,
+        fault,
     };
     Network::of(leaving, Channels).with_faults(faults)
 }
 
-fn check(name: &str, programs: &'static [Program], faults: Faults, floor: usize) {
+fn check(name: &str, programs: &'static [Program], faults: NetworkFaults, floor: usize) {
     let began = Instant::now();
     let mut states = 0;
     for room in ROOMS {
@@ -64,12 +64,13 @@ fn check(name: &str, programs: &'static [Program], faults: Faults, floor: usize)
     report(name, states, floor, began);
 }
 
-// States, no longer histories, of which there were up to 27 times as many: a messenger can be copied and compared.
-/// All ranks leave, and each message that its sender takes for sent was received or is counted at one of the two ranks. What two ranks
-/// account for depends on no third.
+// States, no longer histories, of which there were up to 27 times as many: a messenger can be
+// copied and compared.
+/// All ranks leave, and each message that its sender takes for sent was received or is counted at
+/// one of the two ranks. What two ranks account for depends on no third.
 #[test]
 fn what_is_sent_is_received_or_counted() {
-    let whole = Faults::default();
+    let whole = NetworkFaults::default();
     check("leave-p1", &[SEND_THREE], whole, 600);
     check("leave-p2-last", &[SEND_TWO, LAST], whole, 1_500);
     check("leave-p2-n2", &[SEND_TWO, RECEIVE], whole, 18_000);
@@ -87,7 +88,7 @@ fn scenario() {
     let leaving = Leaving {
         programs: PAIR,
         room: ROOMS[1],
-        slip: None,
+        fault: None,
     };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/explore/scenarios");
     if let Err(why) = play_file(leaving, &folder.join("leaving.txt")) {
@@ -96,19 +97,19 @@ fn scenario() {
 }
 
 #[test]
-fn a_slip_in_leaving_is_detected() {
+fn a_fault_in_leaving_is_detected() {
     const PAIR: &[Program] = &[SEND_TWO, IDLE];
     const LATE: &[Program] = &[SEND_TWO, LAST];
-    for (slip, programs, flaw) in [
-        (LeavingSlip::Hurry, PAIR, Flaw::Count),
-        (LeavingSlip::Silent, LATE, Flaw::Stuck),
-        (LeavingSlip::Deny, PAIR, Flaw::Count),
-        (LeavingSlip::Forget, PAIR, Flaw::Count),
+    for (fault, programs, flaw) in [
+        (LeavingFault::Hurry, PAIR, Flaw::Count),
+        (LeavingFault::Silent, LATE, Flaw::Stuck),
+        (LeavingFault::Deny, PAIR, Flaw::Count),
+        (LeavingFault::Forget, PAIR, Flaw::Count),
     ] {
-        let mut network = network(programs, 1000, Faults::default(), Some(slip));
+        let mut network = network(programs, 1000, NetworkFaults::default(), Some(fault));
         let explored = explore(&mut network, LIMIT);
-        let (found, story) = explored.found.expect("the slip must show");
-        println!("{slip:?}: {found:?}\n{story}");
-        assert_eq!(found, flaw, "{slip:?}");
+        let (found, story) = explored.found.expect("the fault must show");
+        println!("{fault:?}: {found:?}\n{story}");
+        assert_eq!(found, flaw, "{fault:?}");
     }
 }

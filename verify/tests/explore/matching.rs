@@ -1,4 +1,5 @@
-//! Programs that send, receive, probe and withdraw, in every order of deliveries: each operation ends as MPI's rule requires.
+//! Programs that send, receive, probe and withdraw, in every order of deliveries: each operation
+//! ends as MPI's rule requires.
 
 #[path = "matching/link.rs"]
 mod link;
@@ -11,17 +12,17 @@ use super::{LIMIT, flawless, report};
 use ranks::Op::{
     Await, Cancel, Free, Probe, Receive, ReceiveAtOnce, ReceiveProbed, Send, SendAtOnce,
 };
-use ranks::{Exchange, Op, Outgoing, Slip, Wanted};
+use ranks::{Exchange, Fault, Op, Outgoing, Wanted};
 use std::path::Path;
 use std::time::Instant;
 use tautline_verify::explore::{
-    Delivery::Channels, Faults, Flaw, Network, check as play_file, explore,
+    Delivery::Channels, Flaw, Network, NetworkFaults, check as play_file, explore,
 };
 
 /// Room for all messages, and for one.
 const ROOMS: [usize; 2] = [1000, 68];
 
-const LOSS: Faults = Faults {
+const LOSS: NetworkFaults = NetworkFaults {
     lose: 0,
     double: 0,
     overtake: 0,
@@ -92,7 +93,7 @@ const fn vector(to: u32, bytes: usize) -> Outgoing {
 
 fn network(
     exchange: Exchange,
-    faults: Faults,
+    faults: NetworkFaults,
 ) -> Network<tautline_verify::explore::Parts<Exchange>> {
     Network::of(exchange, Channels).with_faults(faults)
 }
@@ -102,7 +103,7 @@ fn states(
     programs: &'static [&'static [Op]],
     rooms: &[usize],
     links: &[bool],
-    faults: Faults,
+    faults: NetworkFaults,
     floor: usize,
 ) {
     let began = Instant::now();
@@ -113,7 +114,7 @@ fn states(
                 programs,
                 room,
                 is_direct,
-                slip: None,
+                fault: None,
             };
             let name = format!("{name} room={room} direct={is_direct}");
             states += flawless(&name, &mut network(exchange, faults));
@@ -123,14 +124,22 @@ fn states(
 }
 
 fn check(name: &str, programs: &'static [&'static [Op]], floor: usize) {
-    states(name, programs, &ROOMS, &[false], Faults::default(), floor);
+    states(
+        name,
+        programs,
+        &ROOMS,
+        &[false],
+        NetworkFaults::default(),
+        floor,
+    );
 }
 
 const ONE: &[Op] = &[Send(to(0, 0))];
 const TWO: &[Op] = &[Send(to(0, 0)), Send(to(0, 1))];
 const THREE: &[Op] = &[Send(to(0, 0)), Send(to(0, 1)), Send(to(0, 0))];
 
-/// A receive or a probe that is withdrawn ends once; its message goes to the next receive, and none is lost.
+/// A receive or a probe that is withdrawn ends once; its message goes to the next receive, and none
+/// is lost.
 #[test]
 fn withdrawn() {
     const FIRST: &[Op] = &[Receive(ANY), Receive(tag(1)), Cancel(0), Receive(ANY)];
@@ -251,13 +260,13 @@ fn vectors() {
     check(
         "matching-vectors",
         &[TAKES, SENDS],
-        Faults::default(),
+        NetworkFaults::default(),
         2_428,
     );
     check(
         "matching-vectors-short",
         &[SHORTER, SENDS],
-        Faults::default(),
+        NetworkFaults::default(),
         1_866,
     );
     check("matching-vectors-lost", &[TAKES, SENDS], LOSS, 16_192);
@@ -353,30 +362,30 @@ fn scenario() {
         programs: &[ENDS, TWO],
         room: ROOMS[1],
         is_direct: false,
-        slip: None,
+        fault: None,
     };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/explore/scenarios");
     play_file(exchange, &folder.join("matching.txt")).unwrap_or_else(|why| panic!("{why}"));
 }
 
 #[test]
-fn slips_are_found() {
+fn faults_are_found() {
     const TAKES: &[Op] = &[Receive(tag(0)), Receive(tag(1)), Cancel(0)];
-    for (slip, room, flaw) in [
-        (Slip::Lose, 1000, Flaw::Count),
-        (Slip::Keep, 68, Flaw::Requests),
-        (Slip::Confuse, 1000, Flaw::Outcome),
-        (Slip::Insist, 1000, Flaw::Outcome),
+    for (fault, room, flaw) in [
+        (Fault::Lose, 1000, Flaw::Count),
+        (Fault::Keep, 68, Flaw::Requests),
+        (Fault::Confuse, 1000, Flaw::Outcome),
+        (Fault::Insist, 1000, Flaw::Outcome),
     ] {
         let exchange = Exchange {
             programs: &[TAKES, TWO],
             room,
             is_direct: false,
-            slip: Some(slip),
+            fault: Some(fault),
         };
-        let explored = explore(&mut network(exchange, Faults::default()), LIMIT);
-        let (found, story) = explored.found.expect("the slip must show");
-        println!("{slip:?}: {found:?}\n{story}");
-        assert_eq!(found, flaw, "{slip:?}");
+        let explored = explore(&mut network(exchange, NetworkFaults::default()), LIMIT);
+        let (found, story) = explored.found.expect("the fault must show");
+        println!("{fault:?}: {found:?}\n{story}");
+        assert_eq!(found, flaw, "{fault:?}");
     }
 }

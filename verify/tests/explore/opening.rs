@@ -1,14 +1,15 @@
-//! Ranks that open channels: the same ones in the same order, or not, and a rank that is lost meanwhile.
+//! Ranks that open channels: the same ones in the same order, or not, and a rank that is lost in
+//! the meantime.
 
 use super::{LIMIT, flawless, report};
 use std::time::Instant;
 use tautline_verify::explore::{
-    Delivery::Channels, Faults, Flaw, Network, Opening, OpeningSlip, explore,
+    Delivery::Channels, Flaw, Network, NetworkFaults, Opening, OpeningFault, explore,
 };
 
 type Programs = &'static [&'static [&'static str]];
 
-const LOSS: Faults = Faults {
+const LOSS: NetworkFaults = NetworkFaults {
     lose: 0,
     double: 0,
     overtake: 0,
@@ -16,11 +17,15 @@ const LOSS: Faults = Faults {
     spared: 0,
 };
 
-fn network(programs: Programs, faults: Faults, slip: Option<OpeningSlip>) -> Network<Opening> {
-    Network::new(Opening { programs, slip }, Channels).with_faults(faults)
+fn network(
+    programs: Programs,
+    faults: NetworkFaults,
+    fault: Option<OpeningFault>,
+) -> Network<Opening> {
+    Network::new(Opening { programs, fault }, Channels).with_faults(faults)
 }
 
-fn check(name: &str, programs: Programs, faults: Faults, floor: usize) {
+fn check(name: &str, programs: Programs, faults: NetworkFaults, floor: usize) {
     let began = Instant::now();
     let states = flawless(name, &mut network(programs, faults, None));
     report(name, states, floor, began);
@@ -32,7 +37,7 @@ fn check(name: &str, programs: Programs, faults: Faults, floor: usize) {
 fn ranks_that_open_the_same_channels() {
     check("open-p2-c2", &[&["a", "b"], &["a", "b"]], LOSS, 22_000);
     // The ranks are alike.
-    let loss = Faults {
+    let loss = NetworkFaults {
         spared: 0b101,
         ..LOSS
     };
@@ -51,24 +56,34 @@ fn ranks_that_open_others() {
 }
 
 #[test]
-fn a_slip_in_opening_is_detected() {
+fn a_fault_in_opening_is_detected() {
     const SWAPPED: Programs = &[&["a", "b"], &["b", "a"]];
     const SAME: Programs = &[&["a"], &["a"]];
     const ODD: Programs = &[&["a"], &["b"], &["a"]];
-    for (slip, programs, faults, flaw) in [
-        (OpeningSlip::Alike, SWAPPED, Faults::default(), Flaw::Count),
+    for (fault, programs, faults, flaw) in [
         (
-            OpeningSlip::Silent,
+            OpeningFault::Alike,
             SWAPPED,
-            Faults::default(),
+            NetworkFaults::default(),
+            Flaw::Count,
+        ),
+        (
+            OpeningFault::Silent,
+            SWAPPED,
+            NetworkFaults::default(),
             Flaw::Refused,
         ),
-        (OpeningSlip::Aside, ODD, Faults::default(), Flaw::Refused),
-        (OpeningSlip::HideLoss, SAME, LOSS, Flaw::Stuck),
+        (
+            OpeningFault::Aside,
+            ODD,
+            NetworkFaults::default(),
+            Flaw::Refused,
+        ),
+        (OpeningFault::HideLoss, SAME, LOSS, Flaw::Stuck),
     ] {
-        let explored = explore(&mut network(programs, faults, Some(slip)), LIMIT);
-        let (found, story) = explored.found.expect("the slip must show");
-        println!("{slip:?}: {found:?}\n{story}");
-        assert_eq!(found, flaw, "{slip:?}");
+        let explored = explore(&mut network(programs, faults, Some(fault)), LIMIT);
+        let (found, story) = explored.found.expect("the fault must show");
+        println!("{fault:?}: {found:?}\n{story}");
+        assert_eq!(found, flaw, "{fault:?}");
     }
 }

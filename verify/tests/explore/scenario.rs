@@ -31,7 +31,7 @@ fn allreduce() -> Collective {
         kind: Kind::AllReduce,
         ranks: 3,
         radix: 2,
-        mistake: None,
+        fault: None,
     }
 }
 

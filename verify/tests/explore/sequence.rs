@@ -1,4 +1,5 @@
-//! Calls of all ranks over one channel, in every order of deliveries: programs that agree end, others learn it.
+//! Calls of all ranks over one channel, in every order of deliveries: programs that agree end,
+//! others learn it.
 
 use super::{LIMIT, flawless, report};
 use std::collections::BTreeMap;
@@ -61,14 +62,14 @@ impl Weight for Body {
 #[derive(Clone, Debug)]
 struct Calls {
     programs: Vec<Vec<Kind>>,
-    /// Messages kept of each other rank for calls to come, beside one.
+    /// Messages kept of each other rank for calls to come, in addition to one.
     limit: usize,
-    slip: Option<Slip>,
+    fault: Option<Fault>,
 }
 
 /// An error that the checks must find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slip {
+enum Fault {
     /// All checks are the same.
     Unchecked,
     /// No question is sent.
@@ -105,7 +106,7 @@ enum Act {
 /// The history, as far as the checks need it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Past {
-    /// Messages under way, by sender and receiver.
+    /// Messages in flight, by sender and receiver.
     under_way: BTreeMap<(u32, u32), u32>,
     left: Vec<Rank>,
     /// Whether a rank has reported that the programs differ.
@@ -115,21 +116,21 @@ struct Past {
 impl Calls {
     fn agree(ranks: usize, program: &[Kind], limit: usize) -> Self {
         let programs = vec![program.to_vec(); ranks];
-        let slip = None;
+        let fault = None;
         Self {
             programs,
             limit,
-            slip,
+            fault,
         }
     }
 
     fn differ(programs: &[&[Kind]]) -> Self {
         let programs = programs.iter().map(|program| program.to_vec()).collect();
-        let (limit, slip) = (1, None);
+        let (limit, fault) = (1, None);
         Self {
             programs,
             limit,
-            slip,
+            fault,
         }
     }
 
@@ -273,9 +274,9 @@ impl Checked for Calls {
         to: Rank,
         message: Sequenced<Kind, Body>,
     ) -> Option<Sequenced<Kind, Body>> {
-        let sent = match (self.slip, message) {
-            (Some(Slip::Silent), Sequenced::Ask { .. }) => return None,
-            (Some(Slip::Unchecked), Sequenced::Body { number, body, .. }) => {
+        let sent = match (self.fault, message) {
+            (Some(Fault::Silent), Sequenced::Ask { .. }) => return None,
+            (Some(Fault::Unchecked), Sequenced::Body { number, body, .. }) => {
                 let own = self.programs[to.index()].get(number as usize);
                 let check = own.map_or(0, Call::check);
                 Sequenced::Body {
@@ -285,7 +286,7 @@ impl Checked for Calls {
                 }
             }
             (
-                Some(Slip::Shifted),
+                Some(Fault::Shifted),
                 Sequenced::Body {
                     number,
                     check,
@@ -315,7 +316,7 @@ impl Checked for Calls {
         Some((from, message))
     }
 
-    fn garbled(&self, _: &Sequence<Kind, Body>) -> Vec<Sequenced<Kind, Body>> {
+    fn malformed(&self, _: &Sequence<Kind, Body>) -> Vec<Sequenced<Kind, Body>> {
         let (check, body) = (7, Body(u64::MAX));
         let far = |number| Sequenced::Body {
             number,
@@ -415,23 +416,23 @@ fn other_programs_are_reported() {
 
 /// The checks notice a sequence that confuses calls.
 #[test]
-fn slips_are_found() {
-    let found = |calls, slip| {
-        let slipping = Calls {
-            slip: Some(slip),
+fn faults_are_found() {
+    let found = |calls, fault| {
+        let faulty = Calls {
+            fault: Some(fault),
             ..calls
         };
-        let found = explore(&mut Network::of(slipping, Delivery::Channels), LIMIT).found;
+        let found = explore(&mut Network::of(faulty, Delivery::Channels), LIMIT).found;
         found.map(|(flaw, _)| flaw)
     };
     let kinds = || Calls::differ(&[&[Meet, Gather], &[Meet, Meet]]);
-    assert_eq!(found(kinds(), Slip::Unchecked), Some(Flaw::Activity));
+    assert_eq!(found(kinds(), Fault::Unchecked), Some(Flaw::Activity));
     let receivers = || Calls::differ(&[&[Gather], &[Spread]]);
-    assert_eq!(found(receivers(), Slip::Silent), Some(Flaw::Stuck));
+    assert_eq!(found(receivers(), Fault::Silent), Some(Flaw::Stuck));
     let ahead = || Calls::agree(2, &[Spread, Spread, Spread, Spread], 1);
-    assert_eq!(found(ahead(), Slip::Silent), Some(Flaw::Stuck));
+    assert_eq!(found(ahead(), Fault::Silent), Some(Flaw::Stuck));
     let meet = || Calls::agree(2, &[Meet, Meet], 1);
-    assert!(found(meet(), Slip::Shifted).is_some());
+    assert!(found(meet(), Fault::Shifted).is_some());
     // Without the order of messages, a late answer contradicts a later one.
     let shuffled = explore(&mut Network::of(ahead(), Delivery::Multiset), LIMIT).found;
     assert!(

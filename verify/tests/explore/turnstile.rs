@@ -83,7 +83,7 @@ impl Checked for Ranks {
         (!is_lost).then_some(message)
     }
 
-    fn garbled(&self, _: &Turnstile) -> Vec<Message> {
+    fn malformed(&self, _: &Turnstile) -> Vec<Message> {
         vec![Message::Request, Message::Token]
     }
 
@@ -180,7 +180,8 @@ impl Driver for Simulated {
     }
 }
 
-/// All of 1000 ranks enter once: the stays do not overlap, and between two of them the token takes a path of the tree.
+/// All of 1000 ranks enter once: the stays do not overlap, and between two of them the token takes
+/// a path of the tree.
 #[test]
 fn a_thousand_ranks_take_turns() {
     const RANKS: u32 = 1000;

@@ -162,7 +162,7 @@ fn registration_early() {
             });
             a.signal().unwrap();
             let mut child = a.register(Signal).unwrap();
-            // The other task may reach the next phase meanwhile.
+            // The other task may reach the next phase concurrently.
             thread::yield_now();
             drop(a);
             marks[0].set();

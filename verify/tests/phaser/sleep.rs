@@ -93,7 +93,7 @@ fn parks(task: &mut Task) -> Arc<Parker> {
 }
 
 /// Two leaves: the task that ends the phase in the first has one of the two sleepers of the second
-/// woken, which wakes the other, even if it leaves, meanwhile, instead of polling.
+/// woken, which wakes the other, even if it leaves concurrently instead of polling.
 fn duties(goes: bool) {
     let [mut a, mut b, mut c, mut d] = group::<4>(0, HELP);
     b.signal().unwrap();
@@ -167,7 +167,7 @@ fn parked_drop() {
 }
 
 /// A task that is a phase ahead finds a sleeper, and advances the tree for it: a child that was
-/// registered meanwhile, and is no longer a newcomer, is waited for.
+/// registered concurrently, and is no longer a newcomer, is waited for.
 #[test]
 fn parked_before_a_child() {
     Model::new("parked_before_a_child")

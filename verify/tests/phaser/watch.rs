@@ -1,4 +1,4 @@
-//! Tasks that watch each other's slots, and let the word lag behind.
+//! Tasks that watch each other's slots, and let the word lag.
 
 use super::scene::{
     AGAIN, MASTERS, Marks, Plain, Task, all_set, config, create, group, joined, marks, rest, waker,

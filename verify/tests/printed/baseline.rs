@@ -113,7 +113,7 @@ fn marks<P: Phaser>() {
     other.join().expect("the panic of a task is the model's");
 }
 
-/// What a task did before it deregistered is visible.
+/// The writes of a task before it deregistered are visible.
 fn leaves<P: Phaser>() {
     play(apart::<P>(), |theirs, mark| {
         mark.set();
@@ -136,8 +136,8 @@ fn newcomers<P: Phaser>() {
     });
 }
 
-/// What a task did before it deregistered is also visible to a task that finds its seat reused, by
-/// a task that owes nothing yet.
+/// The writes of a task before it deregistered are also visible to a task that finds its seat
+/// reused, by a task that owes nothing yet.
 fn reuse<P: Phaser>() {
     let mut mine = P::create();
     let theirs = child(&mut mine);

@@ -1,4 +1,5 @@
-//! A thief that is about to sleep looks, and the owner offers: one of the two sees the other.
+//! Store buffering: a thief that is about to sleep polls, and the owner offers; at least one
+//! observes the other.
 
 use super::{Item, item};
 use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -8,7 +9,8 @@ use tautline_core::deque::SplitDeque;
 use tautline_core::deque::split::{Owner, Pushed};
 use tautline_verify::model::Model;
 
-/// S3, S4: a thief announces its sleep and looks; the owner offers and reads the announcement. One sees the other.
+/// S3, S4: a thief announces its sleep and polls; the owner offers and reads the announcement. One
+/// sees the other.
 fn look_against(offer: fn(&Owner<'_, Item, 4>, &SplitDeque<Item, 4>)) {
     look_against_after(|_| (), offer);
 }

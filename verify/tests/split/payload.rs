@@ -1,4 +1,5 @@
-//! What is behind a word is seen by the thread that takes it, and no slot is filled again before it was read.
+//! The item of a slot is visible to the thread that takes it, and no slot is filled again before it
+//! was read.
 
 use super::{
     Item, Parcel, Provided, Trace, Unfenced, exactly_once, item, open, parcel, raider, thief,
@@ -11,7 +12,8 @@ use tautline_core::deque::split::Owner;
 use tautline_core::port::{Fence, Relax};
 use tautline_verify::model::Model;
 
-/// Reads, in any order, the values behind what the owner has popped, what the thieves took, and what is left: exactly `1..=pushed`.
+/// Reads, in any order, the values of the items that the owner popped, of those that the thieves
+/// took, and what is left: exactly `1..=pushed`.
 fn all_opened<const N: usize>(
     owner: &Owner<'_, Parcel, N>,
     popped: Option<Parcel>,
@@ -26,8 +28,8 @@ fn all_opened<const N: usize>(
     assert!(values.iter().copied().eq(1..=pushed), "{values:?}");
 }
 
-/// S1: what is behind a word is seen by the thief that takes it, also where it was private for a while, and
-/// where the owner has taken back another one in between.
+/// S1: the item of a slot is visible to the thief that takes it, also where it was private for a
+/// while, and where the owner has taken back another one in between.
 #[test]
 fn split_payload() {
     Model::new("split_payload").floor(1_500).check(|| {
@@ -76,7 +78,7 @@ fn split_slot_is_read() {
         let thief = {
             let (deque, looked) = (Arc::clone(&deque), Arc::clone(&looked));
             thread::spawn(move || {
-                // SAFETY: the owner looks only once this slot is free again.
+                // SAFETY: the owner reads only once this slot is free again.
                 looked.0.with_mut(|l| unsafe { *l = 1 });
                 deque.steal().taken().is_some()
             })
@@ -93,7 +95,8 @@ fn split_slot_is_read() {
     });
 }
 
-/// S1, S7: what is behind a word is seen by a thief that takes it after another one has published it.
+/// S1, S7: the item of a slot is visible to a thief that takes it after another one has published
+/// it.
 #[test]
 fn split_request_payload() {
     Model::new("split_request_payload")

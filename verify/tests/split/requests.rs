@@ -8,7 +8,8 @@ use tautline_core::deque::split::Pushed;
 use tautline_core::deque::{SplitDeque, Steal};
 use tautline_verify::model::Model;
 
-/// Private items come out once, though a thief publishes them while the owner pops, pushes and pops.
+/// Private items come out once, though a thief publishes them while the owner pops, pushes and
+/// pops.
 fn raid_on_two(start: usize) {
     let deque = Arc::new(SplitDeque::<Item, 4>::starting_at(start));
     let owner = deque.owner().unwrap();
@@ -32,7 +33,7 @@ fn split_request_once() {
 
 #[test]
 fn split_request_wrap() {
-    // Where indices wrap the limit looks low, so that pushes publish before there is a request.
+    // Where indices wrap the limit appears low, so that pushes publish before there is a request.
     for (name, start, floor) in [
         ("split_request_wrap_zero", (u32::MAX / 2) as usize, 10),
         ("split_request_wrap_sign", (i32::MAX / 2) as usize, 500),
@@ -44,8 +45,8 @@ fn split_request_wrap() {
     }
 }
 
-/// S8: a fork that was pushed before or during a request is public once the request is settled, though the owner does
-/// nothing any more.
+/// S8: a fork that was pushed before or during a request is public once the request is settled,
+/// though the owner does nothing any more.
 #[test]
 fn split_request_push() {
     Model::new("split_request_push").floor(300).check(|| {
@@ -58,7 +59,7 @@ fn split_request_push() {
     });
 }
 
-/// S8: the same for the older item where the owner pops the newer one meanwhile.
+/// S8: the same for the older item where the owner pops the newer one concurrently.
 #[test]
 fn split_request_pop() {
     Model::new("split_request_pop").floor(250).check(|| {
@@ -74,8 +75,9 @@ fn split_request_pop() {
     });
 }
 
-/// S3, S6: an owner raises the limit that a request lowers, for an item that it has taken back when the request is settled: it
-/// has seen the request then, publishes, and sees that the thief is about to sleep.
+/// S3, S6: an owner raises the limit that a request lowers, for an item that it has taken back when
+/// the request is settled: it has seen the request then, publishes, and sees that the thief is
+/// about to sleep.
 #[test]
 fn split_request_limit() {
     Model::new("split_request_limit")
@@ -109,8 +111,9 @@ fn split_request_limit() {
         });
 }
 
-/// The owner answers a request with half of its items, another thief takes these, and only then comes the requester to settle: it
-/// must not take the other half's absence from the public part for an empty deque, and sleep.
+/// The owner answers a request with half of its items, another thief takes these, and only then
+/// comes the requester to settle: it must not take the other half's absence from the public part
+/// for an empty deque, and sleep.
 #[test]
 fn split_request_half() {
     Model::new("split_request_half")
@@ -135,7 +138,8 @@ fn split_request_half() {
         });
 }
 
-/// S3: an owner whose pop answers a request sees what the requester did before, without any fence: that it is about to sleep.
+/// S3: an owner whose pop answers a request sees what the requester did before, without any fence:
+/// that it is about to sleep.
 #[test]
 fn split_request_seen() {
     Model::new("split_request_seen").floor(50).check(|| {
@@ -215,8 +219,8 @@ fn split_request_offer() {
         });
 }
 
-/// A full deque that thieves empty, the newest item included, while one of them has yet to read the slot that it
-/// won: the owner's next push does not overwrite that slot.
+/// A full deque that thieves empty, the newest item included, while one of them has yet to read the
+/// slot that it won: the owner's next push does not overwrite that slot.
 #[test]
 fn split_full_emptied() {
     Model::new("split_full_emptied")

@@ -67,8 +67,8 @@ impl Scene {
     }
 }
 
-/// Two workers return the blocks of a third, which takes blocks meanwhile: it gets each once, after
-/// the giver has read it.
+/// Two workers return the blocks of a third, which takes blocks concurrently: it gets each once,
+/// after the giver has read it.
 #[test]
 fn blocks_return() {
     Model::new("blocks_return").floor(300).check(|| {

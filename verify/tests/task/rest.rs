@@ -1,4 +1,4 @@
-//! Workers that wait or are on standby: the tasks that they leave behind reach a worker that may
+//! Workers that wait or are on standby: the tasks that they leave reach a worker that may
 //! run them.
 
 use super::domains::pool;

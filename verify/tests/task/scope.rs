@@ -83,7 +83,7 @@ fn scope_thief_spawns() {
                 cx.scope(|cx| {
                     cx.spawn(|cx: &mut Cxt<'_, '_>| {
                         begun.begin();
-                        // The owner parks meanwhile, although it yields, and is woken by the spawn.
+                        // The owner parks, although it yields, and is woken by the spawn.
                         (0..8).for_each(|_| thread::yield_now());
                         cx.spawn(|_| b.set(2));
                         a.set(1);
@@ -202,7 +202,8 @@ impl Drop for Dropped<'_> {
     }
 }
 
-/// A task cancels the finish while another may begin: the owner is notified, and the other was run or dropped.
+/// A task cancels the finish while another may begin: the owner is notified, and the other was run
+/// or dropped.
 #[test]
 fn scope_cancelled() {
     let dropped = Arc::new(AtomicUsize::new(0));
@@ -392,8 +393,8 @@ fn scope_gives_up() {
     });
 }
 
-/// J2: a task that is dropped because a scope around its own is cancelled, by a task on another worker,
-/// sees what that task did before.
+/// J2: a task that is dropped because a scope around its own is cancelled, by a task on another
+/// worker, sees what that task did before.
 #[test]
 fn scope_outer_cancelled() {
     let model = Model::new("scope_outer_cancelled").bound(1).floor(74_000);
@@ -414,7 +415,8 @@ fn scope_outer_cancelled() {
     });
 }
 
-/// J3: a poll that follows a cancellation returns its reason, also if one before it, or at the same time, has found none.
+/// J3: a poll that follows a cancellation returns its reason, also if one before it, or at the same
+/// time, has found none.
 #[test]
 fn scope_polled() {
     let model = Model::new("scope_polled").bound(1).floor(35_000);

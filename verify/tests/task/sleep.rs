@@ -143,8 +143,8 @@ fn sleep_no_lost_wakeup() {
         .check(|| all_find_one(1, 1));
 }
 
-/// Two items at once, two workers: a searcher keeps the poster from waking the other worker, and must do so itself when
-/// it finds an item.
+/// Two items at once, two workers: a searcher keeps the poster from waking the other worker, and
+/// must do so itself when it finds an item.
 #[test]
 fn sleep_chain() {
     Model::new("sleep_chain")
@@ -162,9 +162,10 @@ fn sleep_two_posters() {
         .check(|| all_find_one(2, 1));
 }
 
-/// An owner answers a request with half of its items and posts no more, and another thread, which was never counted as a
-/// searcher, takes that half. Of two workers that announce their sleep meanwhile, one request refused and one answered, one stays awake for
-/// the other half, and wakes the other.
+/// An owner answers a request with half of its items and posts no more, and another thread, which
+/// was never counted as a searcher, takes that half. Of two workers that announce their sleep
+/// concurrently, one request refused and one answered, one stays awake for the other half, and
+/// wakes the other.
 #[test]
 fn sleep_raids() {
     Model::new("sleep_raids").bound(2).floor(350_000).check(|| {

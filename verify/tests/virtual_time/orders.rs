@@ -1,4 +1,5 @@
-//! The shipped phasers in virtual time: which are faster on which machine. The tables are in `verify/CYCLES.md`.
+//! The shipped phasers in virtual time: which are faster on which machine. The tables are in
+//! `verify/CYCLES.md`.
 
 use super::phasers::{Kind, measure};
 use super::{report, ring};
@@ -56,7 +57,8 @@ fn memory_on_the_chip_is_far_faster() {
     report("memory_on_the_chip_is_far_faster", 6, start);
 }
 
-/// A line before the tree, the tree before interrupts; and what a phase on a line touches: one store of one's own, one load.
+/// A line before the tree, the tree before interrupts; and what a phase on a line touches: one
+/// store of one's own, one load.
 #[test]
 fn lines_beat_the_tree_and_the_tree_beats_interrupts() {
     let start = Instant::now();
@@ -93,7 +95,7 @@ fn a_steady_tree_updates_one_word() {
         let lines = &reading.traffic.lines;
         let busiest = lines.iter().map(|line| line.writers).max();
         let updated = lines.iter().filter(|line| line.updates > 0).count();
-        // The counting thread is in its own step: one phase more or less may end meanwhile.
+        // The counting thread is in its own step: one phase more or less may end in the meantime.
         let updates = reading.traffic.sum().updates as usize;
         assert_eq!((busiest, updated), (Some(1), 1), "degree {degree}");
         assert!(updates.abs_diff(EPISODES) <= 1, "{updates}");
@@ -102,7 +104,7 @@ fn a_steady_tree_updates_one_word() {
     report("a_steady_tree_updates_one_word", 3, start);
 }
 
-/// From task to task a word is faster than an interrupt, as long as few tasks poll where the words lie.
+/// From task to task a word is faster than an interrupt, if few tasks poll where the words lie.
 #[test]
 fn a_ring_of_tasks() {
     let start = Instant::now();
@@ -118,7 +120,8 @@ fn a_ring_of_tasks() {
     report("a_ring_of_tasks_on_phasers", 8, start);
 }
 
-/// What else the process has allocated is irrelevant: the distances between objects are those of this test's allocator.
+/// Other allocations of the process are irrelevant: the distances between objects are those of this
+/// test's allocator.
 #[test]
 fn a_reading_does_not_follow_the_allocator() {
     let start = Instant::now();

@@ -20,8 +20,8 @@ pub fn exit(status: i32) -> ! {
 
 /// Writes to standard error.
 pub(super) fn write_error(text: &str) {
-    // SAFETY: write (64) reads `text.len()` bytes at `text`, which is borrowed meanwhile; the kernel
-    // changes no register but x0.
+    // SAFETY: write (64) reads `text.len()` bytes at `text`, which is borrowed until then; the
+    // kernel changes no register but x0.
     unsafe {
         asm!("svc #0", in("x8") 64, inlateout("x0") 2usize => _, in("x1") text.as_ptr(),
             in("x2") text.len(), options(nostack, readonly));

@@ -1,4 +1,5 @@
-//! What a machine without an operating system's libraries must bring: entry, exit, panic, memory.
+//! The parts that a machine without an operating system's libraries must bring: entry, exit, panic,
+//! memory.
 
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
 #[cfg_attr(target_arch = "powerpc64", path = "powerpc64.rs")]

@@ -1,4 +1,5 @@
-//! Entry and system calls on POWER, little-endian. The compiler's library brings the memory functions.
+//! Entry and system calls on POWER, little-endian. The compiler's library brings the memory
+//! functions.
 
 use core::arch::{asm, global_asm};
 
@@ -27,8 +28,8 @@ pub fn exit(status: i32) -> ! {
 
 /// Writes to standard error.
 pub(super) fn write_error(text: &str) {
-    // SAFETY: write (4) reads `text.len()` bytes at `text`, which is borrowed meanwhile; the kernel
-    // may change the registers that a call may.
+    // SAFETY: write (4) reads `text.len()` bytes at `text`, which is borrowed until then; the
+    // kernel may change the registers that a call may.
     unsafe {
         asm!("sc", inlateout("r0") 4usize => _, inlateout("r3") 2usize => _,
             inlateout("r4") text.as_ptr() => _, inlateout("r5") text.len() => _,

@@ -24,8 +24,8 @@ pub fn exit(status: i32) -> ! {
 
 /// Writes to standard error.
 pub(super) fn write_error(text: &str) {
-    // SAFETY: write (64) reads `text.len()` bytes at `text`, which is borrowed meanwhile; the kernel
-    // changes no register but a0.
+    // SAFETY: write (64) reads `text.len()` bytes at `text`, which is borrowed until then; the
+    // kernel changes no register but a0.
     unsafe {
         asm!("ecall", in("a7") 64, inlateout("a0") 2usize => _, in("a1") text.as_ptr(),
             in("a2") text.len(), options(nostack, readonly));

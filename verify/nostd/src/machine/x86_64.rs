@@ -20,8 +20,8 @@ pub fn exit(status: i32) -> ! {
 
 /// Writes to standard error.
 pub(super) fn write_error(text: &str) {
-    // SAFETY: write (1) reads `text.len()` bytes at `text`, which is borrowed meanwhile; the kernel
-    // clobbers rcx and r11.
+    // SAFETY: write (1) reads `text.len()` bytes at `text`, which is borrowed until then; the
+    // kernel clobbers rcx and r11.
     unsafe {
         asm!("syscall", inlateout("rax") 1usize => _, in("rdi") 2, in("rsi") text.as_ptr(),
             in("rdx") text.len(), out("rcx") _, out("r11") _, options(nostack, readonly));

@@ -1,4 +1,5 @@
-//! What the checks of loops over ranks remember: which iterations have begun, and which ranks have ended.
+//! History of loops over ranks, for their checks: the iterations that have begun, and the ranks
+//! that have ended.
 
 use crate::explore::Flaw;
 use std::ops::Range;
@@ -42,7 +43,7 @@ impl Begun {
         has_ended.then_some(Flaw::Repeated)
     }
 
-    /// Returns what is wrong with a loop of `n` iterations, of which `moving` are under way.
+    /// Returns the flaw of a loop of `n` iterations, of which `moving` are in flight.
     pub(super) fn judge(&self, n: u64, moving: u64) -> Option<Flaw> {
         let is_early = self.ended != 0 && (self.begun != all(n) || moving > 0);
         is_early.then_some(Flaw::Early)

@@ -1,4 +1,4 @@
-//! The end of a computation over ranks: workers end at any time, while loot is under way.
+//! The end of a computation over ranks: workers end at any time, while loot is in flight.
 
 use crate::explore::{At, Checked, Flaw, PartOf, Parts, View};
 use serde::{Deserialize, Serialize};
@@ -24,14 +24,14 @@ pub struct Closings {
     pub rounds: u32,
     /// Whether the ranks that are left after a loss end with what they have.
     pub salvages: bool,
-    /// What is wrong.
-    pub slip: Option<ClosingSlip>,
+    /// The injected fault, if any.
+    pub fault: Option<ClosingFault>,
 }
 
 /// A deliberate error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ClosingSlip {
-    /// What arrives after the end of the workers is dropped.
+pub enum ClosingFault {
+    /// Loot that arrives after the end of the workers is dropped.
     DropLoot,
     /// Loot is not counted.
     CountNothing,
@@ -96,7 +96,7 @@ impl Hash for Shown {
     }
 }
 
-/// What ranks send each other.
+/// Messages between ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InEnd {
     /// An item that is passed on.
@@ -137,7 +137,7 @@ enum Stage {
     Failed,
 }
 
-/// What a rank does on its own.
+/// An act of a rank on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Move {
     /// Its workers send an item to another rank.
@@ -160,8 +160,8 @@ pub enum Effect {
 }
 
 impl Closer {
-    fn has(&self, slip: ClosingSlip) -> bool {
-        self.rules.slip == Some(slip)
+    fn has(&self, fault: ClosingFault) -> bool {
+        self.rules.fault == Some(fault)
     }
 
     /// Lets the machine of the end take a step.
@@ -192,7 +192,7 @@ impl Closer {
             Some(Next::Count) => *is_due = true,
             Some(Next::Late) => {
                 self.fail(step);
-                if !self.has(ClosingSlip::LeaveSilently) {
+                if !self.has(ClosingFault::LeaveSilently) {
                     let all = (0..self.rules.ranks).map(Rank);
                     let others = all.filter(|to| *to != self.here);
                     others.for_each(|to| step.send(to, InEnd::Abandoned));
@@ -242,8 +242,8 @@ impl Closer {
     }
 
     fn on_loot(&mut self, item: u8) {
-        self.counts.processed += u64::from(!self.has(ClosingSlip::CountNothing));
-        let drops = self.has(ClosingSlip::DropLoot);
+        self.counts.processed += u64::from(!self.has(ClosingFault::CountNothing));
+        let drops = self.has(ClosingFault::DropLoot);
         match &mut self.stage {
             Stage::Runs { items, .. } => items.merge(Items(vec![item])),
             Stage::Closes { machine, .. } if !drops => {
@@ -270,7 +270,7 @@ impl Machine for Closer {
             (Move::Pass(to), Stage::Runs { items, .. }) => {
                 let item = items.0.pop().expect("a rank that has one");
                 step.send(to, InEnd::Loot(item));
-                self.counts.sent += u64::from(!self.has(ClosingSlip::CountNothing));
+                self.counts.sent += u64::from(!self.has(ClosingFault::CountNothing));
             }
             (Move::Close, Stage::Runs { .. }) => self.close(step),
             (Move::Count, Stage::Closes { is_due, .. }) => {
@@ -310,7 +310,7 @@ impl Machine for Closer {
 
     fn lost(&mut self, lost: Rank, step: &mut Step<'_, Self>) -> Tolerance {
         let is_over = matches!(self.stage, Stage::Ended { .. } | Stage::Failed);
-        if self.has(ClosingSlip::HideLoss) || is_over {
+        if self.has(ClosingFault::HideLoss) || is_over {
             return Tolerance::Tolerated;
         }
         if !self.rules.salvages {
@@ -386,8 +386,8 @@ impl Checked for Closings {
         None
     }
 
-    /// A complete result has every item once, also if a rank was lost: it consists of the parts of all. A partial one has no
-    /// item twice. All that end do so with the same result.
+    /// A complete result has every item once, also if a rank was lost: it consists of the parts of
+    /// all. A partial one has no item twice. All that end do so with the same result.
     fn judge(&self, view: &View<Parts<Self>>) -> Option<Flaw> {
         let all: Vec<u8> = (0..self.ranks as u8).collect();
         let results = view

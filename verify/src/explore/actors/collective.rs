@@ -28,7 +28,7 @@ pub enum Kind {
 
 /// A deliberate error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mistake {
+pub enum CollectiveFault {
     /// A rank ends when it has sent its value.
     EndWhenSent,
     /// Values are combined in the order of their arrival.
@@ -50,8 +50,8 @@ pub struct Collective {
     pub ranks: u32,
     /// Children of a rank, at most.
     pub radix: u32,
-    /// What is wrong.
-    pub mistake: Option<Mistake>,
+    /// The injected fault, if any.
+    pub fault: Option<CollectiveFault>,
 }
 
 type Concat = fn(Text, Text) -> Text;
@@ -75,7 +75,7 @@ pub enum One {
     AllToAll(AllToAll<Text>),
 }
 
-/// What ranks send each other.
+/// Messages between ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Sent {
     /// Of a barrier.
@@ -209,7 +209,7 @@ pub enum Act {
     Begin,
 }
 
-/// What the driver of a rank keeps.
+/// The state of a rank's driver.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ends {
     has_begun: bool,
@@ -288,7 +288,7 @@ impl Checked for Collective {
     fn event(&self, at: &mut At<'_, Self>, Act::Begin: Act) -> Option<(Rank, u32)> {
         at.driver.has_begun = true;
         *at.ghost += 1;
-        if self.mistake == Some(Mistake::EndWhenSent) {
+        if self.fault == Some(CollectiveFault::EndWhenSent) {
             at.driver.output = Some(self.expected(at.here.0 as u8));
         }
         Some((at.here, self.ranks))
@@ -300,20 +300,20 @@ impl Checked for Collective {
 
     fn effect(&self, at: &mut At<'_, Self>, _: &One, output: Text) -> Option<(Rank, u32)> {
         let ended = at.driver.output.replace(output);
-        if ended.is_some() && self.mistake.is_none() {
+        if ended.is_some() && self.fault.is_none() {
             at.find(Flaw::Repeated);
         }
         None
     }
 
     fn send(&self, _: &mut At<'_, Self>, _: Rank, mut message: Sent) -> Option<Sent> {
-        if let (Some(Mistake::DealInReverse), Sent::Text(Message::Down(values))) =
-            (self.mistake, &mut message)
+        if let (Some(CollectiveFault::DealInReverse), Sent::Text(Message::Down(values))) =
+            (self.fault, &mut message)
         {
             values.reverse();
         }
-        if let (Some(Mistake::RoundsInReverse), Sent::Paired(Paired::Round(_, values))) =
-            (self.mistake, &mut message)
+        if let (Some(CollectiveFault::RoundsInReverse), Sent::Paired(Paired::Round(_, values))) =
+            (self.fault, &mut message)
         {
             values.reverse();
         }
@@ -330,14 +330,14 @@ impl Checked for Collective {
             message,
             Sent::Text(Message::Up(_)) | Sent::Scan(Message::Up(_))
         );
-        if self.mistake == Some(Mistake::OrderOfArrival) && is_up {
+        if self.fault == Some(CollectiveFault::OrderOfArrival) && is_up {
             // The first to arrive is taken for the first child, and so on.
             at.driver.arrived.push(from);
             let child = at.driver.arrived.len() - 1;
             let child = self.branch(at.here).children().nth(child);
             from = child.expect("as many values as children");
         }
-        if self.mistake == Some(Mistake::EndWithFirst) {
+        if self.fault == Some(CollectiveFault::EndWithFirst) {
             at.driver.output = Some(self.expected(at.here.0 as u8));
         }
         Some((from, message))

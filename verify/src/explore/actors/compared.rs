@@ -1,4 +1,5 @@
-//! Loops balanced by the methods of comparison: ranks that begin and finish chunks at any time, and pick any victim.
+//! Loops balanced by the methods of comparison: ranks that begin and finish chunks at any time, and
+//! pick any victim.
 
 use super::begun::{Begun, Forecast, len};
 use crate::explore::{At, Checked, Flaw, Part, PartOf, Parts, View};
@@ -16,14 +17,14 @@ pub struct Compared {
     rule: Rule,
     tuning: Tuning,
     forecast: Forecast,
-    slip: Option<ComparedSlip>,
+    fault: Option<ComparedFault>,
     /// Messages that moved iterations.
     transfers: Cell<u64>,
 }
 
 /// An error that the checks must find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ComparedSlip {
+pub enum ComparedFault {
     /// The donor keeps the iterations that it sends.
     KeepWhatIsSent,
     /// The receiver drops the iterations that arrive.
@@ -34,7 +35,7 @@ pub enum ComparedSlip {
     EndWithFirst,
 }
 
-/// What the driver of a rank keeps.
+/// The state of a rank's driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Die {
     has_begun: bool,
@@ -50,7 +51,7 @@ impl Pick for Die {
     }
 }
 
-/// What a rank does.
+/// An act of a rank.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
     /// Begins the loop.
@@ -87,14 +88,14 @@ impl Compared {
             rule,
             tuning,
             forecast: Forecast::new(times),
-            slip: None,
+            fault: None,
             transfers: Cell::default(),
         }
     }
 
     /// Makes an error on purpose.
-    pub fn with_slip(mut self, slip: ComparedSlip) -> Self {
-        self.slip = Some(slip);
+    pub fn with_fault(mut self, fault: ComparedFault) -> Self {
+        self.fault = Some(fault);
         self
     }
 
@@ -173,27 +174,27 @@ impl Checked for Compared {
         let transfers = self.transfers.get() + u64::from(!parts.is_empty());
         self.transfers.set(transfers);
         let mut found = at.ghost.send(parts);
-        if self.slip == Some(ComparedSlip::KeepWhatIsSent) {
+        if self.fault == Some(ComparedFault::KeepWhatIsSent) {
             found = found.or(at.ghost.begin(parts));
         }
         found.into_iter().for_each(|flaw| at.find(flaw));
         let is_report = matches!(call, Call::Sum(_));
-        let is_lost = self.slip == Some(ComparedSlip::ReportNothing) && is_report;
+        let is_lost = self.fault == Some(ComparedFault::ReportNothing) && is_report;
         (!is_lost).then_some(call)
     }
 
     fn receive(&self, _: &mut At<'_, Self>, from: Rank, call: Call) -> Option<(Rank, Call)> {
-        let call = match (self.slip, call) {
-            (Some(ComparedSlip::DropWhatArrives), Call::Data(_)) => return None,
-            (Some(ComparedSlip::DropWhatArrives), Call::Answer(_)) => Call::Answer(Vec::new()),
-            (Some(ComparedSlip::EndWithFirst), Call::Give(..) | Call::Answer(_)) => Call::End,
+        let call = match (self.fault, call) {
+            (Some(ComparedFault::DropWhatArrives), Call::Data(_)) => return None,
+            (Some(ComparedFault::DropWhatArrives), Call::Answer(_)) => Call::Answer(Vec::new()),
+            (Some(ComparedFault::EndWithFirst), Call::Give(..) | Call::Answer(_)) => Call::End,
             (_, call) => call,
         };
         Some((from, call))
     }
 
-    fn garbled(&self, _: &Baseline<Forecast>) -> Vec<Call> {
-        if self.slip.is_some() {
+    fn malformed(&self, _: &Baseline<Forecast>) -> Vec<Call> {
+        if self.fault.is_some() {
             return Vec::new();
         }
         let (p, n) = (self.ranks, self.iterations);

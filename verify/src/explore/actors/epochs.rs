@@ -1,4 +1,5 @@
-//! Self-scheduled loops: ranks that begin and finish chunks at any time, while tokens, epochs and iterations are under way.
+//! Self-scheduled loops: ranks that begin and finish chunks at any time, while tokens, epochs and
+//! iterations are in flight.
 
 use super::begun::{Begun, Forecast, len};
 use crate::explore::{At, Checked, Flaw, Part, PartOf, Parts, View};
@@ -16,17 +17,17 @@ pub struct SelfScheduled {
     pub iterations: u64,
     /// The chunk sizes.
     pub policy: Policy,
-    /// What the iterations are predicted to take, in the cached variant.
+    /// The predicted cost of the iterations, in the cached variant.
     pub forecast: Forecast,
     /// Whether iterations begin anywhere, and move one by one.
     pub is_placed: bool,
     /// An error of the ranks.
-    pub slip: Option<EpochSlip>,
+    pub fault: Option<EpochFault>,
 }
 
 /// An error that the checks must find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EpochSlip {
+pub enum EpochFault {
     /// The donor keeps the iterations that it sends.
     KeepWhatIsSent,
     /// The receiver drops the iterations that arrive.
@@ -37,14 +38,14 @@ pub enum EpochSlip {
     EndWithFirst,
 }
 
-/// What the driver of a rank keeps.
+/// The state of a rank's driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Chunk {
     has_begun: bool,
     is_busy: bool,
 }
 
-/// What a rank does.
+/// An act of a rank.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
     /// Begins the loop.
@@ -118,14 +119,14 @@ impl Checked for SelfScheduled {
     fn send(&self, at: &mut At<'_, Self>, _: Rank, message: Message) -> Option<Message> {
         if let Message::Data(parts) = &message {
             let mut found = at.ghost.send(parts);
-            if self.slip == Some(EpochSlip::KeepWhatIsSent) {
+            if self.fault == Some(EpochFault::KeepWhatIsSent) {
                 found = found.or(at.ghost.begin(parts));
             }
             found.into_iter().for_each(|flaw| at.find(flaw));
         }
         let is_hungry =
             matches!(&message, Message::Tokens(t) if t.iter().any(|(_, p)| p.hungry > 0));
-        let is_lost = self.slip == Some(EpochSlip::StarveInSilence) && is_hungry;
+        let is_lost = self.fault == Some(EpochFault::StarveInSilence) && is_hungry;
         (!is_lost).then_some(message)
     }
 
@@ -135,9 +136,9 @@ impl Checked for SelfScheduled {
         from: Rank,
         message: Message,
     ) -> Option<(Rank, Message)> {
-        match (self.slip, message) {
-            (Some(EpochSlip::DropWhatArrives), Message::Data(_)) => None,
-            (Some(EpochSlip::EndWithFirst), Message::Epoch(_)) => Some((from, Message::End)),
+        match (self.fault, message) {
+            (Some(EpochFault::DropWhatArrives), Message::Data(_)) => None,
+            (Some(EpochFault::EndWithFirst), Message::Epoch(_)) => Some((from, Message::End)),
             (_, message) => Some((from, message)),
         }
     }

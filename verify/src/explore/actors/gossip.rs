@@ -1,7 +1,7 @@
 //! A better bound on its way to every place, by the protocol that ships.
 //!
 //! Improvements are found at any place and any time, and sent as the workers do it: a bound better
-//! than the last one sent is sent along the lifelines. Meanwhile the home, which has no other work,
+//! than the last one sent is sent along the lifelines. The home, which has no other work,
 //! sends requests along its lifelines and detects the end.
 
 use crate::explore::{At, Checked, Flaw, Part, PartOf, Parts, View};
@@ -10,9 +10,9 @@ use tautline_core::glb::{Effect, Event, Message, Protocol};
 use tautline_core::lifeline::{Graph, Phase};
 use tautline_core::machine::Pick;
 
-/// A deliberate error.
+/// An injected fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slip {
+pub enum GossipFault {
     /// No error.
     None,
     /// A place applies the bounds that it receives, but sends them to no other place.
@@ -34,7 +34,7 @@ pub struct Gossip {
     places: u32,
     /// The remaining improvements, in any order.
     finds: Vec<u128>,
-    slip: Slip,
+    fault: GossipFault,
 }
 
 /// The bounds that the workers of a place know, and those that it has sent: bit v is value v.
@@ -42,8 +42,8 @@ pub struct Gossip {
 pub struct Workers {
     known: u128,
     has_sent: u32,
-    /// The worker that found the bound has not checked yet whether to send it. Other working workers may
-    /// check, but at a place without work no worker does.
+    /// The worker that found the bound has not checked yet whether to send it. Other working
+    /// workers may check, but at a place without work no worker does.
     must_look: bool,
     /// The bound sent in this step.
     sends: Option<u128>,
@@ -74,7 +74,7 @@ pub struct Ghost {
     done: u32,
     /// Bounds sent.
     sent: u32,
-    /// Bounds under way.
+    /// Bounds in flight.
     moving: u32,
     /// A place has sent a bound that it had sent before, or a worse one.
     again: bool,
@@ -93,13 +93,13 @@ impl Gossip {
             graph,
             places,
             finds: finds.to_vec(),
-            slip: Slip::None,
+            fault: GossipFault::None,
         }
     }
 
-    /// Adds a deliberate error.
-    pub fn with_slip(mut self, slip: Slip) -> Self {
-        self.slip = slip;
+    /// Injects a fault.
+    pub fn with_fault(mut self, fault: GossipFault) -> Self {
+        self.fault = fault;
         self
     }
 
@@ -178,9 +178,9 @@ impl Checked for Gossip {
         effect: Effect<()>,
     ) -> Option<Event<()>> {
         match effect {
-            Effect::Improve(_) if self.slip == Slip::ApplyNothing => {}
+            Effect::Improve(_) if self.fault == GossipFault::ApplyNothing => {}
             Effect::Improve(bound) => at.driver.known = at.driver.known.min(bound),
-            Effect::Done if self.slip == Slip::WaitAtTheEnd && at.ghost.moving > 0 => {}
+            Effect::Done if self.fault == GossipFault::WaitAtTheEnd && at.ghost.moving > 0 => {}
             Effect::Done => at.ghost.done += 1,
             Effect::Take(demand) => return Some(Event::Taken(demand, None)),
             Effect::Work(()) => unreachable!("there is no loot"),
@@ -190,7 +190,7 @@ impl Checked for Gossip {
 
     fn send(&self, at: &mut At<'_, Self>, _: PlaceId, message: Message<()>) -> Option<Message<()>> {
         if let Message::Bound(bound) = message {
-            if self.slip == Slip::SendNothing && at.driver.receives.is_some() {
+            if self.fault == GossipFault::SendNothing && at.driver.receives.is_some() {
                 return None;
             }
             at.driver.sends = Some(bound);
@@ -208,7 +208,7 @@ impl Checked for Gossip {
     ) -> Option<(PlaceId, Message<()>)> {
         if let Message::Bound(bound) = message {
             at.ghost.moving -= 1;
-            if self.slip == Slip::Lose {
+            if self.fault == GossipFault::Lose {
                 return None;
             }
             at.driver.receives = Some(bound);
@@ -218,7 +218,7 @@ impl Checked for Gossip {
 
     fn stepped(&self, at: &mut At<'_, Self>, _: &Protocol<()>, after: &Protocol<()>) {
         let received = at.driver.receives.take();
-        let again = received.filter(|_| self.slip == Slip::SendEverything);
+        let again = received.filter(|_| self.fault == GossipFault::SendEverything);
         if let (Some(bound), None) = (again, at.driver.sends) {
             for to in self.graph.outgoing(at.here, self.places) {
                 let message = self.send(at, to, Message::Bound(bound));

@@ -18,8 +18,8 @@ pub struct Leaving {
     pub programs: &'static [Program],
     /// Bytes of room for each sender: a message takes 68.
     pub room: usize,
-    /// The deliberate error, if any.
-    pub slip: Option<LeavingSlip>,
+    /// The injected fault, if any.
+    pub fault: Option<LeavingFault>,
 }
 
 /// The program of a rank.
@@ -33,9 +33,9 @@ pub struct Program {
     pub is_last: bool,
 }
 
-/// A deliberate error.
+/// An injected fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeavingSlip {
+pub enum LeavingFault {
     /// A rank leaves although messages are on their way.
     Hurry,
     /// No arrival is acknowledged.
@@ -85,7 +85,7 @@ impl Leaving {
     fn counted(&self, here: Rank, messenger: &Messenger<u32>) -> Vec<(Rank, Rank, u64)> {
         let counted = messenger.unreceived();
         let counted =
-            counted.filter(|of| self.slip != Some(LeavingSlip::Forget) || of.from == here);
+            counted.filter(|of| self.fault != Some(LeavingFault::Forget) || of.from == here);
         let of = |Unreceived {
                       from, to, messages, ..
                   }| (from, to, messages);
@@ -111,14 +111,15 @@ impl Checked for Leaving {
         }
     }
 
-    /// Sends also after its program has ended, as its worker may start an operation late; leaves once it waits for nothing.
+    /// Sends also after its program has ended, as its worker may start an operation late; leaves
+    /// once it waits for nothing.
     fn acts(&self, here: Rank, part: &PartOf<Self>, (): &()) -> Vec<Act> {
         let Part {
             machine,
             driver: state,
         } = part;
         let program = self.programs[here.index()];
-        let is_settled = machine.is_settled() || self.slip == Some(LeavingSlip::Hurry);
+        let is_settled = machine.is_settled() || self.fault == Some(LeavingFault::Hurry);
         let may = |act| match act {
             Act::Send => state.sends < program.sends,
             Act::Receive => !state.is_closed && state.receives < program.receives,
@@ -198,9 +199,9 @@ impl Checked for Leaving {
     }
 
     fn send(&self, _: &mut At<'_, Self>, _: Rank, packet: Packet) -> Option<Packet> {
-        match (packet, self.slip) {
-            (Packet::Arrived { .. }, Some(LeavingSlip::Silent)) => None,
-            (Packet::Closed { .. }, Some(LeavingSlip::Deny)) => {
+        match (packet, self.fault) {
+            (Packet::Arrived { .. }, Some(LeavingFault::Silent)) => None,
+            (Packet::Closed { .. }, Some(LeavingFault::Deny)) => {
                 Some(Packet::Closed { messages: 0 })
             }
             (packet, _) => Some(packet),
@@ -211,8 +212,9 @@ impl Checked for Leaving {
         (!at.driver.has_left).then_some((from, packet))
     }
 
-    /// Offers that a rank may have made or claimed, and one that none has; those that are expected are taken.
-    fn garbled(&self, _: &Messenger<u32>) -> Vec<Packet> {
+    /// Offers that a rank may have made or claimed, and one that none has; those that are expected
+    /// are taken.
+    fn malformed(&self, _: &Messenger<u32>) -> Vec<Packet> {
         let of_offer = |offer| {
             let claim = Packet::Claim {
                 offer,
@@ -239,8 +241,8 @@ impl Checked for Leaving {
         all
     }
 
-    /// Messages of one rank are received in their order, each once; and in the end each that its sender takes for sent was received or
-    /// is counted at one of the two ranks.
+    /// Messages of one rank are received in their order, each once; and in the end each that its
+    /// sender takes for sent was received or is counted at one of the two ranks.
     fn judge(&self, view: &View<Parts<Self>>) -> Option<Flaw> {
         let parts: Vec<_> = view
             .living()

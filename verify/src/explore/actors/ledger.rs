@@ -15,7 +15,7 @@ pub struct Ledgers {
     pub activities: u32,
     /// Whether activities spawn at their own place, too.
     pub spawn_here: bool,
-    /// Whether states differ by the senders of activities that are under way, which do not matter.
+    /// Whether states differ by the senders of activities that are in flight, which do not matter.
     pub senders: bool,
     /// Whether only reports are exposed to faults of the network, and refused reports are ignored.
     pub tolerant: bool,
@@ -46,7 +46,7 @@ pub struct Books {
     running: u32,
 }
 
-/// What places send each other, and themselves.
+/// Messages of places to each other, and to themselves.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Sent {
     /// An activity.
@@ -55,7 +55,7 @@ pub enum Sent {
     Report(Report),
 }
 
-/// What an activity does.
+/// An act of an activity.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
     /// Spawns an activity.
@@ -126,7 +126,7 @@ impl Machine for Books {
 /// By place, reports received: only kept where their own numbers are ignored.
 type Received = BTreeMap<PlaceId, u64>;
 
-/// What the checks remember.
+/// The history, for the checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ghost {
     spawned: u32,
@@ -216,7 +216,7 @@ impl Checked for Ledgers {
 
     fn judge(&self, view: &View<Parts<Self>>) -> Option<Flaw> {
         let runs = view.sites.iter().any(|part| part.machine.running > 0);
-        // A report that is delivered twice may still be under way.
+        // A report that is delivered twice may still be in flight.
         let counts = |message: &Sent| !self.tolerant || *message == Sent::Activity;
         let comes = view
             .parcels

@@ -10,22 +10,23 @@ use tautline_core::port::{Bell, Link, Lost, Spin};
 use tautline_core::wire::{Cause, Channel, Error, Exchange, unpack};
 use tautline_core::{PlaceId, Rank};
 
-/// Ranks that open channels, send one message to the next rank over each, and leave when they have got one over each.
+/// Ranks that open channels, send one message to the next rank over each, and leave when they have
+/// got one over each.
 ///
-/// The channels are those of the core, which cannot be copied: a site is the history of its rank, and is repeated for each
-/// step. So two sites are equal only if all that ever happened to them is.
+/// The channels are those of the core, which cannot be copied: a site is the history of its rank,
+/// and is repeated for each step. So two sites are equal only if all that ever happened to them is.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening {
     /// By rank: what its channels are for, in the order in which it opens them.
     pub programs: &'static [&'static [&'static str]],
-    /// What is wrong.
-    pub slip: Option<OpeningSlip>,
+    /// The injected fault, if any.
+    pub fault: Option<OpeningFault>,
 }
 
-/// A deliberate error.
+/// An injected fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpeningSlip {
-    /// What channels are for is not compared.
+pub enum OpeningFault {
+    /// The purposes of channels are not compared.
     Alike,
     /// A rank that fails notifies no other.
     Silent,
@@ -35,11 +36,13 @@ pub enum OpeningSlip {
     HideLoss,
 }
 
-/// A parcel of the core's channels; without bytes, the end of the sender's program, at which its link is gone.
+/// A parcel of the core's channels; without bytes, the end of the sender's program, at which its
+/// link is gone.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Bytes(Rc<[u8]>);
 
-/// Where a parcel has its sort, and the sort of one with the error for which a rank has given up.
+/// The position of a parcel's kind, and the kind of a parcel with the error for which a rank has
+/// given up.
 const SORT_AT: usize = 12;
 const FAILED: u8 = 3;
 
@@ -71,7 +74,7 @@ impl Event {
     }
 }
 
-/// What a rank does on its own.
+/// An act of a rank on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// It opens its next channel.
@@ -91,7 +94,8 @@ pub enum Event {
     Open,
     /// A parcel arrived.
     Take(Rank, Bytes),
-    /// A parcel arrived, and its next channel was opened after the exchange had looked for such ones.
+    /// A parcel arrived, and its next channel was opened after the exchange had polled for such
+    /// ones.
     OpenAndTake(Rank, Bytes),
     /// A rank was lost.
     Lose(Rank),
@@ -104,13 +108,14 @@ pub enum Event {
 pub enum Site {
     /// It waits for others.
     Runs {
-        /// What has happened to it.
+        /// The events that it has seen.
         history: Vec<Event>,
         /// The number of channels that are open.
         opened: usize,
         /// Whether it opens the next one while a parcel arrives.
         plans: bool,
-        /// What each message that it got was for, with the number of the channel that it came from.
+        /// The purpose of each message that it got, with the number of the channel that it came
+        /// from.
         got: Vec<(usize, String)>,
     },
     /// It has left, with all messages.
@@ -137,7 +142,7 @@ struct Cable {
 #[derive(Default)]
 struct Ends {
     arrives: Option<(Rank, Bytes)>,
-    /// What happens between the exchange's look and the arrival.
+    /// An event between the exchange's poll and the arrival.
     before: Option<Box<dyn FnOnce()>>,
     lost: Option<Rank>,
     sent: Vec<(Rank, Bytes)>,
@@ -235,8 +240,8 @@ impl Replay {
         let mut open = self.open.borrow_mut();
         let ordinal = open.len();
         let kind = self.opening.programs[self.here.index()][ordinal];
-        let named = match self.opening.slip {
-            Some(OpeningSlip::Alike) => "any",
+        let named = match self.opening.fault {
+            Some(OpeningFault::Alike) => "any",
             _ => kind,
         };
         let got = Arc::clone(&self.got);
@@ -273,9 +278,9 @@ impl Opening {
         let done = replay.apply(&event);
         let sent = core::mem::take(&mut replay.cable.state.borrow_mut().sent);
         for (to, parcel) in sent {
-            let is_silent = match self.slip {
-                Some(OpeningSlip::Silent) => true,
-                Some(OpeningSlip::Aside) => event.is_told(),
+            let is_silent = match self.fault {
+                Some(OpeningFault::Silent) => true,
+                Some(OpeningFault::Aside) => event.is_told(),
                 _ => false,
             };
             if !(is_silent && parcel.is_failure()) {
@@ -340,7 +345,8 @@ impl Actors for Opening {
         }
     }
 
-    /// Opens the next channel; or leaves, if all are open and have been used; or ends, if it has failed.
+    /// Opens the next channel; or leaves, if all are open and have been used; or ends, if it has
+    /// failed.
     fn acts(&self, here: PlaceId, site: &Site, _: &u32) -> Vec<Act> {
         let (opened, plans, got) = match site {
             Site::Runs {
@@ -393,7 +399,7 @@ impl Actors for Opening {
 
     fn lost(&self, here: PlaceId, site: &mut Site, place: PlaceId, out: &mut Out<Self>) {
         out.ghost |= 1 << place.0;
-        if self.slip != Some(OpeningSlip::HideLoss) {
+        if self.fault != Some(OpeningFault::HideLoss) {
             self.happen(here, site, Event::Lose(Rank(place.0)), out);
         }
     }

@@ -29,7 +29,7 @@ pub struct Passer {
     tokens: u32,
 }
 
-/// What ranks send each other.
+/// Messages between ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Sent {
     /// A token.
@@ -38,7 +38,7 @@ pub enum Sent {
     Round(InRound),
 }
 
-/// What a rank does.
+/// An act of a rank.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
     /// Sends the first token.
@@ -229,7 +229,8 @@ impl Checked for Tokens {
         (ended && (under_way || waits)).then_some(Flaw::Early)
     }
 
-    /// A rank that has begun its last round need not find out; one that ended by error lets the others wait.
+    /// A rank that has begun its last round need not find out; one that ended by error lets the
+    /// others wait.
     fn is_final(&self, view: &View<Parts<Self>>) -> bool {
         let mut rounds = view.sites.iter().map(|part| &part.driver);
         let is_spent = |rounds: &Rounds| rounds.rounds == self.rounds;

@@ -1,4 +1,5 @@
-//! The calls of a rank as one machine: the sequences of its groups, and the operations that use them.
+//! The calls of a rank as one machine: the sequences of its groups, and the operations that use
+//! them.
 
 use std::collections::BTreeMap;
 use tautline_core::Rank;
@@ -11,7 +12,7 @@ use tautline_core::collective::{
 use tautline_core::group::Group;
 use tautline_core::machine::{Action, Machine, Step, Tolerance};
 
-/// The values of ranks, one behind the other.
+/// The values of ranks, one after the other.
 pub(crate) type Text = Vec<u8>;
 type Concat = fn(Text, Text) -> Text;
 
@@ -174,7 +175,7 @@ enum Input {
 /// A call: its group, and its number there.
 pub(crate) type Name = (usize, u64);
 
-/// Why the calls of all ranks have ended.
+/// The reason why the calls of all ranks have ended.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Why {
     /// Two ranks have made other calls.
@@ -442,7 +443,7 @@ impl Machine for Caller {
         Ok(())
     }
 
-    /// A call that has not ended does not do without a member.
+    /// A call that has not ended does not tolerate the loss of a member.
     fn lost(&mut self, rank: Rank, step: &mut Step<'_, Self>) -> Tolerance {
         self.lost.push(rank);
         for at in 0..self.groups.len() {

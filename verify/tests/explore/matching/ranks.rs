@@ -1,4 +1,4 @@
-//! Ranks whose programs send, receive, probe and withdraw: their driver, and what must hold.
+//! Ranks whose programs send, receive, probe and withdraw: their driver, and their invariants.
 
 use super::link::Link;
 use super::rule::{End, Key, Name, Post, Required, Seen, required};
@@ -11,7 +11,7 @@ use tautline_core::machine::no_calls;
 use tautline_core::{PlaceId, Rank};
 use tautline_verify::explore::{At, Checked, Flaw, Part, PartOf, Parts, View};
 
-/// Bytes that a message takes beside its body.
+/// Bytes that a message takes in addition to its body.
 const ENVELOPE: usize = 64;
 /// Bytes up to which a vector needs no offer.
 const COPIED: usize = 4096;
@@ -72,12 +72,12 @@ pub(crate) struct Exchange {
     pub(crate) room: usize,
     /// Whether the link moves vectors from memory to memory.
     pub(crate) is_direct: bool,
-    pub(crate) slip: Option<Slip>,
+    pub(crate) fault: Option<Fault>,
 }
 
 /// An error that the checks must find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Slip {
+pub(crate) enum Fault {
     /// Messages without an offer are lost.
     Lose,
     /// Room is not given back.
@@ -434,7 +434,7 @@ impl Checked for Exchange {
             }
             op => {
                 let operation = self.operation(here, at.driver, key);
-                if let (Op::Cancel(_), Some(Slip::Insist)) = (op, self.slip) {
+                if let (Op::Cancel(_), Some(Fault::Insist)) = (op, self.fault) {
                     at.driver.ends.insert(key, End::Done);
                     return None;
                 }
@@ -497,9 +497,9 @@ impl Checked for Exchange {
             }
             _ => {}
         }
-        match (self.slip, &packet) {
-            (Some(Slip::Lose), Packet::Message { .. })
-            | (Some(Slip::Keep), Packet::Room { .. }) => None,
+        match (self.fault, &packet) {
+            (Some(Fault::Lose), Packet::Message { .. })
+            | (Some(Fault::Keep), Packet::Room { .. }) => None,
             _ => Some(packet),
         }
     }
@@ -507,7 +507,7 @@ impl Checked for Exchange {
     fn receive(&self, at: &mut At<'_, Self>, from: Rank, packet: Packet) -> Option<(Rank, Packet)> {
         let packet = match packet {
             Packet::Message { comm, tag, body }
-                if self.slip == Some(Slip::Confuse) && tag == Tag(0) =>
+                if self.fault == Some(Fault::Confuse) && tag == Tag(0) =>
             {
                 let tag = Tag(1);
                 Packet::Message { comm, tag, body }

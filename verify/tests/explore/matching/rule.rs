@@ -1,5 +1,5 @@
-//! MPI's rule of matching without time: in the order of posting, each receive takes the first message to arrive that no earlier
-//! receive takes.
+//! MPI's rule of matching without time: in the order of posting, each receive takes the first
+//! message to arrive that no earlier receive takes.
 
 use tautline_core::Rank;
 use tautline_core::comm::{CommId, Envelope, Pattern};
@@ -53,11 +53,13 @@ pub(crate) enum End {
 /// Ends that the rule requires.
 #[derive(Debug, Default)]
 pub(crate) struct Required {
-    /// By receive and probe: its end, and whether the body of its message comes later. Without an end it waits.
+    /// By receive and probe: its end, and whether the body of its message comes later. Without an
+    /// end it waits.
     pub(crate) ends: Vec<(Key, Option<End>, bool)>,
     /// The messages that have arrived, and that no receive has taken.
     pub(crate) kept: Vec<Name>,
-    /// The messages with their bodies that have gone, by sender and length: their room is to be given back.
+    /// The messages with their bodies that have gone, by sender and length: their room is to be
+    /// given back.
     pub(crate) gone: Vec<(Rank, usize)>,
     /// Whether a message has arrived twice.
     pub(crate) is_doubled: bool,
@@ -69,7 +71,7 @@ struct Arrival {
     envelope: Envelope,
     is_here: bool,
     is_taken: bool,
-    /// When it was dropped.
+    /// The time at which it was dropped.
     dropped: Option<usize>,
 }
 

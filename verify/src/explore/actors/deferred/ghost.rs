@@ -1,12 +1,12 @@
-//! What the checks remember: the specification (2.12 of Lucco 1995), which rank executes which iterations in the present instance,
-//! and when a plan must take effect. It sees messages only.
+//! The history, for the checks: the specification (2.12 of Lucco 1995), which rank executes which
+//! iterations in the present instance, and when a plan must take effect. It sees messages only.
 
 use super::{Deferring, bits};
 use crate::explore::Flaw;
 use tautline_core::Rank;
 use tautline_core::defer::{Deferred, Move};
 
-/// How far a transfer is.
+/// The progress of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Stage {
     Ordered,
@@ -32,7 +32,7 @@ impl Plan {
     }
 }
 
-/// What the checks remember.
+/// The history, for the checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ghost {
     instance: u64,
@@ -43,13 +43,14 @@ pub struct Ghost {
     pub(super) plans: u64,
     /// Iterations executed in this instance, as bits.
     executed: u32,
-    /// Ranks that have executed all theirs in this instance, and those that had received all data by then, as bits.
+    /// Ranks that have executed all theirs in this instance, and those that had received all data
+    /// by then, as bits.
     reported: u32,
     ready: u32,
     pub(super) flaw: Option<Flaw>,
 }
 
-/// What a rank does in a step, as far as it concerns the checks.
+/// The act of a rank in a step, as far as it concerns the checks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum News {
     /// Rank 0 announces the next instance.

@@ -1,4 +1,5 @@
-//! Loops that are executed again and again: ranks that are slow or fast in each instance, while reports, plans and data are under way.
+//! Loops that are executed again and again: ranks that are slow or fast in each instance, while
+//! reports, plans and data are in flight.
 
 mod ghost;
 
@@ -19,11 +20,11 @@ pub struct Deferring {
     conditions: Conditions,
     /// Ranks that may be slow; the others are fast.
     varying: u32,
-    slip: Option<DeferSlip>,
+    fault: Option<DeferFault>,
     effects: Cell<Effects>,
 }
 
-/// What has occurred in an exploration.
+/// The situations that have occurred in an exploration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
     /// The instances at which transfers took effect, as bits.
@@ -40,7 +41,7 @@ pub struct Effects {
 
 /// An error that the checks must find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeferSlip {
+pub enum DeferFault {
     /// The receiver drops the data that arrives.
     DropWhatArrives,
     /// The receiver executes the iterations as soon as their data arrives.
@@ -51,17 +52,17 @@ pub enum DeferSlip {
     ReportNothing,
 }
 
-/// What the driver of a rank keeps.
+/// The state of a rank's driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Chunk {
     has_begun: bool,
     /// Its chunk, as bits, while it executes it.
     chunk: Option<u32>,
-    /// What it has done in this step.
+    /// The acts of this step.
     news: Vec<News>,
 }
 
-/// What a rank does.
+/// An act of a rank.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
     /// Begins the first instance.
@@ -97,20 +98,21 @@ impl Deferring {
             instances,
             conditions,
             varying: ranks,
-            slip: None,
+            fault: None,
             effects: Cell::default(),
         }
     }
 
-    /// Lets the iterations of the first ranks only take one time or another; those of the others are always fast.
+    /// Lets the iterations of the first ranks only take one time or another; those of the others
+    /// are always fast.
     pub fn varying(mut self, ranks: u32) -> Self {
         self.varying = ranks;
         self
     }
 
     /// Makes an error on purpose.
-    pub fn with_slip(mut self, slip: DeferSlip) -> Self {
-        self.slip = Some(slip);
+    pub fn with_fault(mut self, fault: DeferFault) -> Self {
+        self.fault = Some(fault);
         self
     }
 
@@ -125,7 +127,8 @@ impl Deferring {
         self.effects.set(effects);
     }
 
-    /// Returns whether moves reserve more than there is: over a split point, or out of or into a rank.
+    /// Returns whether moves reserve more than there is: over a split point, or out of or into a
+    /// rank.
     fn exceeds<'a>(&self, moves: impl IntoIterator<Item = &'a Move>) -> bool {
         let links = match self.conditions.geometry {
             Geometry::Contiguous => self.ranks as usize,
@@ -287,14 +290,14 @@ impl Checked for Deferring {
     fn send(&self, at: &mut At<'_, Self>, to: Rank, mut notice: Notice) -> Option<Notice> {
         let (here, news) = (at.here, &mut at.driver.news);
         match &mut notice {
-            Notice::Accounts(_, accounts) => match self.slip {
-                Some(DeferSlip::AcknowledgeEarly) => {
+            Notice::Accounts(_, accounts) => match self.fault {
+                Some(DeferFault::AcknowledgeEarly) => {
                     let plans = at.ghost.plans;
                     accounts
                         .iter_mut()
                         .for_each(|account| account.ready = plans);
                 }
-                Some(DeferSlip::ReportNothing) => return None,
+                Some(DeferFault::ReportNothing) => return None,
                 _ => {}
             },
             Notice::Next { switch, plan, .. } if here == Rank(0) => match news.last_mut() {
@@ -325,13 +328,13 @@ impl Checked for Deferring {
         }
         if let Notice::Data(number, part) = &notice {
             let (to, part) = (at.here, part.clone());
-            if self.slip == Some(DeferSlip::ExecuteWhatArrives) {
+            if self.fault == Some(DeferFault::ExecuteWhatArrives) {
                 at.ghost.execute(bits(std::slice::from_ref(&part)));
             }
             let step = Move { from, to, part };
             at.ghost
                 .pass(*number, &step, Stage::Sending, Stage::Arrived);
-            if self.slip == Some(DeferSlip::DropWhatArrives) {
+            if self.fault == Some(DeferFault::DropWhatArrives) {
                 return None;
             }
         }
@@ -344,8 +347,8 @@ impl Checked for Deferring {
         }
     }
 
-    fn garbled(&self, machine: &Deferred) -> Vec<Notice> {
-        match self.slip {
+    fn malformed(&self, machine: &Deferred) -> Vec<Notice> {
+        match self.fault {
             None => self.false_notices(machine.instance()),
             Some(_) => Vec::new(),
         }

@@ -9,9 +9,9 @@ use tautline_core::finish::{FinishId, Finishes, Message, Outcome, Reason};
 use tautline_core::machine::no_calls;
 use tautline_core::{Layout, PlaceId};
 
-/// A deliberate error.
+/// An injected fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Break {
+pub enum FinishFault {
     /// The home numbers reports in the order of their arrival.
     Renumber,
     /// A place that was cancelled spawns all the same.
@@ -37,7 +37,7 @@ pub enum Break {
 pub struct Activities {
     /// The number of places.
     pub places: u32,
-    /// How many places report to the same one.
+    /// The number of places that report to the same one.
     pub radix: u32,
     /// Activities spawned, at most.
     pub spawns: u32,
@@ -51,8 +51,8 @@ pub struct Activities {
     pub combine: bool,
     /// Whether only reports are exposed to faults of the network, and refused messages are ignored.
     pub tolerant: bool,
-    /// The error that is made on purpose.
-    pub broken: Option<Break>,
+    /// The injected fault, if any.
+    pub fault: Option<FinishFault>,
 }
 
 impl Activities {
@@ -67,7 +67,7 @@ impl Activities {
             two: false,
             combine: false,
             tolerant: false,
-            broken: None,
+            fault: None,
         }
     }
 }
@@ -143,7 +143,7 @@ impl Checked for Activities {
 
     fn first(&self, here: PlaceId) -> Vec<Event> {
         let homes = match here {
-            PlaceId::HOME if self.broken == Some(Break::SwapFinishes) => 2,
+            PlaceId::HOME if self.fault == Some(FinishFault::SwapFinishes) => 2,
             PlaceId::HOME => 1,
             _ => usize::from(self.two && here == PlaceId(1)),
         };
@@ -156,7 +156,7 @@ impl Checked for Activities {
         for id in machine.free() {
             acts.push(Act::End(id));
             let spawns =
-                !machine.is_cancelled(id) || self.broken == Some(Break::SpawnWhenCancelled);
+                !machine.is_cancelled(id) || self.fault == Some(FinishFault::SpawnWhenCancelled);
             if ghost.spawned < self.spawns && spawns {
                 let others = (0..self.places).map(PlaceId).filter(|to| *to != here);
                 acts.extend(others.map(|to| Act::Spawn(id, to)));
@@ -197,7 +197,7 @@ impl Checked for Activities {
                 at.ghost.nested += 1;
                 Event::Open {
                     outer: Some(id),
-                    parent: (self.broken != Some(Break::OpenAlone)).then_some(id),
+                    parent: (self.fault != Some(FinishFault::OpenAlone)).then_some(id),
                 }
             }
             Act::Flush => Event::Flush,
@@ -214,11 +214,11 @@ impl Checked for Activities {
                 at.ghost.opened.insert(id);
             }
             Effect::Raised(id, outcome) => at.ghost.raise(id, &outcome),
-            Effect::Refused(id, to, _) if self.broken == Some(Break::SpawnWhenCancelled) => {
+            Effect::Refused(id, to, _) if self.fault == Some(FinishFault::SpawnWhenCancelled) => {
                 return Some(Event::SpawnUncounted(id, to));
             }
             Effect::Refused(id, _, outcome) => at.ghost.raise(id, &outcome),
-            Effect::Stale(id) if self.broken == Some(Break::RunStale) => {
+            Effect::Stale(id) if self.fault == Some(FinishFault::RunStale) => {
                 *at.driver.stale.entry(id).or_default() += 1;
             }
             Effect::Stale(_) | Effect::Cancelled(_) => {}
@@ -235,13 +235,17 @@ impl Checked for Activities {
         let Sent::Control(control) = &mut message else {
             return Some(message);
         };
-        match (self.broken, control) {
-            (Some(Break::DropNumbers), Message::Report(_, combined)) => {
+        match (self.fault, control) {
+            (Some(FinishFault::DropNumbers), Message::Report(_, combined)) => {
                 combined.parts.retain(|(from, _)| *from == at.here);
             }
-            (Some(Break::HideFailure), Message::Report(_, combined)) => combined.outcome = None,
-            (Some(Break::HideFailure), Message::Fail(..)) => return None,
-            (Some(Break::SwapFinishes), Message::Report(id, _)) if id.root == to => id.number ^= 1,
+            (Some(FinishFault::HideFailure), Message::Report(_, combined)) => {
+                combined.outcome = None
+            }
+            (Some(FinishFault::HideFailure), Message::Fail(..)) => return None,
+            (Some(FinishFault::SwapFinishes), Message::Report(id, _)) if id.root == to => {
+                id.number ^= 1
+            }
             _ => {}
         }
         Some(message)
@@ -253,8 +257,8 @@ impl Checked for Activities {
         from: PlaceId,
         mut message: Sent,
     ) -> Option<(PlaceId, Sent)> {
-        match (self.broken, &mut message) {
-            (Some(Break::Renumber), Sent::Control(Message::Report(id, combined)))
+        match (self.fault, &mut message) {
+            (Some(FinishFault::Renumber), Sent::Control(Message::Report(id, combined)))
                 if id.root == at.here =>
             {
                 for (place, number) in &mut combined.parts {
@@ -263,8 +267,8 @@ impl Checked for Activities {
                     *number = *received;
                 }
             }
-            (Some(Break::NoRecount), Sent::Control(Message::Recount(..))) => return None,
-            (Some(Break::KeepCancellation), Sent::Control(Message::Cancel(id, _))) => {
+            (Some(FinishFault::NoRecount), Sent::Control(Message::Recount(..))) => return None,
+            (Some(FinishFault::KeepCancellation), Sent::Control(Message::Cancel(id, _))) => {
                 message = Sent::Activity(*id);
             }
             _ => {}
