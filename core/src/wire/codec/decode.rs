@@ -9,25 +9,25 @@ use serde::de::{
 
 /// The reason why a value cannot be decoded.
 #[derive(Debug)]
-pub(super) struct Fault(pub(super) Why);
+pub(super) struct DecodeError(pub(super) Why);
 
-impl Fault {
+impl DecodeError {
     const WRONG: Self = Self(Why::Wrong);
 }
 
-impl Error for Fault {
+impl Error for DecodeError {
     fn custom<T: Display>(_: T) -> Self {
         Self::WRONG
     }
 }
 
-impl Display for Fault {
+impl Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl core::error::Error for Fault {}
+impl core::error::Error for DecodeError {}
 
 /// Takes values from bytes.
 pub(super) struct Decoder<'de> {
@@ -53,105 +53,115 @@ impl<'de> Decoder<'de> {
     }
 
     #[inline]
-    fn pop(&mut self) -> Result<u8, Fault> {
-        let (first, rest) = self.bytes.split_first().ok_or(Fault(Why::Short))?;
+    fn pop(&mut self) -> Result<u8, DecodeError> {
+        let (first, rest) = self.bytes.split_first().ok_or(DecodeError(Why::Short))?;
         self.bytes = rest;
         Ok(*first)
     }
 
     #[inline]
-    fn take(&mut self, count: usize) -> Result<&'de [u8], Fault> {
+    fn take(&mut self, count: usize) -> Result<&'de [u8], DecodeError> {
         let (taken, rest) = self
             .bytes
             .split_at_checked(count)
-            .ok_or(Fault(Why::Short))?;
+            .ok_or(DecodeError(Why::Short))?;
         self.bytes = rest;
         Ok(taken)
     }
 
     #[inline]
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
-        let (taken, rest) = self.bytes.split_first_chunk().ok_or(Fault(Why::Short))?;
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let (taken, rest) = self
+            .bytes
+            .split_first_chunk()
+            .ok_or(DecodeError(Why::Short))?;
         self.bytes = rest;
         Ok(*taken)
     }
 
     /// Takes a varint of at most `bits` bits.
     #[inline]
-    fn varint(&mut self, bits: u32) -> Result<u64, Fault> {
+    fn varint(&mut self, bits: u32) -> Result<u64, DecodeError> {
         let mut number = 0;
         for shift in (0..bits).step_by(7) {
             let byte = self.pop()?;
             let part = u64::from(byte & 0x7f);
             if bits - shift < 7 && part >> (bits - shift) != 0 {
-                return Err(Fault::WRONG);
+                return Err(DecodeError::WRONG);
             }
             number |= part << shift;
             if byte < 0x80 {
                 return Ok(number);
             }
         }
-        Err(Fault::WRONG)
+        Err(DecodeError::WRONG)
     }
 
-    fn varint_128(&mut self) -> Result<u128, Fault> {
+    fn varint_128(&mut self) -> Result<u128, DecodeError> {
         let mut number = 0;
         for shift in (0..u128::BITS).step_by(7) {
             let byte = self.pop()?;
             let part = u128::from(byte & 0x7f);
             if part << shift >> shift != part {
-                return Err(Fault::WRONG);
+                return Err(DecodeError::WRONG);
             }
             number |= part << shift;
             if byte < 0x80 {
                 return Ok(number);
             }
         }
-        Err(Fault::WRONG)
+        Err(DecodeError::WRONG)
     }
 
     #[inline]
-    fn signed(&mut self, bits: u32) -> Result<i64, Fault> {
+    fn signed(&mut self, bits: u32) -> Result<i64, DecodeError> {
         let number = self.varint(bits)?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
     #[inline]
-    fn length(&mut self) -> Result<usize, Fault> {
+    fn length(&mut self) -> Result<usize, DecodeError> {
         Ok(self.varint(usize::BITS)? as usize)
     }
 
     #[inline]
-    fn string(&mut self) -> Result<&'de str, Fault> {
+    fn string(&mut self) -> Result<&'de str, DecodeError> {
         let len = self.length()?;
-        str::from_utf8(self.take(len)?).map_err(|_| Fault::WRONG)
+        str::from_utf8(self.take(len)?).map_err(|_| DecodeError::WRONG)
     }
 
     /// Decodes what is one level down.
     #[inline]
-    fn inside<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
+    fn inside<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
         let left = self.levels.checked_sub(1);
-        self.levels = left.ok_or(Fault(Why::TooDeep(LEVELS)))?;
+        self.levels = left.ok_or(DecodeError(Why::TooDeep(LEVELS)))?;
         let value = act(self)?;
         self.levels += 1;
         Ok(value)
     }
 
     #[inline]
-    fn fields<V: Visitor<'de>>(&mut self, left: usize, visitor: V) -> Result<V::Value, Fault> {
+    fn fields<V: Visitor<'de>>(
+        &mut self,
+        left: usize,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
         self.inside(|decoder| visitor.visit_seq(Fields { decoder, left }))
     }
 
     /// Ends an element that takes `size` bytes of memory and began where `before` bytes were left,
     /// and counts it if it has no bytes.
     #[inline]
-    fn end_element(&mut self, before: usize, size: usize) -> Result<(), Fault> {
+    fn end_element(&mut self, before: usize, size: usize) -> Result<(), DecodeError> {
         if self.bytes.len() == before {
             // At least a share of it, which bounds the number too.
             let size = size.max(EMPTY_BYTES / EMPTY_MOST as usize);
             let most = (EMPTY_BYTES / size) as u32;
             let left = self.empty.checked_sub(size);
-            self.empty = left.ok_or(Fault(Why::TooManyEmpty(most)))?;
+            self.empty = left.ok_or(DecodeError(Why::TooManyEmpty(most)))?;
         }
         Ok(())
     }
@@ -164,13 +174,13 @@ struct Fields<'a, 'de> {
 }
 
 impl<'de> SeqAccess<'de> for Fields<'_, 'de> {
-    type Error = Fault;
+    type Error = DecodeError;
 
     #[inline]
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
-    ) -> Result<Option<T::Value>, Fault> {
+    ) -> Result<Option<T::Value>, DecodeError> {
         let Some(left) = self.left.checked_sub(1) else {
             return Ok(None);
         };
@@ -221,13 +231,13 @@ impl<'a, 'de> Elements<'a, 'de> {
 }
 
 impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
-    type Error = Fault;
+    type Error = DecodeError;
 
     #[inline]
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
-    ) -> Result<Option<T::Value>, Fault> {
+    ) -> Result<Option<T::Value>, DecodeError> {
         if !self.begin() {
             return Ok(None);
         }
@@ -243,13 +253,13 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
 }
 
 impl<'de> MapAccess<'de> for Elements<'_, 'de> {
-    type Error = Fault;
+    type Error = DecodeError;
 
     #[inline]
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
-    ) -> Result<Option<K::Value>, Fault> {
+    ) -> Result<Option<K::Value>, DecodeError> {
         if !self.begin() {
             return Ok(None);
         }
@@ -258,7 +268,10 @@ impl<'de> MapAccess<'de> for Elements<'_, 'de> {
     }
 
     #[inline]
-    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Fault> {
+    fn next_value_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<T::Value, DecodeError> {
         let value = seed.deserialize(&mut *self.decoder)?;
         let size = self.key_size.saturating_add(size_of::<T::Value>());
         self.decoder.end_element(self.before, size)?;
@@ -271,35 +284,43 @@ impl<'de> MapAccess<'de> for Elements<'_, 'de> {
 }
 
 impl<'a, 'de> EnumAccess<'de> for &'a mut Decoder<'de> {
-    type Error = Fault;
+    type Error = DecodeError;
     type Variant = Self;
 
     #[inline]
     fn variant_seed<T: DeserializeSeed<'de>>(
         self,
         seed: T,
-    ) -> Result<(T::Value, &'a mut Decoder<'de>), Fault> {
+    ) -> Result<(T::Value, &'a mut Decoder<'de>), DecodeError> {
         let number = self.varint(u32::BITS)? as u32;
-        let variant = seed.deserialize(IntoDeserializer::<Fault>::into_deserializer(number))?;
+        let variant =
+            seed.deserialize(IntoDeserializer::<DecodeError>::into_deserializer(number))?;
         Ok((variant, self))
     }
 }
 
 impl<'de> VariantAccess<'de> for &mut Decoder<'de> {
-    type Error = Fault;
+    type Error = DecodeError;
 
     #[inline]
-    fn unit_variant(self) -> Result<(), Fault> {
+    fn unit_variant(self) -> Result<(), DecodeError> {
         Ok(())
     }
 
     #[inline]
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(
+        self,
+        seed: T,
+    ) -> Result<T::Value, DecodeError> {
         self.inside(|decoder| seed.deserialize(decoder))
     }
 
     #[inline]
-    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Fault> {
+    fn tuple_variant<V: Visitor<'de>>(
+        self,
+        len: usize,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
         self.fields(len, visitor)
     }
 
@@ -308,7 +329,7 @@ impl<'de> VariantAccess<'de> for &mut Decoder<'de> {
         self,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, DecodeError> {
         self.fields(fields.len(), visitor)
     }
 }
@@ -317,7 +338,7 @@ impl<'de> VariantAccess<'de> for &mut Decoder<'de> {
 macro_rules! scalars {
     ($($method:ident, $visit:ident, |$decoder:ident| $value:expr;)*) => {$(
         #[inline]
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
             let $decoder = self;
             visitor.$visit($value)
         }
@@ -327,14 +348,14 @@ macro_rules! scalars {
 /// Implements methods of a deserializer for which the format has no mark.
 macro_rules! unmarked {
     ($($method:ident)*) => {$(
-        fn $method<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Fault> {
-            Err(Fault::WRONG)
+        fn $method<V: Visitor<'de>>(self, _: V) -> Result<V::Value, DecodeError> {
+            Err(DecodeError::WRONG)
         }
     )*};
 }
 
 impl<'de> Deserializer<'de> for &mut Decoder<'de> {
-    type Error = Fault;
+    type Error = DecodeError;
 
     fn is_human_readable(&self) -> bool {
         false
@@ -359,48 +380,48 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
     }
 
     #[inline]
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match self.pop()? {
             0 => visitor.visit_bool(false),
             1 => visitor.visit_bool(true),
-            _ => Err(Fault::WRONG),
+            _ => Err(DecodeError::WRONG),
         }
     }
 
-    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let number = self.varint_128()?;
         visitor.visit_i128((number >> 1) as i128 ^ -((number & 1) as i128))
     }
 
-    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let mut chars = self.string()?.chars();
         match (chars.next(), chars.next()) {
             (Some(one), None) => visitor.visit_char(one),
-            _ => Err(Fault::WRONG),
+            _ => Err(DecodeError::WRONG),
         }
     }
 
     #[inline]
-    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let len = self.length()?;
         visitor.visit_borrowed_bytes(self.take(len)?)
     }
 
     #[inline]
-    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         self.deserialize_bytes(visitor)
     }
 
     #[inline]
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match self.pop()? {
             0 => visitor.visit_none(),
             1 => self.inside(|decoder| visitor.visit_some(decoder)),
-            _ => Err(Fault::WRONG),
+            _ => Err(DecodeError::WRONG),
         }
     }
 
-    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         visitor.visit_unit()
     }
 
@@ -408,7 +429,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, DecodeError> {
         visitor.visit_unit()
     }
 
@@ -417,18 +438,22 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, DecodeError> {
         self.inside(|decoder| visitor.visit_newtype_struct(decoder))
     }
 
     #[inline]
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let left = self.length()?;
         self.inside(|decoder| visitor.visit_seq(Elements::new(decoder, left)))
     }
 
     #[inline]
-    fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        len: usize,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
         self.fields(len, visitor)
     }
 
@@ -438,12 +463,12 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         _: &'static str,
         len: usize,
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, DecodeError> {
         self.fields(len, visitor)
     }
 
     #[inline]
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let left = self.length()?;
         self.inside(|decoder| visitor.visit_map(Elements::new(decoder, left)))
     }
@@ -454,7 +479,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         _: &'static str,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, DecodeError> {
         self.fields(fields.len(), visitor)
     }
 
@@ -464,7 +489,7 @@ impl<'de> Deserializer<'de> for &mut Decoder<'de> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, DecodeError> {
         visitor.visit_enum(self)
     }
 }

@@ -133,7 +133,7 @@ pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
     match T::deserialize(&mut decoder) {
         Ok(value) if decoder.rest().is_empty() => Ok(value),
         Ok(_) => Err(malformed(Why::Left(decoder.rest().len()))),
-        Err(fault) => Err(malformed(fault.0)),
+        Err(error) => Err(malformed(error.0)),
     }
 }
 
