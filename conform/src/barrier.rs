@@ -15,7 +15,8 @@ const LATE: usize = PHASES / 4;
 const LEAVES: usize = PHASES / 2;
 /// The phase from which on it takes part again.
 const RETURNS: usize = 3 * PHASES / 4;
-/// By how many seconds it is late: longer than a thread that only spins would have to wait.
+/// The delay of the late thread, in seconds: longer than a thread that only spins would have to
+/// wait.
 const DELAY: f64 = 0.03;
 
 /// Lines are claimed once at a time; a line completes when all included threads have arrived or

@@ -46,12 +46,12 @@ impl Inbox {
         self.with(|all| all.len())
     }
 
-    /// Takes what has arrived.
+    /// Takes the packets that have arrived.
     fn all(&self) -> Vec<News> {
         self.with(std::mem::take)
     }
 
-    /// Takes what has arrived from a rank.
+    /// Takes the packets that have arrived from a rank.
     fn packets_of(&self, rank: Rank) -> Vec<Packet> {
         let of_rank = |news: &mut News| matches!(news, News::Packet(from, _) if *from == rank);
         let packet = |news| match news {

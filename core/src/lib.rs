@@ -1,9 +1,12 @@
-//! The core of the Tautline runtime, for irregular parallel programs: `no_std`, generic over the machine.
+//! The core of the Tautline runtime, for irregular parallel programs: `no_std`, generic over the
+//! machine.
 //!
-//! Whatever differs between machines, the core requires by the traits of [`port`]: the time, waking a worker, which worker a
-//! thread is. It starts no threads, performs no I/O, and contains no code for an operating system or a processor. A backend
-//! lends it a machine: the threads of a process, bare harts, or virtual time. Programs depend on the crate `tautline`, which
-//! chooses a backend and re-exports what they call; this crate is for ports to further machines, and for `no_std` programs.
+//! Whatever differs between machines, the core requires by the traits of [`port`]: the time, waking
+//! a worker, which worker a thread is. It starts no threads, performs no I/O, and contains no code
+//! for an operating system or a processor. A backend lends it a machine: the threads of a process,
+//! bare harts, or virtual time. Programs depend on the crate `tautline`, which chooses a backend
+//! and re-exports what they call; this crate is for ports to further machines, and for `no_std`
+//! programs.
 //!
 //! # Modules
 //! From the bottom up; a module imports only from lower floors.
@@ -13,10 +16,10 @@
 //! | ground | [`sync`] | atomics, cells and locks, which model checkers replace |
 //! | | [`port`] | the traits that a machine implements |
 //! | | [`machine`] | the contract of protocols: events and messages in, actions out |
-//! | | [`watch`] | what workers do, for how long, and what they wait for |
+//! | | [`watch`] | states of workers, their durations, and the events that workers await |
 //! | words | [`deque`] | deques of ready work: one owner, and thieves |
 //! | | [`phaser`] | barriers, point-to-point synchronization and reductions for groups that change |
-//! | | [`grain`] | the tuner of how many tasks a worker processes between two polls |
+//! | | [`grain`] | the tuner of the number of tasks that a worker processes between two polls |
 //! | | [`hierarchy`] | the tree of memories of a node |
 //! | | [`taper`] | the chunks of parallel loops |
 //! | | [`channel`] | rings of records in lent memory, between threads, processes or harts |
@@ -44,13 +47,15 @@
 //! | `baseline` | the phasers of Habanero Java, for comparison |
 //!
 //! # Without an allocator
-//! With `default-features = false` the core needs neither std nor an allocator. It then has [`sync`], [`port`] (but `Link`),
-//! the words of [`watch`], [`FixedDeque`](deque::FixedDeque) and [`SplitDeque`](deque::SplitDeque), the rings of [`channel`],
-//! the tuner [`grain`], [`taper`], [`lifeline::Bound`], `Best`, `Crew`, `Gate` and `Reserve`, [`finish::Counter`], and [`flow::Ddf`].
-//! Tasks, phasers, loops and balanced computations are in `alloc`; so is what is growable.
+//! With `default-features = false` the core needs neither std nor an allocator. It then has
+//! [`sync`], [`port`] (but `Link`), the words of [`watch`], [`FixedDeque`](deque::FixedDeque) and
+//! [`SplitDeque`](deque::SplitDeque), the rings of [`channel`], the tuner [`grain`], [`taper`],
+//! [`lifeline::Bound`], `Best`, `Crew`, `Gate` and `Reserve`, [`finish::Counter`], and
+//! [`flow::Ddf`]. Tasks, phasers, loops and balanced computations are in `alloc`; so is what is
+//! growable.
 //!
-//! A target must have atomic words with compare-and-swap, and atomic `u32` and `bool`; no atomic is wider than a word. Targets
-//! without them, such as thumbv6m and riscv32i, are not supported.
+//! A target must have atomic words with compare-and-swap, and atomic `u32` and `bool`; no atomic is
+//! wider than a word. Targets without them, such as thumbv6m and riscv32i, are not supported.
 //!
 //! Sizes in bytes on x86-64, where what two threads write is kept 128 bytes apart:
 //!
@@ -68,9 +73,9 @@
 //! ```
 //!
 //! # A short tour
-//! Code that is generic over [`port::Host`], the ports that a pool requires, runs on every backend. A task receives a
-//! [context](task::Cx); a fork calls two closures, possibly in parallel, and a balanced computation distributes a bag of
-//! tasks among all workers.
+//! Code that is generic over [`port::Host`], the ports that a pool requires, runs on every backend.
+//! A task receives a [context](task::Cx); a fork calls two closures, possibly in parallel, and a
+//! balanced computation distributes a bag of tasks among all workers.
 //!
 //! ```
 //! use tautline_core::deque::Local;
@@ -110,9 +115,10 @@
 //! }
 //! ```
 //!
-//! To run it, a machine implements the ports, a [`Pool`](task::Pool) owns them, and each thread acquires a
-//! [seat](task::Pool::with_seat). `docs/backend.md` of the repository shows a
-//! complete port for the threads of std in a hundred lines; `tautline-conform` has the suites that a port must pass.
+//! To run it, a machine implements the ports, a [`Pool`](task::Pool) owns them, and each thread
+//! acquires a [seat](task::Pool::with_seat). `docs/backend.md` of the repository shows a complete
+//! port for the threads of std in a hundred lines; `tautline-conform` has the suites that a port
+//! must pass.
 #![cfg_attr(not(any(tautline_loom, tautline_shuttle)), no_std)]
 #![warn(
     clippy::std_instead_of_core,

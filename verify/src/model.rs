@@ -64,7 +64,7 @@ impl Model {
         );
     }
 
-    /// Runs `program` until an execution fails; how many executions that took, `None` if none
+    /// Runs `program` until an execution fails; returns the number of executions, `None` if none
     /// failed.
     pub fn find(self, program: impl Fn() + Sync + Send + 'static) -> Option<usize> {
         // Loom's coroutines set a panic hook when the first one is made: before ours, or ours would

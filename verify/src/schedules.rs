@@ -77,7 +77,7 @@ impl Schedules {
         println!("SCHEDULES {name} schedules={count} floor={count} seconds={seconds:.2}");
     }
 
-    /// Runs `program` until a schedule fails, and prints how many that took; gives the seed, `None`
+    /// Runs `program` until a schedule fails, and prints their number; returns the seed, `None`
     /// if none failed.
     pub fn find(self, program: impl Fn() + Send + Sync + 'static) -> Option<u64> {
         let (name, start) = (self.name, Instant::now());

@@ -2,7 +2,7 @@
 //!
 //! # Words
 //! `moves`: incremented by the thread that uses the link, loaded by the one that waits for its
-//! bell: a hint of how long ago anything has moved. `is_rung` is under a lock.
+//! bell: a hint of the time since anything has moved. `is_rung` is under a lock.
 #![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -200,8 +200,8 @@ impl Natives {
             && lines.all(|line| matches!(line.comm, State::Here(_)) || !line.is_everywhere)
     }
 
-    /// Returns, for a rank that is left, how many operations of each number this one has started:
-    /// it starts no more.
+    /// Returns, for a rank that is left, the number of operations of each number that this one has
+    /// started: it starts no more.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (u32, u64)> {
         self.lines
             .iter()

@@ -141,7 +141,7 @@ impl SharedWire {
         }
     }
 
-    /// Sends what waits, and `packet`; then passes on what has ended by that.
+    /// Sends the waiting packets, and `packet`; then passes on those that have ended by that.
     fn use_wire(&self, mut guard: MutexGuard<'_, Option<Wire>>, packet: Option<Outgoing>) {
         let Some(wire) = &mut *guard else {
             drop(guard);
@@ -159,7 +159,8 @@ impl SharedWire {
         complete(ended);
     }
 
-    /// Passes on what has arrived. Returns what has ended, which is completed outside of the lock.
+    /// Passes on arrived packets. Returns the ended operations, which are completed outside of the
+    /// lock.
     fn pass_on(&self, wire: &mut Wire) -> Vec<End> {
         for (number, news) in wire.arrived() {
             self.deliver(number, news);

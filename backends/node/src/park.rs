@@ -140,7 +140,7 @@ impl<G: Ground> Parker<G> {
         false
     }
 
-    /// Measures what the wake-up cost that has just ended a sleep.
+    /// Measures the cost of the wake-up that has just ended a sleep.
     fn measure(&self) {
         // ORDERING: Relaxed: the permit came after; a time of another wake-up is a valid time, too.
         let called = self.called_ns.load(Ordering::Relaxed);
@@ -157,7 +157,7 @@ impl<G: Ground> Parker<G> {
         self.called_ns.load(Ordering::Relaxed)
     }
 
-    /// Returns what a wake-up of the owner costs, in nanoseconds.
+    /// Returns the cost of a wake-up of the owner, in nanoseconds.
     pub(crate) fn wake_ns(&self) -> u64 {
         // ORDERING: Relaxed: the number publishes nothing else.
         self.wake_ns.load(Ordering::Relaxed)
@@ -181,7 +181,7 @@ impl<G: Ground> Parker<G> {
 /// too.
 const SOUND_SLEEP: Duration = Duration::from_millis(1);
 
-/// Measures `times` times how long it takes until a thread that sleeps in its parker runs again,
+/// Measures `times` times the delay until a thread that sleeps in its parker runs again,
 /// where the thread has slept for long before.
 ///
 /// # Errors

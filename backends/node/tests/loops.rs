@@ -68,7 +68,7 @@ impl<M> Required<M> {
 
 /// The work of a loop.
 struct Counts {
-    /// By instance, how often each iteration was executed.
+    /// By instance, the number of executions of each iteration.
     executed: Vec<Vec<AtomicU32>>,
     /// Iterations that were sent.
     moved: AtomicU64,
@@ -211,7 +211,7 @@ where
     }
 }
 
-/// Executes a loop on threads, one for each rank. Returns how many iterations were sent.
+/// Executes a loop on threads, one for each rank. Returns the number of iterations that were sent.
 fn run<M: Scheduler + Send>(
     what: &str,
     ranks: u32,

@@ -24,7 +24,7 @@ fn resident() -> u64 {
     pages * unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64
 }
 
-/// Forks down to `depth`: how many tasks that is, the caller included.
+/// Forks down to `depth`; returns the number of tasks, the caller included.
 fn forks(cx: &mut Cx, depth: u32) -> u64 {
     if depth == 0 {
         return 1;
@@ -33,8 +33,8 @@ fn forks(cx: &mut Cx, depth: u32) -> u64 {
     a + b
 }
 
-/// Spawned tasks that fork, turn after turn: every one is counted, and what is in memory after a tenth of them is all that
-/// there ever is, within one part in a hundred.
+/// Spawned tasks that fork, turn after turn: every one is counted, and what is in memory after a
+/// tenth of them is all that there ever is, within one part in a hundred.
 #[test]
 fn many_tasks_in_flat_memory() {
     let asked = std::env::var("TAUTLINE_SOAK_TASKS");

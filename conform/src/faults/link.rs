@@ -175,7 +175,8 @@ impl<L: Link> Link for Faulty<L> {
     }
 }
 
-/// Returns what connects [`Plain`] links with a fault at the parcel after `before` others.
+/// Returns a function that connects [`Plain`] links with a fault at the parcel after `before`
+/// others.
 fn faulty(fault: Fault, before: usize) -> impl Fn(u32) -> Vec<Faulty<Plain>> {
     move |ranks| {
         let links = Plain::new(ranks).into_iter();

@@ -59,7 +59,8 @@ pub(super) trait Remote<B: Bag>: Sync {
     /// Whether messages from there have arrived; a hint, read after each turn of a worker.
     fn has_news(&self, unwind: &impl Unwind) -> bool;
 
-    /// Delivers what has arrived by `deliver`, which takes the sender, the receiver and the message.
+    /// Delivers arrived messages by `deliver`, which takes the sender, the receiver and the
+    /// message.
     fn receive(&self, deliver: impl FnMut(PlaceId, PlaceId, Message<B>));
 
     /// Called when the places here are closed.
@@ -68,7 +69,8 @@ pub(super) trait Remote<B: Bag>: Sync {
     /// Called when the places here will be closed before the computation has ended.
     fn abandoned(&self);
 
-    /// Called when the places here will be closed for a message of `from` that no correct place sends.
+    /// Called when the places here will be closed for a message of `from` that no correct place
+    /// sends.
     fn refused(&self, from: PlaceId, why: &dyn fmt::Display);
 }
 
@@ -144,7 +146,7 @@ impl<'p, B: Bag, P: Host, X: Remote<B>> Places<'p, B, P, X> {
         place.0.wrapping_sub(self.first) as usize
     }
 
-    /// Delivers what has arrived from other processes. Returns whether anything had.
+    /// Delivers messages that have arrived from other processes. Returns whether there were any.
     #[inline]
     pub(super) fn receive(&self) -> bool {
         let has_news = self.remote.has_news(self.port);
@@ -156,7 +158,7 @@ impl<'p, B: Bag, P: Host, X: Remote<B>> Places<'p, B, P, X> {
         has_news
     }
 
-    /// Returns what other processes reach of the places here.
+    /// Returns the parts of the places here that serve other processes.
     #[cfg(feature = "wire")]
     pub(super) fn lenders(&self) -> impl Iterator<Item = Arc<Lender<B>>> {
         self.teams.iter().map(|team| Arc::clone(team.lender()))
@@ -188,9 +190,9 @@ impl<'p, B: Bag, P: Host, X: Remote<B>> Places<'p, B, P, X> {
         }
     }
 
-    /// Registers how to wake a worker, before the steps of each poll. Both this and `unpark` take the
-    /// lock of the slot: either these steps observe what the `unpark` was for, or it finds the waker
-    /// (PL2).
+    /// Registers how to wake a worker, before the steps of each poll. Both this and `unpark` take
+    /// the lock of the slot: either these steps observe what the `unpark` was for, or it finds the
+    /// waker (PL2).
     pub(super) fn register(&self, (place, worker): (PlaceId, WorkerId), waker: &Waker) {
         let mut slot = self.slot((place, worker)).waker.lock(self.port);
         match &mut *slot {

@@ -64,7 +64,7 @@ struct Peer<M> {
 #[derive(Clone, Copy)]
 enum Presence {
     Present,
-    /// It is gone, or corrupts the ring: what this rank was doing when it noticed.
+    /// Gone, or corrupting the ring: the activity of this rank when it noticed.
     Lost(&'static str),
     /// Its loss was reported.
     Reported,
@@ -114,8 +114,8 @@ impl<M: Memory, R: Roster> Mesh<M, R> {
 }
 
 impl<M: Memory> Peer<M> {
-    /// Moves what waits for the other rank, and passes what has arrived from it to `take`. Returns
-    /// whether anything moved.
+    /// Moves parcels that wait for the other rank, and passes those that have arrived from it to
+    /// `take`. Returns whether anything moved.
     fn poll<R: Roster>(&mut self, rank: Rank, roster: &R, take: impl FnMut(&[u8])) -> bool {
         if !matches!(self.presence, Presence::Present) {
             return false;

@@ -29,8 +29,8 @@
 //!
 //! # Words
 //! `units`: headers and bytes of records, written by the sender. `taken`: the number of units that
-//! the receiver has released, written by it. `marks`: how often the receiver has begun and ended to
-//! sleep, and how often the sender has, each written by that side alone.
+//! the receiver has released, written by it. `marks`: the number of times that the receiver has
+//! begun and ended to sleep, and that of the sender, each written by that side alone.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -262,7 +262,7 @@ impl Mark {
     }
 }
 
-/// Checks what the ends of a ring rely on.
+/// Checks the invariants of the memory on which the ends of a ring rely.
 ///
 /// # Panics
 /// If the number of units is not a power of two, or below 4.

@@ -94,8 +94,8 @@ impl<M: Memory> Outward<M> {
         });
     }
 
-    /// Moves what waits into the ring as far as it fits, and publishes it; calls `wake` if the
-    /// receiver sleeps. Returns whether anything moved.
+    /// Moves waiting records into the ring as far as they fit, and publishes them; calls `wake` if
+    /// the receiver sleeps. Returns whether anything moved.
     ///
     /// # Errors
     /// If the other rank corrupts the ring.
@@ -142,7 +142,7 @@ impl<M: Memory> Outward<M> {
         self.unsent
     }
 
-    /// Drops what waits: the other rank is lost.
+    /// Drops waiting records: the other rank is lost.
     pub(super) fn drop_all(&mut self) {
         self.waiting.clear();
         self.unsent = 0;
@@ -246,7 +246,7 @@ impl<M: Memory> Inward<M> {
         Ok(())
     }
 
-    /// Drops what has arrived of a parcel: the other rank is lost.
+    /// Drops an incomplete parcel: the other rank is lost.
     pub(super) fn drop_all(&mut self) {
         (self.parcel, self.arrived) = (Vec::new(), 0);
     }

@@ -30,9 +30,9 @@ pub struct Sender<M> {
 /// The reason why a record was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// There is no room for it at the moment.
+    /// No room for it at the moment.
     Full,
-    /// It is longer than [`Sender::longest`].
+    /// Longer than [`Sender::longest`].
     TooLong,
     /// The receiver is faulty.
     Corrupt(Corrupt),

@@ -5,8 +5,8 @@ use crate::id::Rank;
 use crate::machine::{Machine, Step};
 use alloc::vec::Vec;
 
-/// One all-to-all operation at one rank. A value may be a collection of any length, so the ranks need not know how much
-/// the others send.
+/// One all-to-all operation at one rank. A value may be a collection of any length, so the ranks
+/// need not know the amount that the others send.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AllToAll<T> {
     here: Rank,

@@ -135,7 +135,7 @@ impl<T: Clone, F: FnMut(T, T) -> T> Pairs<T, F> {
         self.block().0 < self.blocks.doubles
     }
 
-    /// Does what the values that are here permit.
+    /// Takes the steps that the received values permit.
     fn proceed(&mut self, step: &mut Step<'_, Self>) {
         let (block, is_second) = self.block();
         if self.value.is_none() || is_second {
@@ -171,7 +171,7 @@ impl<T: Clone, F: FnMut(T, T) -> T> Pairs<T, F> {
         });
     }
 
-    /// Sends what this rank has in a round, or ends after the last.
+    /// Sends this rank's values of a round, or ends after the last.
     fn enter(&mut self, round: u8, step: &mut Step<'_, Self>) {
         self.round = Some(round);
         let (block, _) = self.block();

@@ -25,14 +25,14 @@ pub enum Error {
         /// The occasion on which it was noticed, as in "while sending to it".
         doing: &'static str,
     },
-    /// There is no such rank.
+    /// No such rank exists.
     NoRank {
         /// The requested rank.
         rank: Rank,
         /// The number of ranks.
         ranks: u32,
     },
-    /// There is no such tag.
+    /// No such tag exists.
     NoTag {
         /// The requested tag.
         tag: Tag,

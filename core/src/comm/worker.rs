@@ -267,7 +267,7 @@ impl<M: Machine<Peer = Rank, Event = Event, Effect = Effect>> Worker<M> {
 }
 
 impl Worker {
-    /// Processes what the link of the messenger reports.
+    /// Processes the reports of the messenger's link.
     pub fn take(&mut self, news: News) {
         match news {
             News::Packet(from, packet) => self.receive(from, packet),

@@ -15,9 +15,9 @@ pub trait Predict {
     /// it otherwise compares numbers of iterations.
     fn estimate(&self) -> Option<Estimate>;
 
-    /// Returns how many iterations from the start of `range` come closest to the work `most`, after
-    /// work `before` them: an iteration is included if not more than half of it is above (spec 2.11
-    /// of Lucco 1995).
+    /// Returns the number of iterations from the start of `range` whose work is closest to `most`,
+    /// after work `before` them: an iteration is included if not more than half of it is above
+    /// (spec 2.11 of Lucco 1995).
     fn fit(&self, range: Range<u64>, before: u64, most: u64) -> u64 {
         search(range.end - range.start, before, most, |count| {
             self.work(range.start..range.start + count)

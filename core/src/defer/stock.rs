@@ -50,13 +50,13 @@ impl Stock {
         self.parts.iter().map(work).fold(0, u64::saturating_add)
     }
 
-    /// Returns how many iterations from the front come closest to the work `most`.
+    /// Returns the number of iterations from the front whose work is closest to `most`.
     pub fn fit_front(&self, most: u64, predict: &impl Predict) -> u64 {
         let fit = |part: &Range<u64>, before| predict.fit(part.clone(), before, most);
         Self::fit(self.parts.iter(), fit, predict)
     }
 
-    /// Returns how many iterations from the back come closest to the work `most`.
+    /// Returns the number of iterations from the back whose work is closest to `most`.
     pub fn fit_back(&self, most: u64, predict: &impl Predict) -> u64 {
         let fit = |part: &Range<u64>, before| predict.fit_back(part.clone(), before, most);
         Self::fit(self.parts.iter().rev(), fit, predict)

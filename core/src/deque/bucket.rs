@@ -96,7 +96,7 @@ impl<T: Word> Owner<'_, T, Buckets> {
         self.ring().slot(index).addr()
     }
 
-    /// Returns how often the map has doubled.
+    /// Returns the number of times that the map has doubled.
     #[doc(hidden)]
     pub fn doublings(&self) -> usize {
         // SAFETY: this is the owner, and the reference is not used after this statement.

@@ -23,8 +23,8 @@
 //! | `Steal::Retry` | [`Steal::Busy`]: another thread took that item; try again |
 //! | `steal_batch`, `steal_batch_and_pop` | [`steal`](Thief::steal), an item at a time; a [bag](crate::glb::Bag) of tasks is divided instead |
 //!
-//! A push to a deque of fixed size may return the item. That to a `SplitDeque` returns [`split::Pushed`], which must be used:
-//! after `Published`, wake a thief that sleeps.
+//! A push to a deque of fixed size may return the item. That to a `SplitDeque` returns
+//! [`split::Pushed`], which must be used: after `Published`, wake a thief that sleeps.
 
 #[cfg(feature = "alloc")]
 mod bucket;
@@ -178,7 +178,7 @@ pub enum Steal<T> {
     Taken(T),
     /// Another thread took that item first; there may be more.
     Busy,
-    /// There was no item to steal.
+    /// No item to steal.
     Empty,
 }
 

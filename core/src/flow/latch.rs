@@ -165,8 +165,8 @@ impl Latch {
         }
     }
 
-    /// Makes what the caller has done visible to the put that fills the cell. Returns false if the
-    /// cell is full.
+    /// Makes the caller's earlier writes visible to the put that fills the cell. Returns false if
+    /// the cell is full.
     #[cfg(feature = "alloc")]
     pub(super) fn publish(&self) -> bool {
         // ORDERING: Relaxed: as in register_link.

@@ -12,9 +12,9 @@ use alloc::vec::Vec;
 /// Work that can be processed in parts, divided and merged.
 ///
 /// The balancer calls all methods of a given bag from one thread at a time and never inspects it.
-/// `split` and `merge` must preserve the multiset of tasks: none lost, none duplicated. A test of the
-/// program should call [`laws::check`](super::laws::check), which checks all that the balancer relies
-/// on. Source: Finnerty 2022, `Bag`; [`Share`] adds Saraswat's steal policies.
+/// `split` and `merge` must preserve the multiset of tasks: none lost, none duplicated. A test of
+/// the program should call [`laws::check`](super::laws::check), which checks all that the balancer
+/// relies on. Source: Finnerty 2022, `Bag`; [`Share`] adds Saraswat's steal policies.
 ///
 /// ```
 /// use tautline_core::glb::{Bag, Share};
@@ -67,21 +67,21 @@ pub trait Bag: Sized + Send {
     /// The result of the computation, to which all bags contribute.
     type Output;
 
-    /// Processes up to `n` tasks (at least one if there is one) and returns how many were
+    /// Processes up to `n` tasks (at least one if there is one) and returns the number that were
     /// processed. Fewer than `n` only if the bag became empty.
     fn process(&mut self, n: usize, shared: &Self::Shared) -> usize;
 
-    /// Removes about `share` of the tasks, as [`Share::of`] counts them, and returns them. Neither part
-    /// may be empty: `None`, and no change, if that cannot be, as for a bag of one task. Results so far
-    /// stay in this bag; the returned one begins without.
+    /// Removes about `share` of the tasks, as [`Share::of`] counts them, and returns them. Neither
+    /// part may be empty: `None`, and no change, if that cannot be, as for a bag of one task.
+    /// Results so far stay in this bag; the returned one begins without.
     fn split(&mut self, share: Share) -> Option<Self>;
 
     /// Adds the tasks (and the counts) of `other`.
     fn merge(&mut self, other: Self);
 
-    /// Returns the number of tasks in the bag, without those that they will create: 0 only if there is
-    /// none. `split` divides this number and `merge` adds up two. A bag that cannot count its tasks may
-    /// count other units, such as intervals, by which it divides itself.
+    /// Returns the number of tasks in the bag, without those that they will create: 0 only if there
+    /// is none. `split` divides this number and `merge` adds up two. A bag that cannot count its
+    /// tasks may count other units, such as intervals, by which it divides itself.
     fn len(&self) -> usize;
 
     /// Whether no task is left.
@@ -94,8 +94,9 @@ pub trait Bag: Sized + Send {
         self.len() >= 2
     }
 
-    /// Returns the bound that prunes this computation, if it has one: a [`Bound`](crate::lifeline::Bound). An improvement found by a
-    /// task is sent along the lifelines to every other place (Finnerty 2022, TSP).
+    /// Returns the bound that prunes this computation, if it has one: a
+    /// [`Bound`](crate::lifeline::Bound). An improvement found by a task is sent along the
+    /// lifelines to every other place (Finnerty 2022, TSP).
     fn bound(_shared: &Self::Shared) -> Option<&dyn AnyBound> {
         None
     }
@@ -105,8 +106,8 @@ pub trait Bag: Sized + Send {
         None
     }
 
-    /// Drops all tasks and keeps the results. Called before the part of a computation that was stopped travels to another
-    /// process. Provided: does nothing, so that the tasks travel along.
+    /// Drops all tasks and keeps the results. Called before the part of a computation that was
+    /// stopped travels to another process. Provided: does nothing, so that the tasks travel along.
     fn drop_tasks(&mut self) {}
 
     /// Adds this bag's part of the result. Called once for each bag, after all work has ended.
@@ -136,7 +137,7 @@ pub enum Share {
 }
 
 impl Share {
-    /// Returns how many of `len` tasks this share is; 0 means that nothing may be taken.
+    /// Returns the number of tasks of this share of `len`; 0 means that nothing may be taken.
     ///
     /// Source: Saraswat 2011, steal handler and distribute.
     #[inline]
@@ -260,7 +261,8 @@ pub struct Tasks<T: Task> {
     sum: T::Sum,
 }
 
-/// Work that a computation begins with: a [`Bag`], or an array or a vector of [`Task`]s, which become the bag [`Tasks`].
+/// Work that a computation begins with: a [`Bag`], or an array or a vector of [`Task`]s, which
+/// become the bag [`Tasks`].
 pub trait IntoBag {
     /// The bag.
     type Bag: Bag;

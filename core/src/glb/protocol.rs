@@ -1,9 +1,10 @@
 //! The protocol between the places of a balanced computation: lifelines under one finish.
 //!
-//! Threads, the simulator and the explorer drive the same [`Machine`]. The finish counts activities: one at the home before the start, one for each loot given along a
-//! lifeline. A place's activity ends when the place becomes quiet; loot that finds one running is
-//! merged, and its own activity ends immediately. Random steals and their answers are not counted:
-//! the thief's activity waits.
+//! Threads, the simulator and the explorer drive the same [`Machine`]. The finish counts
+//! activities: one at the home before the start, one for each loot given along a lifeline. A
+//! place's activity ends when the place becomes quiet; loot that finds one running is merged, and
+//! its own activity ends immediately. Random steals and their answers are not counted: the thief's
+//! activity waits.
 
 use crate::finish::{self, Home, Ledger, Report};
 use crate::id::PlaceId;
@@ -26,8 +27,8 @@ pub enum Message<L> {
     Loot(L),
     /// A quiet place's counts, for the home.
     Report(Report),
-    /// The key of the best bound that the sender knows. Sent on along the lifelines by a place that did not
-    /// know it; not counted by the finish, as it may be lost.
+    /// The key of the best bound that the sender knows. Sent on along the lifelines by a place that
+    /// did not know it; not counted by the finish, as it may be lost.
     Bound(u128),
 }
 
@@ -62,12 +63,13 @@ impl<L> From<lifeline::Message<L>> for Message<L> {
 /// An event at a place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event<L> {
-    /// All workers of this place are dry and nothing is set aside. Ignored unless the place is active.
+    /// All workers of this place are dry and nothing is set aside. Ignored unless the place is
+    /// active.
     Dry,
-    /// There is work to spare for the thieves recorded here.
+    /// Work to spare for the thieves recorded here.
     Surplus,
-    /// The key of a bound known at this place: sent along the lifelines if it is better than the last one sent (Finnerty 2022,
-    /// TSP).
+    /// The key of a bound known at this place: sent along the lifelines if it is better than the
+    /// last one sent (Finnerty 2022, TSP).
     Bound(u128),
     /// The outcome of [`Effect::Take`]: loot, if there was something to spare.
     Taken(Demand, Option<L>),
@@ -78,7 +80,8 @@ pub enum Event<L> {
 pub enum Effect<L> {
     /// Pass loot to the workers of this place, starting one if none runs.
     Work(L),
-    /// Take loot, if there is something to spare. [`Event::Taken`] reports the outcome before any other event or message.
+    /// Take loot, if there is something to spare. [`Event::Taken`] reports the outcome before any
+    /// other event or message.
     Take(Demand),
     /// Apply the bound with this key, which another place knows.
     Improve(u128),

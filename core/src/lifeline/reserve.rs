@@ -9,7 +9,7 @@
 //! # Words
 //! `pile`: under its lock; never processed in place. `empty`: written under the lock, read without
 //! it: a hint that costs a worker one plain load per turn. Two feeders that both read true both
-//! feed, which is harmless; Finnerty's grain tuner measures how often it happens, by the traffic
+//! feed, which is harmless; Finnerty's grain tuner measures its frequency, by the traffic
 //! counted under the lock.
 //!
 //! # Orderings
@@ -90,8 +90,8 @@ impl<B> Reserve<B> {
         self.empty.store(false, Ordering::Relaxed);
     }
 
-    /// Takes what `part` removes from the pile, leaving the rest; everything if it removes nothing.
-    /// Checks under the lock, regardless of the hint.
+    /// Takes the work that `part` removes from the pile, and leaves the rest; takes everything if
+    /// it removes nothing. Checks under the lock, regardless of the hint.
     ///
     /// ```
     /// # use tautline_core::{lifeline::Reserve, port::Spin};

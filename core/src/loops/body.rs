@@ -12,7 +12,7 @@ pub(super) trait Body<'s, 'e, P: Host>: Sync {
     /// The accumulation of a part.
     type Part: Send;
 
-    /// Returns what a part has before its first index.
+    /// Returns the state of a part before its first index.
     fn begin(&self) -> Self::Local;
 
     /// Runs consecutive indices. The engine passes each index of the loop once at most. `Break`
@@ -24,10 +24,10 @@ pub(super) trait Body<'s, 'e, P: Host>: Sync {
         indices: Range<usize>,
     ) -> ControlFlow<LeaveOut>;
 
-    /// Returns what a part that ends has accumulated.
+    /// Returns the accumulation of a part that ends.
     fn end(&self, local: Self::Local) -> Self::Part;
 
-    /// Returns what two parts have accumulated.
+    /// Combines the accumulations of two parts.
     fn combine(&self, left: Self::Part, right: Self::Part) -> Self::Part;
 }
 

@@ -67,8 +67,8 @@ impl<'c, P: Host> Loop<'c, '_, '_, P> {
         self
     }
 
-    /// Names the loop: in its report, and to tell loops of one call site apart, such as those of a function that is called
-    /// with different data.
+    /// Names the loop: in its report, and to tell loops of one call site apart, such as those of a
+    /// function that is called with different data.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -86,7 +86,7 @@ impl<'c, P: Host> Loop<'c, '_, '_, P> {
         self
     }
 
-    /// Reports how far the loop is, as [`Par::progress`](super::Par::progress).
+    /// Reports the progress of the loop, as [`Par::progress`](super::Par::progress).
     ///
     /// ```
     /// # extern crate std;

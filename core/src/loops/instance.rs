@@ -33,7 +33,7 @@ const MEASURED: u32 = 3;
 const INTERVAL: u32 = 8;
 
 /// Runs `body` on the consecutive ranges of `0..len`, each index once, and keeps their times.
-/// Returns what the parts have accumulated. If a cancellation has cut the loop short, unwinds to
+/// Returns the accumulation of the parts. If a cancellation has cut the loop short, unwinds to
 /// the finish: a partial result never appears complete.
 pub(super) fn engine<'s, 'e, P: Host, B>(
     cx: &mut Cx<'s, 'e, P>,
@@ -388,8 +388,8 @@ impl<'l> Course<'l> {
         known
     }
 
-    /// Returns how many blocks from `at` on are not timed, so that about [`SAMPLES_MOST`] of the
-    /// loop are.
+    /// Returns the number of blocks from `at` on that are not timed, so that about [`SAMPLES_MOST`]
+    /// of the loop are.
     fn pause(&self, at: usize, block: usize) -> usize {
         // Random, so that no pattern of the costs is missed: Fibonacci hashing (Knuth 1973, 6.4).
         let most = 2 * (self.len / block / SAMPLES_MOST);

@@ -10,7 +10,7 @@
 //! | `raw` | the unsafe code of these: the claim on an index |
 //! | `body` | what a loop does with consecutive indices |
 //! | `instance` | one execution of a loop: the claims of its workers, and the times of its blocks |
-//! | `progress` | reports of how far a loop is |
+//! | `progress` | reports of a loop's progress |
 //! | `timing` | the times of the blocks of a chunk |
 //! | `plan` | the chunks of an execution, from a policy or from earlier executions |
 //!

@@ -71,14 +71,14 @@ impl<'l> Advance<'l> {
         }
     }
 
-    /// Adds what a part has done since it last did so.
+    /// Adds the iterations that a part has done since its last call.
     pub(super) fn add(&self, part: &mut Ran) {
         // ORDERING: Relaxed: a statistic.
         self.done
             .fetch_add(mem::take(&mut part.iterations), Ordering::Relaxed);
     }
 
-    /// Reports what has been done.
+    /// Reports the iterations done.
     pub(super) fn report(&self) {
         // ORDERING: Relaxed: a statistic; at the end the join of the parts has ordered it.
         (self.listener.0)(self.done.load(Ordering::Relaxed), self.of);

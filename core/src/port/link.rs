@@ -31,8 +31,8 @@ pub trait Link {
     /// If `to` is this rank, or not one of the ranks.
     fn send(&mut self, to: Rank, parcel: &[u8]);
 
-    /// Moves what waits to be sent as far as possible, and passes all parcels that have arrived to
-    /// `take`. Returns whether anything moved.
+    /// Moves parcels that wait to be sent as far as possible, and passes all parcels that have
+    /// arrived to `take`. Returns whether anything moved.
     ///
     /// # Errors
     /// If a rank is lost; once for each. Its parcels that had arrived were passed on before, in

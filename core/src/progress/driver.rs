@@ -14,7 +14,7 @@ pub trait Driver: Clock + Relax {
     /// Lets all communication workers do what there is to do. Returns whether there was anything.
     fn step(&self) -> bool;
 
-    /// Sends what communication workers have put into channels.
+    /// Sends the messages that communication workers have put into channels.
     fn flush(&self);
 
     /// Waits until something may have arrived, the bell was rung, or `ticks` are over, and runs a

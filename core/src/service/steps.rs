@@ -10,7 +10,8 @@ use core::fmt;
 
 /// Carries the messages of a machine to other peers.
 pub trait Carrier<M: Machine>: Send {
-    /// Sends `message` to another peer. Called within a step, in order, so that it should be short; it may encode the message.
+    /// Sends `message` to another peer. Called within a step, in order, so that it should be short;
+    /// it may encode the message.
     fn send(&mut self, to: M::Peer, message: M::Message);
 }
 
@@ -22,8 +23,8 @@ impl<M: Machine, F: FnMut(M::Peer, M::Message) + Send> Carrier<M> for F {
 
 /// Carries out the effects of a machine.
 ///
-/// Calls come one at a time, in the order of the steps, from any thread that has given the service an input. They may give it further
-/// inputs, and [stop](Service::stop) it.
+/// Calls come one at a time, in the order of the steps, from any thread that has given the service
+/// an input. They may give it further inputs, and [stop](Service::stop) it.
 pub trait Handler<M: Machine, C>: Send + Sync + Sized {
     /// Carries out an effect.
     fn effect(&self, effect: M::Effect, service: &Service<M, C, Self>);
@@ -120,7 +121,8 @@ impl<M: Machine, C, H> fmt::Debug for Service<M, C, H> {
 }
 
 impl<M: Machine, C, H> Service<M, C, H> {
-    /// Creates a service, whose messages wait until it is [connected](Self::connect). `calls` answers the machine within its steps.
+    /// Creates a service, whose messages wait until it is [connected](Self::connect). `calls`
+    /// answers the machine within its steps.
     pub fn new(machine: M, calls: Box<M::Calls>, handler: H) -> Self {
         Self {
             inputs: Inbox::new(),
@@ -144,10 +146,12 @@ impl<M: Machine, C, H> Service<M, C, H> {
 }
 
 impl<M: Machine, C: Carrier<M>, H: Handler<M, C>> Service<M, C, H> {
-    /// Lets `carrier` send messages, those that wait first. If the service has ended, drops it then.
+    /// Lets `carrier` send messages, those that wait first. If the service has ended, drops it
+    /// then.
     pub fn connect(&self, mut carrier: C) {
         let dropped = self.steps.with(&Spin, |state| {
-            // Also after the end, for which they may have been the last steps: other peers wait for them.
+            // Also after the end, for which they may have been the last steps: other peers wait for
+            // them.
             for (to, message) in state.unsent.drain(..) {
                 carrier.send(to, message);
             }
@@ -171,8 +175,8 @@ impl<M: Machine, C: Carrier<M>, H: Handler<M, C>> Service<M, C, H> {
         self.give(Input::Message(from, message));
     }
 
-    /// Lets the machine process the loss of a peer, after the inputs that wait. Waits while another thread steps the machine. After
-    /// the end, the loss is tolerated.
+    /// Lets the machine process the loss of a peer, after the inputs that wait. Waits while another
+    /// thread steps the machine. After the end, the loss is tolerated.
     pub fn lost(&self, peer: M::Peer) -> Tolerance {
         let tolerance = self.steps.with(&Spin, |state| {
             self.drain(state);
@@ -187,8 +191,9 @@ impl<M: Machine, C: Carrier<M>, H: Handler<M, C>> Service<M, C, H> {
         tolerance
     }
 
-    /// Ends the service: inputs that wait, and those that come, have no effect; messages still wait for the carrier. Returns the machine
-    /// and the carrier for the first call; the caller drops them.
+    /// Ends the service: inputs that wait, and those that come, have no effect; messages still wait
+    /// for the carrier. Returns the machine and the carrier for the first call; the caller drops
+    /// them.
     pub fn stop(&self) -> (Option<M>, Option<C>) {
         let taken = self.steps.with(&Spin, |state| {
             state.has_stopped = true;
@@ -213,7 +218,8 @@ impl<M: Machine, C: Carrier<M>, H: Handler<M, C>> Service<M, C, H> {
         self.carry_out();
     }
 
-    /// Processes what waits, unless another thread does, which then processes what has come since, too.
+    /// Processes the waiting inputs, unless another thread does, which then processes those that
+    /// have come since, too.
     fn run(&self) {
         self.process(|_| ());
         self.carry_out();

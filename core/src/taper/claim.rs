@@ -79,7 +79,7 @@ impl Claim {
         None
     }
 
-    /// Returns how many iterations are left. Other threads may take some at any time.
+    /// Returns the number of remaining iterations. Other threads may take some at any time.
     pub fn left(&self) -> usize {
         // ORDERING: Relaxed: the number is a hint.
         self.end.saturating_sub(self.next.load(Ordering::Relaxed))

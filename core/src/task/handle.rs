@@ -50,9 +50,9 @@ impl<R> RefUnwindSafe for Handle<R> {}
 
 /// The progress of a task.
 enum State<R> {
-    /// It has not ended. The waker is that of the handle, if it was polled.
+    /// Live. The waker is that of the handle, if it was polled.
     Running(Option<Waker>),
-    /// It has ended.
+    /// Ended.
     Ended(Result<R, JoinError>),
     /// The handle has taken the result.
     Taken,

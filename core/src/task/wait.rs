@@ -18,12 +18,12 @@ pub(super) use crate::watch::Awaits;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wait {
-    /// Runs any task, for the most parallelism. If a lock is held during the wait, a task run by it may try to acquire
-    /// that lock.
+    /// Runs any task, for the most parallelism. If a lock is held during the wait, a task run by it
+    /// may try to acquire that lock.
     #[default]
     Help,
-    /// Runs only tasks of the waiting scope, and of scopes inside it, from the worker's own queues. Safe while a lock is
-    /// held that these tasks do not acquire.
+    /// Runs only tasks of the waiting scope, and of scopes inside it, from the worker's own queues.
+    /// Safe while a lock is held that these tasks do not acquire.
     Own,
     /// As [`Own`](Self::Own), but parks without spinning once none of these tasks is left.
     Park,
@@ -31,14 +31,14 @@ pub enum Wait {
 
 /// An event that a worker can wait for.
 pub(super) trait Awaited {
-    /// Returns what the worker waits for, as it is reported.
+    /// Returns the event that the worker awaits, as it is reported.
     fn awaits(&self) -> Awaits;
 
     /// Returns whether the event has happened. Acquire.
     fn is_done(&self) -> bool;
 
-    /// Requests that the waiting worker is unparked when the event happens. Returns false if it has happened already.
-    /// Called by that worker only.
+    /// Requests that the waiting worker is unparked when the event happens. Returns false if it has
+    /// happened already. Called by that worker only.
     fn sleep(&self) -> bool;
 }
 
@@ -72,7 +72,8 @@ impl Drop for AbortOnUnwind {
     }
 }
 
-/// Calls `act`, and aborts the process if it unwinds: other threads use the frames below until it has returned.
+/// Calls `act`, and aborts the process if it unwinds: other threads use the frames below until it
+/// has returned.
 #[inline(always)]
 pub(super) fn no_unwind<R>(act: impl FnOnce() -> R) -> R {
     let guard = AbortOnUnwind;

@@ -26,7 +26,7 @@ impl Awaits {
     /// All kinds of waits, in the order of their discriminants.
     pub const ALL: [Self; 4] = [Self::Fork, Self::Scope, Self::Future, Self::Phase];
 
-    /// Names what is awaited.
+    /// Names the awaited event.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fork => "the end of a fork",
@@ -96,14 +96,14 @@ impl Activity {
         }
     }
 
-    /// Returns what the worker does, as a hint.
+    /// Returns the worker's activity, as a hint.
     #[inline]
     pub fn get(&self) -> Doing {
         // ORDERING: Relaxed: a hint; nothing is read because of it.
         Doing::unpack(self.word.load(Ordering::Relaxed))
     }
 
-    /// Sets what the worker does. Called by the worker only.
+    /// Sets the worker's activity. Called by the worker only.
     #[inline]
     pub fn set(&self, doing: Doing) {
         // ORDERING: Relaxed: publishes nothing else.

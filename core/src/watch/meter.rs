@@ -51,7 +51,7 @@ impl<O: Observer> Meter<O> {
         }
     }
 
-    /// Returns what the worker is doing.
+    /// Returns the worker's state.
     #[inline]
     pub fn state(&self) -> State {
         self.state

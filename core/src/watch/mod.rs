@@ -1,4 +1,4 @@
-//! Observation: what a worker does, for how long, and what it waits for.
+//! Observation: the states of workers, their durations, and the events that workers await.
 //!
 //! | part | what it is |
 //! |---|---|

@@ -148,7 +148,7 @@ impl<M: Portable + 'static> Channel<M> {
         self.end.queues().waiting
     }
 
-    /// Returns what has passed through this end.
+    /// Returns the traffic of this end.
     pub fn traffic(&self) -> Traffic {
         self.end.queues().traffic
     }

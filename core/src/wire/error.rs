@@ -116,7 +116,7 @@ pub enum Cause {
     Absent {
         /// The ranks that have not either, as far as this one knows.
         others: Vec<Rank>,
-        /// For how long this rank has waited for them, if it was that.
+        /// The time for which this rank has waited for them, if it was that.
         within: Option<Duration>,
     },
     /// The program of this rank, which is the peer too, panicked.
@@ -141,7 +141,7 @@ impl fmt::Display for Name {
 }
 
 impl Error {
-    /// Returns what is said of a channel, or of an operation.
+    /// Returns the wording for a channel, or for an operation.
     fn either(&self, channel: &'static str, operation: &'static str) -> &'static str {
         let is_of_operation = self.channel.is_some_and(|name| name.operation.is_some());
         if is_of_operation { operation } else { channel }

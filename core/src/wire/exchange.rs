@@ -126,8 +126,8 @@ impl<L: Link> Exchange<L> {
         Channel::new(self.shared.open(end))
     }
 
-    /// Sends what waits in the outboxes, and passes what has arrived to the receivers. Returns
-    /// whether anything moved.
+    /// Sends the messages in the outboxes, and passes those that have arrived to the receivers.
+    /// Returns whether anything moved.
     ///
     /// Any thread may call this, also while another one does: then it returns, and the other thread
     /// does the caller's work too, in the present turn or, if that moved something, in its next
@@ -234,9 +234,9 @@ impl<L: Link> Exchange<L> {
         driver.absent(&self.shared)
     }
 
-    /// Sends what waits; then announces to the other ranks that this one ends, so that they do not
-    /// take it for lost. Returns whether everything has left; to be called until then. Messages
-    /// sent after the first call may be dropped.
+    /// Sends the waiting messages; then announces to the other ranks that this one ends, so that
+    /// they do not take it for lost. Returns whether everything has left; to be called until then.
+    /// Messages sent after the first call may be dropped.
     ///
     /// Dropping an exchange announces its end at once.
     ///

@@ -47,7 +47,7 @@ impl Terms {
         self.kind.len() + self.site.len() + self.message.len()
     }
 
-    /// Returns what is shown of a call that its rank does not remember.
+    /// Returns the terms shown for a call that its rank does not remember.
     pub(crate) fn forgotten() -> Self {
         Self {
             kind: "another operation".to_string(),

@@ -29,7 +29,7 @@ type EffectOf<C> = <<C as Checked>::Machine as Machine>::Effect;
 type RefusalOf<C> = <<C as Checked>::Machine as Machine>::Refusal;
 type CallsOf<C> = <<C as Checked>::Machine as Machine>::Calls;
 
-/// A protocol to be explored: its machines, what drives them, and what must hold.
+/// A protocol to be explored: its machines, their drivers, and their invariants.
 pub trait Checked: Sized {
     /// The part of one peer.
     type Machine: Explorable;
@@ -51,18 +51,18 @@ pub trait Checked: Sized {
         Vec::new()
     }
 
-    /// Returns what the checks remember before anything has happened.
+    /// Returns the initial history of the checks.
     fn remember(&self) -> Self::Ghost {
         Self::Ghost::default()
     }
 
-    /// Returns what a peer may do next.
+    /// Returns the acts that a peer may perform next.
     fn acts(&self, here: PeerOf<Self>, part: &PartOf<Self>, ghost: &Self::Ghost) -> Vec<Self::Act>;
 
     /// Returns the event that an act is to the machine; `None` if it changes the driver only.
     fn event(&self, at: &mut At<'_, Self>, act: Self::Act) -> Option<EventOf<Self>>;
 
-    /// Returns what answers within a step.
+    /// Returns the callee of the machine's calls within a step.
     fn calls(driver: &mut Self::Driver) -> &mut CallsOf<Self>;
 
     /// Carries out an effect of `machine`. Returns the event that answers it, if any, which the
@@ -129,7 +129,7 @@ pub trait Checked: Sized {
         Vec::new()
     }
 
-    /// Returns what is wrong with a state.
+    /// Returns the invariant that a state violates, if any.
     fn judge(&self, view: &View<Parts<Self>>) -> Option<Flaw>;
 
     /// Whether a state may be the last.

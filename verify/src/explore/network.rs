@@ -23,7 +23,7 @@ pub trait Actors {
     /// Returns the first state of a place.
     fn start(&self, here: PlaceId, out: &mut Out<Self>) -> Self::Site;
 
-    /// Returns what the place may do next.
+    /// Returns the acts that the place may perform next.
     fn acts(&self, here: PlaceId, site: &Self::Site, ghost: &Self::Ghost) -> Vec<Self::Act>;
 
     /// Performs one of them.
@@ -61,7 +61,7 @@ pub trait Actors {
         false
     }
 
-    /// Returns what is wrong with a state.
+    /// Returns the invariant that a state violates, if any.
     fn judge(&self, view: &View<Self>) -> Option<Flaw>;
 
     /// Whether a state may be the last.

@@ -25,7 +25,7 @@ impl Hart<'_> {
         WorkerId(hart as u32)
     }
 
-    /// Returns how long `body` takes.
+    /// Returns the duration of `body`.
     pub fn time_ns(self, body: impl FnOnce()) -> u64 {
         let start = self.chip.now();
         body();

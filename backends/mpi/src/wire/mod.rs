@@ -108,7 +108,7 @@ enum Arrival {
 enum State {
     #[default]
     Present,
-    /// It has ended its link: nothing comes from it any more.
+    /// Ended: nothing comes from it any more.
     Left,
     /// A call of MPI has failed; what the rank was doing.
     Broken(&'static str),
@@ -139,7 +139,7 @@ impl Wire {
         self.here
     }
 
-    /// Returns what threads wait for that wait for a message.
+    /// Returns the nap of threads that wait for a message.
     pub(crate) fn nap(&self) -> &Arc<Nap> {
         &self.nap
     }
@@ -148,7 +148,7 @@ impl Wire {
         &self.provided
     }
 
-    /// Takes what has arrived for communicators.
+    /// Takes the packets that have arrived for communicators.
     pub(crate) fn arrived(&mut self) -> impl Iterator<Item = (u32, News)> {
         self.arrived.drain(..)
     }
@@ -230,7 +230,7 @@ impl Wire {
         }
     }
 
-    /// Moves what can be moved, as [`Link::poll`](tautline_core::port::Link::poll).
+    /// Makes progress on all messages, as [`Link::poll`](tautline_core::port::Link::poll).
     pub(crate) fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
         self.push();
         self.poll_natives();
@@ -367,7 +367,7 @@ impl Wire {
         }
     }
 
-    /// Passes on what has arrived completely.
+    /// Passes on the messages that have arrived completely.
     fn deliver(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> bool {
         let mut moved = false;
         let mut at = 0;
@@ -497,7 +497,7 @@ impl Wire {
         self.sends.is_empty() && self.others().all(is_gone) && self.natives.is_over()
     }
 
-    /// Frees what MPI has of it, once all ranks have left.
+    /// Frees its resources in MPI, once all ranks have left.
     pub(crate) fn end(mut self) -> Result<(), Failed> {
         for slot in std::mem::take(&mut self.slots) {
             slot.cancel()?;
@@ -512,7 +512,7 @@ impl Wire {
     }
 }
 
-/// Returns how many operations a rank that has left has started, by number.
+/// Returns the number of operations that a rank that has left has started, by number.
 fn counts_of(bytes: &[u8]) -> HashMap<u32, u64> {
     let (counts, _) = bytes.as_chunks::<COUNT>();
     let count = |bytes: &[u8; COUNT]| {

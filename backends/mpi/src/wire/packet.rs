@@ -29,7 +29,7 @@ pub(crate) enum Content {
 }
 
 impl Outgoing {
-    /// Ends what cannot be sent any more, as the link was dropped.
+    /// Ends the packets that cannot be sent any more, as the link was dropped.
     pub(crate) fn refuse(self) {
         if let Content::Collective(native) = self.content {
             native.done.complete(Err(comm::Error::Closed));

@@ -208,7 +208,7 @@ impl Machine {
         self.online
     }
 
-    /// Returns how many processors' worth of time the control group grants, if it sets a limit.
+    /// Returns the processor time that the control group grants, in processors, if it sets a limit.
     pub fn quota(&self) -> Option<f64> {
         self.quota
     }
@@ -237,7 +237,7 @@ impl Machine {
         &self.nodes
     }
 
-    /// Returns what is assumed where the system's tables are missing or damaged.
+    /// Returns the assumptions where the system's tables are missing or damaged.
     pub fn fallbacks(&self) -> &[Fallback] {
         &self.fallbacks
     }

@@ -79,7 +79,7 @@ fn mainframe(info: &str) -> Option<String> {
     Some(format!("IBM machine {}", machine.trim()))
 }
 
-/// Returns how many processors the system runs; 0 if unknown.
+/// Returns the number of processors that the system runs; 0 if unknown.
 pub(super) fn online(root: &Path) -> usize {
     text(root, "sys/devices/system/cpu/online").map_or(0, |line| list(&line).len())
 }

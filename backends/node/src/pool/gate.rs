@@ -1,4 +1,4 @@
-//! A gate at which new threads wait until it is known how many of them the system can bear.
+//! A gate at which new threads wait until the number that the system can bear is known.
 
 use std::sync::{Condvar, Mutex};
 

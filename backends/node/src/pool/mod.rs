@@ -32,7 +32,7 @@ use workers::Workers;
 /// Searching workers inspect all seats, hence few.
 const CALLERS: (usize, usize) = (4, 16);
 
-/// Receives what all workers report: the worker, and what happened. Called by the worker's thread;
+/// Receives the reports of all workers: the worker, and the event. Called by the worker's thread;
 /// must not block.
 #[derive(Clone)]
 pub struct Watcher(Arc<dyn Fn(WorkerId, Watched) + Send + Sync>);
@@ -47,11 +47,11 @@ impl Watcher {
 /// An event at a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watched {
-    /// It is in this state from now on; `None`: its thread has left.
+    /// The worker is in this state from now on; `None`: its thread has left.
     Entered(Option<State>),
-    /// It ended a search with a task from the queues of this worker.
+    /// The worker ended a search with a task from the queues of this worker.
     Stole(WorkerId),
-    /// It sends or receives loot, in the state that it entered last.
+    /// The worker sends or receives loot, in the state that it entered last.
     Loot(Passage),
 }
 

@@ -1,4 +1,4 @@
-//! The stack of a thread: how much is left, and further pieces of it.
+//! The stack of a thread: its remaining bytes, and further pieces of it.
 
 use std::ptr;
 
@@ -91,8 +91,8 @@ mod further {
         }
     }
 
-    /// Returns whether the system has this much memory for the process, without a guarantee: [`stacker::grow`] panics
-    /// otherwise, and the message would reach the user.
+    /// Returns whether the system has this much memory for the process, without a guarantee:
+    /// [`stacker::grow`] panics otherwise, and the message would reach the user.
     #[cfg(unix)]
     fn is_room_for(bytes: usize) -> bool {
         let access = libc::PROT_READ | libc::PROT_WRITE;

@@ -149,9 +149,9 @@ impl Launch {
         self
     }
 
-    /// Sets for how long a rank may be stopped, as by `SIGSTOP`, before it is killed: the others
-    /// wait for it. Default: 10 s. If a terminal stops and continues the launcher, that time starts
-    /// again; processes that a rank has started are not watched.
+    /// Sets the time for which a rank may be stopped, as by `SIGSTOP`, before it is killed: the
+    /// others wait for it. Default: 10 s. If a terminal stops and continues the launcher, that time
+    /// starts again; processes that a rank has started are not watched.
     pub fn stop_limit(mut self, limit: Duration) -> Self {
         self.stop_limit = limit;
         self

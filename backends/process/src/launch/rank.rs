@@ -140,8 +140,8 @@ impl Running {
         }
     }
 
-    /// Passes on what is left when the process has ended, though what it has started may hold the
-    /// other ends of the pipes.
+    /// Passes on the remaining output when the process has ended, though what it has started may
+    /// hold the other ends of the pipes.
     pub(super) fn finish(&mut self) {
         self.pump();
         self.lines.finish(&mut io::stderr());
@@ -161,8 +161,8 @@ impl Running {
         true
     }
 
-    /// Returns for how long the process has been stopped, as far as this was called whenever a
-    /// signal reported a change.
+    /// Returns the time for which the process has been stopped, as far as this was called whenever
+    /// a signal reported a change.
     pub(super) fn stopped(&mut self) -> Option<Duration> {
         if self.end.is_some() || self.killed.is_some() {
             return None;

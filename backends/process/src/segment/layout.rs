@@ -130,7 +130,7 @@ impl Head {
         words.into_iter().flat_map(usize::to_ne_bytes).collect()
     }
 
-    /// Reads what [`bytes`](Self::bytes) has returned; `None` for anything else.
+    /// Reads the result of [`bytes`](Self::bytes); `None` for anything else.
     pub(super) fn of(bytes: &[u8; Self::BYTES]) -> Option<Self> {
         let (words, _) = bytes.as_chunks();
         let mut words = words.iter().map(|word| usize::from_ne_bytes(*word));

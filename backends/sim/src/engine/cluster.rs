@@ -79,12 +79,12 @@ impl Ranks {
         !self.worker && self.are_crossed(from, to)
     }
 
-    /// Returns how long a message of `bytes` is encoded.
+    /// Returns the time to encode a message of `bytes`.
     pub fn encoding_ns(&self, bytes: u64) -> u64 {
         duration_ns(bytes, self.encode_mb_per_s).saturating_add(self.message_ns)
     }
 
-    /// Returns how long a message of `bytes` is decoded.
+    /// Returns the time to decode a message of `bytes`.
     pub fn decoding_ns(&self, bytes: u64) -> u64 {
         duration_ns(bytes, self.decode_mb_per_s).saturating_add(self.message_ns)
     }
@@ -129,12 +129,12 @@ impl Cluster {
         self.shape.hops(self.node(from), self.node(to))
     }
 
-    /// Returns how long a link transmits `bytes`.
+    /// Returns the time for which a link transmits `bytes`.
     pub(super) fn link_ns(&self, bytes: u64) -> u64 {
         duration_ns(bytes, self.link_mb_per_s)
     }
 
-    /// Returns how long an adapter transmits `bytes`.
+    /// Returns the time for which an adapter transmits `bytes`.
     pub fn transmission_ns(&self, bytes: u64) -> u64 {
         duration_ns(bytes, self.mb_per_s)
     }

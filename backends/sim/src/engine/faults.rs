@@ -276,7 +276,7 @@ impl Faults {
         ns
     }
 
-    /// Returns by how much a message between these nodes that leaves at `now` is late; `None`: it
+    /// Returns the delay of a message between these nodes that leaves at `now`; `None`: it
     /// is never delivered.
     pub(super) fn delay(
         &self,

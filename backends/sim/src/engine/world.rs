@@ -19,7 +19,8 @@ pub struct World<M> {
     /// Threads of a place.
     threads: u32,
     seats: Vec<Cell<Seat>>,
-    /// By place: how long its threads have to decode messages. Empty if they do not.
+    /// By place: the time that its threads have yet to spend on decoding messages. Empty if they do
+    /// not.
     owed: Vec<Cell<u64>>,
     faults: Option<Faults>,
     /// Whether there are neither ranks nor faults, so that the durations of steps are those that
@@ -113,7 +114,7 @@ impl<M: Weigh> World<M> {
         self.network.borrow().events()
     }
 
-    /// Returns what was sent, by kind.
+    /// Returns the traffic, by kind.
     pub fn traffic(&self) -> Vec<Traffic> {
         self.network.borrow().traffic().to_vec()
     }

@@ -1,4 +1,4 @@
-//! The same tasks without costs: how much of the workers' time they can use at all.
+//! The same tasks without costs: an upper bound of the efficiency.
 //!
 //! # Algorithm
 //! List scheduling (Graham 1969). No worker is idle while a task waits anywhere: a worker whose bag

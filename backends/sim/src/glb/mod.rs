@@ -97,7 +97,7 @@ pub struct Outcome<T, O = ()> {
 }
 
 impl<T, O> Outcome<T, O> {
-    /// Returns how many times faster it was than the tasks alone on one worker.
+    /// Returns the speedup over the tasks alone on one worker.
     ///
     /// ```
     /// # use tautline_core::deque::Local;

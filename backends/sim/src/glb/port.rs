@@ -84,7 +84,7 @@ impl<B: Bag> SimPlaces<B> {
         }
     }
 
-    /// Counts a step that begins. Returns how far the computation has come, before each
+    /// Counts a step that begins. Returns the progress of the computation, before each
     /// [`WATCH_EVERY`]th from the first on.
     #[inline]
     pub(super) fn interim(&self) -> Option<Interim> {

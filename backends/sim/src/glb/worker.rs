@@ -6,7 +6,7 @@ use crate::engine::{Actor, Here, Turn};
 use tautline_core::PlaceId;
 use tautline_core::glb::{Account, Bag, Control, Observer, Reason, Step, Team, Worker};
 
-/// One worker, with its place. `W` processes tasks and returns how many, and the time that they
+/// One worker, with its place. `W` processes tasks and returns their number, and the time that they
 /// take.
 pub(super) struct SimWorker<'a, B: Bag, O, W> {
     pub(super) places: &'a SimPlaces<B>,

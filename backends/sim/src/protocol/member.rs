@@ -111,7 +111,7 @@ impl<D: Driver> Member<D> {
         });
     }
 
-    /// Returns what the thread does next, with its duration.
+    /// Returns the next action of the thread, with its duration.
     fn next(&mut self, now: u64) -> Option<(u64, Input<D>)> {
         let Part {
             machine, driver, ..

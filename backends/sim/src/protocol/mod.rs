@@ -114,7 +114,7 @@ pub trait Driver {
     /// Returns the calls of the machine.
     fn calls(calls: &mut Self::Calls) -> &mut CallsOf<Self>;
 
-    /// Returns what the thread does now, while it has no message to serve: a duration in
+    /// Returns the current action of the thread, while it has no message to serve: a duration in
     /// nanoseconds, and the event that is reported after it. `None`: nothing, until the machine has
     /// taken another step.
     ///
@@ -132,9 +132,9 @@ pub trait Driver {
         Weight::default()
     }
 
-    /// Returns how long the thread serves a message, after what it is doing. `None`: it is
-    /// processed when it arrives, at no cost, as if by a thread for that alone. Either way it wakes
-    /// the thread, as the driver may have work then.
+    /// Returns the time for which the thread serves a message, after its current action. `None`: it
+    /// is processed when it arrives, at no cost, as if by a thread for that alone. Either way it
+    /// wakes the thread, as the driver may have work then.
     fn serve_ns(&self, _message: &MessageOf<Self>) -> Option<u64> {
         None
     }

@@ -33,12 +33,12 @@ pub(super) enum RankMessage<B> {
 pub enum Left {
     /// A scope around its task was cancelled.
     Cancelled(Reason),
-    /// A task panicked, or the merging of results. The beginning of the panic's text, empty if it is not known; its payload does not
-    /// leave the process.
+    /// A task panicked, or the merging of results. The beginning of the panic's text, empty if it
+    /// is not known; its payload does not leave the process.
     Panicked(String),
     /// The rank refused a message that no correct rank sends: its description.
     Refused(String),
-    /// It lost this rank while the results were collected.
+    /// The loss of this rank while the results were collected.
     Lost(Rank),
 }
 
@@ -92,7 +92,8 @@ pub struct Part<B> {
     pub bag: Option<B>,
     /// Whether no work is left in them.
     pub complete: bool,
-    /// The statistics of its places, in order. The ranks have clocks of their own: times travel in nanoseconds.
+    /// The statistics of its places, in order. The ranks have clocks of their own: times travel in
+    /// nanoseconds.
     pub places: Vec<PlaceRun>,
     /// The messages that left its ranks for others while workers ran.
     pub messages: u64,

@@ -130,7 +130,7 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
         failure.or_else(|| self.state.lock(&Spin).failure.clone())
     }
 
-    /// Takes what has arrived for when the workers have ended, in order.
+    /// Takes the messages that are to be processed once the workers have ended, in order.
     pub(super) fn later(&self) -> Vec<Arrived<B>> {
         core::mem::take(&mut self.state.lock(&Spin).later)
     }
@@ -140,7 +140,7 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
         self.note(RankFailure::Abandoned(rank, why));
     }
 
-    /// Returns what the workers of this rank have ended with. If they were cancelled, or one
+    /// Returns the result of the workers of this rank. If they were cancelled, or one
     /// panicked, the others learn why.
     pub(super) fn kept<T, P: Unwind>(
         &self,
@@ -228,7 +228,7 @@ impl<'x, B: Bag + Portable + 'static, L: Link> Peers<'x, B, L> {
         self.ranks.here == Rank(0) && ending != Ending::Done
     }
 
-    /// Processes what has arrived, closes the places if another rank ended the computation, and the
+    /// Processes arrived messages, closes the places if another rank ended the computation, and the
     /// other way round.
     pub(super) fn poll<P: Host>(
         &self,

@@ -137,7 +137,7 @@ pub enum Refusal {
         /// The permitted bytes.
         limit: usize,
     },
-    /// It contradicts an earlier one.
+    /// A contradiction to an earlier message.
     Contradicts,
 }
 

@@ -289,8 +289,8 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         self.send_held(from, step);
     }
 
-    /// Sends what was held back for a rank: messages of calls that it has made, and others as far
-    /// as it may keep them.
+    /// Sends the messages that were held back for a rank: those of calls that it has made, and
+    /// others as far as it may keep them.
     fn send_held(&mut self, to: Rank, step: &mut Step<'_, Self>) {
         let limit = self.limit;
         let peer = self.peer(to);

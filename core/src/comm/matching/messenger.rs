@@ -326,7 +326,7 @@ impl<K: Copy + Eq> Messenger<K> {
         Some(self.rooms.swap_remove(at).1)
     }
 
-    /// Ends what depends on a lost rank.
+    /// Ends the operations that depend on a lost rank.
     fn lose(&mut self, rank: Rank, doing: &'static str, step: &mut Step<'_, Self>) {
         let Some(peer) = self.peers.get_mut(rank.index()) else {
             return;

@@ -47,9 +47,9 @@ pub enum End<B> {
     Truncated(Incoming<B>, usize),
     /// The probe has found a message.
     Probed(Envelope),
-    /// It was withdrawn.
+    /// Withdrawn.
     Cancelled,
-    /// It could only be ended by a message of this rank, which is lost.
+    /// Only a message of this rank, which is lost, could have ended it.
     Lost(Rank),
     /// Its communicator was freed.
     Freed(CommId),

@@ -61,7 +61,7 @@ impl<K> Default for Offers<K> {
 }
 
 impl<K: Copy> Offers<K> {
-    /// Returns how many wait for an answer.
+    /// Returns the number that wait for an answer.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.len()
     }

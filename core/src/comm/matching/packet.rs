@@ -49,10 +49,11 @@ pub enum Packet {
     Left,
     /// The receiver has room again.
     Room {
-        /// For what this number of bytes was sent.
+        /// For messages of this number of bytes.
         bytes: u64,
     },
-    /// The sender receives no further message, except for bodies that it has claimed. It may still send.
+    /// The sender receives no further message, except for bodies that it has claimed. It may still
+    /// send.
     Closed {
         /// The messages without an offer that it was sent and that had arrived.
         messages: u64,
@@ -88,7 +89,8 @@ pub enum News {
         /// The body.
         body: Body,
     },
-    /// The loss of this rank, and when it was noticed, as in "while sending to it". No packet of it follows.
+    /// The loss of this rank, and when it was noticed, as in "while sending to it". No packet of it
+    /// follows.
     Lost(Rank, &'static str),
 }
 
@@ -96,8 +98,8 @@ pub enum News {
 ///
 /// Provided: a link without such a way, as `()` is.
 pub trait Bodies: Send {
-    /// Sends the body, made of a vector, of an offer that was claimed. Returns it if it may be used again, or `None` if that is
-    /// [reported](News::Sent) later.
+    /// Sends the body, made of a vector, of an offer that was claimed. Returns it if it may be used
+    /// again, or `None` if that is [reported](News::Sent) later.
     ///
     /// # Errors
     /// The body, to be copied into a packet.
@@ -105,8 +107,8 @@ pub trait Bodies: Send {
         Err(body)
     }
 
-    /// Provides the memory for the body, of `bytes` bytes, of an offer that will be claimed next: a vector that is as long at least.
-    /// Returns it if bodies have other memory.
+    /// Provides the memory for the body, of `bytes` bytes, of an offer that will be claimed next: a
+    /// vector that is as long at least. Returns it if bodies have other memory.
     fn provide(&mut self, _from: Rank, _offer: u64, memory: Body, _bytes: usize) -> Option<Body> {
         Some(memory)
     }

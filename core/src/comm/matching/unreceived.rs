@@ -100,7 +100,7 @@ impl Short {
         self.is_closed() || self.acknowledged == number(self.sent)
     }
 
-    /// Returns what rank `here` has counted of the messages from and to rank `peer`.
+    /// Returns the counts of rank `here` of the messages from and to rank `peer`.
     pub(super) fn unreceived(
         &self,
         here: Rank,

@@ -104,7 +104,7 @@ impl Free {
 pub(super) enum Pushed {
     /// The inbox was empty.
     First,
-    /// There are earlier tasks that the worker has not taken.
+    /// Earlier tasks that the worker has not taken.
     Behind,
     /// The worker is gone: the slot still belongs to the caller.
     Closed,

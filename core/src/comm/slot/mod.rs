@@ -217,8 +217,8 @@ impl<T> Consumer<T> {
         &self.slots
     }
 
-    /// Takes what is in the inbox, if all that was taken before was returned. Returns whether there
-    /// is a task.
+    /// Takes the tasks in the inbox, if all that were taken before were returned. Returns whether
+    /// there is a task.
     pub(super) fn refill(&mut self) -> bool {
         if self.first == NONE {
             self.first = self.slots.inbox.take(&self.slots.table);

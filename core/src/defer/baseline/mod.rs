@@ -11,7 +11,7 @@
 //! | [`Rule::Tree`] (GL1) | reports what is left up the tree; a node orders an exchange of half the greatest disparity below it, if that is above 2 K_min |
 //! | [`Rule::Halving`] (GL2) | nothing, until it has no iterations left: then it requests half of those of a random rank, and again if that rank has no work (Rudolph, Slivkin-Allalouf and Upfal 1991) |
 //!
-//! How the loop ends is not part of the source: ranks without iterations report how many have
+//! The end of the loop is not part of the source: ranks without iterations report how many have
 //! begun, along the tree.
 //!
 //! # Proved
@@ -283,7 +283,8 @@ impl<W: Predict> Baseline<W> {
         }
     }
 
-    /// Reports what has begun if this rank has nothing left; at rank 0, ends the loop.
+    /// Reports the iterations that have begun if this rank has nothing left; at rank 0, ends the
+    /// loop.
     fn add_up(&mut self, step: &mut Step<'_, Self>) {
         if self.tally.branch().parent().is_none() {
             if self.tally.sum() == self.n && !self.is_over {

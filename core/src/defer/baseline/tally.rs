@@ -1,4 +1,4 @@
-//! The end of a loop: how many iterations have begun, added up along the tree of ranks.
+//! The end of a loop: the number of iterations that have begun, added up along the tree of ranks.
 
 use crate::collective::Branch;
 use crate::defer::Refusal;

@@ -109,7 +109,7 @@ impl Gather {
         credits >= ranks.max(1)
     }
 
-    /// Passes on what is new: returns it.
+    /// Returns the news since the last call, to be passed on.
     pub(super) fn pass(&mut self) -> Vec<(Rank, Progress)> {
         let ranks = self.ranks.clone().map(Rank).zip(&self.known);
         let new = ranks.zip(&self.passed).filter(|((_, k), p)| *k != *p);

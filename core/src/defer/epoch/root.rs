@@ -1,10 +1,12 @@
 //! The decision at the end of an epoch: the next chunk size, and which ranks exchange iterations.
 //!
 //! # Algorithm
-//! Spec 2.5 of Lucco 1995 (003:370-397). A rank that has begun two chunks in an epoch in which another has begun none takes over the
-//! other's chunk. What the source leaves open is decided thus: ranks without iterations come first; if ranks remain that
-//! nothing was taken over for, each of them receives a chunk of the rank that has most left, provided that more than one
-//! chunk is left there. Else such ranks would starve as soon as each of the others begins one chunk an epoch.
+//! Spec 2.5 of Lucco 1995 (003:370-397). A rank that has begun two chunks in an epoch in which
+//! another has begun none takes over the other's chunk. What the source leaves open is decided
+//! thus: ranks without iterations come first; if ranks remain that nothing was taken over for, each
+//! of them receives a chunk of the rank that has most left, provided that more than one chunk is
+//! left there. Else such ranks would starve as soon as each of the others begins one chunk an
+//! epoch.
 
 use super::message::{Epoch, Order, Progress};
 use crate::defer::predict::scale;
@@ -25,7 +27,8 @@ pub(super) struct Root {
     whole: u64,
     /// Measured before, if work is predicted.
     prior: Option<Estimate>,
-    /// By rank, if work is predicted: what it was ordered to receive, and the last epoch that ordered it to.
+    /// By rank, if work is predicted: what it was ordered to receive, and the last epoch that
+    /// ordered it to.
     expected: Vec<(u64, u64)>,
 }
 
@@ -51,8 +54,8 @@ impl Root {
         self.chunk(self.whole, Estimate::START)
     }
 
-    /// Returns the work of a chunk while the work `left` has not begun: that of as many iterations of the mean work as the policy
-    /// takes.
+    /// Returns the work of a chunk while the work `left` has not begun: that of as many iterations
+    /// of the mean work as the policy takes.
     fn chunk(&self, left: u64, estimate: Estimate) -> u64 {
         let n = self.instance.n();
         let count = scale(left, n, self.whole).max(1);
@@ -61,7 +64,8 @@ impl Root {
         scale(chunk, self.whole, n).max(1)
     }
 
-    /// Ends the epoch `number`, whose chunks had `chunk` iterations; `started` iterations have begun.
+    /// Ends the epoch `number`, whose chunks had `chunk` iterations; `started` iterations have
+    /// begun.
     pub(super) fn close<'a>(
         &mut self,
         number: u64,
@@ -160,7 +164,8 @@ impl Root {
     }
 }
 
-/// Returns what is left at a rank by its newest report, less what it was ordered to give since.
+/// Returns the iterations left at a rank by its newest report, less those that it was ordered to
+/// give since.
 fn left(known: &Progress, ordered: &mut (u64, u64)) -> u64 {
     if known.epoch >= ordered.0 {
         *ordered = (0, 0);
@@ -177,7 +182,8 @@ struct Needy {
 }
 
 impl Needy {
-    /// Pairs them with the ranks that have begun no chunk, and those without iterations also with those that have most left.
+    /// Pairs them with the ranks that have begun no chunk, and those without iterations also with
+    /// those that have most left.
     fn pair(
         self,
         late: Vec<(u64, Reverse<Rank>)>,

@@ -10,7 +10,7 @@ use core::ops::Range;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
 pub struct Account {
-    /// The sections of the iterations executed, in order: how many iterations, and their work.
+    /// The sections of the iterations executed, in order: the number of iterations, and their work.
     pub sections: Vec<(u64, u64)>,
     /// The sum, over those of these iterations that the rank executed in the last instance too, of
     /// the shorter of both times.

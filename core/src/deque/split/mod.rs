@@ -97,7 +97,7 @@ const STEP: Index = 2;
 /// look high again once the owner has pushed half of all indices since.
 const LOW: usize = 0;
 
-/// Returns by how much one index is ahead of another; negative if it is behind.
+/// Returns the signed distance from one index to another.
 #[inline(always)]
 fn ahead(of: Index, by: Index) -> Ahead {
     by.wrapping_sub(of) as Ahead

@@ -14,7 +14,7 @@ pub struct Request<'a, T: NonNullWord, const N: usize> {
 /// The reason why a request was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// There are public items.
+    /// Public items exist.
     Public,
     /// Another thread is requesting or settling.
     Requesting,

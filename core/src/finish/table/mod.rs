@@ -342,7 +342,7 @@ impl Finishes {
         ))
     }
 
-    /// Reports what has changed while no activity runs here.
+    /// Reports the changes while no activity runs here.
     fn settle(&mut self, id: FinishId, step: &mut Step<'_, Self>) {
         if self
             .branches

@@ -8,12 +8,14 @@ const PER_SECOND: f64 = 20.0;
 /// The number of times that the clock is read between two publications, if turns take equally long.
 const READINGS: u64 = 8;
 
-/// The maximum number of turns between two readings of the clock. A reading then adds less than 1/100 to the shortest turns, and
-/// tasks that suddenly take a thousand times longer are still published within a fraction of a second.
+/// The maximum number of turns between two readings of the clock. A reading then adds less than
+/// 1/100 to the shortest turns, and tasks that suddenly take a thousand times longer are still
+/// published within a fraction of a second.
 const TURNS_MAX: u32 = 256;
 
-/// The tasks that a worker has published to its [`Control`](crate::glb::Control), and when it publishes next. The clock is read after a
-/// number of turns that follows from how long the last ones took.
+/// The tasks that a worker has published to its [`Control`](crate::glb::Control), and when it
+/// publishes next. The clock is read after a number of turns that follows from how long the last
+/// ones took.
 pub(super) struct Published {
     tasks: u64,
     /// Turns until the clock is read.
@@ -63,7 +65,7 @@ impl Published {
         is_due
     }
 
-    /// Returns how many of `tasks` have not been published, and counts them as published.
+    /// Returns the number of `tasks` that have not been published, and counts them as published.
     pub(super) fn take(&mut self, tasks: u64) -> u64 {
         tasks - core::mem::replace(&mut self.tasks, tasks)
     }
@@ -88,7 +90,8 @@ mod tests {
         }
     }
 
-    /// The greatest time without a publication during `turns` turns of `ns` nanoseconds, and how many publications there were.
+    /// The greatest time without a publication during `turns` turns of `ns` nanoseconds, and the
+    /// number of publications.
     fn run(published: &mut Published, clock: &Counted, turns: u64, ns: u64) -> (u64, u64) {
         let (mut gap, mut count, mut last) = (0, 0, clock.now.get());
         for _ in 0..turns {

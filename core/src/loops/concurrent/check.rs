@@ -165,7 +165,7 @@ fn add_reads(
     array: Array,
     uses: &mut Uses,
 ) -> Result<(), LoopConflict> {
-    // How many of the first columns are written.
+    // The number of the first columns that are written.
     let is_written = |users: &Users| usize::from(*users != Users::None);
     let mut written = alloc::vec![0; array.count + 1];
     for column in 0..array.count {
@@ -250,8 +250,8 @@ fn apart(
     Ok(())
 }
 
-/// Returns what the positions of a split loop wait for, and numbers them so that those that wait
-/// for nothing come first.
+/// Returns the conditions for which the positions of a split loop wait, and numbers them so that
+/// those that wait for nothing come first.
 fn waits(
     this: &mut Outline,
     declared: &[Declared],
@@ -284,7 +284,7 @@ fn waits(
         .collect()
 }
 
-/// Adds what an access of `columns` waits for in the loop `other`.
+/// Adds the positions of the loop `other` for which an access of `columns` waits.
 fn wait_for(
     other: usize,
     uses: &Uses,
@@ -312,7 +312,7 @@ fn wait_for(
     }
 }
 
-/// Returns what a position accesses.
+/// Returns the accesses of a position.
 fn touch(this: &Outline, access: &Declared, position: usize) -> Touch {
     let at = this.at(position);
     Touch {

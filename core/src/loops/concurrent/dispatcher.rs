@@ -211,8 +211,8 @@ impl Dispatcher {
         })
     }
 
-    /// Records that a chunk was run, and the times of its blocks. Returns how many more workers are
-    /// to join.
+    /// Records that a chunk was run, and the times of its blocks. Returns the number of further
+    /// workers that are to join.
     pub fn complete(&mut self, chunk: &Dispatched, times: &Summary) -> u32 {
         let of = chunk.of;
         let positions = chunk.positions.len();
@@ -247,7 +247,7 @@ impl Dispatcher {
         (node.chunks, node.block, node.estimate)
     }
 
-    /// Returns how many workers each loop has in partition; in fill, an empty list.
+    /// Returns the number of workers of each loop in partition; in fill, an empty list.
     pub fn shares(&self) -> &[u32] {
         &self.shares
     }
@@ -274,7 +274,7 @@ impl Dispatcher {
         })
     }
 
-    /// Returns on how many processors a loop is divided.
+    /// Returns the number of processors among which a loop is divided.
     fn processors(&self, of: usize) -> u32 {
         match self.shares.get(of) {
             Some(share) => (*share).max(1),
@@ -361,7 +361,7 @@ impl Dispatcher {
         }
     }
 
-    /// Returns how many workers are to join for what has become available.
+    /// Returns the number of workers that are to join for newly available positions.
     fn announce(&mut self) -> u32 {
         let fresh = u32::try_from(core::mem::take(&mut self.fresh)).unwrap_or(u32::MAX);
         let more = fresh.min(self.workers - self.joined);

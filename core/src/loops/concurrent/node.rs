@@ -20,7 +20,7 @@ pub(super) struct Node {
     is_ended: bool,
     /// Loops whose end this one awaits.
     pub(super) gates: usize,
-    /// By position, what it waits for; empty if no position waits.
+    /// The condition of each position; empty if no position waits.
     pending: Vec<u32>,
     /// Loops that await the end of this one.
     pub(super) opens: Vec<usize>,
@@ -120,7 +120,7 @@ impl Node {
         self.available() > 0
     }
 
-    /// Returns how many positions can be taken now.
+    /// Returns the number of positions that can be taken now.
     pub(super) fn available(&self) -> usize {
         match self.gates {
             0 => self.ready_len,

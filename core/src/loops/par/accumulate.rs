@@ -42,7 +42,7 @@ pub(super) trait Accumulate<I>: Sync {
 }
 
 impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
-    /// Returns what `how` makes of all items; `None` without items.
+    /// Returns the combination of all items by `how`; `None` without items.
     pub(super) fn accumulate<A: Accumulate<S::Item>>(self, how: &A) -> Option<A::Value> {
         if self.in_order {
             let source = Blocks::new(self.source, BLOCKS, Block(how));

@@ -29,7 +29,7 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
     }
 
     /// Folds items into values that begin with what `identity` returns, and combines these values.
-    /// How many there are is not defined, nor the order of items unless the loop is
+    /// Their number is not defined, nor the order of items unless the loop is
     /// [`in_order`](Par::in_order).
     ///
     /// ```

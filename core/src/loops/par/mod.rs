@@ -13,10 +13,11 @@
 //! | `sort`, `scan` | sorting and prefix sums of slices |
 //!
 //! # Algorithm
-//! A source is random access, so a loop over it is a loop over its indices: the chunks are those of [`loops`](super). A worker
-//! runs an ordinary iterator over the consecutive indices that it has taken, which the compiler optimises as a sequential loop.
-//! What it accumulates it keeps in its own frame; the joins of the loop's parts combine these values. So a reduction uses neither
-//! a lock nor the heap.
+//! A source is random access, so a loop over it is a loop over its indices: the chunks are those of
+//! [`loops`](super). A worker runs an ordinary iterator over the consecutive indices that it has
+//! taken, which the compiler optimises as a sequential loop. What it accumulates it keeps in its
+//! own frame; the joins of the loop's parts combine these values. So a reduction uses neither a
+//! lock nor the heap.
 
 mod accumulate;
 mod adapt;
@@ -41,9 +42,9 @@ use crate::task::Cx;
 use core::cell::Cell;
 
 impl<'s, 'e, P: Host> Cx<'s, 'e, P> {
-    /// Returns the items of a range, slice or vector, for a loop on the workers that are free. The verbs are those of rayon:
-    /// adaptors as [`map`](Par::map) describe the loop, and a consumer as [`for_each`](Par::for_each) or [`sum`](Par::sum)
-    /// runs it.
+    /// Returns the items of a range, slice or vector, for a loop on the workers that are free. The
+    /// verbs are those of rayon: adaptors as [`map`](Par::map) describe the loop, and a consumer as
+    /// [`for_each`](Par::for_each) or [`sum`](Par::sum) runs it.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -54,14 +55,16 @@ impl<'s, 'e, P: Host> Cx<'s, 'e, P> {
     /// ```
     ///
     /// # Cancellation
-    /// If a finish around this task is cancelled, a loop leaves out the items that have not started, but for the rest of the blocks
-    /// that run, and does not return: the task unwinds to the finish, which returns an error. So no code takes a part of a result for
-    /// the whole. Destructors run, and no panic hook is called. A loop whose items have all started returns its result. A panic of
-    /// the other half of a join that is cut is dropped, as is one of a task that panics after the cancellation.
+    /// If a finish around this task is cancelled, a loop leaves out the items that have not
+    /// started, but for the rest of the blocks that run, and does not return: the task unwinds to
+    /// the finish, which returns an error. So no code takes a part of a result for the whole.
+    /// Destructors run, and no panic hook is called. A loop whose items have all started returns
+    /// its result. A panic of the other half of a join that is cut is dropped, as is one of a task
+    /// that panics after the cancellation.
     ///
-    /// Code that catches the unwinding with `catch_unwind` continues in a finish that is cancelled. Destructors must not run loops in
-    /// such a finish, as a second unwinding ends the process. Where a program cannot unwind (`panic = "abort"`), loops run to their
-    /// ends.
+    /// Code that catches the unwinding with `catch_unwind` continues in a finish that is cancelled.
+    /// Destructors must not run loops in such a finish, as a second unwinding ends the process.
+    /// Where a program cannot unwind (`panic = "abort"`), loops run to their ends.
     #[track_caller]
     pub fn par<I: IntoPar>(&mut self, items: I) -> Par<'_, 's, 'e, P, I::Source> {
         Par {
@@ -75,8 +78,9 @@ impl<'s, 'e, P: Host> Cx<'s, 'e, P> {
 
 /// Items on which a loop is about to run. Made by [`Cx::par`].
 ///
-/// Functions are called by several workers at a time, so they are `Fn` and `Sync`. A panic of one reaches the caller with its
-/// payload; items that have not started by then may be left out, and owned ones are dropped.
+/// Functions are called by several workers at a time, so they are `Fn` and `Sync`. A panic of one
+/// reaches the caller with its payload; items that have not started by then may be left out, and
+/// owned ones are dropped.
 #[must_use = "a loop runs when it is consumed, by `for_each` for instance"]
 pub struct Par<'x, 's, 'e: 's, P: Host, S> {
     cx: &'x mut Cx<'s, 'e, P>,
@@ -100,7 +104,8 @@ impl<'x, 's, 'e, P: Host, S: Source> Par<'x, 's, 'e, P, S> {
         }
     }
 
-    /// Names the loop, to tell loops of one call site apart, as [`Loop::named`](super::Loop::named) does.
+    /// Names the loop, to tell loops of one call site apart, as [`Loop::named`](super::Loop::named)
+    /// does.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -130,7 +135,8 @@ impl<'x, 's, 'e, P: Host, S: Source> Par<'x, 's, 'e, P, S> {
         self
     }
 
-    /// Reports how the loop ran. A call that runs several loops reports the last one; a sort, which runs forks, reports nothing.
+    /// Reports how the loop ran. A call that runs several loops reports the last one; a sort, which
+    /// runs forks, reports nothing.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -147,10 +153,11 @@ impl<'x, 's, 'e, P: Host, S: Source> Par<'x, 's, 'e, P, S> {
         self
     }
 
-    /// Reports how far the loop is: calls `report` with the items that have ended and their total, about every 50 ms, and once when the
-    /// loop has ended. Workers call it between two blocks of items, one at a time, so it should be short. With
-    /// [`in_order`](Self::in_order) the numbers are those of blocks; a call that runs several loops counts each of them; a sort, which
-    /// runs forks, reports nothing.
+    /// Reports the progress of the loop: calls `report` with the items that have ended and their
+    /// total, about every 50 ms, and once when the loop has ended. Workers call it between two
+    /// blocks of items, one at a time, so it should be short. With [`in_order`](Self::in_order) the
+    /// numbers are those of blocks; a call that runs several loops counts each of them; a sort,
+    /// which runs forks, reports nothing.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -163,16 +170,17 @@ impl<'x, 's, 'e, P: Host, S: Source> Par<'x, 's, 'e, P, S> {
     /// # }
     /// ```
     ///
-    /// A loop that ends early reports at last what it has done until then; one that is cut by a cancellation or a panic does not report
-    /// its end.
+    /// A loop that ends early reports at last what it has done until then; one that is cut by a
+    /// cancellation or a panic does not report its end.
     pub fn progress(mut self, report: &'x (dyn Fn(usize, usize) + Sync)) -> Self {
         self.settings.listener = Some(Listener(report));
         self
     }
 
-    /// Lets reductions combine in a fixed order: items by blocks that depend on their number only, and blocks by a fixed tree. So
-    /// a floating-point result has the same bits in every run, with any number of workers, and an operation need not be
-    /// commutative. Costs a value in memory for each block, of which there are 4096 at most.
+    /// Lets reductions combine in a fixed order: items by blocks that depend on their number only,
+    /// and blocks by a fixed tree. So a floating-point result has the same bits in every run, with
+    /// any number of workers, and an operation need not be commutative. Costs a value in memory for
+    /// each block, of which there are 4096 at most.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -188,7 +196,8 @@ impl<'x, 's, 'e, P: Host, S: Source> Par<'x, 's, 'e, P, S> {
         }
     }
 
-    /// Passes the context of the task to the function of [`for_each`](WithCx::for_each), which can then fork, or run inner loops.
+    /// Passes the context of the task to the function of [`for_each`](WithCx::for_each), which can
+    /// then fork, or run inner loops.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};

@@ -1,22 +1,25 @@
 //! A stable sort that merges through a buffer.
 //!
 //! # Algorithm
-//! Merge sort on forks over std's stable sort (Knuth 1973, 5.2.4). A merge moves items from the slice to a buffer of the same
-//! length, or back. The number of levels is even, so that items without a pattern end in the slice. A merge of many items is
-//! divided: a binary search finds the items of both sides that make up the first half of the result (Merge Path, Odeh et al. 2012),
+//! Merge sort on forks over std's stable sort (Knuth 1973, 5.2.4). A merge moves items from the
+//! slice to a buffer of the same length, or back. The number of levels is even, so that items
+//! without a pattern end in the slice. A merge of many items is divided: a binary search finds the
+//! items of both sides that make up the first half of the result (Merge Path, Odeh et al. 2012),
 //! and the halves are merged in parallel.
 //!
-//! Sides that are in order already are not moved. A strictly descending part is left as it is until a neighbour is not, so a slice
-//! that is descending as a whole is reversed once, in place.
+//! Sides that are in order already are not moved. A strictly descending part is left as it is until
+//! a neighbour is not, so a slice that is descending as a whole is reversed once, in place.
 //!
 //! # Ownership
-//! Each item is in the slice or in the buffer, and is owned by one value: by a [`Part`], whose items are all in one of them, or by a
-//! [`Merge`], which borrows a part and owns what it has not merged yet. If a comparison panics or the sort is cancelled, the
-//! destructors run in that order: a `Merge` moves its items to the room that is left for them, and a `Part` moves its items
-//! to the slice, which then is a permutation of what it was. Since both rely on their destructors, they are private.
+//! Each item is in the slice or in the buffer, and is owned by one value: by a [`Part`], whose
+//! items are all in one of them, or by a [`Merge`], which borrows a part and owns what it has not
+//! merged yet. If a comparison panics or the sort is cancelled, the destructors run in that order:
+//! a `Merge` moves its items to the room that is left for them, and a `Part` moves its items to the
+//! slice, which then is a permutation of what it was. Since both rely on their destructors, they
+//! are private.
 //!
-//! Comparisons may contradict each other, and may change items that have interior mutability: an item is moved after it was compared,
-//! and no copy of it is compared.
+//! Comparisons may contradict each other, and may change items that have interior mutability: an
+//! item is moved after it was compared, and no copy of it is compared.
 
 use crate::port::Host;
 use crate::task::Cx;
@@ -29,7 +32,8 @@ use core::{ptr, slice};
 /// Items that one worker sorts or merges: that takes longer than a fork that is stolen.
 const GRAIN: usize = 2048;
 
-/// Sorts `items`; equal ones keep their order. Allocates a buffer for as many, unless one worker sorts all.
+/// Sorts `items`; equal ones keep their order. Allocates a buffer for as many, unless one worker
+/// sorts all.
 pub(crate) fn sort_stable<P: Host, T: Send>(
     cx: &mut Cx<'_, '_, P>,
     items: &mut [T],
@@ -53,9 +57,10 @@ pub(crate) fn sort_stable<P: Host, T: Send>(
     }
 }
 
-/// Returns how many times `len` items are halved for `workers`: an even number.
+/// Returns the number of times that `len` items are halved for `workers`: an even number.
 fn levels(workers: usize, len: usize) -> u32 {
-    /// Parts for each worker: more even out their durations, but a merge costs more than a level of std's sort.
+    /// Parts for each worker: more even out their durations, but a merge costs more than a level of
+    /// std's sort.
     const PARTS: usize = 2;
     if workers == 1 {
         return 0;
@@ -95,7 +100,8 @@ fn sort<'a, P: Host, T: Send>(
     right.ascend();
     let is_sorted = !border(&left, &right);
     if !is_sorted || left.is_away != right.is_away {
-        // The merges of odd levels move items to the buffer, and those of even levels back, the last one among them.
+        // The merges of odd levels move items to the buffer, and those of even levels back, the
+        // last one among them.
         let is_away = !is_sorted && levels % 2 == 0;
         left.move_to(is_away);
         right.move_to(is_away);
@@ -139,7 +145,8 @@ fn swap_ends<P: Host, T: Send>(cx: &mut Cx<'_, '_, P>, low: &mut [T], high: &mut
     );
 }
 
-/// Consecutive items of the slice, which are all there or all in the buffer. Dropped, it moves them to the slice.
+/// Consecutive items of the slice, which are all there or all in the buffer. Dropped, it moves them
+/// to the slice.
 struct Part<'a, T> {
     slice: *mut T,
     buffer: *mut T,
@@ -234,7 +241,8 @@ impl<'a, T> Part<'a, T> {
     /// Returns the items of both parts as one.
     ///
     /// # Safety
-    /// The caller must pass the two values that one [`split`](Self::split) has returned, with their items in the same place.
+    /// The caller must pass the two values that one [`split`](Self::split) has returned, with their
+    /// items in the same place.
     unsafe fn unsplit(self, right: Self) -> Self {
         let (left, right) = (ManuallyDrop::new(self), ManuallyDrop::new(right));
         Self {
@@ -270,8 +278,8 @@ impl<T> Drop for Part<'_, T> {
     }
 }
 
-/// Two sides that are merged into room for the items of both. Dropped, it moves there what is left of the left side, then
-/// of the right one.
+/// Two sides that are merged into room for the items of both. Dropped, it moves there what is left
+/// of the left side, then of the right one.
 struct Merge<'m, T> {
     left: *mut T,
     left_end: *mut T,
@@ -288,7 +296,8 @@ impl<T> Merge<'_, T> {
     /// Returns the items of both sides.
     fn sides(&self) -> (&[T], &[T]) {
         let side = |from: *mut T, end: *mut T| {
-            // SAFETY: the items from `from` to `end` are initialised, of a type that has bytes, and owned by this value.
+            // SAFETY: the items from `from` to `end` are initialised, of a type that has bytes, and
+            // owned by this value.
             unsafe { slice::from_raw_parts(from, end.offset_from_unsigned(from)) }
         };
         (
@@ -307,7 +316,8 @@ impl<T> Merge<'_, T> {
     fn split(self, is_less: &impl Fn(&T, &T) -> bool) -> (Self, Self) {
         let (left, right) = self.sides();
         let half = (left.len() + right.len()) / 2;
-        // As many items of the left side, and as many as are missing of the right one, make the first half.
+        // As many items of the left side, and as many as are missing of the right one, make the
+        // first half.
         let (mut kept, mut most) = (half.saturating_sub(right.len()), half.min(left.len()));
         while kept < most {
             let at = kept + (most - kept) / 2;
@@ -318,7 +328,8 @@ impl<T> Merge<'_, T> {
             }
         }
         let this = ManuallyDrop::new(self);
-        // SAFETY: `kept` is not above the length of the left side, nor the rest of `half` above that of the right one.
+        // SAFETY: `kept` is not above the length of the left side, nor the rest of `half` above
+        // that of the right one.
         let (left, right) = unsafe { (this.left.add(kept), this.right.add(half - kept)) };
         let low = Self {
             left_end: left,

@@ -126,7 +126,7 @@ pub enum PerIndex {
 }
 
 impl PerIndex {
-    /// Returns what holds for the indices of two sources.
+    /// Returns the properties of the indices of two sources.
     const fn or(self, other: Self) -> Self {
         match (self, other) {
             (Self::Any, _) | (_, Self::Any) => Self::Any,
@@ -135,7 +135,7 @@ impl PerIndex {
         }
     }
 
-    /// Returns what holds if a function omits items.
+    /// Returns the properties if a function omits items.
     pub(super) const fn filtered(self) -> Self {
         self.or(Self::AtMostOne)
     }
@@ -149,7 +149,7 @@ pub(crate) trait Consumer<'s, 'e, P: Host, I>: Sync {
     /// The accumulation of a part of the loop.
     type Part: Send;
 
-    /// Returns what a part has accumulated before its first item.
+    /// Returns the accumulation of a part before its first item.
     fn begin(&self) -> Self::Part;
 
     /// Takes the items of consecutive indices. `Break` leaves out others.
@@ -161,7 +161,7 @@ pub(crate) trait Consumer<'s, 'e, P: Host, I>: Sync {
         items: impl Iterator<Item = I>,
     ) -> ControlFlow<LeaveOut>;
 
-    /// Returns what two parts have accumulated.
+    /// Combines the accumulations of two parts.
     fn combine(&self, left: Self::Part, right: Self::Part) -> Self::Part;
 }
 
@@ -172,7 +172,7 @@ pub(crate) struct Driven<S, C> {
 }
 
 impl<S: Source, C> Driven<S, C> {
-    /// Runs the loop over all indices of `source`. Returns what its parts have accumulated.
+    /// Runs the loop over all indices of `source`. Returns the accumulation of its parts.
     pub(crate) fn run<'s, 'e, P: Host>(
         cx: &mut Cx<'s, 'e, P>,
         settings: &Settings<'_>,

@@ -128,7 +128,7 @@ impl State {
         }
     }
 
-    /// Returns what carries `phase`, the caller's current one.
+    /// Returns the carrier of `phase`, the caller's current one.
     #[inline]
     pub(crate) fn carrier(self, phase: usize) -> Carrier {
         let last = self.phase();

@@ -34,7 +34,7 @@ pub(crate) struct Round {
     node: NonNull<Node>,
     at: usize,
     left: usize,
-    /// The child that the master waits for, if that is a node, and how often it has polled it.
+    /// The child that the master waits for, if that is a node, and the number of polls of it.
     child: Option<NonNull<Node>>,
     polls: u32,
 }

@@ -11,7 +11,7 @@
 //!   preempted does not block progress permanently.
 //! - The landing pad is examined after the tree, not before.
 //! - Growth and the assignment of slots take a lock, where the source waits for a ticket.
-//! - Instead of a list of nodes without a master there is a count of how often such a node
+//! - Instead of a list of nodes without a master there is a count of the times that such a node
 //!   appeared: a task without a node examines its path again when the count has changed.
 //!
 //! # Words
@@ -100,7 +100,7 @@ impl Tree {
         self.arena.nodes()
     }
 
-    /// Returns how often a node without a master appeared, modulo 2^32.
+    /// Returns the number of times that a node without a master appeared, modulo 2^32.
     #[inline]
     pub(crate) fn vacancies(&self) -> u32 {
         // ORDERING: Acquire, pairs with Release in add_vacancy (M1).
@@ -112,7 +112,7 @@ impl Tree {
         self.vacancies.fetch_add(1, Ordering::Release);
     }
 
-    /// Returns how often nodes were raised by tasks other than their masters.
+    /// Returns the number of times that nodes were raised by tasks other than their masters.
     pub(crate) fn helped(&self) -> usize {
         self.nodes().map(Node::helped).sum()
     }

@@ -99,7 +99,7 @@ impl Instance {
         self.elapsed_ns
     }
 
-    /// Returns how many of the iterations are taken if `left` are left.
+    /// Returns the number of iterations taken if `left` are left.
     pub(super) const fn taken(&self, left: u64) -> u64 {
         self.n.saturating_sub(left)
     }

@@ -93,7 +93,7 @@ impl Allocator {
         }
     }
 
-    /// Divides `p` processors among `loops`, at least 1 for each, and writes how many each gets
+    /// Divides `p` processors among `loops`, at least 1 for each, and writes the number of each
     /// into `shares`.
     ///
     /// ```

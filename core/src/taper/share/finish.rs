@@ -94,7 +94,7 @@ impl Demand {
 }
 
 impl Estimate {
-    /// Returns by how much the last of `p` processors is expected to end after the mean, if chunks
+    /// Returns the expected delay of the last of `p` processors after the mean, if chunks
     /// have `min_chunk` tasks in the end: K_min μ/2 + σ √(2 K_min ln p) (spec 2.13 of Lucco 1995).
     ///
     /// ```
@@ -156,7 +156,7 @@ fn deviation(estimate: &Estimate) -> u64 {
     (product >> 16).min(DEVIATION_MAX) as u64
 }
 
-/// Returns how many chunks TAPER makes of a loop.
+/// Returns the number of chunks into which TAPER divides a loop.
 fn chunks(estimate: &Estimate, cx: &Instance) -> u128 {
     let policy = Policy::Taper(Taper::default());
     let stride = u64::from(cx.p() / 8).max(1);

@@ -179,7 +179,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         })
     }
 
-    /// Returns what may be run in a wait of this task for what was pushed from `base` on.
+    /// Returns the tasks that may run in a wait of this task for those pushed from `base` on.
     pub(super) fn help(&self, base: Index) -> Help<'scope, P> {
         Help::of(self.scope, base)
     }
@@ -418,7 +418,7 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         self.scope.reason().is_some() && self.pool().port().cancellation().is_some()
     }
 
-    /// Unwinds to the finish that was cancelled. Called after [`is_cut`](Self::is_cut) returned true.
+    /// Unwinds to the finish that was cancelled; [`is_cut`](Self::is_cut) has returned true.
     #[cold]
     pub(crate) fn unwind_to_finish(&self) -> ! {
         let port = self.pool().port();

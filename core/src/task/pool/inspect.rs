@@ -71,7 +71,7 @@ impl<P: Host> Pool<P> {
     }
 }
 
-/// Reports at the end of a wait, also by a panic, what the worker did before.
+/// Reports the previous activity of the worker at the end of a wait, also by a panic.
 struct Waiting<'w, P: Host> {
     worker: &'w Worker<P>,
     before: Doing,

@@ -128,7 +128,7 @@ impl<P: Host> Pool<P> {
         }
     }
 
-    /// Returns what is known of the loops of this pool.
+    /// Returns the cost functions of the loops of this pool.
     pub(crate) fn sites(&self) -> Sites<'_> {
         Sites::new(&self.sites)
     }

@@ -235,8 +235,8 @@ impl<P: Host> Pool<P> {
         }
     }
 
-    /// Returns the answers of the tasks, and how many have not answered of those of other callers,
-    /// less those that have answered of the worker's own.
+    /// Returns the answers of the tasks, and the number of tasks of other callers that have not
+    /// answered, less those that have answered of the worker's own.
     fn stop_asking(&self) -> (Stall, isize) {
         // ORDERING: Relaxed: a task that answers later adds to the answers, which the next inquiry
         // discards.
@@ -264,7 +264,8 @@ impl<P: Host> Pool<P> {
         polled
     }
 
-    /// Collects what the tasks of all callers wait for; `scope` is one of the worker that inquires.
+    /// Collects the events that the tasks of all callers await; `scope` is one of the worker that
+    /// inquires.
     fn answered(&self, scope: &TaskScope<P>) -> Stall {
         let (suspended, waits) = scope.waits();
         let (mut stall, missing) = self.stop_asking();

@@ -1,8 +1,9 @@
 //! The scope around a task, and a mark.
 //!
-//! A mark is a word of a system above tasks, whose meaning is unknown here; 0 without one. A task that is spawned joins a scope, and
-//! has the mark of the code in which that scope was opened. A fork may be made in a region inside of the scope that has another
-//! mark; it ends before that region does, so it refers to a value in the region's frame.
+//! A mark is a word of a system above tasks, whose meaning is unknown here; 0 without one. A task
+//! that is spawned joins a scope, and has the mark of the code in which that scope was opened. A
+//! fork may be made in a region inside of the scope that has another mark; it ends before that
+//! region does, so it refers to a value in the region's frame.
 
 use super::{Scope, ScopePool};
 use core::mem::offset_of;
@@ -16,7 +17,7 @@ pub(in crate::task) struct Around<S: ScopePool> {
 }
 
 impl<S: ScopePool> Around<S> {
-    /// Creates what is around a region in `scope`.
+    /// Creates the surroundings of a region in `scope`.
     pub(in crate::task) fn of_region(scope: &Scope<S>, mark: u64) -> Self {
         Self {
             scope: Some(NonNull::from(scope)),
@@ -64,10 +65,11 @@ impl<S: ScopePool> Scope<S> {
         self.around.mark
     }
 
-    /// Returns what is around the tasks of this scope.
+    /// Returns the surroundings of the tasks of this scope.
     #[inline(always)]
     pub(in crate::task) fn around(&self) -> NonNull<Around<S>> {
-        // SAFETY: the offset is that of a field. The pointer is one to the scope, so that the scope can be reached from it.
+        // SAFETY: the offset is that of a field. The pointer is one to the scope, so that the scope
+        // can be reached from it.
         unsafe {
             NonNull::from(self)
                 .byte_add(offset_of!(Self, around))

@@ -1,4 +1,4 @@
-//! Scopes: how many tasks are live, and whether and why the scope was aborted.
+//! Scopes: the number of live tasks, and the abort of the scope with its cause.
 //!
 //! A scope is independent of workers and pools: it takes a [`WorkerId`], and its pool is a
 //! [`ScopePool`].

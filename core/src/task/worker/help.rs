@@ -20,7 +20,8 @@ pub(in crate::task) struct Help<'x, P: Host> {
 }
 
 impl<'x, P: Host> Help<'x, P> {
-    /// Returns what a task of `scope` may run while it waits for what was pushed from `base` on.
+    /// Returns the tasks that a task of `scope` may run while it waits for those pushed from `base`
+    /// on.
     pub(crate) fn of(scope: &'x TaskScope<P>, base: Index) -> Self {
         Self { scope, base }
     }

@@ -50,14 +50,14 @@ impl<P: Host> Worker<P> {
         result
     }
 
-    /// Records what the worker does from now on. Called by the holder of the seat.
+    /// Records the worker's activity from now on. Called by the holder of the seat.
     #[inline]
     pub(in crate::task) fn report(&self, doing: Doing) {
         self.activity.set(doing);
         self.pool().port().enter(self.id, doing.state);
     }
 
-    /// Returns what the worker does, as a hint. Any thread.
+    /// Returns the worker's activity, as a hint. Any thread.
     #[inline]
     pub(in crate::task) fn doing(&self) -> Doing {
         self.activity.get()

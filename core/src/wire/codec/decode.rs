@@ -130,7 +130,7 @@ impl<'de> Decoder<'de> {
         str::from_utf8(self.take(len)?).map_err(|_| DecodeError::WRONG)
     }
 
-    /// Decodes what is one level down.
+    /// Decodes a part one level down.
     #[inline]
     fn inside<T>(
         &mut self,

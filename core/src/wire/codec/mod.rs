@@ -151,18 +151,18 @@ pub struct Malformed {
 /// The reason why bytes are [`Malformed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// They end too early.
+    /// The bytes end too early.
     Short,
-    /// They continue after the value, by this many bytes.
+    /// This number of bytes is left after the value.
     Left(usize),
-    /// They do not encode such a value.
+    /// The bytes do not encode such a value.
     Wrong,
-    /// They encode a value that nests more than this many levels deep.
+    /// The value nests more than this number of levels deep.
     TooDeep(u32),
     /// They announce too many elements that have no bytes: a value may have this many of their
     /// size.
     TooManyEmpty(u32),
-    /// They encode a value that the receiver does not accept, for the stated reason.
+    /// The receiver does not accept the value, for the stated reason.
     Refused(&'static str),
 }
 

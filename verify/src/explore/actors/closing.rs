@@ -144,18 +144,18 @@ pub enum Move {
     Pass(Rank),
     /// Its workers end.
     Close,
-    /// It begins a round.
+    /// Begins a round.
     Count,
 }
 
 /// The ends of a rank.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    /// It ends with these items.
+    /// Ends with these items.
     End(Vec<u8>),
-    /// It ends without a result.
+    /// Ends without a result.
     Fail,
-    /// It refuses a message that it has kept.
+    /// Refuses a message that it has kept.
     Refuse,
 }
 

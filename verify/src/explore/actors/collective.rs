@@ -228,7 +228,7 @@ impl Collective {
         Branch::new(here, self.ranks, self.radix)
     }
 
-    /// Returns what a rank must end with.
+    /// Returns the result with which a rank must end.
     fn expected(&self, here: u8) -> Text {
         let all = 0..self.ranks as u8;
         match self.kind {

@@ -29,7 +29,7 @@ pub enum ComparedFault {
     KeepWhatIsSent,
     /// The receiver drops the iterations that arrive.
     DropWhatArrives,
-    /// A rank does not report how many iterations have begun.
+    /// A rank does not report the number of iterations that have begun.
     ReportNothing,
     /// A rank takes the first order of its parent, or the first answer, for the end.
     EndWithFirst,
@@ -99,7 +99,7 @@ impl Compared {
         self
     }
 
-    /// Returns how many messages have moved iterations so far.
+    /// Returns the number of messages that have moved iterations so far.
     pub fn transfers(&self) -> u64 {
         self.transfers.get()
     }

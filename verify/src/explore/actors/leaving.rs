@@ -49,13 +49,13 @@ pub enum LeavingFault {
 /// A step of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Act {
-    /// It sends its next message.
+    /// Sends its next message.
     Send,
-    /// It posts a receive from any rank.
+    /// Posts a receive from any rank.
     Receive,
     /// Its program ends.
     Close,
-    /// It sends nothing any more.
+    /// Sends nothing any more.
     Leave,
 }
 
@@ -68,7 +68,7 @@ pub struct State {
     has_left: bool,
     /// Operations that have not ended, and the receivers of sends.
     pending: BTreeMap<u32, Option<Rank>>,
-    /// By receiver, how many sends have ended without an error.
+    /// By receiver, the number of sends that have ended without an error.
     sent: BTreeMap<Rank, u64>,
     /// The messages received: their senders and their numbers there.
     received: Vec<(Rank, u32)>,

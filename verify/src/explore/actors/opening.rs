@@ -77,11 +77,11 @@ impl Event {
 /// An act of a rank on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// It opens its next channel.
+    /// Opens its next channel.
     Open,
-    /// It will open its next channel while its exchange takes the next parcel.
+    /// Will open its next channel while its exchange takes the next parcel.
     Plan,
-    /// It leaves.
+    /// Leaves.
     Leave,
     /// Its program ends because of an error.
     End,
@@ -90,7 +90,7 @@ pub enum Act {
 /// Something that happened to a rank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// It opened its next channel.
+    /// Opened its next channel.
     Open,
     /// A parcel arrived.
     Take(Rank, Bytes),
@@ -99,14 +99,14 @@ pub enum Event {
     OpenAndTake(Rank, Bytes),
     /// A rank was lost.
     Lose(Rank),
-    /// It left.
+    /// Left.
     Leave,
 }
 
 /// One rank.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Site {
-    /// It waits for others.
+    /// Waits for others.
     Runs {
         /// The events that it has seen.
         history: Vec<Event>,
@@ -118,9 +118,9 @@ pub enum Site {
         /// from.
         got: Vec<(usize, String)>,
     },
-    /// It has left, with all messages.
+    /// Has left, with all messages.
     Left,
-    /// It has an error; whether that is what happened.
+    /// Has an error; whether the error is the right one.
     Failed {
         /// The error's message.
         message: String,

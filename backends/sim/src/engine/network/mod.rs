@@ -59,7 +59,7 @@ pub struct Traffic {
     pub count: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// By the number of hops, how many; hop 0 is within a node.
+    /// Their number, by the number of hops; hop 0 is within a node.
     pub hops: Vec<u64>,
 }
 
@@ -141,7 +141,7 @@ impl<M: Weigh> Network<M> {
         self.events
     }
 
-    /// Returns what was sent, by kind.
+    /// Returns the traffic, by kind.
     pub(super) fn traffic(&self) -> &[Traffic] {
         &self.traffic
     }

@@ -95,7 +95,7 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         self.find_map_first(|item| f(&item).then_some(item))
     }
 
-    /// Returns what `f` returns for an item if it is not `None`, not necessarily for the first. As
+    /// Returns the result of `f` for an item if it is not `None`, not necessarily for the first. As
     /// soon as there is one, the rest of the loop is left out.
     ///
     /// ```
@@ -112,7 +112,7 @@ impl<P: Host, S: Source> Par<'_, '_, '_, P, S> {
         self.breaking(&Finding(f), Wanted::Any)?.break_value()
     }
 
-    /// Returns what `f` returns for the first item, in the order of the source, for which that is
+    /// Returns the result of `f` for the first item, in the order of the source, for which that is
     /// not `None`. As soon as there is one, items after it are left out.
     ///
     /// ```

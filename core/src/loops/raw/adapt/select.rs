@@ -37,8 +37,8 @@ impl<S: Indexed> Source for Within<S> {
         let Range { start, end } = claimed.indices();
         assert!(end <= self.within.len());
         let indices = self.within.start + start..self.within.start + end;
-        // SAFETY: an index of the source corresponds to one index of this one, so the claim on the latter is the claim on the
-        // former. The source receives no other claims.
+        // SAFETY: an index of the source corresponds to one index of this one, so the claim on the
+        // latter is the claim on the former. The source receives no other claims.
         let claimed = unsafe { Claimed::new(indices) };
         self.source.items(claimed, state)
     }
@@ -48,7 +48,7 @@ impl<S: Indexed> Indexed for Within<S> {}
 
 /// An index of a source for each index.
 pub trait Order: Sync {
-    /// Returns how many of `len` indices of the source are selected.
+    /// Returns the number of `len` indices of the source that are selected.
     fn len(&self, len: usize) -> usize;
 
     /// Returns the index of the source for `index`, which is below the number of those selected.
@@ -125,8 +125,8 @@ impl<S: Indexed, O: Order> Source for Ordered<S, O> {
         let len = self.source.len();
         claimed.indices().map(move |index| {
             let at = self.order.at(index, len);
-            // SAFETY: both orders map different indices to different ones, and the range yields each claimed index once, so
-            // this is the only claim on `at`.
+            // SAFETY: both orders map different indices to different ones, and the range yields
+            // each claimed index once, so this is the only claim on `at`.
             let claimed = unsafe { Claimed::new(at..at + 1) };
             let mut items = self.source.items(claimed, state);
             items.next().expect("an item for each index")

@@ -181,7 +181,7 @@ struct Body<A, F> {
 
 /// A body, whatever it accesses.
 pub(crate) trait Run: Sync {
-    /// Returns what the iterations access.
+    /// Returns the accesses of the iterations.
     fn declared(&self) -> &[Declared];
 
     /// Runs consecutive positions of the loop that `outline` describes.

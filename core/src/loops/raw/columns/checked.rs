@@ -44,7 +44,7 @@ impl<'s> Checked<'s> {
         })
     }
 
-    /// Makes the first positions available; returns how many workers are to join.
+    /// Makes the first positions available; returns the number of workers that are to join.
     pub(crate) fn start(&self, relax: &impl Relax) -> u32 {
         self.dispatcher.lock(relax).start()
     }
@@ -54,8 +54,8 @@ impl<'s> Checked<'s> {
         self.dispatcher.lock(relax).take(worker).map(Chunk)
     }
 
-    /// Runs a chunk; returns how many workers are to join. `None` if the rest is left out, as
-    /// another worker has found, or `is_cut` has returned true.
+    /// Runs a chunk; returns the number of workers that are to join. `None` if the rest is left
+    /// out, as another worker has found, or `is_cut` has returned true.
     pub(crate) fn run<P: Clock + Relax>(
         &self,
         chunk: Chunk,

@@ -269,7 +269,7 @@ impl Node {
         self.gathered.fetch_max(phase + 1, Ordering::Release);
     }
 
-    /// Returns how often a task other than the master gathered here; approximate.
+    /// Returns the approximate number of times that a task other than the master gathered here.
     pub(crate) fn helped(&self) -> usize {
         // ORDERING: Relaxed: a statistic.
         self.helped.load(Ordering::Relaxed)

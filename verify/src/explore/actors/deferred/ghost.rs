@@ -80,7 +80,7 @@ impl Ghost {
         }
     }
 
-    /// Records what a rank does.
+    /// Records an act of a rank.
     pub(super) fn record(&mut self, system: &Deferring, here: Rank, news: News) {
         match news {
             News::Next(switch, plan) => self.advance(system, switch, plan),

@@ -116,7 +116,7 @@ impl Deferring {
         self
     }
 
-    /// Returns what has occurred so far.
+    /// Returns the situations that have occurred so far.
     pub fn effects(&self) -> Effects {
         self.effects.get()
     }
