@@ -406,7 +406,7 @@ impl Numbers {
                 bytes.resize(HEADER + BODY + self.below(70_000), self.byte())
             }
             9 if bytes.len() >= HEADER => {
-                // The sort, the channel or a place.
+                // The kind, the channel or a place.
                 let field = [12, 0, 4, 8][self.below(4)];
                 bytes[field] = self.below(6) as u8;
             }

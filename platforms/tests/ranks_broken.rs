@@ -303,9 +303,9 @@ struct Forged {
     sent: Vec<u64>,
 }
 
-/// Bytes of the head of a parcel, where it has its sort, and the sorts of one and of several messages.
+/// Bytes of the head of a parcel, the position of its kind, and the kinds of a message and a batch.
 const HEAD: usize = 16;
-const SORT_AT: usize = 12;
+const KIND_AT: usize = 12;
 const MESSAGE: u8 = 2;
 const SEVERAL: u8 = 5;
 /// Bytes of a part of several messages, where it has its length, and bytes of their number.
@@ -319,7 +319,7 @@ fn number(bytes: &[u8]) -> usize {
 
 /// Returns where the messages of a parcel are.
 fn bodies(parcel: &[u8]) -> Vec<Range<usize>> {
-    match parcel[SORT_AT] {
+    match parcel[KIND_AT] {
         MESSAGE => std::iter::once(HEAD..parcel.len()).collect(),
         SEVERAL => {
             let end = parcel.len() - NUMBER;

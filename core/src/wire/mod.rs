@@ -7,7 +7,7 @@
 //! | [`Exchange`] | the channels of a process: opened alike by every rank, filled as values, sent as parcels |
 //!
 //! # Algorithm
-//! A parcel is a header of 16 bytes (channel, sending place, receiving place, sort, check) and a
+//! A parcel is a header of 16 bytes (channel, sending place, receiving place, kind, check) and a
 //! body. The check covers the header, the body, and the number of the parcel among those of its
 //! sender for its receiver, which does not travel: a parcel that a link corrupts, loses, doubles or
 //! reorders is an error at the latest when the next parcel arrives.

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The positions of a parcel's body and kind, and the kind of messages.
 const HEAD: usize = 16;
-const SORT_AT: usize = 12;
+const KIND_AT: usize = 12;
 const MESSAGE: u8 = 2;
 /// The first bytes of the body of an answer to a request; whether it has loot follows.
 const ANSWER: [u8; 2] = [0, 1];
@@ -114,7 +114,7 @@ impl Link for Watched {
         let Self(wire, scene) = self;
         let here = wire.here();
         wire.poll(&mut |from, parcel| {
-            if here == Rank(1) && parcel[SORT_AT] == MESSAGE && parcel[HEAD..].starts_with(&ANSWER)
+            if here == Rank(1) && parcel[KIND_AT] == MESSAGE && parcel[HEAD..].starts_with(&ANSWER)
             {
                 let has_loot = parcel[HEAD + ANSWER.len()];
                 scene.answered[usize::from(has_loot)].store(true, SeqCst);

@@ -43,7 +43,7 @@ pub struct Bytes(Rc<[u8]>);
 
 /// The position of a parcel's kind, and the kind of a parcel with the error for which a rank has
 /// given up.
-const SORT_AT: usize = 12;
+const KIND_AT: usize = 12;
 const FAILED: u8 = 3;
 
 impl fmt::Debug for Bytes {
@@ -51,19 +51,19 @@ impl fmt::Debug for Bytes {
         if self.0.is_empty() {
             return f.write_str("its program has ended");
         }
-        let sort = match self.0[SORT_AT] {
+        let kind = match self.0[KIND_AT] {
             1 => "opens",
             2 => "message over",
             FAILED => "gives up;",
             _ => "leaves;",
         };
-        write!(f, "{sort} channel {}", self.0[0])
+        write!(f, "{kind} channel {}", self.0[0])
     }
 }
 
 impl Bytes {
     fn is_failure(&self) -> bool {
-        self.0.get(SORT_AT) == Some(&FAILED)
+        self.0.get(KIND_AT) == Some(&FAILED)
     }
 }
 
