@@ -90,7 +90,7 @@ impl From<wire::Error> for RankError {
             Cause::Lost { .. } => (RankErrorKind::Lost, error.peer),
             Cause::Panicked => (RankErrorKind::Panicked, error.peer),
             Cause::Mismatch { .. } | Cause::Absent { .. } => (RankErrorKind::Diverged, error.peer),
-            Cause::Garbled(_) | Cause::Unencodable(_) => (RankErrorKind::Encoding, error.peer),
+            Cause::Malformed(_) | Cause::Unencodable(_) => (RankErrorKind::Encoding, error.peer),
             Cause::Failed { first, .. } => (RankErrorKind::Failed, *first),
             Cause::Corrupt { .. }
             | Cause::TooLong { .. }
