@@ -35,6 +35,10 @@ pub mod text;
 pub mod tsp;
 pub mod uts;
 
+/// The version of the keys of JSON documents: another one if a key gets another meaning or is
+/// missing. `apps/JSON.md` lists them.
+pub const SCHEMA: u32 = 2;
+
 #[cfg(test)]
 mod tests {
     use tautline::{Error, Result};

@@ -3,7 +3,7 @@
 
 use super::comparison::is_disturbed;
 use super::{Comparison, Distance, Doubt, RoundTrips, Spread};
-use crate::program::show::SCHEMA;
+use crate::SCHEMA;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::Path;

@@ -19,7 +19,7 @@ const GLOB: &str = "*";
 type Module = Vec<String>;
 
 /// A use of something that another file of the crate defines.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Import {
     /// Indices of the two files.
     pub from: usize,

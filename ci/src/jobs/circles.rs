@@ -1,7 +1,7 @@
-//! The files of a crate do not import from each other in a circle.
+//! Neither the files nor the folders of a crate import from each other in a circle.
 //!
 //! Two files that need each other are one concept in two places: neither can be read, tested or
-//! moved alone. An import between files is a use of an item in the file that defines it, wherever
+//! moved alone. So are two folders of one folder, even where each of their files is in no circle. An import between files is a use of an item in the file that defines it, wherever
 //! it is re-exported (`imports`). Imports from an ancestor are excluded: what a folder's `mod.rs`
 //! defines is the common vocabulary of the folder's files, which it also uses and re-exports.
 //! Exceptions are argued in ARCHITECTURE.md, which this job reads.
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 /// The section of ARCHITECTURE.md that lists the exceptions, one on a line:
-/// ``- `path/from.rs` → `path/to.rs`: argument``.
+/// ``- `path/from.rs` → `path/to.rs`: argument``, or with two folders.
 const SECTION: &str = "Circles of files";
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
@@ -31,15 +31,21 @@ fn check(tree: &Tree) -> Result<Vec<String>> {
     for folder in folders(tree) {
         let sources = tree.sources(&folder)?;
         let mut graph = Graph::new(&folder, &sources);
-        for (exception, needed) in exceptions.iter().zip(&mut needed) {
-            *needed |= graph.except(exception);
-        }
-        for circle in graph.circles() {
-            out.push(graph.describe(&circle));
+        let mut judge = |graph: &mut Graph| {
+            for (exception, needed) in exceptions.iter().zip(&mut needed) {
+                *needed |= graph.except(exception);
+            }
+            for circle in graph.circles() {
+                out.push(graph.describe(&circle));
+            }
+        };
+        judge(&mut graph);
+        for mut graph in graph.by_folder(&folder) {
+            judge(&mut graph);
         }
     }
     for (exception, needed) in exceptions.iter().zip(needed) {
-        let [from, to] = &exception.files;
+        let [from, to] = &exception.ends;
         if !needed {
             out.push(format!(
                 "ARCHITECTURE.md:{}: {from} → {to} is not part of any circle: remove the exception",
@@ -71,7 +77,8 @@ fn folders(tree: &Tree) -> Vec<PathBuf> {
 #[derive(Debug, PartialEq, Eq)]
 struct Exception {
     line: usize,
-    files: [String; 2],
+    /// Two files, or two folders.
+    ends: [String; 2],
 }
 
 /// The exceptions that ARCHITECTURE.md lists; an exception without its argument is malformed.
@@ -100,16 +107,18 @@ fn exceptions(text: &str) -> Result<Vec<Exception>> {
         }
         out.push(Exception {
             line: n + 1,
-            files: [from.to_owned(), to.to_owned()],
+            ends: [from.to_owned(), to.to_owned()],
         });
     }
     Ok(out)
 }
 
-/// The imports of one crate.
+/// The imports of one crate, between its files or between the folders in one of its folders.
 struct Graph<'a> {
     sources: &'a [Source],
-    /// For each file the files from which it imports, with the first import of each.
+    /// The files or folders.
+    nodes: Vec<PathBuf>,
+    /// For each node those from which it imports, with the first import of each.
     edges: Vec<BTreeMap<usize, Import>>,
 }
 
@@ -122,17 +131,58 @@ impl<'a> Graph<'a> {
                 edges[import.from].entry(import.to).or_insert(import);
             }
         }
-        Self { sources, edges }
+        let nodes = sources.iter().map(|source| source.path.clone()).collect();
+        Self {
+            sources,
+            nodes,
+            edges,
+        }
+    }
+
+    /// For each folder at or below `top` the graph of the folders directly in it, each with all
+    /// that is below it.
+    fn by_folder(&self, top: &Path) -> Vec<Self> {
+        let parents = self.nodes.iter().flat_map(|file| file.ancestors().skip(1));
+        let parents: BTreeSet<&Path> = parents.filter(|folder| folder.starts_with(top)).collect();
+        let one = |parent: &&Path| {
+            let mut graph = Self {
+                sources: self.sources,
+                nodes: Vec::new(),
+                edges: Vec::new(),
+            };
+            for import in self.edges.iter().flat_map(BTreeMap::values) {
+                let ends = [import.from, import.to].map(|file| {
+                    let child = child(parent, &self.nodes[file])?;
+                    Some(graph.node(child))
+                });
+                if let [Some(from), Some(to)] = ends
+                    && from != to
+                {
+                    graph.edges[from]
+                        .entry(to)
+                        .or_insert_with(|| import.clone());
+                }
+            }
+            graph
+        };
+        parents.iter().map(one).collect()
+    }
+
+    /// The index of a node, which is added if it is new.
+    fn node(&mut self, path: PathBuf) -> usize {
+        let found = self.nodes.iter().position(|node| *node == path);
+        found.unwrap_or_else(|| {
+            self.nodes.push(path);
+            self.edges.push(BTreeMap::new());
+            self.nodes.len() - 1
+        })
     }
 
     /// Removes an excepted import; returns whether it was part of a circle.
     fn except(&mut self, exception: &Exception) -> bool {
-        let [from, to] = &exception.files;
-        let file = |name: &str| {
-            let mut files = self.sources.iter();
-            files.position(|s| s.path == Path::new(name))
-        };
-        let (Some(from), Some(to)) = (file(from), file(to)) else {
+        let [from, to] = &exception.ends;
+        let node = |name: &str| self.nodes.iter().position(|node| node == Path::new(name));
+        let (Some(from), Some(to)) = (node(from), node(to)) else {
             return false;
         };
         let needed = self.edges[from].contains_key(&to) && self.path(to, from).is_some();
@@ -140,7 +190,7 @@ impl<'a> Graph<'a> {
         needed
     }
 
-    /// The shortest chain of imports between two files, with both of them.
+    /// The shortest chain of imports between two nodes, with both of them.
     fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
         let mut before: BTreeMap<usize, usize> = BTreeMap::new();
         let mut open = VecDeque::from([from]);
@@ -167,19 +217,19 @@ impl<'a> Graph<'a> {
         None
     }
 
-    /// For each group of files that reach each other, the shortest circle among them.
+    /// For each group of nodes that reach each other, the shortest circle among them.
     fn circles(&self) -> Vec<Vec<usize>> {
         let mut done = BTreeSet::new();
         let mut out = Vec::new();
-        for file in 0..self.sources.len() {
-            if done.contains(&file) || self.path(file, file).is_none() {
+        for node in 0..self.nodes.len() {
+            if done.contains(&node) || self.path(node, node).is_none() {
                 continue;
             }
-            let group: Vec<usize> = (file..self.sources.len())
-                .filter(|f| *f == file || self.path(file, *f).is_some())
-                .filter(|f| self.path(*f, file).is_some())
+            let group: Vec<usize> = (node..self.nodes.len())
+                .filter(|other| *other == node || self.path(node, *other).is_some())
+                .filter(|other| self.path(*other, node).is_some())
                 .collect();
-            let circles = group.iter().filter_map(|f| self.path(*f, *f));
+            let circles = group.iter().filter_map(|node| self.path(*node, *node));
             out.extend(circles.min_by_key(Vec::len));
             done.extend(group);
         }
@@ -190,11 +240,18 @@ impl<'a> Graph<'a> {
     fn describe(&self, circle: &[usize]) -> String {
         let steps = circle.windows(2).map(|step| {
             let import = &self.edges[step[0]][&step[1]];
-            let to = self.sources[step[1]].path.display();
-            self.sources[step[0]].at(import.line, format!("{} of {to}", import.name))
+            let to = self.sources[import.to].path.display();
+            self.sources[import.from].at(import.line, format!("{} of {to}", import.name))
         });
         steps.collect::<Vec<_>>().join("\n    ")
     }
+}
+
+/// The folder directly in `parent` that contains `file`.
+fn child(parent: &Path, file: &Path) -> Option<PathBuf> {
+    let mut inside = file.strip_prefix(parent).ok()?.iter();
+    let first = inside.next()?;
+    inside.next().map(|_| parent.join(first))
 }
 
 /// Whether `file` is in the folder whose root module is `root`.
@@ -254,6 +311,30 @@ mod tests {
                 "use super::A; use crate::Top; pub struct B;",
             ),
         ]);
+        assert_eq!(check(&tree).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn folders_are_in_a_circle_where_no_files_are() {
+        let tree = Sample::new(&[
+            ("core/src/lib.rs", "mod a; mod b; mod c;"),
+            ("core/src/a/mod.rs", "mod x; pub mod y;"),
+            ("core/src/a/x.rs", "\nuse crate::b::B;"),
+            ("core/src/a/y.rs", "pub struct Y;"),
+            ("core/src/b/mod.rs", "mod z; pub struct B;"),
+            ("core/src/b/z.rs", "use crate::a::y::Y;"),
+            ("core/src/c/mod.rs", "use crate::{a::y::Y, b::B};"),
+        ]);
+        let found = check(&tree).unwrap();
+        assert_eq!(found.len(), 1, "{found:?}");
+        for step in [
+            "core/src/a/x.rs:2: crate::b::B of core/src/b/mod.rs",
+            "core/src/b/z.rs:1: crate::a::y::Y of core/src/a/y.rs",
+        ] {
+            assert!(found[0].contains(step), "{found:?}");
+        }
+        let excepted = "## Circles of files\n- `core/src/b` → `core/src/a`: they are twins\n";
+        tree.write("ARCHITECTURE.md", excepted);
         assert_eq!(check(&tree).unwrap(), [""; 0]);
     }
 

@@ -115,7 +115,7 @@ pub(crate) const JOBS: &[Job] = &[
     ),
     job(
         "circles",
-        "no files of a crate import from each other in a circle",
+        "neither files nor folders of a crate import from each other in a circle",
         circles::run,
     ),
     job(

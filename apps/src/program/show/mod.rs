@@ -75,9 +75,6 @@ pub fn object<K: Into<String>>(
     object
 }
 
-/// The version of the keys of documents: another one if a key gets another meaning or is missing. `apps/JSON.md` lists them.
-pub const SCHEMA: u32 = 2;
-
 /// Returns the text of a JSON document, in which each object has the version of its keys.
 pub fn document(content: impl Into<Value>) -> String {
     let mut content = content.into();
@@ -86,7 +83,7 @@ pub fn document(content: impl Into<Value>) -> String {
         one => vec![one],
     };
     for object in objects {
-        object["schema"] = SCHEMA.into();
+        object["schema"] = crate::SCHEMA.into();
     }
     format!("{content:#}\n")
 }

@@ -4,8 +4,7 @@ use std::hint::black_box;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use super::{ROW, Row};
-use crate::uts::walk::Interval;
+use super::{Interval, ROW, Row};
 
 /// How the children of a row are hashed. The result does not depend on it.
 #[derive(Clone, Copy, Debug)]

@@ -12,8 +12,7 @@
 
 use fearless_simd::{Simd, SimdInt};
 
-use super::{Block, START, State};
-use crate::uts::walk::Interval;
+use super::{Block, Interval, START, State};
 
 /// The maximum number of children in a row.
 ///

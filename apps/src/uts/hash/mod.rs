@@ -14,6 +14,7 @@ mod block;
     allow(dead_code, reason = "no lanes are used there")
 )]
 mod engine;
+mod interval;
 #[cfg_attr(
     not(target_arch = "x86_64"),
     allow(dead_code, reason = "no lanes are used there")
@@ -22,6 +23,7 @@ mod lanes;
 
 pub(super) use block::{Block, root};
 pub use engine::Engine;
+pub(super) use interval::Interval;
 pub(super) use lanes::{ROW, Row};
 
 /// The five words of a node's state, most significant byte first within a word.

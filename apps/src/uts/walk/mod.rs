@@ -1,6 +1,5 @@
 //! The walk: a stack of nodes whose children are not hashed yet.
 
-mod interval;
 mod one;
 mod portable;
 
@@ -12,10 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use tautline_core::glb::{Bag, Share};
 
-use super::hash::{ROW, Row};
+use super::hash::{Interval, ROW, Row};
 use super::rule::{Rule, Same};
 use super::tree::{Level, Tree};
-pub(super) use interval::Interval;
 
 /// The counts of a walk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

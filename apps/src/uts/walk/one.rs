@@ -3,8 +3,8 @@
 //! The stack afterwards equals that of a walk in lanes, but nothing is arranged in columns: the
 //! processor overlaps a hash with the counting and storing of the previous one.
 
-use super::{Interval, Uts};
-use crate::uts::hash::Block;
+use super::Uts;
+use crate::uts::hash::{Block, Interval};
 use crate::uts::rule::Rule;
 use crate::uts::tree::{Level, Tree};
 

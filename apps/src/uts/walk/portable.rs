@@ -1,6 +1,7 @@
 //! A part of the search on its way to another process: intervals and counts.
 
-use super::{Counts, Interval, Uts};
+use super::{Counts, Uts};
+use crate::uts::hash::Interval;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 use tautline_core::wire::Bulk;

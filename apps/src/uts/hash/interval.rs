@@ -1,6 +1,6 @@
-//! The elements of the stack of a walk.
+//! Children that are to be hashed: the elements of the stack of a walk.
 
-use crate::uts::hash::State;
+use super::State;
 
 /// A node with children `low..high` still to be hashed; these are `high - low` tasks.
 ///
