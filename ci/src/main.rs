@@ -31,6 +31,7 @@ usage: cargo ci              all jobs that `cargo ci list` marks with *, in two 
        cargo ci cross [TARGET…]
                              the processors of ci/cross.toml, or those whose target contains one of the words
        cargo ci deep [NAME…] what takes minutes to hours, or the steps whose name contains a word
+       cargo ci deep --list  on which commit and day each step last passed
        cargo ci list         what the jobs are
        cargo ci --help       this
 

@@ -34,6 +34,13 @@ pub(crate) fn cargo<'a>(tree: &Tree, words: impl IntoIterator<Item = &'a str>) -
     command
 }
 
+/// Returns the output of `git WORDS…` at the root of the tree; `None` if it fails.
+pub(crate) fn git(tree: &Tree, words: &[&str]) -> Option<String> {
+    let mut command = Command::new("git");
+    let said = quiet(command.current_dir(&tree.root).args(words)).ok()?;
+    said.ok.then_some(said.out)
+}
+
 /// Where cargo builds, made absolute.
 pub(crate) fn target_dir(tree: &Tree) -> PathBuf {
     let set = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);

@@ -5,7 +5,7 @@
 
 use super::Verdict;
 use super::packages::{self, Need, exists};
-use crate::shell::{quiet, run, target_dir, test as run_tests};
+use crate::shell::{git, quiet, run, target_dir, test as run_tests};
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
@@ -23,14 +23,9 @@ pub(super) fn in_turn(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let matrix = matrix(tree)?;
     let all = runs(&matrix)?;
     let all: Vec<&Run> = all.iter().filter(|run| run.takes_turns).collect();
-    let mut command = Command::new("git");
-    command.current_dir(&tree.root);
-    let commits = quiet(command.args(["rev-list", "--count", "HEAD"]))?;
-    let commits: usize = commits
-        .out
-        .trim()
-        .parse()
-        .context("the number of commits")?;
+    let commits = git(tree, &["rev-list", "--count", "HEAD"]);
+    let commits = commits.and_then(|commits| commits.trim().parse::<usize>().ok());
+    let commits = commits.context("the number of commits")?;
     let run = all.get(commits % all.len().max(1)).context(MATRIX)?;
     judge(tree, &tests(&matrix, "turn")?, &[run], &[])
 }

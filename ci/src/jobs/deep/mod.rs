@@ -2,10 +2,17 @@
 //! optimised code, and the long jobs. `cargo ci deep NAME…` runs the steps whose name contains one of
 //! the words.
 //!
+//! [`ledger`] keeps when each step last passed; `cargo ci deep --list` shows it.
+//!
 //! A test is marked by its reason and named in [`STEPS`]; a unit test of this crate fails if either is
 //! missing, so that no ignored test is forgotten.
 
+mod coverage;
+mod deny;
 mod ignored;
+mod ledger;
+mod semver;
+mod tool;
 
 use super::cargo as cargo_jobs;
 use super::counted::passed;
@@ -198,7 +205,10 @@ const STEPS: &[Step] = &[
     job("cross", cross::run_all),
     job("native", native::run_all),
     job("mpi", mpi::run_all),
+    job("coverage", coverage::run),
+    job("deny", deny::run),
     job("package", package::run),
+    job("semver", semver::run),
     job("soak", soak::run_all),
     job("static", static_file::run_all),
     job("systems", systems::run_all),
@@ -254,6 +264,9 @@ const STEPS: &[Step] = &[
     },
 ];
 
+/// The word that lists the steps instead of running them.
+const LIST: &str = "--list";
+
 /// The words name steps of this job, not mutants.
 fn all_mutants(tree: &Tree, _: &[String]) -> Result<Verdict> {
     mutants::run(tree, &[])
@@ -272,6 +285,11 @@ pub(super) fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
     if !forgotten.is_empty() {
         bail!("{}", forgotten.join("\n"));
     }
+    if words == [LIST] {
+        let names = STEPS.iter().map(|step| step.name);
+        context::text(&ledger::listing(tree, names)?);
+        return Ok(Verdict::Holds(format!("{} steps", STEPS.len())));
+    }
     let steps = asked(words);
     if steps.is_empty() {
         let names: Vec<_> = STEPS.iter().map(|step| step.name).collect();
@@ -282,7 +300,7 @@ pub(super) fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
     for step in &steps {
         say!("\n--- deep: {}", step.name);
         let start = Instant::now();
-        let (mark, said) = match perform(tree, step) {
+        let (mark, said) = match recorded(tree, step) {
             Ok(Verdict::Holds(said)) => ("ok", said),
             Ok(Verdict::CannotRun(why)) => {
                 cannot.push(format!("{}: {why}", step.name));
@@ -310,6 +328,25 @@ pub(super) fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
         (_, false) => Ok(Verdict::CannotRun(cannot.join("; "))),
         _ => Ok(Verdict::Holds(format!("{} steps", steps.len()))),
     }
+}
+
+/// Runs a step, and notes its success unless this is a server or the checkout has changes.
+fn recorded(tree: &Tree, step: &Step) -> Result<Verdict> {
+    let needed = match step.needs {
+        Needs::Variable(name) => Some(name),
+        _ => None,
+    };
+    let (start, commit) = (Instant::now(), ledger::commit(tree, needed));
+    let verdict = perform(tree, step)?;
+    let is_server = std::env::var_os("CI").is_some_and(|v| v == "true");
+    if let (Verdict::Holds(_), false) = (&verdict, is_server) {
+        let after = ledger::commit(tree, needed);
+        match commit.filter(|commit| after.as_ref() == Some(commit)) {
+            Some(commit) => ledger::note(tree, step.name, commit, start.elapsed().as_secs_f64())?,
+            None => say!("not recorded: the checkout has changes, or variables are set"),
+        }
+    }
+    Ok(verdict)
 }
 
 fn perform(tree: &Tree, step: &Step) -> Result<Verdict> {
@@ -363,7 +400,8 @@ fn ignored_tests(tree: &Tree, row: &Ignored) -> Result<Verdict> {
 
 #[cfg(test)]
 mod tests {
-    use super::{STEPS, asked};
+    use super::{STEPS, asked, ledger};
+    use crate::tree::Tree;
 
     #[test]
     fn words_choose_and_hours_are_only_by_name() {
@@ -378,6 +416,9 @@ mod tests {
         assert_eq!(names(&["9x10"]), ["pentomino-9x10"]);
         assert_eq!(names(&["soak", "tsan"]), ["soak", "tsan", "tsan-ranks"]);
         assert!(names(&["unheard of"]).is_empty());
+        for step in ledger::recorded(&Tree::here().unwrap()) {
+            assert!(STEPS.iter().any(|it| it.name == step), "{step}");
+        }
         for step in STEPS {
             assert_eq!(
                 names(&[step.name])
