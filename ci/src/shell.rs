@@ -10,8 +10,9 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
+use std::time::Duration;
 
-/// What a program said and how it ended.
+/// Output and end of a program.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub ok: bool,
@@ -41,7 +42,7 @@ pub(crate) fn git(tree: &Tree, words: &[&str]) -> Option<String> {
     said.ok.then_some(said.out)
 }
 
-/// Where cargo builds, made absolute.
+/// The folder in which cargo builds, made absolute.
 pub(crate) fn target_dir(tree: &Tree) -> PathBuf {
     let set = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     tree.path(set.unwrap_or_else(|| PathBuf::from("target")))
@@ -107,7 +108,7 @@ fn shown(command: &Command) -> String {
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let line = shown(command);
     say!("$ {line}");
-    let (status, ..) = perform(command, &line, [SHOWN, SHOWN])?;
+    let status = perform(command, &line, [SHOWN, SHOWN])?.status;
     if !status.success() {
         bail!("`{line}` ended with {status}");
     }
@@ -118,26 +119,28 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 pub(crate) fn tee(command: &mut Command) -> Result<Said> {
     let line = shown(command);
     say!("$ {line}");
-    let (status, out, err) = perform(command, &line, [SHOWN_AND_KEPT, SHOWN])?;
-    let ok = status.success();
-    Ok(Said { ok, out, err })
+    Ok(perform(command, &line, [SHOWN_AND_KEPT, SHOWN])?.said)
+}
+
+/// As [`tee`], and returns the processor time as well.
+pub(crate) fn timed(command: &mut Command) -> Result<(Said, Duration)> {
+    let line = shown(command);
+    say!("$ {line}");
+    let ended = perform(command, &line, [SHOWN_AND_KEPT, SHOWN])?;
+    Ok((ended.said, ended.used))
 }
 
 /// Runs to the end, shows what it reports as an error, and keeps standard output, which is for this program.
 pub(crate) fn keep(command: &mut Command) -> Result<Said> {
     let line = shown(command);
     say!("$ {line}");
-    let (status, out, err) = perform(command, &line, [KEPT, SHOWN])?;
-    let ok = status.success();
-    Ok(Said { ok, out, err })
+    Ok(perform(command, &line, [KEPT, SHOWN])?.said)
 }
 
 /// Runs to the end in silence and keeps all that was said.
 pub(crate) fn quiet(command: &mut Command) -> Result<Said> {
     let line = shown(command);
-    let (status, out, err) = perform(command.stdin(Stdio::null()), &line, [KEPT, KEPT])?;
-    let ok = status.success();
-    Ok(Said { ok, out, err })
+    Ok(perform(command.stdin(Stdio::null()), &line, [KEPT, KEPT])?.said)
 }
 
 /// Destination of a stream of a command.
@@ -160,12 +163,17 @@ const SHOWN_AND_KEPT: Stream = Stream {
     is_kept: true,
 };
 
-/// Runs a command to its end, within its limit. Returns its status, and what is kept of its output and errors.
-fn perform(
-    command: &mut Command,
-    line: &str,
-    streams: [Stream; 2],
-) -> Result<(ExitStatus, String, String)> {
+/// The end of a command.
+struct Ended {
+    status: ExitStatus,
+    /// With the output that is kept.
+    said: Said,
+    /// Its processor time.
+    used: Duration,
+}
+
+/// Runs a command to its end, within its limit.
+fn perform(command: &mut Command, line: &str, streams: [Stream; 2]) -> Result<Ended> {
     let context = context::current();
     // What is only shown stays attached to the terminal, where this lane is the only one.
     let [out, err] = streams.map(|stream| stream.is_kept || !context.is_attached());
@@ -194,7 +202,12 @@ fn perform(
     if let Some(said) = watch.end() {
         bail!("`{line}` {said}");
     }
-    Ok((status, out?, err?))
+    let said = Said {
+        ok: status.success(),
+        out: out?,
+        err: err?,
+    };
+    Ok(Ended { status, said, used })
 }
 
 /// Reads a stream to its end, in whole lines. Returns what is kept.

@@ -1,12 +1,14 @@
 //! All tests of the workspace: test programs two at a time, then the examples of the documentation.
 //!
 //! `cargo test` runs one program after the other, many of which wait for most of their time. Programs that measure, or look at the
-//! whole machine, run one at a time after everything else.
+//! whole machine, run one at a time after everything else. At the end, each system is within its [`budget`].
+
+mod budget;
 
 use super::Verdict;
 use super::cargo::of_all;
 use crate::context::{Output, current, lock, say};
-use crate::shell::{cargo, failed_tests, keep, tee, test};
+use crate::shell::{cargo, failed_tests, keep, test, timed};
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -14,12 +16,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Plain `cargo test`, so that a machine with nothing but Rust can run it.
 const BUILD: &str = "--no-fail-fast --no-run --message-format=json-render-diagnostics";
 
-/// How many programs run at once; each of them has threads of its own.
+/// The number of programs that run at once; each of them has threads of its own.
 const AT_ONCE: usize = 2;
 
 /// Programs that run alone: package, target, reason.
@@ -55,6 +57,9 @@ const ALONE: &[(&str, &str, &str)] = &[
 const MEASURES: &str = "measures time or processor time";
 const PUNCTUAL: &str = "something must happen within seconds";
 const PINS: &str = "looks at which processors others have claimed";
+
+/// Processor time of the programs that have ended, of both parts of the job.
+static SPENT: Mutex<budget::Spent> = Mutex::new(budget::Spent::new());
 
 /// A program with tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +105,21 @@ pub(super) fn together(tree: &Tree, _: &[String]) -> Result<Verdict> {
 pub(super) fn alone(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let programs = build(tree)?;
     let chosen = programs.iter().filter(|it| it.is_alone());
-    run_all(tree, chosen.collect(), 1)
+    let run = run_all(tree, chosen.collect(), 1);
+    let (spent, slowness) = (lock(&SPENT).clone(), budget::slowness());
+    say!(
+        "\n{}limits are those of the reference x {slowness:.2}",
+        budget::table(&spent)
+    );
+    let verdict = run?;
+    match &budget::findings(&spent, slowness)[..] {
+        [] => Ok(verdict),
+        over => bail!(
+            "{} systems over their limits\n{}",
+            over.len(),
+            over.join("\n")
+        ),
+    }
 }
 
 /// Builds all tests as `cargo test` does. Returns their programs.
@@ -152,8 +171,11 @@ fn run_all(tree: &Tree, programs: Vec<&Program>, at_once: usize) -> Result<Verdi
                 return;
             };
             let (output, text) = Output::collecting();
-            let failed = context.with_output(output).enter(|| run(tree, program));
+            let (failed, used) = context.with_output(output).enter(|| run(tree, program));
             context.output.text(&lock(&text));
+            let system = budget::system(&program.target).to_owned();
+            let key = (program.folder.clone(), system);
+            *lock(&SPENT).entry(key).or_default() += used;
             lock(&findings).extend(failed);
         }
     };
@@ -165,8 +187,8 @@ fn run_all(tree: &Tree, programs: Vec<&Program>, at_once: usize) -> Result<Verdi
     }
 }
 
-/// Runs a program as cargo does. Returns the names of tests that failed.
-fn run(tree: &Tree, program: &Program) -> Vec<String> {
+/// Runs a program as cargo does. Returns the names of tests that failed, and its processor time.
+fn run(tree: &Tree, program: &Program) -> (Vec<String>, Duration) {
     say!("\n--- {}", program.name());
     let folder = tree.path(&program.folder);
     let mut command = Command::new(&program.file);
@@ -182,16 +204,22 @@ fn run(tree: &Tree, program: &Program) -> Vec<String> {
         .current_dir(&folder);
     let named = |what: &str| format!("{}: {what}", program.name());
     let start = Instant::now();
-    let end = tee(&mut command);
-    say!("{}: {:.1} s", program.name(), start.elapsed().as_secs_f64());
-    match end {
+    let end = timed(&mut command);
+    let used = end.as_ref().map_or(Duration::ZERO, |(_, used)| *used);
+    let [wall, processors] = [start.elapsed(), used].map(|time| time.as_secs_f64());
+    say!(
+        "{}: {wall:.1} s, {processors:.1} s of processors",
+        program.name()
+    );
+    let failed = match end {
         Err(error) => vec![named(&format!("{error:#}"))],
-        Ok(said) if said.ok => Vec::new(),
-        Ok(said) => match &failed_tests(&said.out)[..] {
+        Ok((said, _)) if said.ok => Vec::new(),
+        Ok((said, _)) => match &failed_tests(&said.out)[..] {
             [] => vec![named("ended early")],
             names => names.iter().map(|name| named(name)).collect(),
         },
-    }
+    };
+    (failed, used)
 }
 
 #[cfg(test)]
