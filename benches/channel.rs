@@ -1,4 +1,4 @@
-//! What records through a ring cost: in batches on one thread, and from one processor to another and back, beside a cache
+//! The cost of records through a ring: in batches on one thread, and from one processor to another and back, beside a cache
 //! line that does the same.
 #![allow(missing_docs)]
 

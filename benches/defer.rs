@@ -1,4 +1,4 @@
-//! What an event of a loop over ranks costs: chunks and messages of all ranks, delivered in memory.
+//! The cost of an event of a loop over ranks: chunks and messages of all ranks, delivered in memory.
 #![allow(missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -9,7 +9,7 @@ use tautline_core::defer::{Baseline, Conditions, Deferred, Effect, Epochs, Event
 use tautline_core::machine::{Action, Machine, Pick, Step};
 use tautline_core::taper::{Instance, Policy, Summary};
 
-/// What happens at a rank.
+/// Events at a rank.
 enum Next<M> {
     Begin,
     Executed,

@@ -1,4 +1,4 @@
-//! What a push, a pop and a steal cost, in our deques and in others.
+//! The cost of a push, a pop and a steal, in our deques and in others.
 #![allow(missing_docs)]
 
 #[allow(dead_code, reason = "stolen items are in the table of tasks")]
@@ -90,7 +90,7 @@ macro_rules! all_deques {
     }};
 }
 
-/// What bounds a pop: the fence that orders a store before a load.
+/// The bound of a pop: the fence that orders a store before a load.
 fn fences(c: &mut Criterion) {
     let word = AtomicUsize::new(0);
     let mut group = c.benchmark_group("deque/store_fence_load");

@@ -1,4 +1,4 @@
-//! What it costs to know that everything has ended.
+//! The cost of the detection of termination.
 #![allow(missing_docs)]
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};

@@ -1,4 +1,4 @@
-//! What a data-driven cell costs: put and get, a wait for one, all or any of many, and a million of them; by themselves and
+//! The cost of a data-driven cell: put and get, a wait for one, all or any of many, and a million of them; by themselves and
 //! with tasks.
 #![allow(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! What a balanced computation costs around its work: its start on the threads of a runtime, and its end.
+//! The cost of a balanced computation without its work: its start on the threads of a runtime, and its end.
 #![allow(missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};

@@ -1,4 +1,4 @@
-//! What the tree of memories costs: once to build, and at each failed look around to go through.
+//! The cost of the tree of memories: to build once, and to traverse at each failed search.
 #![allow(missing_docs)]
 
 use criterion::{Criterion, criterion_group, criterion_main};

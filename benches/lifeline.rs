@@ -1,4 +1,4 @@
-//! What the meeting points of a place cost its workers.
+//! The cost of the meeting points of a place for its workers.
 #![allow(missing_docs)]
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};

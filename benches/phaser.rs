@@ -1,4 +1,4 @@
-//! What phasers cost: a barrier of threads, tasks that come and go, reductions, and a ring of two.
+//! The cost of phasers: a barrier of threads, tasks that come and go, reductions, and a ring of two.
 #![allow(missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
@@ -45,7 +45,7 @@ fn child(parent: &mut Task, mode: Mode) -> Task {
     parent.register(mode).expect("the mode is allowed")
 }
 
-/// How long `turns` of two tasks take, each on a thread.
+/// The time of `turns` of two tasks, each on a thread.
 fn two(turns: u64, mut a: impl FnMut() + Send, mut b: impl FnMut() + Send) -> Duration {
     thread::scope(|s| {
         s.spawn(move || (0..turns).for_each(|_| b()));

@@ -1,4 +1,4 @@
-//! What forks, spawned tasks and the way in cost, beside peers.
+//! The cost of forks, spawned tasks and the entry into a pool, compared with peers.
 #![allow(missing_docs)]
 
 #[path = "common/forks.rs"]

@@ -1,4 +1,4 @@
-//! What it costs to encode and decode loot, and to send it to another rank of this process.
+//! The cost of encoding and decoding loot, and of sending it to another rank of this process.
 #![allow(missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};

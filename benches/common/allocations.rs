@@ -48,7 +48,7 @@ pub(crate) fn during<R>(work: impl FnOnce() -> R) -> Asked<R> {
 /// The allocations requested.
 #[allow(dead_code, reason = "each program looks at its part")]
 pub(crate) struct Asked<R> {
-    /// What the work returned.
+    /// The result of the work.
     pub result: R,
     /// The number of allocations.
     pub times: u64,

@@ -11,7 +11,7 @@ const BURST: usize = 64;
 /// Bursts between two reads of the clock.
 const BURSTS: u64 = 64;
 
-/// What both ends did.
+/// Operations of both ends.
 pub(crate) struct Contended {
     /// Wall time.
     pub elapsed: Duration,

@@ -16,7 +16,7 @@ pub(crate) struct Record {
     pub row: String,
     /// The contender.
     pub contender: String,
-    /// What was measured.
+    /// The quantity that was measured.
     pub value: Value,
     /// Rounds that counted, and all; unknown if the file does not tell.
     pub counted: Option<[usize; 2]>,
@@ -26,7 +26,7 @@ pub(crate) struct Record {
     pub run: u32,
 }
 
-/// What was measured of a contender.
+/// Measurements of a contender.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     /// Least, median and most.
@@ -199,7 +199,7 @@ impl Store {
             .join(format!("{}.tsv", self.table))
     }
 
-    /// What all machines measured, by the names of their folders.
+    /// Measurements of all machines, by the names of their folders.
     ///
     /// # Errors
     /// A file that cannot be read, or has a malformed line: in words.

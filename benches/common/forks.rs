@@ -16,7 +16,7 @@ pub(crate) trait Task: Send {
     fn run<F: Fork>(self, fork: &mut F) -> Self::Out;
 }
 
-/// What a task forks by.
+/// A library by which a task forks.
 pub(crate) trait Fork {
     /// Both, the second on another worker if there is one free.
     fn join<A: Task, B: Task>(&mut self, first: A, second: B) -> (A::Out, B::Out);
@@ -24,7 +24,7 @@ pub(crate) trait Fork {
 
 /// A runtime with its threads.
 pub(crate) trait Runtime: Sized {
-    /// What reports call it.
+    /// Its name in reports.
     const NAME: &'static str;
     /// Creates this number of workers, the first on the first processor. Where callers work too,
     /// the caller is the first.

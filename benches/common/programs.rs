@@ -10,7 +10,7 @@ use std::time::Duration;
 pub(crate) struct Program {
     /// The row that it belongs to.
     pub row: String,
-    /// What reports call it.
+    /// Its name in reports.
     pub contender: String,
     /// It, and its first words, with blanks between.
     pub path: String,

@@ -9,7 +9,7 @@ use tautline_core::deque::{BucketDeque, FixedDeque, GrowableDeque, Local, Owner,
 /// Room that every rival starts with.
 const ROOM: usize = 256;
 
-/// Where the owner works.
+/// The owner's end.
 pub(crate) trait OwnerEnd {
     /// Adds the newest item; there is room.
     fn push(&mut self, item: usize);
@@ -19,7 +19,7 @@ pub(crate) trait OwnerEnd {
     fn steal_own(&mut self) -> Option<usize>;
 }
 
-/// Where a thief works.
+/// A thief's end.
 pub(crate) trait ThiefEnd {
     /// Tries once to take the oldest item.
     fn steal(&mut self) -> Option<usize>;
@@ -27,7 +27,7 @@ pub(crate) trait ThiefEnd {
 
 /// A deque that an owner shares with thieves.
 pub(crate) trait Rival: Default {
-    /// What reports call it.
+    /// Its name in reports.
     const NAME: &'static str;
     /// Its owner's end.
     type Owner<'a>: OwnerEnd

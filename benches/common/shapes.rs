@@ -4,7 +4,7 @@ use crate::forks::{Fork, Task};
 use std::hint::black_box;
 use std::time::Duration;
 
-/// What a leaf does. A long leaf takes [`UNITS`] units, a short one fewer.
+/// The work of a leaf. A long leaf takes [`UNITS`] units, a short one fewer.
 #[derive(Clone, Copy, Debug)]
 pub enum Leaf {
     /// Sleeps this long a unit: then more workers than processors are meaningful.
@@ -36,7 +36,7 @@ impl Leaf {
 /// A shape, with what it needs to be judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: &'static str,
     kind: Kind,
 }

@@ -22,7 +22,7 @@ fn leaf(node: &Node) -> Counts {
     }
 }
 
-/// What a node adds to the counts of its children.
+/// Adds a node to the counts of its children.
 fn inner(node: &Node, mut below: Counts) -> Counts {
     below.nodes += 1;
     below.max_depth = below.max_depth.max(node.depth());

@@ -1,4 +1,4 @@
-//! What runtimes of forks are measured by.
+//! Work by which runtimes of forks are measured.
 
 use crate::forks::{Fork, Task};
 use std::ops::Range;

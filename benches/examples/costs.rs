@@ -1,4 +1,4 @@
-//! What things cost on this host, in the form of a machine description: what `host.toml` was filled in
+//! Costs on this host, in the form of a machine description: what `host.toml` was filled in
 //! from. Each is a mean over many times, in the fastest of nine rounds.
 //!
 //! `costs` prints `look_ns split_ns merge_ns wake_ns near_ns`. What a message costs its sender and its

@@ -1,4 +1,4 @@
-//! What ranks cost that are processes of this machine: round trips beside that of a cache line, the time of idle ranks, and starts.
+//! Costs of ranks that are processes of this machine: round trips beside that of a cache line, the time of idle ranks, and starts.
 //!
 //! `processes` prints a table, each row of which is the median of `--rounds N` rounds; `--quick` measures few and short ones. Each measurement
 //! is a launch of this program by a process of its own. The two ranks of a round trip are pinned to processors of two cores, if there are.
@@ -39,7 +39,7 @@ struct Options {
     /// Few and short rounds.
     #[arg(long)]
     quick: bool,
-    /// How often each is measured.
+    /// The number of measurements of each.
     #[arg(long, default_value_t = 9)]
     rounds: usize,
     /// Programs of peers, as benches/peers.sh lists them.

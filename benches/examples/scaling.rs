@@ -1,4 +1,4 @@
-//! How the speed of tasks and of the balancer grows with the number of workers, beside rayon and chili.
+//! Speed of tasks and of the balancer by the number of workers, compared with rayon and chili.
 //!
 //! `scaling` measures every program with 1, 2, 4, … workers, up to the allowed processors, round by round, each measurement in a process
 //! of its own, and prints the medians. The n-th worker is pinned to the n-th processor but for chili, whose threads cannot be pinned
@@ -47,7 +47,7 @@ struct Options {
     /// Small sizes, once.
     #[arg(long)]
     quick: bool,
-    /// How often each is measured.
+    /// The number of measurements of each.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
     /// Contenders; all by default.
@@ -64,7 +64,7 @@ struct Options {
     measure: Option<Vec<String>>,
 }
 
-/// What is measured.
+/// The quantity that is measured.
 struct Program {
     name: &'static str,
     unit: &'static str,

@@ -28,7 +28,7 @@ use tautline_cli::bench::Spread;
 #[derive(Parser)]
 #[command(about = "The verbs of parallel iteration beside rayon's")]
 struct Options {
-    /// How often each verb is measured.
+    /// The number of measurements of each verb.
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Workers of each pool.

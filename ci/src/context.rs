@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Where output goes.
+/// The destination of output.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Output {
     /// To the terminal, which commands inherit: no other lane writes to it.

@@ -5,7 +5,7 @@ use crate::tree::Tree;
 use anyhow::{Context, Result, bail, ensure};
 use toml::{Table, Value};
 
-/// Where a crate stands, which decides what it may import.
+/// The layer of a crate, which decides what it may import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Layer {
     /// The library for programs.

@@ -22,7 +22,7 @@ pub(crate) enum Mark {
     NotRun,
 }
 
-/// How a job ended.
+/// The end of a job.
 #[derive(Debug)]
 pub(crate) struct End {
     name: &'static str,
@@ -33,7 +33,7 @@ pub(crate) struct End {
     said: String,
 }
 
-/// How many findings of a job the table repeats: a log is often cut before its end.
+/// The number of findings of a job that the table repeats: a log is often cut before its end.
 const FINDINGS: usize = 12;
 
 /// Runs the jobs in this order.
@@ -160,7 +160,7 @@ fn row(name: &str, mark: &str, times: [Duration; 2], said: &str) -> String {
     format!("{name:<12} {mark:<8} {wall:>8.1} s {used:>8.1} s  {said}\n")
 }
 
-/// Which part of the processors was used. Empty where their time is not known.
+/// Describes the used part of the processors. Empty where their time is not known.
 fn share(wall: Duration, used: Duration, processors: usize) -> String {
     let (wall, used) = (wall.as_secs_f64(), used.as_secs_f64());
     if used == 0.0 {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What a rule does not look at.
+/// Code that a rule ignores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Skip {
     /// Items that exist only under `cfg(test)`.
@@ -49,7 +49,7 @@ impl Source {
             .collect()
     }
 
-    /// How many lines the file has outside its tests.
+    /// Returns the number of lines outside the file's tests.
     pub(crate) fn lines_without_tests(&self) -> usize {
         let mut covered = BTreeSet::new();
         for range in self.dead_ranges(Skip::Tests) {
@@ -204,7 +204,7 @@ pub(crate) fn close<T: std::borrow::Borrow<Token>>(tokens: &[T], open: usize) ->
     tokens.len()
 }
 
-/// Where the item, statement or field that starts at `at` ends (exclusive).
+/// Returns the end (exclusive) of the item, statement or field that starts at `at`.
 fn item_end(tokens: &[Token], mut at: usize) -> usize {
     while text(tokens, at) == "#" {
         at = close(tokens, at + 1) + 1;

@@ -16,7 +16,7 @@ pub(crate) struct Token {
 #[derive(Debug, Default)]
 pub(crate) struct Lexed {
     pub tokens: Vec<Token>,
-    /// What is said in comments, line by line.
+    /// The text of comments, line by line.
     pub comments: BTreeMap<usize, String>,
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Linux counts the times in `/proc` in hundredths of a second on every processor.
 const TICK: Duration = Duration::from_millis(10);
 
-/// How often the end of a process is polled for, at first and at most.
+/// The time between two polls for the end of a process, at first and at most.
 const POLL: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
 
 /// Waits for the end of a process. Returns its status and the processor time that it used, with all processes below it that were

@@ -98,7 +98,7 @@
 //!
 //! # Configuration
 //! [`Runtime::builder`] and the environment variables of [`plan`] set the number of workers, their
-//! processors and places. What the library prints on its own, such as a report of a standstill, is passed to a logger by
+//! processors and places. What the library prints on its own, such as a report of a deadlock, is passed to a logger by
 //! [`messages::set_hook`].
 //!
 //! | feature | has |

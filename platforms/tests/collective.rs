@@ -1,4 +1,4 @@
-//! Operations of all ranks of a world, against what they mean.
+//! Collective operations of a world, against what they mean.
 
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::thread;

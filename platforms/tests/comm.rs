@@ -1,4 +1,4 @@
-//! Messages and operations of all ranks as tasks.
+//! Messages and collective operations as tasks.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Barrier};
@@ -249,7 +249,7 @@ fn a_request_takes_several_holds_and_late_ones() {
     });
 }
 
-/// Chatterjee, acceptance fact 24: operations of all ranks have the results that are computed one after the other, for all types and operators.
+/// Chatterjee, acceptance fact 24: collective operations have the results that are computed one after the other, for all types and operators.
 #[test]
 fn operations_of_all_ranks_are_exact() {
     for ranks in 1..=5 {

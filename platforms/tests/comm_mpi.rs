@@ -33,7 +33,7 @@ const SCENES: [(&str, Scene); 12] = [
     ("threads that send at the same time", threads),
     ("misuse is refused", misuse),
     ("a scope waits for vectors", in_a_scope),
-    ("operations of all ranks", |_, comm| operations(comm)),
+    ("collective operations", |_, comm| operations(comm)),
     ("operations of the library", natives),
     ("a program that a rank starts", |_, _| starts()),
     ("a child that a rank forks", |_, _| forks()),

@@ -17,7 +17,7 @@ const PROGRAM: &str = "STALLED_PROGRAM";
 /// How long another thread of the program takes that puts a cell: longer than a report takes.
 const LATE: Duration = Duration::from_secs(8);
 
-/// Within which a standstill is found: several times what it takes on an idle machine.
+/// The time within which a deadlock is found: several times what it takes on an idle machine.
 const FOUND: Duration = Duration::from_secs(30);
 
 fn runtime() -> Runtime {
@@ -149,7 +149,7 @@ fn run(program: &str) {
             assert_eq!(rt.spawn(|_| 1).join().unwrap(), 1);
             thread::sleep(LATE);
             assert_eq!(rt.spawn(|_| 2).join().unwrap(), 2);
-            // A standstill is found nevertheless.
+            // A deadlock is found nevertheless.
             rt.run(|cx| {
                 let cycle = cx.spawn_value(|cx| _ = cx.block_on(a.wait()));
                 cycle.join(cx).unwrap();
@@ -307,7 +307,7 @@ fn holds_are_reported_and_waited_for() {
     });
 }
 
-/// What may be woken from outside, and what runs, is no standstill, even where that would panic.
+/// What may be woken from outside, and what runs, is no deadlock, even where that would panic.
 #[test]
 fn a_future_of_another_origin_and_a_long_task_are_left_alone() {
     let mut programs = vec!["foreign", "caller", "deadline", "busy"];

@@ -91,5 +91,5 @@ pub(crate) const EFFICIENCY: f64 = 0.95;
 /// No search is faster than sequential programs on its processors: beyond this share, these ran at another clock, or other
 /// programs disturbed them.
 pub(crate) const NOISE: f64 = 1.02;
-/// How many times the rate of a published MPI program ours has to reach.
+/// The multiple of the rate of a published MPI program that ours has to reach.
 pub(crate) const PUBLISHED: f64 = 4.0;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tautline::Machine;
 
-/// Where libraries tell a process its rank.
+/// Variables in which libraries pass a process its rank.
 const RANKS: [&str; 3] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"];
 
 /// The programs that were built with one MPI library.

@@ -43,7 +43,7 @@ struct Options {
     /// Small trees, short waits and one round: check that everything runs.
     #[arg(long)]
     quick: bool,
-    /// How often each is measured.
+    /// The number of measurements of each.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
     /// The folder with a folder of programs for each MPI library.
@@ -52,7 +52,7 @@ struct Options {
     /// Jobs whose name begins with this: messages, overlap, waits, T1L, T3L.
     #[arg(long, default_value = "")]
     only: String,
-    /// How many of the four paces of ranks that steal, the largest first; all that are left out leave the table.
+    /// The number of paces of ranks that steal, of four, the largest first; all that are left out leave the table.
     #[arg(long, default_value_t = rows::PACES.len())]
     paces: usize,
     /// Programs of peers, as benches/peers.sh lists them.

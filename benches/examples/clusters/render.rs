@@ -35,7 +35,7 @@ pub(crate) fn document(machines: &[&Figures], notes: &str) -> String {
     out
 }
 
-/// What was measured on which machine, with which library, and when.
+/// Measurements with their machine, library and time.
 fn source(figures: &Figures, record: &Record) -> String {
     let conditions = figures.runs.get(&record.run).map_or("", |text| text);
     let mut parts = conditions.split("; ");

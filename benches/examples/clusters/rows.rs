@@ -1,4 +1,4 @@
-//! What is launched.
+//! Programs that are launched.
 
 use crate::bounds::bound;
 use crate::launch::Library;

@@ -72,7 +72,7 @@ fn main() -> tautline::Result<()> {
     Ok(())
 }
 
-/// What is measured.
+/// The quantity that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Row {
     RoundTrip,

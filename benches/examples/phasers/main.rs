@@ -115,7 +115,7 @@ fn main() {
     options.stored.report(&conditions, records, table::document);
 }
 
-/// What the figures of a run depend on.
+/// Conditions on which the figures of a run depend.
 fn conditions(setting: &Setting, sections: &[Section], programs: &[Program]) -> String {
     let known = |program: &&Program| sections.iter().any(|section| section.name == program.row);
     let mut peers = ["hurdles", "tokio"]

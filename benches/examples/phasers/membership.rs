@@ -101,7 +101,7 @@ impl<M: Member> Episodes for AtChurn<M> {
     }
 }
 
-/// What `live` makes for a number of live tasks registers one more and drops it.
+/// Measures what `live` makes for a number of live tasks, which registers one more and drops it.
 fn register<F: FnMut()>(name: &str, live: impl Fn(usize) -> F + 'static) -> Kind {
     Kind::measured(name, move |plan: &Plan| {
         let mut once = live(plan.cpus.len());

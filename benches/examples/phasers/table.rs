@@ -57,7 +57,7 @@ const fn title(name: &'static str, title: &'static str, unit: &'static str) -> T
 const ROUND_TRIP: &str = "round trip of a cache line";
 const FASTEST: &str = "fastest";
 
-/// What is wanted of each degree of ours.
+/// Bounds of each degree of ours.
 enum Wanted {
     /// At most this number of round trips of a cache line.
     RoundTrips(f64),

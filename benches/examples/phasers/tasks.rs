@@ -110,7 +110,7 @@ impl Episodes for Arc<tokio::sync::Barrier> {
     }
 }
 
-/// What `parties` creates for a number of tasks, on this number of workers.
+/// Measures what `parties` creates for a number of tasks, on this number of workers.
 fn kind<E: Episodes>(
     name: &str,
     workers: usize,
@@ -155,7 +155,7 @@ fn overhead(elapsed: &Mutex<Duration>, iterations: u32) -> Sample {
     }
 }
 
-/// What one writes by hand: the last to come wakes all the others.
+/// A barrier written by hand: the last to come wakes all the others.
 struct Wakers {
     shared: Arc<Mutex<Shared>>,
 }

@@ -1,4 +1,4 @@
-//! Where the time of a worker goes.
+//! Accounts of the time of a worker.
 
 use std::time::Instant;
 

@@ -35,7 +35,7 @@ struct Options {
     /// Ranks of one thread, ranks of several workers, or one process without MPI.
     #[arg(long, value_enum, default_value = "polling")]
     way: Way,
-    /// How nodes are held and hashed.
+    /// Ways of storing and hashing nodes.
     #[arg(long, value_enum, default_value = "intervals")]
     walk: Held,
     /// Nodes that a thief gets.
@@ -74,7 +74,7 @@ pub(crate) struct Pace {
     interval: usize,
 }
 
-/// What a rank has found.
+/// Results of a rank.
 #[derive(Default)]
 pub(crate) struct Found {
     counts: Counts,

@@ -1,4 +1,4 @@
-//! What ranks send each other by plain calls of MPI: requests for work, their replies, and the end.
+//! Messages of ranks by plain calls of MPI: requests for work, their replies, and the end.
 //!
 //! # Algorithm
 //!
@@ -63,7 +63,7 @@ impl Ring {
         }
     }
 
-    /// Whether no rank has work.
+    /// Whether the search is over: all ranks are without work.
     #[inline]
     pub(crate) fn has_ended(&self) -> bool {
         self.has_ended

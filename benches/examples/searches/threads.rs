@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use tautline_cli::uts::{Counts, Tree};
 
-/// What the workers of a rank share.
+/// State shared by the workers of a rank.
 struct Shared<'t, W> {
     tree: &'t Tree,
     pace: Pace,

@@ -1,4 +1,4 @@
-//! What a rank holds of the tree, and how it explores it.
+//! A rank's part of the tree, and its exploration.
 
 use tautline_cli::uts::{Counts, Node, Tree, Uts};
 use tautline_core::glb::{Bag as _, Share};

@@ -58,10 +58,10 @@ struct Options {
     /// Small sizes and two rounds: that everything runs, not how fast.
     #[arg(long)]
     quick: bool,
-    /// How often each is measured.
+    /// The number of measurements of each.
     #[arg(long)]
     rounds: Option<usize>,
-    /// How often a disturbed measurement is taken again in a round.
+    /// The number of repetitions of a disturbed measurement in a round.
     #[arg(long, default_value_t = 1)]
     again: usize,
     /// Seconds after which nothing more is measured.
@@ -132,7 +132,7 @@ fn main() {
     }
 }
 
-/// What the figures of a run depend on.
+/// Conditions on which the figures of a run depend.
 fn conditions(peers: &[Program], rounds: usize) -> String {
     let crates = ["rayon", "chili", "crossbeam-deque", "st3"];
     let crates = crates.map(|name| format!("{name} {}", machine::version(name)));

@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use tautline_cli::nqueens::Size;
 use tautline_cli::uts::{Tree, named};
 
-/// What is measured.
+/// The quantity that is measured.
 pub(crate) struct Case {
     pub workers: usize,
     pub size: String,
     pub quick: bool,
 }
 
-/// What came of it.
+/// Results.
 #[derive(Clone, Copy)]
 pub(crate) struct Sample {
     /// In the row's unit.
@@ -27,7 +27,7 @@ pub(crate) struct Sample {
     pub processors: f64,
 }
 
-/// Which of two figures is better.
+/// The better of two figures: the smaller or the larger one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Better {
     Less,
@@ -39,7 +39,7 @@ impl Case {
         self.size.parse().expect("rows have numbers as sizes")
     }
 
-    /// How long something short is repeated.
+    /// The time for which something short is repeated.
     fn while_for(&self) -> Duration {
         Duration::from_millis(if self.quick { 10 } else { 300 })
     }

@@ -11,7 +11,7 @@ const BUSY: f64 = 0.85;
 /// A measurement by one contender.
 pub(crate) type Way = fn(&Case) -> Sample;
 
-/// What reports call ours.
+/// Our name in reports.
 pub(crate) const OURS: &str = Tautline::NAME;
 
 /// A row of the table.
@@ -43,7 +43,7 @@ impl Row {
     }
 }
 
-/// What ours must be.
+/// The bound of ours.
 pub(crate) enum Wanted {
     /// No worse than this.
     Bound(f64),

@@ -1,4 +1,4 @@
-//! What the contenders of a row gave, and whether the bounds hold.
+//! Results of the contenders of a row, and whether the bounds hold.
 
 use crate::figures::{Figures, Record, Value, digits};
 use crate::measure::Better;
@@ -96,7 +96,7 @@ impl std::fmt::Display for Verdict {
     }
 }
 
-/// Why a record cannot be judged by: more than half of its rounds were disturbed.
+/// Returns the reason for which a record is no base of a verdict: more than half of its rounds were disturbed.
 fn doubt(record: &Record) -> Option<Verdict> {
     let [counted, rounds] = record.counted?;
     let failed = matches!(record.value, Value::Text(_));
@@ -111,7 +111,7 @@ fn doubt(record: &Record) -> Option<Verdict> {
     })
 }
 
-/// How many times as good `ours` is as `other`.
+/// The ratio by which `ours` is better than `other`.
 pub(crate) fn ratio(better: Better, ours: f64, other: f64) -> f64 {
     match better {
         Better::Less => other / ours,

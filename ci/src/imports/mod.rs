@@ -1,4 +1,4 @@
-//! Which files of a crate use what other files of it define, followed through re-exports.
+//! Imports between the files of a crate, followed through re-exports.
 //!
 //! Names are resolved as far as modules go: a path ends at the first item on it. An item that a
 //! macro defines belongs to the module in which it is looked for.
@@ -37,7 +37,7 @@ struct Mention {
     bound: Option<(String, bool)>,
 }
 
-/// What the items of one module are.
+/// The items of one module.
 #[derive(Default)]
 struct Scope {
     file: usize,
@@ -285,7 +285,7 @@ struct Graph {
 }
 
 impl Graph {
-    /// Where a path in `module` leads; `None` if it leaves the crate.
+    /// Follows a path in `module`; `None` if it leaves the crate.
     fn path(&self, module: &Module, segments: &[String], steps: usize) -> Option<Target> {
         let (first, mut rest) = segments.split_first()?;
         let mut target = match first.as_str() {
@@ -307,7 +307,7 @@ impl Graph {
         Some(target)
     }
 
-    /// What `name` is in `module`.
+    /// Follows `name` in `module`.
     fn name(&self, module: &Module, name: &str, steps: usize) -> Option<Target> {
         if steps > LONGEST_CHAIN {
             return None;

@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// The job that writes the listings.
 pub(super) const LIST: &str = "api-list";
-/// Where the page of an item leaves what is its own.
+/// Headings of a page after which nothing is the item's own.
 const ENDS: [&str; 6] = [
     "id=\"deref-methods",
     "id=\"trait-implementations\"",

@@ -35,7 +35,7 @@ const LIMIT: &str = "240";
 /// Four harts at once; sixteen in a fixed order.
 const AT_ONCE: (&str, &[&str]) = ("4", &[]);
 const IN_ORDER: (&str, &[&str]) = ("16", &["-icount", "shift=0,sleep=off"]);
-/// How far apart ticks of two runs in the same order may be: a twentieth. Threads of the emulator end the turn of a hart
+/// The bound on the difference of ticks between two runs in the same order: a twentieth. Threads of the emulator end the turn of a hart
 /// early at times that the host determines; of 14 runs with QEMU 7.2, three differed from the others, by 0.3 % at most.
 const APART: u64 = 20;
 /// One fills a further piece of stack instead of its own.
@@ -44,7 +44,7 @@ const ALONE: (&str, &[&str]) = ("1", &[]);
 /// The beginning of lines that report a step, of which the last one names where a board hangs.
 const STEP: &str = "step: ";
 
-/// What each other line of a run begins with; what follows is times.
+/// The beginnings of the other lines of a run; times follow them.
 const EXPECTED: &[&str] = &[
     "board: virt, ",
     "suites: grows, ticks, parks, seats, fences, meets, blocks, exchanges, ",

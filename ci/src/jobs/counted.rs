@@ -43,7 +43,7 @@ fn one(rest: &str, unit: &str) -> Option<Counted> {
     })
 }
 
-/// What is wrong with these lines, one finding each.
+/// Returns the findings in these lines.
 pub(super) fn findings(lines: &[Counted], what: &str, unit: &str) -> Vec<String> {
     let mut out = Vec::new();
     if lines.is_empty() {
@@ -100,7 +100,7 @@ pub(super) fn total(lines: &[Counted]) -> u64 {
     lines.iter().map(|l| l.count).sum()
 }
 
-/// How many tests the `test result:` lines say passed.
+/// Returns the number of tests that passed by the `test result:` lines.
 pub(super) fn passed(out: &str) -> u64 {
     let results = out.lines().filter_map(|l| l.strip_prefix("test result: "));
     let counts = results.filter_map(|rest| {

@@ -15,7 +15,7 @@ use toml::{Table, Value};
 
 const MATRIX: &str = "ci/cross.toml";
 
-/// Where the kernel learns which programs to start by which emulator.
+/// The kernel's table of programs that are started by an emulator.
 const FORMATS: &str = "/proc/sys/fs/binfmt_misc";
 
 /// The quickest tests, on one of those that take turns.
@@ -111,7 +111,7 @@ struct Emulated<'m> {
     header: Header,
 }
 
-/// What the header of a program has: bits of an address, byte order, number of the machine.
+/// Fields of the header of a program: bits of an address, byte order, number of the machine.
 #[derive(Clone, Copy)]
 struct Header {
     is_wide: bool,

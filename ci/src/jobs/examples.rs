@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 const FOLDERS: [&str; 2] = ["platforms/examples", "apps/examples"];
-/// What texts show, word for word: the text, and the files that its ```rust blocks are.
+/// Programs in texts: the text, and the files that its ```rust blocks repeat word for word.
 const SHOWN: [(&str, &[&str]); 3] = [
     (
         "README.md",
@@ -101,7 +101,7 @@ fn index(tree: &Tree, folder: &str) -> BTreeMap<String, String> {
     text.lines().filter_map(row).collect()
 }
 
-/// What can be said without running anything.
+/// Findings without running anything.
 fn check(tree: &Tree) -> Result<Vec<String>> {
     let examples = examples(tree);
     let mut out = long(tree, &examples)?;

@@ -1,4 +1,4 @@
-//! What a program builds that depends on the library: no warning with any feature alone, with none and with all; few crates.
+//! The build of a program that depends on the library: no warning with any feature alone, with none and with all; few crates.
 
 use super::Verdict;
 use crate::context::say;
@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 const LIBRARY: &str = "tautline";
 /// The most crates that a program builds for the library without features, the library included.
 const MOST: usize = 6;
-/// What the library must not bring by default.
+/// Crates that the library must not bring by default.
 const NOT_BY_DEFAULT: &[&str] = &["roxmltree", "serde", "tautline-sim", "toml"];
-/// What the library must not bring with any feature. `serde_json` compares its values with every number, so that the type of `sum()` in
+/// Crates that the library must not bring with any feature. `serde_json` compares its values with every number, so that the type of `sum()` in
 /// `sum == xs.iter().sum()` is not inferred beside it.
 const NEVER: &[&str] = &["clap", "ctrlc", "indicatif", "serde_json", "sha1"];
 

@@ -119,7 +119,7 @@ fn check(tree: &Tree) -> Result<(Vec<String>, usize)> {
     Ok((out, pages.values().map(|page| page.links.len()).sum()))
 }
 
-/// Why a link of a text leads nowhere.
+/// Returns the reason for which a link of a text leads nowhere.
 fn wrong(tree: &Tree, pages: &BTreeMap<PathBuf, Page>, from: &Path, link: &str) -> Option<String> {
     if ["http://", "https://", "mailto:"]
         .iter()
@@ -156,7 +156,7 @@ fn plain(path: &Path) -> PathBuf {
     out
 }
 
-/// What the pages of the guide alone must keep to.
+/// Rules for the pages of the guide alone.
 fn guide(tree: &Tree, pages: &BTreeMap<PathBuf, Page>, out: &mut Vec<String>) -> Result<()> {
     let items = tree.read(LINKS).unwrap_or_default();
     let items: BTreeMap<&str, &str> = items

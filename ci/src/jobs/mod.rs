@@ -37,7 +37,7 @@ mod words;
 use crate::tree::Tree;
 use anyhow::{Result, bail};
 
-/// How a job that did not fail ended.
+/// The end of a job that did not fail.
 #[derive(Debug)]
 pub(crate) enum Verdict {
     /// It held; a few words on what was seen.
@@ -49,7 +49,7 @@ pub(crate) enum Verdict {
 /// The work of a job, given the words after its name.
 pub(crate) type Run = fn(&Tree, &[String]) -> Result<Verdict>;
 
-/// Where a job runs when all run.
+/// The lane of a job when all run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
     /// With those that build in `target/debug`, one at a time, since cargo locks that folder.

@@ -15,16 +15,16 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How much slower the native build may be.
+/// The bound on the slowdown of the native build.
 const SLOWEST: f64 = 0.9;
 /// Runs of either build in a series; odd, for the median.
 const PAIRS: usize = 5;
 /// A series that fails is repeated: a neighbour on a shared machine can take caches and clock from
 /// several runs of one build, but what the job looks for is there in every run of every series.
 const SERIES: usize = 3;
-/// What is timed. The deadline bounds the time of a run that is far too slow.
+/// The run that is timed. The deadline bounds the time of a run that is far too slow.
 const SEARCH: &str = "uts T1L --workers 1 --baseline none --quiet --json --deadline 1";
-/// What the engines are called here, and the options that choose them.
+/// Names of the engines, and the options that choose them.
 const ENGINES: [(&str, &[&str]); 2] = [("one by one", &["--engine", "one"]), ("fastest", &[])];
 
 pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
@@ -50,7 +50,7 @@ pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
     Ok(Verdict::Holds(said.join(", ")))
 }
 
-/// Why a slow build could not be seen on this processor.
+/// Returns the reason for which a slow build is invisible on this processor.
 fn blind(cpuinfo: &str) -> Option<&'static str> {
     let has = |flag| cpuinfo.split_whitespace().any(|word| word == flag);
     match (has("avx"), has("sha_ni")) {

@@ -12,9 +12,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What every package has beside its sources.
+/// Files that every package has in addition to its sources.
 const FILES: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
-/// What a package may not have: it is large, and no use to a program that depends on the crate.
+/// Folders that a package may not have: it is large, and no use to a program that depends on the crate.
 const LARGE: [&str; 3] = ["tests/", "tables/", "bare/"];
 const DEPENDENT: &str = "verify/dependent/Cargo.toml";
 /// The backend, and what its program prints.
@@ -65,7 +65,7 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     )))
 }
 
-/// What is missing in the list of a package's files, and what should not be there.
+/// Findings in the list of a package's files: missing ones, and superfluous ones.
 fn wrong(name: &str, listed: &str) -> Vec<String> {
     let missing = FILES
         .iter()

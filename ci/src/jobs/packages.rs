@@ -79,7 +79,7 @@ fn apt(how: &[&str], packages: &[&str]) -> Result<Said> {
     quiet(command.args(how).args(packages))
 }
 
-/// What a plan of apt's takes away.
+/// Packages that a plan of apt removes.
 fn removed(plan: &str) -> impl Iterator<Item = &str> {
     let lines = plan.lines().filter_map(|line| line.strip_prefix("Remv "));
     lines.filter_map(|line| line.split(' ').next())

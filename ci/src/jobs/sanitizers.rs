@@ -49,7 +49,7 @@ struct Sanitizer {
     canaries: &'static [(&'static str, &'static str)],
     /// Parts of the names of tests that cannot run under it.
     skip: &'static [&'static str],
-    /// Where it builds, inside the target folder.
+    /// Its folder inside the target folder.
     folder: &'static str,
     /// Whether code is optimised: that takes long to compile, but not all tests end soon without.
     optimised: bool,
@@ -172,7 +172,7 @@ fn run(tree: &Tree, sanitizer: Sanitizer, tests: &[&str], holds: &str) -> Result
     Ok(Verdict::Holds(holds.into()))
 }
 
-/// What this machine lacks, and how it comes.
+/// Returns the component that this machine lacks, and the command that installs it.
 fn lack(sanitizer: Sanitizer) -> Option<String> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
         return Some("the sanitizers are set up for x86_64 Linux only: run it there".into());
@@ -224,7 +224,7 @@ fn sanitized(tree: &Tree, sanitizer: Sanitizer, words: &[&str]) -> Command {
     command
 }
 
-/// What is wrong on purpose must be found, or the job sees nothing.
+/// The canaries, which must be found: otherwise the job finds nothing.
 fn caught(canary: &str, report: &str, said: &Said) -> Result<()> {
     let begins = |line: &str| line.contains("Sanitizer: ") && line.contains(report);
     if !said.err.lines().any(begins) {

@@ -10,7 +10,7 @@ use std::env::consts::OS;
 use std::fs;
 use std::process::Command;
 
-/// What the copy measures, also by processes that it starts of itself.
+/// Measurements of the copy, also by processes that it starts of itself.
 const MEASURED: &str = "bench all --quick --deadline 20 --json";
 /// Figures of its parts, the last of them between such processes.
 const FIGURES: [&str; 3] = ["\"deque\"", "\"fork and join\"", "\"processes, 8 bytes\""];

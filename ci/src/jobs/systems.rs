@@ -1,4 +1,4 @@
-//! What users install compiles for macOS and Windows, and the tests of threads pass under Wine.
+//! The crates that users install compile for macOS and Windows, and the tests of threads pass under Wine.
 
 use super::Verdict;
 use crate::context::say;
@@ -12,7 +12,7 @@ use std::process::Command;
 const MACOS: &str = "x86_64-apple-darwin";
 const WINDOWS: &str = "x86_64-pc-windows-gnu";
 
-/// What runs under Wine: tests of pools on threads of the system.
+/// Tests under Wine: of pools on threads of the system.
 const TESTS: &str = "-p tautline-node --lib --tests";
 
 /// The linker for Windows, and what runs its programs.

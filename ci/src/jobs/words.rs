@@ -32,7 +32,7 @@ const EXEMPT: &[&str] = &["ci/src/jobs/words.rs"];
 /// Uses in another sense: a file, or the folder of files, and a part of the line.
 const ALLOWED: &[(&str, &str)] = &[];
 
-/// What is checked, by the ending of the file's name.
+/// Files that are checked, by the ending of their name.
 const ENDINGS: &[&str] = &["rs", "md", "toml", "sh"];
 
 struct Pattern {
@@ -147,7 +147,49 @@ const PATTERNS: &[Pattern] = &[
         ],
         instead: "is carried by; closes; lost; again; running, busy; poll; depends on",
     },
+    Pattern {
+        words: &["operation of all ranks", "operations of all ranks"],
+        instead: "collective operations",
+    },
+    Pattern {
+        words: &["loops at a time"],
+        instead: "concurrent loops",
+    },
+    Pattern {
+        words: &["thread of the world"],
+        instead: "the progress thread",
+    },
+    Pattern {
+        words: &["standstill", "standstills"],
+        instead: "deadlock; stall",
+    },
+    Pattern {
+        words: &[
+            "does without a rank",
+            "do without a rank",
+            "does without a lost",
+            "do without a lost",
+            "do without a member",
+        ],
+        instead: "tolerates the loss of a rank",
+    },
 ];
+
+/// Folders in which a doc comment begins with the verb or noun that it documents. This list grows
+/// until it is the whole tree.
+const BEGINNING: &[&str] = &["ci", "benches"];
+
+/// Files of these folders that are still to be swept.
+const BEGINNING_EXEMPT: &[&str] = &[
+    "ci/src/jobs/covered.rs",
+    "ci/src/jobs/models.rs",
+    "ci/src/jobs/mutants.rs",
+    "ci/src/jobs/proofs",
+    "ci/src/jobs/words.rs",
+];
+
+/// Beginnings of a clause.
+const CLAUSES: &[&str] = &["What", "How", "Why", "Which", "When", "Where", "Whether no"];
 
 pub(crate) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let (findings, files) = check(tree, CHECKED)?;
@@ -164,7 +206,11 @@ fn check(tree: &Tree, checked: &[&str]) -> Result<(Vec<String>, usize)> {
             continue;
         }
         files += 1;
-        out.extend(found(&path, &tree.read(&path)?));
+        let text = tree.read(&path)?;
+        out.extend(found(&path, &text));
+        if is_within(BEGINNING) && !is_within(BEGINNING_EXEMPT) {
+            out.extend(clauses(&path, &text));
+        }
     }
     Ok((out, files))
 }
@@ -198,6 +244,30 @@ fn found(path: &Path, text: &str) -> Vec<String> {
     out
 }
 
+/// The doc comments that begin with a clause.
+fn clauses(path: &Path, text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut is_inside = false;
+    for (n, line) in text.lines().enumerate() {
+        let line = line.trim_start();
+        let doc = line.strip_prefix("///").or(line.strip_prefix("//!"));
+        let doc = doc.map(|doc| doc.trim_start());
+        let clause = CLAUSES.iter().find(|clause| {
+            let rest = doc.and_then(|doc| doc.strip_prefix(**clause));
+            rest.is_some_and(|rest| rest.starts_with(' '))
+        });
+        if let (Some(clause), false) = (clause, is_inside) {
+            out.push(format!(
+                "{}:{}: begins with `{clause}`; write: the noun or verb that it documents",
+                path.display(),
+                n + 1
+            ));
+        }
+        is_inside = doc.is_some();
+    }
+    out
+}
+
 /// The words of a line in lower case. Identifiers with underscores are one word each, and code in
 /// backticks is no word.
 fn words(line: &str) -> Vec<String> {
@@ -210,7 +280,7 @@ fn words(line: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{check, found};
+    use super::{check, clauses, found};
     use crate::tree::sample::Sample;
     use std::path::Path;
 
@@ -237,6 +307,16 @@ mod tests {
     fn a_finding_says_where_and_what_instead() {
         let found = found(Path::new("core/src/a.rs"), "\n// it lies down");
         assert!(found[0].starts_with("core/src/a.rs:2: `lies down`; write: parks"));
+    }
+
+    #[test]
+    fn a_doc_comment_begins_with_no_clause() {
+        let count = |text: &str| clauses(Path::new("ci/src/a.rs"), text).len();
+        assert_eq!(count("/// What it does."), 1);
+        assert_eq!(count("//! Whether no thread waits.\n//! What else."), 1);
+        assert_eq!(count("/// Returns\n/// What it has.\n// What else\n"), 0);
+        assert_eq!(count("/// Whatever.\nx\n/// Whether a thread waits."), 0);
+        assert_eq!(count("/// A.\nx,\n    /// Where it is.\ny,"), 1);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What the library states outside of results: warnings, reports of a standstill, tables and errors of requested outputs.
+//! What the library states outside of results: warnings, reports of a deadlock, tables and errors of requested outputs.
 
 use crate::process::contain::contain;
 use std::io::{self, Write};

@@ -29,7 +29,7 @@ pub(super) const LIST: &str = "cost-list";
 
 const MANIFEST: &str = "verify/nostd/Cargo.toml";
 const PROGRAM: &str = "tautline-costs";
-/// What a worker does before it parks: it must change the word that a publication changes.
+/// The announcement of a worker that parks: it must change the word that a publication changes.
 const LOOK: &str = "look";
 const OPERATIONS: [&str; 7] = [
     "push",
@@ -40,7 +40,7 @@ const OPERATIONS: [&str; 7] = [
     "signal-wait",
     "park",
 ];
-/// How often each operation is performed in either run.
+/// The number of times that each operation is performed in either run.
 const TIMES: [u64; 2] = [1_000, 3_000];
 
 /// A processor whose instructions are counted.
@@ -125,7 +125,7 @@ const PROCESSORS: [Processor; 5] = [
     ),
 ];
 
-/// What counting on this machine's processor needs.
+/// Requirements of counting on this machine's processor.
 const NEEDS: &[Need<'_>] = &[
     Need {
         name: "callgrind",
@@ -139,7 +139,7 @@ const NEEDS: &[Need<'_>] = &[
     },
 ];
 
-/// What counting on another one needs.
+/// Requirements of counting on another one.
 const NEEDS_EMULATED: &[Need<'_>] = &[
     packages::COMPILER,
     packages::LINKER,

@@ -1,9 +1,9 @@
-//! Which instructions synchronize, by their names in a disassembly.
+//! Instructions that synchronize, by their names in a disassembly.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
-/// What an instruction is, if it synchronizes.
+/// Kinds of instructions that synchronize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Locked, an exclusive load or store, or an atomic update.
@@ -117,7 +117,7 @@ fn lse(word: u32) -> Option<String> {
     Some(format!("{name}{acquires}{releases}{width}"))
 }
 
-/// How often instructions run, by their names; in hundredths an operation, or whole in a run.
+/// Numbers of instructions, by their names; in hundredths an operation, or whole in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mix(pub BTreeMap<String, u64>);
 

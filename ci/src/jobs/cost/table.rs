@@ -9,7 +9,7 @@ use std::fmt::{self, Display, Formatter};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Section {
     pub processor: String,
-    /// What `rustc -V` prints.
+    /// The output of `rustc -V`.
     pub compiler: String,
     pub rows: Vec<Row>,
 }
@@ -24,7 +24,7 @@ pub(super) struct Row {
     pub fences: Mix,
 }
 
-/// How far a number of instructions may be from the committed one, in percent.
+/// The bound on the distance of a number of instructions from the committed one, in percent.
 const APART: u64 = 2;
 
 const HEADING: &str = "## ";
@@ -133,7 +133,7 @@ pub(super) fn written(text: &str, sections: &[Section]) -> String {
     out
 }
 
-/// What a comparison with the committed table found.
+/// The result of a comparison with the committed table.
 #[derive(Debug, Default)]
 pub(super) struct Difference {
     pub findings: Vec<String>,

@@ -34,7 +34,7 @@ pub(super) fn check(tree: &Tree) -> Result<Vec<String>> {
     Ok(out)
 }
 
-/// What is wrong with this test's reason, if anything.
+/// Returns the finding in this test's reason, if there is one.
 fn finding(test: &Test) -> Option<String> {
     let said = |words: &str| test.reason.starts_with(words);
     let holds = if said("cargo ci deep: ") {

@@ -1,4 +1,4 @@
-//! When each step last passed: `ci/DEEP.toml`, which a success updates.
+//! The last success of each step: `ci/DEEP.toml`, which a success updates.
 //!
 //! A step that takes an hour is run rarely; the file states on which commit, and how far back that
 //! is can be counted.

@@ -1,4 +1,4 @@
-//! What takes too long for every change: all tests marked `#[ignore = "cargo ci deep: …"]`, with
+//! Checks that take too long for every change: all tests marked `#[ignore = "cargo ci deep: …"]`, with
 //! optimised code, and the long jobs. `cargo ci deep NAME…` runs the steps whose name contains one of
 //! the words.
 //!

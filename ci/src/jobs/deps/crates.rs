@@ -5,7 +5,7 @@ use crate::tree::Tree;
 use anyhow::Result;
 use toml::{Table, Value};
 
-/// What the core may be built on. None of them may bring std.
+/// Dependencies of the core. Without std, each of them.
 const CORE_EXTERNALS: &[&str] = &[
     "async-task",
     "bitvec",
@@ -14,7 +14,7 @@ const CORE_EXTERNALS: &[&str] = &[
     "zerocopy",
 ];
 
-/// What stands behind the door to atomics in some builds only.
+/// Crates that replace atomics in some builds only.
 struct Checker {
     package: &'static str,
     cfg: &'static str,
@@ -198,7 +198,7 @@ loud = { package = "tautline-node", path = "backends/node" }
 loom = "0.7"
 "#;
 
-    /// What is found in a crate of this folder, name and layer beside some others.
+    /// Findings in a crate of this folder, name and layer among some others.
     fn found(of: [&str; 3], dependencies: &str) -> Vec<String> {
         let manifest = |[folder, name, layer]: [&str; 3], rest: &str| {
             let text = format!(

@@ -149,7 +149,7 @@ fn allowed(module: &str, floor: Floor, target: &str) -> bool {
         || floor_of(target).is_some_and(|t| t < floor || (t == floor && t == Floor::Ground))
 }
 
-/// What the root of the core offers beside its modules.
+/// Items in the root of the core.
 struct Names {
     /// Re-exported name → module; macros live at the root and import by themselves.
     known: BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! Where `unsafe`, `std` and the hardware may be named.
+//! Folders in which `unsafe`, `std` and the hardware may be named.
 
 use crate::source::{Skip, Source};
 use crate::syntax::Token;

@@ -93,7 +93,7 @@ pub(super) fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
     )
 }
 
-/// Where the tests are run.
+/// The folder in which the tests are run.
 struct Runs {
     herd: Herd,
     folder: PathBuf,

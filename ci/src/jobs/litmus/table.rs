@@ -35,7 +35,7 @@ pub(crate) struct Named {
     pub sites: Vec<Site>,
 }
 
-/// Where an ordering or a fence is written.
+/// The place of an ordering or a fence in the sources.
 #[derive(Debug)]
 pub(crate) struct Site {
     pub file: String,
@@ -235,7 +235,7 @@ fn ordering(tree: &Tree, file: &str, name: &str, sites: &Value) -> Result<(Strin
     Ok((value, Named { name, sites: found }))
 }
 
-/// What may be marked, and its value.
+/// Keys of marks, and their values.
 const MARKS: [(&str, &str); 8] = [
     ("Relaxed", "Relaxed"),
     ("Acquire", "Acquire"),

@@ -34,7 +34,7 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     judge(findings, format!("{seen} orderings"))
 }
 
-/// What is wrong with the ids that comments cite, crate by crate.
+/// Findings in the ids that comments cite, crate by crate.
 fn cited(tree: &Tree) -> Result<Vec<String>> {
     let mut folders = vec!["core/src".to_owned()];
     let backends = tree.folders("backends");
@@ -114,7 +114,7 @@ fn in_fence(tokens: &[&Token], mut at: usize) -> bool {
     at >= 2 && name(at - 1) == "(" && ["fence", "compiler_fence"].contains(&name(at - 2))
 }
 
-/// Why an import would hide orderings from this check.
+/// Returns the reason for which an import would hide orderings from this check.
 fn import(tokens: &[&Token]) -> Option<&'static str> {
     let names = |word: &str| tokens.iter().any(|t| t.text == word);
     if names("SeqCst") || WEAK.iter().any(|w| names(w)) {

@@ -184,7 +184,7 @@ impl<B: Bag + Portable> Machine for Closing<B> {
         }
     }
 
-    /// Does without a rank other than the first, which has the results of all.
+    /// Tolerates the loss of a rank other than the first, which has the results of all.
     fn lost(&mut self, rank: Rank, step: &mut Step<'_, Self>) -> Tolerance {
         if rank == Rank(0) {
             return Tolerance::Fatal;

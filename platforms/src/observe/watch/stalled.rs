@@ -11,13 +11,13 @@ use tautline_core::watch::Stall;
 use tautline_node::pool::{StallWatch, Stalling};
 use tautline_node::process::PerProcess;
 
-/// The time between two checks of a wait. A report takes four of them after, or five, the program has come to a standstill.
+/// The time between two checks of a wait. A report takes four of them after the deadlock, or five.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// What a runtime does if no task of it can go on: all workers are parked, and tasks wait for cells that are not put, for
 /// phases that do not end, or for each other. Only another thread of the program, which has such a cell, could continue it.
 ///
-/// Found some seconds after the program has come to a standstill, by the threads that wait; a runtime without a wait is not
+/// Found some seconds after a deadlock, by the threads that wait; a runtime without a wait is not
 /// woken for it. The waiting tasks are polled once more, to learn what they wait for, and from which call on. A task
 /// that waits for a future of another library, for a timer or for another rank may be woken from outside, so nothing is
 /// done while there is one, nor while a [`Deadline`](crate::runtime::Deadline) of the process is pending. While a
@@ -63,7 +63,7 @@ fn awaiting() -> MutexGuard<'static, Vec<Weak<dyn Awaiting>>> {
     awaiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has `source` asked before a standstill is reported.
+/// Has `source` asked before a deadlock is reported.
 #[cfg(feature = "serde")]
 pub(crate) fn add_awaiting(source: Weak<dyn Awaiting>) {
     let mut all = awaiting();

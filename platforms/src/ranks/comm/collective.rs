@@ -1,4 +1,4 @@
-//! Operations of all ranks as tasks: each ends in a cell, and no thread waits in it.
+//! Collective operations as tasks: each ends in a cell, and no thread waits in it.
 
 use super::request::Completion;
 use super::{Comm, Error, Received, Request, Result};

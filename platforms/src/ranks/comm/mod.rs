@@ -1,4 +1,4 @@
-//! Messages between ranks, and operations of all ranks, as tasks. Feature `serde`.
+//! Messages between ranks, and collective operations, as tasks. Feature `serde`.
 //!
 //! Each call of a [`Comm`] starts an operation, returns at once, and is carried out by a communication worker, which is no worker of
 //! a runtime: a thread of the [`World`], or the thread that waits. What is returned, a [`Request`], is a data-driven cell:

@@ -1,4 +1,4 @@
-//! Operations of all ranks that the library of the link carries out.
+//! Collective operations that the library of the link carries out.
 
 use super::request::{Completion, Decode, Task, elements};
 use super::{Comm, Error, LONGEST, Request};
@@ -10,7 +10,7 @@ use tautline_core::comm::{
 use tautline_core::progress::Pending;
 use tautline_core::wire::Plain;
 
-/// The operations of all ranks of the link's own library, MPI's: on vectors of numbers, combined in an order that is the library's. Made by
+/// The collective operations of the link's own library, MPI's: on vectors of numbers, combined in an order that is the library's. Made by
 /// [`Comm::native`].
 ///
 /// Those of [`Comm`] take any values and operators, combine in the order of ranks, and name ranks that make another call.
@@ -40,7 +40,7 @@ impl<C: Complete> Complete for Counted<C> {
 }
 
 impl Comm {
-    /// Returns the operations of all ranks that the library of the link carries out; `None` over links without such a library, which are all
+    /// Returns the collective operations that the library of the link carries out; `None` over links without such a library, which are all
     /// but MPI's. All ranks call it, in the same order as other calls of the world.
     ///
     /// The library does not check what the others send: the caller must [promise](Matched::promise) that all ranks start the same operations

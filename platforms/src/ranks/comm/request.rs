@@ -41,7 +41,7 @@ pub(super) fn elements<T: 'static>(body: Body, bytes: usize) -> Result<Vec<T>, M
 /// What an operation has brought.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received<T> {
-    /// The value: of a receive, of an operation of all ranks; `()` for what was sent.
+    /// The value: of a receive, of a collective operation; `()` for what was sent.
     pub value: T,
     /// The message: its sender, its tag, and the length of its encoding in bytes.
     pub status: Status,
@@ -353,7 +353,7 @@ impl<T> Request<T> {
     }
 
     /// Withdraws a receive or a probe, which ends with [`Error::Cancelled`] unless a message has come before. Has no effect on what is sent,
-    /// nor on operations of all ranks.
+    /// nor on collective operations.
     pub fn cancel(&self) {
         if let Some((endpoint, ticket)) = &self.task {
             self.engine.assert_rank();

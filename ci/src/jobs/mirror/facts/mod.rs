@@ -289,7 +289,7 @@ fn it_also_holds() {}
         .unwrap()
     }
 
-    /// What is found in the test if a part of it is another text.
+    /// Findings in the test if a part of it is another text.
     fn changed(old: &str, new: &str) -> Vec<String> {
         assert!(TEST.contains(old), "{old}");
         found(FACTS, &TEST.replace(old, new))
