@@ -149,6 +149,7 @@ mod tests {
             "table",
             "tsan",
             "tsan-ranks",
+            "wrap",
         ];
         assert_eq!(asked.len(), JOBS.len() - on_demand.len());
         assert!(asked.iter().all(|(name, _)| !on_demand.contains(name)));

@@ -36,6 +36,7 @@ mod words;
 
 use crate::tree::Tree;
 use anyhow::{Result, bail};
+use sizes::columns::WRAP;
 
 /// The end of a job that did not fail.
 #[derive(Debug)]
@@ -99,7 +100,7 @@ const fn on_demand(name: &'static str, about: &'static str, run: Run) -> Job {
 }
 
 /// The jobs with arguments: what follows their name on the command line is a filter.
-pub(crate) const WITH_WORDS: [&str; 4] = [CROSS, LITMUS, MUTANTS, DEEP];
+pub(crate) const WITH_WORDS: [&str; 5] = [CROSS, LITMUS, MUTANTS, WRAP, DEEP];
 const LITMUS: &str = "litmus";
 const CROSS: &str = "cross";
 const MUTANTS: &str = "mutants";
@@ -130,7 +131,7 @@ pub(crate) const JOBS: &[Job] = &[
     ),
     job(
         "sizes",
-        "files, functions, folders and READMEs stay small",
+        "files, functions, folders and READMEs stay small; comments end at column 100",
         sizes::run,
     ),
     job(
@@ -222,6 +223,11 @@ pub(crate) const JOBS: &[Job] = &[
         table::WRITE,
         "writes the tables that `tables` compares with",
         table::write,
+    ),
+    on_demand(
+        WRAP,
+        "reflows comments that `sizes` finds too wide (wrap [FOLDER…]: those below, exempt ones included)",
+        sizes::columns::wrap,
     ),
     on_demand(
         "cost",

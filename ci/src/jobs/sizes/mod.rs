@@ -1,4 +1,6 @@
-//! Nothing grows beyond what one reads in one sitting.
+//! Nothing grows beyond what one reads in one sitting, and comments end at column 100.
+
+pub(super) mod columns;
 
 use super::{Verdict, judge};
 use crate::source::{Skip, Source, close};
@@ -20,6 +22,7 @@ const DECISIONS: &str = "docs/decisions";
 const DECISION_WORDS: usize = 200;
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    columns::report(tree)?;
     let (findings, files) = check(tree)?;
     judge(findings, format!("{files} source files"))
 }
@@ -31,6 +34,7 @@ fn check(tree: &Tree) -> Result<(Vec<String>, usize)> {
     let sources = tree.sources("")?;
     for source in &sources {
         files += 1;
+        columns::check(tree, source, &mut out)?;
         // Of an integration test the whole file counts, and its functions may be long: a scenario
         // is one function.
         let is_test = source.path.iter().any(|part| part == "tests");
