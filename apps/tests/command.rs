@@ -42,7 +42,7 @@ fn bad_requests_get_one_line_and_exit_code_2() {
         ),
         (
             "simulate uts D6 --plot x.svg",
-            ["--sweep: missing", "see tautline simulate uts --help"],
+            ["--vary: missing", "see tautline simulate uts --help"],
         ),
         ("simulate bc --directed", ["FILE", "missing"]),
         ("uts -t 4", ["-t 4", "3 (balanced)"]),

@@ -178,22 +178,22 @@ fn values_of_sweeps() {
         "places=,",
         "places=1;;2",
     ];
-    all_refused("simulate uts D6 --sweep", "--sweep", &forms, "NAME=V1,V2");
+    all_refused("simulate uts D6 --vary", "--vary", &forms, "KEY=V1,V2");
     for (value, start) in [
-        ("places=0", "--sweep places=0: expected a number from 1"),
-        ("places=-1", "--sweep places=-1: expected a whole number"),
-        ("places=two", "--sweep places=two: expected a whole number"),
-        ("places=2,4,x", "--sweep places=x: expected a whole number"),
-        ("grain=7,coarse", "--sweep grain=coarse: expected auto"),
-        ("lifelines=star", "--sweep lifelines=star: expected auto"),
-        ("b=4,many", "--sweep b=many: expected a number"),
-        ("fairness=fair", "--sweep fairness=fair: expected one of"),
-        ("deadline=10x", "--sweep deadline=10x: expected a time"),
-        ("wz=83", "--sweep wz=83: expected pairs"),
-        ("placs=1", "--sweep placs: "),
-        ("tree=T1", "--sweep tree: "),
+        ("places=0", "--vary places=0: expected a number from 1"),
+        ("places=-1", "--vary places=-1: expected a whole number"),
+        ("places=two", "--vary places=two: expected a whole number"),
+        ("places=2,4,x", "--vary places=x: expected a whole number"),
+        ("grain=7,coarse", "--vary grain=coarse: expected auto"),
+        ("lifelines=star", "--vary lifelines=star: expected auto"),
+        ("b=4,many", "--vary b=many: expected a number"),
+        ("fairness=fair", "--vary fairness=fair: expected one of"),
+        ("deadline=10x", "--vary deadline=10x: expected a time"),
+        ("wz=83", "--vary wz=83: expected pairs"),
+        ("placs=1", "--vary placs: "),
+        ("tree=T1", "--vary tree: "),
     ] {
-        let line = refused("simulate uts D6 --sweep", value);
+        let line = refused("simulate uts D6 --vary", value);
         assert!(
             line.starts_with(&format!("tautline: {start}")),
             "{value}: {line}"
@@ -203,7 +203,7 @@ fn values_of_sweeps() {
 
 #[test]
 fn a_range_of_a_sweep_is_each_of_its_values() {
-    let output = run("simulate uts D6 --json --sweep", "places=1..8..x2");
+    let output = run("simulate uts D6 --json --vary", "places=1..8..x2");
     let runs: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one array");
     let places = runs
         .as_array()
@@ -343,8 +343,8 @@ fn misspelled_commands_and_options() {
             "--json: expected after the command, as in tautline uts --json",
         ),
         (
-            "--sweep places=1 simulate uts",
-            "--sweep: unknown; see tautline --help",
+            "--vary places=1 simulate uts",
+            "--vary: unknown; see tautline --help",
         ),
         (
             "--samples 20 bench barrier",

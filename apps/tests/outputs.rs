@@ -48,7 +48,7 @@ fn every_key_is_documented() {
         "simulate uts D6 --places 4 --vary",
         "simulate uts D6 --places 4 --repeat 2",
         "simulate uts D6 --places 4 --fault loss:100 --rank-places 2",
-        "simulate uts D6 --sweep places=2,4 --network torus:4,4,4",
+        "simulate uts D6 --vary places=2,4 --network torus:4,4,4",
         "topo",
         "topo --ranks 2",
         "loops exponential -n 64 -p 4",

@@ -132,7 +132,7 @@ fn an_efficiency_is_printed_beside_its_bound_and_what_is_lost() {
     assert_eq!(stopped["bound"], Value::Null);
     let few = json("synthetic --children geometric:4 --depth 1 --roots 1 --places 64");
     assert!(few["phases"]["workless_places"].as_u64() > Some(0), "{few}");
-    let rows = json("uts D7 --sweep places=4,64 --repeat 2");
+    let rows = json("uts D7 --vary places=4,64 --repeat 2");
     for row in rows.as_array().expect("two rows") {
         assert_eq!(row["spread"]["bound"]["median"], row["bound"]["efficiency"]);
     }
@@ -157,8 +157,7 @@ fn every_setting_reaches_the_run() {
     let base = "uts D7 --places 32 --workers 2";
     let usual = json(base);
     for (key, value) in costs {
-        let option = key.replace('_', "-");
-        let run = json(&format!("{base} --{option} {value}"));
+        let run = json(&format!("{base} --set {key}={value}"));
         assert_eq!(run["machine"][key], value);
         assert_ne!(
             run["virtual_seconds"], usual["virtual_seconds"],
@@ -168,13 +167,12 @@ fn every_setting_reaches_the_run() {
     let torus = "uts D7 --machine bluegene-p --places 64";
     for (base, key, value) in [
         (base, "mb_per_s", 50),
-        ("uts D7 --places 32 --mb-per-s 50", "task_bytes", 512),
-        ("uts D7 --places 32 --mb-per-s 50", "message_bytes", 512),
+        ("uts D7 --places 32 --set mb_per_s=50", "task_bytes", 512),
+        ("uts D7 --places 32 --set mb-per-s=50", "message_bytes", 512),
         (torus, "link_mb_per_s", 5),
     ] {
-        let option = key.replace('_', "-");
         let [run, usual] =
-            [format!("{base} --{option} {value}"), base.to_owned()].map(|run| json(&run));
+            [format!("{base} --set {key}={value}"), base.to_owned()].map(|run| json(&run));
         assert_eq!(run["machine"][key], value);
         assert_ne!(run["virtual_seconds"], usual["virtual_seconds"], "{key}");
     }
@@ -217,7 +215,7 @@ fn a_machine_sets_places_workers_speed_and_network() {
         assert_eq!(used["torus"], torus, "{machine}");
     }
     let base = "uts D7 --machine bluegene-p --places 256";
-    let (usual, slow) = (json(base), json(&format!("{base} --hop-ns 5000")));
+    let (usual, slow) = (json(base), json(&format!("{base} --set hop_ns=5us")));
     assert!(slow["virtual_seconds"].as_f64() > usual["virtual_seconds"].as_f64());
     let few = json("uts D7 --machine jaguar --workers 8 --places 4");
     assert_eq!(few["machine"]["node_places"], 2);
@@ -374,8 +372,11 @@ fn bad_requests_get_one_line_and_exit_code_2() {
             ["--places 9000", "from 1 to 8192, as cluster has 8192 nodes"],
         ),
         (
-            "uts --link-mb-per-s 5",
-            ["--link-mb-per-s", "the network of cluster has no links"],
+            "uts --set link_mb_per_s=5",
+            [
+                "--set link_mb_per_s=5",
+                "the network of cluster has no links",
+            ],
         ),
         ("uts --no-pin", ["--no-pin", "unknown"]),
         ("uts --grain 0", ["--grain 0", "from 1"]),
@@ -395,10 +396,30 @@ fn bad_requests_get_one_line_and_exit_code_2() {
             ["--far-ns 1000000001", "from 0 to 1000000000"],
         ),
         (
-            "uts --jitter-percent 1001",
-            ["--jitter-percent 1001", "from 0 to 1000"],
+            "uts --set jitter_percent=1001",
+            ["--set jitter_percent=1001", "from 0 to 1000"],
         ),
-        ("uts --look-ns -1", ["--look-ns -1", "a time from 0"]),
+        (
+            "uts --set look_ns=-1",
+            ["--set look_ns=-1", "a time from 0"],
+        ),
+        (
+            "uts --set lok_ns=1",
+            ["--set lok_ns=1", "did you mean look_ns?"],
+        ),
+        ("uts --set look_ns", ["--set look_ns", "KEY=VALUE"]),
+        (
+            "uts --task-ns 5 --set task-ns=6",
+            ["--set task_ns=6", "given more than once"],
+        ),
+        (
+            "uts --near-ns 5us",
+            ["--near-ns 5us", "expected --set near_ns=5us instead"],
+        ),
+        (
+            "uts --ordered",
+            ["--ordered", "expected --set ordered=1 instead"],
+        ),
         ("uts --far 5", ["--far", "--far-ns"]),
         (
             "uts --machine triloka --places 129",
@@ -532,7 +553,7 @@ fn a_signal_ends_a_sweep_after_its_complete_points() {
     let name = format!("tautline-{}-interrupted.html", std::process::id());
     let file = std::env::temp_dir().join(name);
     // The second point has more than a billion nodes.
-    let sweep = "uts -t 3 -b 4 --places 16 --sweep d=5,15,4";
+    let sweep = "uts -t 3 -b 4 --places 16 --vary d=5,15,4";
     let args = format!("{sweep} --json --plot {}", file.display());
     let rows: Value = serde_json::from_str(&interrupt(&args, "-INT")).expect("JSON");
     let page = std::fs::read_to_string(&file);

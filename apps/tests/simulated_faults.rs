@@ -125,21 +125,21 @@ fn faults_make_a_run_longer_and_leave_its_result() {
         );
     }
     let both = json(&format!(
-        "{base} --fault loss:100000 --fault slow:0,300 --fault-seed 4"
+        "{base} --fault loss:100000 --fault slow:0,300 --set fault_seed=4"
     ));
     assert!(
         both["faults"]
             .as_str()
             .expect("text")
-            .starts_with("loss:100000; slow:0,300; seed 4")
+            .starts_with("loss:100000; slow:0,300; fault_seed 4")
     );
-    let varied = json(&format!("{base} --sweep fault=loss:1000;loss:200000"));
+    let varied = json(&format!("{base} --vary fault=loss:1000;loss:200000"));
     assert!(seconds(&varied[0]) < seconds(&varied[1]), "{varied}");
 }
 
 #[test]
 fn a_lost_place_is_the_reason_of_a_partial_result() {
-    let args = "uts D9 --places 32 --fault crash:7,0.2ms --detect-ns 100us";
+    let args = "uts D9 --places 32 --fault crash:7,0.2ms --set detect_ns=100us";
     let run_json = json(args);
     assert_eq!(
         (&run_json["stopped"], &run_json["lost_place"]),
@@ -165,11 +165,11 @@ fn processes_encode_and_networks_differ() {
         usual["bytes"].as_u64() > usual["messages"].as_u64(),
         "{usual}"
     );
-    let ranks = "--rank-places 4 --rank-message-ns 20000";
+    let ranks = "--rank-places 4 --set rank_message_ns=20000";
     let encoded = json(&format!("{base} {ranks}"));
     assert!(seconds(&encoded) > seconds(&usual), "{encoded}");
     let worker = json(&format!(
-        "{base} {ranks} --encode-mb-per-s 100 --decode-mb-per-s 50 --communication-worker"
+        "{base} {ranks} --set encode_mb_per_s=100 --set decode_mb_per_s=50 --set communication_worker=1"
     ));
     let described = &worker["machine"]["ranks"];
     let expected = serde_json::json!({
@@ -182,7 +182,7 @@ fn processes_encode_and_networks_differ() {
         ("dragonfly:1,2,1", "dragonfly"),
     ] {
         let run = json(&format!(
-            "{base} --network {network} --hop-ns 20000 --ordered"
+            "{base} --network {network} --set hop_ns=20000 --set ordered=true"
         ));
         let [used, none] = [&run, &usual].map(|run| &run["machine"][key]);
         assert!(used.is_array() && none.is_null(), "{network}: {run}");
@@ -224,18 +224,21 @@ fn bad_requests_get_one_line_and_exit_code_2() {
             "--fault loss:1 --fault loss:2",
             ["--fault loss", "more than once"],
         ),
-        ("--fault-seed 3", ["--fault-seed", "--fault"]),
+        (
+            "--set fault_seed=3",
+            ["--set fault_seed=3", "without --fault"],
+        ),
         ("--network ring", ["--network ring", "torus:X,Y,Z"]),
         (
             "--network torus:1,1,1 --places 64",
             ["--network", "room for 1 nodes, not for the 4"],
         ),
         (
-            "--rank-message-ns 3",
-            ["--rank-message-ns", "see --rank-places"],
+            "--set rank_message_ns=3",
+            ["--set rank_message_ns=3", "see --rank-places"],
         ),
-        ("--rank-places -1", ["--rank-places -1", "not negative"]),
-        ("--vary --sweep places=1,2", ["--vary", "--sweep"]),
+        ("--rank-places -1", ["--rank-places -1", "from 0 to 131072"]),
+        ("--vary --vary places=1,2", ["--vary", "not together with"]),
     ] {
         let output = run(&format!("uts D6 {args}"));
         let line = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -62,6 +62,7 @@ fn every_point_is_the_run_that_it_stands_for() {
         ("fairness", ["inline", "never"]),
         ("seed", ["4", "5"]),
         ("far_ns", ["9000", "70000"]),
+        ("wake_ns", ["9us", "70000"]),
         ("machine", ["triloka", "jaguar"]),
         ("r", ["1", "2"]),
     ] {
@@ -69,18 +70,15 @@ fn every_point_is_the_run_that_it_stands_for() {
             "r" => "simulate uts -t 1 -b 4 -d 6 --places 16",
             _ => base,
         };
-        let runs = list(&format!(
-            "{base} --sweep {name}={},{}",
-            values[0], values[1]
-        ));
+        let runs = list(&format!("{base} --vary {name}={},{}", values[0], values[1]));
         assert_eq!(runs.len(), 2, "{name}");
         for (run, value) in runs.into_iter().zip(values) {
             let option = match name {
                 "r" => format!("-r {value}"),
+                "wake_ns" => format!("--set {name}={value}"),
                 _ => format!("--{} {value}", name.replace('_', "-")),
             };
-            let varied = name.replace('_', "-");
-            assert_eq!(run["sweep"][&varied], value, "{name}");
+            assert_eq!(run["sweep"][name], value, "{name}");
             let base = match name {
                 "places" => "simulate uts D7",
                 _ => base,
@@ -96,7 +94,7 @@ fn every_point_is_the_run_that_it_stands_for() {
 
 #[test]
 fn two_sweeps_run_every_pair_and_pairs_set_steals_and_lifelines() {
-    let runs = list("simulate uts D7 --sweep wz=83/1,1/3 --sweep places=16,64");
+    let runs = list("simulate uts D7 --vary wz=83/1,1/3 --vary places=16,64");
     let found: Vec<_> = runs
         .iter()
         .map(|run| {
@@ -125,7 +123,7 @@ fn two_sweeps_run_every_pair_and_pairs_set_steals_and_lifelines() {
 
 #[test]
 fn the_table_has_a_row_a_run() {
-    let table = printed("simulate uts D7 --places 16 --sweep grain=7,500 --repeat 3");
+    let table = printed("simulate uts D7 --places 16 --vary grain=7,500 --repeat 3");
     let lines: Vec<_> = table.lines().collect();
     assert_eq!(lines.len(), 3, "{table}");
     for (line, start) in lines.iter().zip(["grain  efficiency", "    7 ", "  500 "]) {
@@ -187,10 +185,10 @@ fn a_single_run_tells_distances_reserves_and_grains() {
 #[test]
 fn plots_show_the_sweep() {
     let (page, drawing) = (file("plot.html"), file("plot.svg"));
-    let base = "simulate uts D7 --places 16 --sweep grain=7,31,500 --sweep w=0,2";
+    let base = "simulate uts D7 --places 16 --vary grain=7,31,500 --vary w=0,2";
     printed(&format!("{base} --plot {} --y seconds", page.display()));
     printed(&format!("{base} --plot {}", drawing.display()));
-    let names = "simulate uts D7 --sweep fairness=inline,never --y speedup --plot";
+    let names = "simulate uts D7 --vary fairness=inline,never --y speedup --plot";
     let read = |path: &PathBuf| std::fs::read_to_string(path).expect("it was written");
     let (html, svg) = (read(&page), read(&drawing));
     printed(&format!("{names} {}", drawing.display()));
@@ -329,49 +327,65 @@ fn a_calibrated_machine_can_be_simulated() {
 #[test]
 fn bad_sweeps_get_one_line_and_run_nothing() {
     for (args, names) in [
-        ("uts D7 --sweep frob=1", ["--sweep frob", "one of wz, "]),
+        ("uts D7 --vary frob=1", ["--vary frob", "one of wz, "]),
         (
-            "uts D7 --sweep json=1",
-            ["--sweep json", "no option with a value"],
+            "uts D7 --vary json=1",
+            ["--vary json", "unknown, expected one of wz, "],
         ),
-        ("uts D7 --sweep grain", ["--sweep grain", "NAME=V1,V2"]),
+        ("uts D7 --vary grain", ["--vary grain", "KEY=V1,V2"]),
         (
-            "uts D7 --sweep grain=7,x",
-            ["--sweep grain=x", "a number from 1"],
+            "uts D7 --vary grain=7,x",
+            ["--vary grain=x", "a number from 1"],
         ),
-        ("uts D7 --sweep grain=7,0", ["--sweep grain=0", "from 1"]),
+        ("uts D7 --vary grain=7,0", ["--vary grain=0", "from 1"]),
         (
-            "uts D7 --sweep places=7,0",
-            ["--sweep places=0", "from 1 to 131072"],
-        ),
-        (
-            "uts D7 --sweep machine=triloka,moon",
-            ["--sweep machine=moon", "the machines are"],
-        ),
-        ("uts D7 --sweep wz=1/3,83", ["--sweep wz=83", "like 83/1"]),
-        (
-            "uts D7 --sweep wz=1/0",
-            ["--sweep wz=1/0", "dimension:Z from 1"],
+            "uts D7 --vary wake_ns=7,-1",
+            ["--vary wake_ns=-1", "a time from 0 to 1000000000"],
         ),
         (
-            "uts D7 --sweep w=1 --sweep random-steals=2",
+            "uts D7 --vary wke_ns=7",
+            ["--vary wke_ns", "did you mean wake_ns?"],
+        ),
+        (
+            "uts D7 --vary encode_mb_per_s=7,9",
+            ["--vary encode_mb_per_s=7", "see --rank-places"],
+        ),
+        (
+            "uts D7 --vary costs --vary n=7",
+            ["--vary", "alone it halves and doubles each cost"],
+        ),
+        (
+            "uts D7 --vary places=7,0",
+            ["--vary places=0", "from 1 to 131072"],
+        ),
+        (
+            "uts D7 --vary machine=triloka,moon",
+            ["--vary machine=moon", "the machines are"],
+        ),
+        ("uts D7 --vary wz=1/3,83", ["--vary wz=83", "like 83/1"]),
+        (
+            "uts D7 --vary wz=1/0",
+            ["--vary wz=1/0", "dimension:Z from 1"],
+        ),
+        (
+            "uts D7 --vary w=1 --vary random-steals=2",
             ["random-steals", "more than once"],
         ),
         (
-            "uts D7 --sweep w=1 --sweep n=2 --sweep steal=3",
-            ["--sweep steal", "at most two"],
+            "uts D7 --vary w=1 --vary n=2 --vary steal=3",
+            ["--vary steal", "at most two"],
         ),
         ("uts D7 --repeat 0", ["--repeat 0", "from 1 to 10000"]),
         (
-            "uts D7 --sweep n=7 --plot x.png",
+            "uts D7 --vary n=7 --plot x.png",
             ["--plot x.png", ".html or .svg"],
         ),
         (
-            "uts D7 --sweep n=7 --life x.html",
+            "uts D7 --vary n=7 --life x.html",
             ["--life", "not together with"],
         ),
         (
-            "uts D7 --sweep n=7 --plot /no/x.svg",
+            "uts D7 --vary n=7 --plot /no/x.svg",
             ["--plot /no/x.svg", "can be written"],
         ),
         (

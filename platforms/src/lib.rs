@@ -192,6 +192,8 @@ pub mod prelude {
 pub mod internal {
     pub use crate::host::division::{Cut, Division};
     pub use crate::setting::*;
+    #[cfg(feature = "sim")]
+    pub use crate::simulated::costs;
 }
 
 /// The how-tos of the folder `docs`, whose programs are compiled and run as tests.

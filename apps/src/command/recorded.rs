@@ -18,7 +18,7 @@ const EXAMPLES: &str = "\
 EXAMPLES:
   tautline recorded tree.csv                             on all processors
   tautline simulate recorded tree.csv --places 256       on machines that you do not have
-  tautline simulate recorded tree.csv --sweep places=1,16,256
+  tautline simulate recorded tree.csv --vary places=1,16,256
 
 FILE:
   comma-separated values with the head `parent,ns`, a line a task: the number of the task that made it, counted

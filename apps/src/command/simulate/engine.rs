@@ -7,7 +7,7 @@ use tautline::balance::{Config, PlaceId, PlaceRun, Reason, WorkerId};
 use tautline::story::Recorder;
 use tautline_sim::Simulation;
 
-pub(super) use tautline_sim::engine::{Fault, Faults};
+pub(super) use tautline_sim::engine::Faults;
 pub(super) use tautline_sim::{Bound, Machine, Phases};
 
 /// What a run takes place on.

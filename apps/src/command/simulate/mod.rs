@@ -1,13 +1,12 @@
 //! `tautline simulate`: an application on a described machine, in virtual time.
 
-mod bounds;
 mod calibrate;
+mod costs;
 mod engine;
 mod fault;
 mod figures;
 mod losses;
 mod machines;
-mod network;
 mod report;
 mod setting;
 mod shown;
@@ -29,6 +28,7 @@ use report::Report;
 use setting::Setting;
 use std::time::{Duration, Instant};
 use sweep::Sweep;
+use tautline::internal::DEADLINE;
 use tautline::story::Clock;
 use watcher::Watcher;
 
@@ -50,8 +50,7 @@ pub(super) struct Virtual {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 struct Output {
-    /// Stop after this virtual time, seconds or with units as in 500us, and show the partial result
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", help = DEADLINE.help.replacen("this", "this virtual", 1))]
     #[arg(value_parser = seconds::<DEADLINE_MIN_NS>, allow_hyphen_values = true)]
     deadline: Option<Duration>,
     /// One JSON object instead of tables
@@ -72,17 +71,19 @@ fn examples(application: &Application) -> String {
         ("", "1024 places"),
         ("--places 4096 -n 31", "more places, more looks outside"),
         ("--machine bluegene-p", "another machine"),
-        ("--far-ns 50000", "a slow network"),
+        ("--far-ns 50us", "a slow network"),
+        ("--set wake_ns=1us --set gap_ns=0", "costs of the machine"),
+        ("--vary wake_ns=1us,5us,20us", "a row for each value of one"),
         ("-w 0 --lifelines ring", "another balancer"),
         ("--deadline 1ms", "the first virtual millisecond"),
         ("-n 127 --json", "for programs"),
         ("--life story.html", "draw what every place did"),
-        ("--sweep grain=7,31,127", "a row for each grain"),
+        ("--vary grain=7,31,127", "a row for each grain"),
         (
-            "--sweep wz=83/1,1/3 --sweep places=64,512",
+            "--vary wz=83/1,1/3 --vary places=64,512",
             "and for each pair of values",
         ),
-        ("--sweep places=64,512 --plot scale.html", "drawn as a line"),
+        ("--vary places=64,512 --plot scale.html", "drawn as a line"),
         ("--repeat 5", "medians of five seeds"),
         ("--vary", "each cost halved and doubled"),
         (
@@ -91,7 +92,7 @@ fn examples(application: &Application) -> String {
         ),
         ("--network fat-tree:16,8,8,4", "another network"),
         (
-            "--rank-places 16 --rank-message-ns 300",
+            "--rank-places 16 --set rank_message_ns=300",
             "messages are encoded",
         ),
     ];
@@ -102,7 +103,7 @@ fn examples(application: &Application) -> String {
     format!(
         "EXAMPLES:\n{}\n\
          Every task is really done; only the time is virtual, and the same options always give the same \
-         run.\nThe first Ctrl-C ends it with the partial result, that of --sweep and --vary with the rows so far; the \
+         run.\nThe first Ctrl-C ends it with the partial result, that of --vary with the rows so far; the \
          second ends it at once.",
         examples.map(line).concat()
     )
@@ -116,7 +117,7 @@ impl Way for Virtual {
     }
 
     fn run(&self, request: &Request, _: &[String]) -> Outcome {
-        if self.sweep.varies() {
+        if self.sweep.varies_costs()? {
             return vary::run(self, request);
         }
         if self.sweep.asked() {
@@ -136,7 +137,7 @@ impl Way for Virtual {
         let bound = run.complete.then(bound).flatten();
         let mut report = Report::of(request, &*problem, on, name, &run, bound);
         report.wall_seconds = wall.as_secs_f64();
-        report.faults = on.faults.map(|_| self.setting.faults());
+        report.faults = on.faults.as_ref().map(|faults| self.setting.faults(faults));
         report.explain = self.output.explain;
         let delivered = deliver(&if self.output.json {
             document(report.json())

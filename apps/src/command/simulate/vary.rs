@@ -1,61 +1,26 @@
 //! How much an efficiency follows from each cost: runs with half of it, and with twice as much.
 
-use super::engine::{self, Machine, On};
+use super::engine::{self, On};
 use super::watcher::Watcher;
 use super::{Outcome, Virtual, shown};
 use crate::command::app::{AnyProblem, Request};
 use crate::command::number::grouped;
 use crate::command::show::document;
 use crate::command::{Failure, balancer, deliver};
-use serde_json::{Value, json};
+use serde_json::json;
 use tautline::balance::Reason;
+use tautline::internal::costs::{Costs, KEYS, Key, Section, Unit, Value};
 use tautline::machines::{Figure, Origin};
 use tautline::story::Recorder;
 
-/// A cost of a machine: its name, the keys of the figures that it follows from, and where it is.
-type Cost = (
-    &'static str,
-    &'static [&'static str],
-    fn(&mut Machine) -> &mut u64,
-);
-
-const COSTS: [Cost; 19] = [
-    ("task_ns", &SPEEDS, |it| &mut it.task_ns),
-    ("look_ns", &["costs.look_ns"], |it| &mut it.look_ns),
-    ("serve_ns", &["costs.serve_ns"], |it| &mut it.serve_ns),
-    ("send_ns", &["costs.send_ns"], |it| &mut it.send_ns),
-    ("split_ns", &["costs.split_ns"], |it| &mut it.split_ns),
-    ("merge_ns", &["costs.merge_ns"], |it| &mut it.merge_ns),
-    ("wake_ns", &["costs.wake_ns"], |it| &mut it.cluster.wake_ns),
-    ("spin_ns", &["costs.wake_ns"], |it| &mut it.cluster.spin_ns),
-    ("near_ns", &["network.near_ns"], |it| {
-        &mut it.cluster.near_ns
-    }),
-    ("far_ns", &["network.far_ns"], |it| &mut it.cluster.far_ns),
-    ("hop_ns", &["network.hop_ns"], |it| &mut it.cluster.hop_ns),
-    ("gap_ns", &["network.gap_ns"], |it| &mut it.cluster.gap_ns),
-    ("loot_task_ns", &["network.loot_task_ns"], |it| {
-        &mut it.loot_task_ns
-    }),
-    ("mb_per_s", &["network.mb_per_s"], |it| {
-        &mut it.cluster.mb_per_s
-    }),
-    ("link_mb_per_s", &["network.link_mb_per_s"], |it| {
-        &mut it.cluster.link_mb_per_s
-    }),
-    ("jitter_percent", &["network.jitter_percent"], |it| {
-        &mut it.cluster.jitter_percent
-    }),
-    ("rank_message_ns", &["ranks.message_ns"], |it| {
-        &mut it.cluster.ranks.message_ns
-    }),
-    ("encode_mb_per_s", &["ranks.encode_mb_per_s"], |it| {
-        &mut it.cluster.ranks.encode_mb_per_s
-    }),
-    ("decode_mb_per_s", &["ranks.decode_mb_per_s"], |it| {
-        &mut it.cluster.ranks.decode_mb_per_s
-    }),
-];
+/// The costs that are varied: times and rates, but none of faults.
+fn costs() -> impl Iterator<Item = &'static Key> {
+    let is_varied = |key: &&Key| {
+        let is_cost = matches!(key.unit, Unit::Ns | Unit::MbPerS | Unit::Percent);
+        is_cost && key.section != Section::Faults
+    };
+    KEYS.iter().filter(is_varied)
+}
 
 /// The task's time follows from one of them.
 const SPEEDS: [&str; 3] = [
@@ -63,11 +28,6 @@ const SPEEDS: [&str; 3] = [
     "speed.uts_binomial_nodes_per_s",
     "speed.uts_geometric_nodes_per_s",
 ];
-
-/// Whether a cost with these keys is that of messages between processes.
-fn is_of_ranks(keys: &[&str]) -> bool {
-    keys.iter().all(|key| key.starts_with("ranks."))
-}
 
 /// The efficiencies with one cost halved, and with it doubled.
 struct Row {
@@ -92,21 +52,28 @@ pub(super) fn run(given: &Virtual, request: &Request) -> Outcome {
         deliver(&head(&problem.title(), name, &on, &usual))?;
     }
     let mut rows = Vec::new();
-    for (at, (key, of, cost)) in COSTS.into_iter().enumerate() {
-        let mut varied = [on; 2];
-        let value = *cost(&mut varied[0].machine);
-        let is_one_process = on.machine.cluster.ranks.places == 0;
-        if value == 0 || is_one_process && is_of_ranks(of) {
+    let usual_costs = Costs {
+        machine: on.machine,
+        ..Costs::default()
+    };
+    let is_one_process = on.machine.cluster.ranks.places == 0;
+    for (at, key) in costs().enumerate() {
+        let value = key.number(&usual_costs).unwrap_or_default();
+        if value == 0 || is_one_process && key.section == Section::Ranks {
             continue;
         }
-        *cost(&mut varied[0].machine) = value.div_ceil(2);
-        *cost(&mut varied[1].machine) = value.saturating_mul(2);
-        let here = watcher.of("cost", at, COSTS.len());
+        let varied = [value.div_ceil(2), value.saturating_mul(2)].map(|value| {
+            let mut costs = usual_costs;
+            key.set(&mut costs, Value::Number(value));
+            let machine = costs.machine;
+            On { machine, ..on }
+        });
+        let here = watcher.of("cost", at, costs().count());
         let [half, twice] = varied.map(|on| runs(on, &here));
         let row = Row {
-            name: key,
+            name: key.name,
             value,
-            origin: origin(&figures, of, value),
+            origin: origin(&figures, key, value),
             varied: [median(&half?), median(&twice?)],
         };
         complete = !watcher.is_interrupted();
@@ -174,11 +141,17 @@ fn median(sorted: &[f64]) -> f64 {
 }
 
 /// Returns where a cost of this value comes from.
-fn origin(figures: &[Figure], keys: &[&str], value: u64) -> String {
+fn origin(figures: &[Figure], key: &Key, value: u64) -> String {
+    let is_task = key.name == "task_ns";
+    let stated = match (key.section.name(), key.name) {
+        (Some(section), _) => format!("{section}.{}", key.file_name),
+        (None, "spin_ns") => "costs.wake_ns".to_owned(),
+        (None, _) => String::new(),
+    };
     let known = figures
         .iter()
-        .find(|figure| keys.contains(&figure.key.as_str()));
-    let is_same = |figure: &&Figure| figure.value == value as f64 || keys == SPEEDS;
+        .find(|figure| figure.key == stated || is_task && SPEEDS.contains(&figure.key.as_str()));
+    let is_same = |figure: &&Figure| figure.value == value as f64 || is_task;
     match known.filter(is_same).map(|figure| &figure.origin) {
         Some(Origin::Source(source)) => source.clone(),
         Some(Origin::Assumed(reason)) => format!("assumed: {reason}"),
@@ -218,7 +191,7 @@ impl Row {
         format!("{name:<15}  {value:>13}  {half:>19}  {twice:>19}  {origin}\n")
     }
 
-    fn json(&self) -> Value {
+    fn json(&self) -> serde_json::Value {
         let [half, twice] = self.varied;
         json!({
             "cost": self.name, "value": self.value, "origin": self.origin,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::simulated::costs::{KEYS, Unit};
 use tautline_core::PlaceId;
 
 fn machine(name: &str) -> Description {
@@ -123,6 +124,11 @@ fn the_form_in_the_documentation_is_read() {
         .map(|line| line[3..].to_owned() + "\n")
         .collect();
     let read = parse("form", &form).unwrap_or_else(|error| panic!("{error}"));
+    for key in KEYS.iter().filter(|key| key.section.name().is_some()) {
+        let line = format!(" {} = ", key.file_name);
+        let is_there = key.unit == Unit::Network || form.contains(&line);
+        assert!(is_there, "no {line}");
+    }
     assert_eq!((read.nodes, read.cores, read.memory_gib), (64, 32, None));
     assert_eq!(read.figures[0].origin, Origin::Unsaid);
     let cluster = read.machine(64, 8, 400).cluster;
@@ -168,7 +174,7 @@ fn a_mistake_has_a_line_a_column_and_what_is_expected() {
         (
             "value = 8192",
             "value = \"many\"",
-            "my.toml:5:19: invalid type: string \"many\", expected a number",
+            "my.toml:5:9: nodes \"many\": a whole number",
         ),
         (
             "value = 8192",
@@ -178,7 +184,7 @@ fn a_mistake_has_a_line_a_column_and_what_is_expected() {
         (
             "value = 8192, assumed",
             "value = 8192, guessed",
-            "my.toml:5:25: unknown key guessed, expected one of value, source, assumed",
+            "my.toml:5:9: nodes: unknown key guessed, expected one of value, source, assumed",
         ),
         ("{ value = 8192,", "{", "missing key value"),
         (
@@ -189,7 +195,7 @@ fn a_mistake_has_a_line_a_column_and_what_is_expected() {
         (
             "nodes = {",
             "nodes = [1] # {",
-            "my.toml:5:9: invalid type: sequence, expected a number, { value",
+            "my.toml:5:9: nodes [1]: a whole number",
         ),
         (
             "workers = { value = 1,",
@@ -225,7 +231,7 @@ fn a_mistake_has_a_line_a_column_and_what_is_expected() {
         (
             "far_ns",
             "hop_ns",
-            "my.toml:22:11: missing key far_ns: 8192 nodes send",
+            "my.toml:21:1: missing key far_ns: 8192 nodes send",
         ),
         (
             "[network]",
@@ -269,8 +275,8 @@ fn a_mistake_has_a_line_a_column_and_what_is_expected() {
         ),
         (
             "[network]",
-            "[network]\ntorus = [32, 32, 32]\nlink_mb_per_s = 0",
-            "network.link_mb_per_s 0: a whole number from 1 to 1000000000",
+            "[network]\ntorus = [32, 32, 32]\nlink_mb_per_s = 1000000001",
+            "network.link_mb_per_s 1000000001: a whole number from 0 to 1000000000",
         ),
         (
             "[network]",
@@ -285,14 +291,19 @@ fn a_mistake_has_a_line_a_column_and_what_is_expected() {
         (
             "[network]",
             "[network]\nordered = 1",
-            "my.toml:22:11: invalid type: integer",
+            "my.toml:22:11: network.ordered 1: true or false",
         ),
         (
             "[ranks]",
-            "[ranks]\nplaces = 0",
-            "my.toml:29:10: ranks.places 0: a whole number from 1 to 131072",
+            "[ranks]\nplaces = 131073",
+            "my.toml:29:10: ranks.places 131073: a whole number from 0 to 131072",
         ),
         ("message_ns =", "places =", "missing key message_ns"),
+        (
+            "look_ns",
+            "loook_ns",
+            "my.toml:14:12: unknown key costs.loook_ns, expected one of look_ns, serve_ns",
+        ),
         (
             "value = 20, assumed",
             "value = 1001, assumed",

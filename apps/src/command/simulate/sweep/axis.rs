@@ -1,25 +1,30 @@
-//! The varied option and its values.
+//! The varied option or cost, and its values.
 
 use crate::command::Failure;
 use crate::command::list::{RANGES, sequence};
 use crate::command::quote::shown;
+use crate::command::refusal::expected;
+use crate::command::simulate::costs::{Given, unknown};
 use clap::Command;
 use std::str::FromStr;
+use tautline::internal::costs::{self, KEYS, Key};
 
 /// Options that do not affect how runs proceed.
-const NOT_VARIED: [&str; 8] = [
-    "sweep", "repeat", "plot", "y", "life", "trace", "help", "version",
+const NOT_VARIED: [&str; 9] = [
+    "vary", "set", "repeat", "plot", "y", "life", "trace", "help", "version",
 ];
 /// Random steals and dimensions of the lifeline graph, in the notation of Saraswat 2011.
 const PAIRS: &str = "wz";
 /// The maximum number of values in a table.
 const VALUES_MAX: usize = 10_000;
 
-/// `NAME=V1,V2,…`, as given.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// `KEY=V1,V2,…`, as given.
+#[derive(Clone, Debug)]
 pub(super) struct Axis {
-    /// The option's long name, or the letter of one without a long name, or `wz`.
+    /// The name of a cost, the option's long name, or the letter of one without a long name, or `wz`.
     pub name: String,
+    /// The cost, if it is one.
+    key: Option<&'static Key>,
     /// At least one.
     pub values: Vec<String>,
 }
@@ -30,7 +35,7 @@ impl FromStr for Axis {
     fn from_str(text: &str) -> Result<Self, String> {
         let form = || {
             format!(
-                "NAME=V1,V2,… or, if commas belong to the values, NAME=V1;V2;…, of values and {RANGES}"
+                "KEY=V1,V2,… or, if commas belong to the values, KEY=V1;V2;…, of values and {RANGES}; or costs"
             )
         };
         let (name, values) = text.split_once('=').ok_or_else(form)?;
@@ -44,19 +49,20 @@ impl FromStr for Axis {
         if values.len() > VALUES_MAX {
             return Err(format!("at most {VALUES_MAX} values"));
         }
-        Ok(Self { name, values })
+        let key = costs::find(&name);
+        let name = key.map_or(name, |key| key.name.to_owned());
+        Ok(Self { name, key, values })
     }
 }
 
 impl Axis {
     /// Returns the name under which `command` knows the option.
     pub(super) fn resolved(self, command: &Command) -> Result<Self, String> {
-        let Self { name, values } = self;
-        let known = names(command);
-        if name == PAIRS || known.contains(&name) {
-            return Ok(Self { name, values });
+        if self.is_of(command) {
+            return Ok(self);
         }
-        let mut letter = name.chars();
+        let known = names(command);
+        let mut letter = self.name.chars();
         let long = match (letter.next(), letter.next()) {
             (Some(letter), None) => command
                 .get_arguments()
@@ -68,18 +74,22 @@ impl Axis {
         match long {
             Some(long) => Ok(Self {
                 name: long.to_owned(),
-                values,
+                ..self
             }),
-            None => Err(format!(
-                "--sweep {name}: no option with a value; one of {PAIRS}, {}",
-                known.join(", ")
-            )),
+            None => {
+                let options = known.iter().map(String::as_str);
+                let options = options.filter(|name| costs::find(name).is_none());
+                let options = [PAIRS].into_iter().chain(options);
+                let keys = KEYS.iter().map(|key| key.name);
+                let rule = unknown(&self.name, options.chain(keys));
+                Err(format!("--vary {}: {rule}", self.name))
+            }
         }
     }
 
-    /// Whether the option is one of `command`.
+    /// Whether it is a cost, or an option of `command`.
     pub(super) fn is_of(&self, command: &Command) -> bool {
-        self.name == PAIRS || names(command).contains(&self.name)
+        self.key.is_some() || self.name == PAIRS || names(command).contains(&self.name)
     }
 
     /// Returns the failure of the run with the value at this position, named as it was requested.
@@ -100,16 +110,26 @@ impl Axis {
         };
         let rest = refused.iter().find_map(|start| line.strip_prefix(start));
         let (name, value) = (&self.name, shown(value));
-        let named = rest.map(|rest| format!("--sweep {name}={value}: {rest}"));
+        let named = rest.map(|rest| format!("--vary {name}={value}: {rest}"));
         Failure::Usage(named.unwrap_or(line))
     }
 
-    /// Returns the arguments that set the value at this position.
+    /// Returns the cost with the value at this position; `None` if it is an option.
+    pub(super) fn cost(&self, position: usize) -> Option<Result<Given, String>> {
+        let (key, value) = (self.key?, &self.values[position]);
+        let named = |rule: String| {
+            let (name, value) = (key.name, shown(value));
+            format!("--vary {name}={value}: {}", expected(&rule))
+        };
+        Some(Given::varied(key, value).map_err(named))
+    }
+
+    /// Returns the arguments that set the option to the value at this position.
     pub(super) fn arguments(&self, position: usize) -> Result<Vec<String>, String> {
         let value = &self.values[position];
         if self.name == PAIRS {
             let (steals, dimensions) = value.split_once('/').ok_or_else(|| {
-                format!("--sweep {PAIRS}={value}: expected pairs of random steals and dimensions, like 83/1")
+                format!("--vary {PAIRS}={value}: expected pairs of random steals and dimensions, like 83/1")
             })?;
             return Ok(vec![
                 format!("--random-steals={steals}"),
@@ -152,6 +172,7 @@ fn given(part: &str) -> Option<Vec<String>> {
 fn names(command: &Command) -> Vec<String> {
     let options = command.get_arguments().filter(|option| {
         option.get_action().takes_values()
+            && !option.is_hide_set()
             && !option.is_positional()
             && !NOT_VARIED.contains(&option.get_id().as_str())
     });
@@ -173,7 +194,7 @@ mod tests {
     #[test]
     fn values_are_separated_by_what_they_do_not_contain() {
         assert_eq!(axis("grain=1, 2,3").values, ["1", "2", "3"]);
-        assert_eq!(axis("--task_ns=5").name, "task-ns");
+        assert_eq!(axis("--task-ns=5").name, "task_ns");
         let values = axis("cost=1;pareto:2,1.5").values;
         assert_eq!(values, ["1", "pareto:2,1.5"]);
         assert_eq!(axis("places=1..4").values, ["1", "2", "3", "4"]);
@@ -197,7 +218,7 @@ mod tests {
             "places=1...4",
         ] {
             let error = bad.parse::<Axis>().unwrap_err();
-            assert!(error.contains("NAME=V1,V2"), "{bad}: {error}");
+            assert!(error.contains("KEY=V1,V2"), "{bad}: {error}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Many simulated runs: every value of an option, every pair of values of two, several seeds.
+//! Many simulated runs: every value of a cost or an option, every pair of values of two, several seeds.
 
 mod axis;
 mod measure;
@@ -20,6 +20,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Instant;
 use tautline::balance::Reason;
 use tautline::internal::spelling;
@@ -27,28 +28,48 @@ use tautline::story::Recorder;
 
 const REPEAT_MAX: u64 = 10_000;
 const RUNS_MAX: usize = 100_000;
+/// `--vary` alone.
+const COSTS: &str = "costs";
 
 /// Several runs in place of one.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Many runs")]
 pub(super) struct Sweep {
-    /// A run for each value of an option, as in places=1,8,64 or places=1..64..x8 (wz=W/Z,…: random steals and lifeline
-    /// dimensions in pairs); given twice, for each pair of values
-    #[arg(long, value_name = "NAME=V1,V2,…", conflicts_with_all = ["life", "trace"])]
-    sweep: Vec<Axis>,
+    /// A run for each value of a cost or of an option, as in far_ns=1us,5us or places=1..64..x8 (wz=W/Z,…: random steals and
+    /// lifeline dimensions in pairs); given twice, for each pair of values. Alone: a run with each cost of the machine
+    /// halved, and one with it doubled; with --repeat, medians
+    #[arg(long, visible_alias = "sweep", value_name = "KEY=V1,V2,…", conflicts_with_all = ["life", "trace"])]
+    #[arg(num_args = 0..=1, default_missing_value = COSTS)]
+    vary: Vec<Varied>,
     /// Number of runs each, with consecutive seeds; the table shows medians
     #[arg(long, value_name = "N", conflicts_with_all = ["life", "trace"])]
     #[arg(value_parser = repeat, allow_negative_numbers = true)]
     repeat: Option<usize>,
-    /// A run with each cost of the machine halved, and one with it doubled, in place of one; with --repeat, medians
-    #[arg(long, conflicts_with_all = ["sweep", "life", "trace"])]
-    vary: bool,
-    /// Draw the first sweep from left to right, a line for each value of the second
-    #[arg(long, value_name = "FILE.html|.svg", requires = "sweep")]
+    /// Draw the first of what varies from left to right, a line for each value of the second
+    #[arg(long, value_name = "FILE.html|.svg", requires = "vary")]
     plot: Option<PathBuf>,
     /// Measure to draw [default: efficiency]
     #[arg(long, value_name = "MEASURE", requires = "plot")]
     y: Option<Measure>,
+}
+
+/// One use of `--vary`.
+#[derive(Clone, Debug)]
+enum Varied {
+    /// Each cost, halved and doubled.
+    Costs,
+    Axis(Axis),
+}
+
+impl FromStr for Varied {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            COSTS => Ok(Self::Costs),
+            _ => text.parse().map(Self::Axis),
+        }
+    }
 }
 
 /// The runs of one point of a sweep.
@@ -77,12 +98,22 @@ struct Story {
 impl Sweep {
     /// Whether there is more than one run.
     pub(super) fn asked(&self) -> bool {
-        !self.sweep.is_empty() || self.repeat.is_some()
+        !self.vary.is_empty() || self.repeat.is_some()
     }
 
-    /// Whether costs are varied.
-    pub(super) fn varies(&self) -> bool {
-        self.vary
+    /// Whether each cost is halved and doubled.
+    ///
+    /// # Errors
+    /// Values of one that are to be tried, too.
+    pub(super) fn varies_costs(&self) -> Result<bool, Failure> {
+        let alone = self.vary.iter().filter(|one| matches!(one, Varied::Costs));
+        match alone.count() {
+            0 => Ok(false),
+            1 if self.vary.len() == 1 && self.plot.is_none() => Ok(true),
+            _ => Err(Failure::Usage(
+                "--vary: alone it halves and doubles each cost; not together with --vary KEY=V1,V2,… or --plot".to_owned(),
+            )),
+        }
     }
 
     /// Returns the number of runs of each point.
@@ -92,11 +123,14 @@ impl Sweep {
 
     /// Returns the varied options, by names that `command` knows.
     fn axes(&self, command: &Command) -> Result<Vec<Axis>, Failure> {
-        let resolved = |axis: &Axis| axis.clone().resolved(command).map_err(Failure::Usage);
-        let axes: Vec<Axis> = self.sweep.iter().map(resolved).collect::<Result<_, _>>()?;
-        let refuse = |name: &str, why: &str| Err(Failure::Usage(format!("--sweep {name}: {why}")));
+        let axes = self.vary.iter().filter_map(|one| match one {
+            Varied::Axis(axis) => Some(axis.clone().resolved(command).map_err(Failure::Usage)),
+            Varied::Costs => None,
+        });
+        let axes: Vec<Axis> = axes.collect::<Result<_, _>>()?;
+        let refuse = |name: &str, why: &str| Err(Failure::Usage(format!("--vary {name}: {why}")));
         if let Some(third) = axes.get(2) {
-            return refuse(&third.name, "at most two options are varied");
+            return refuse(&third.name, "at most two are varied");
         }
         if let [first, second] = axes.as_slice() {
             if first.name == second.name {
@@ -219,7 +253,7 @@ fn point_runs(
         let bound = bound.flatten();
         let mut report = Report::of(request, &*problem, on, name, &run, bound);
         report.wall_seconds = wall.as_secs_f64();
-        report.faults = on.faults.map(|_| one.setting.faults());
+        report.faults = on.faults.as_ref().map(|faults| one.setting.faults(faults));
         if let (Err(failure), None) = (report.answer.outcome(), &story.failure) {
             story.failure = Some(failure);
         }
@@ -341,15 +375,23 @@ fn reread(
     // Inserted after the last option, and before an argument that only looks like one.
     let end = given.iter().position(|argument| argument == "--");
     let end = end.unwrap_or(given.len());
-    let mut instead = Vec::new();
+    let (mut instead, mut costs) = (Vec::new(), Vec::new());
     for (axis, &at) in axes.iter().zip(point) {
-        instead.extend(axis.arguments(at).map_err(Failure::Usage)?);
+        match axis.cost(at) {
+            Some(cost) => costs.push(cost.map_err(Failure::Usage)?),
+            None => instead.extend(axis.arguments(at).map_err(Failure::Usage)?),
+        }
     }
     given.splice(end..end, instead.into_iter().map(OsString::from));
     let mut command = command(application);
     let read = command.try_get_matches_from_mut(given);
-    read.and_then(|options| application.read(&options))
-        .map_err(|error| Failure::Usage(refusal::line(&error, &command)))
+    let mut chosen: Chosen<Virtual> = read
+        .and_then(|options| application.read(&options))
+        .map_err(|error| Failure::Usage(refusal::line(&error, &command)))?;
+    for cost in costs {
+        chosen.way.setting.set(cost);
+    }
+    Ok(chosen)
 }
 
 fn extension(path: &Path) -> Option<&str> {

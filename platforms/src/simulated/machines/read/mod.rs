@@ -7,12 +7,12 @@ mod value;
 use super::{Description, Rate, Speed, UNITS};
 use crate::host::file::Mistake;
 use judge::Judge;
-use network::{Costs, Network, Processes};
+use network::Given;
 use serde::Deserialize;
 use std::ops::RangeInclusive;
 use tautline_core::lifeline::Crew;
 use toml::Spanned;
-use value::Number;
+use value::Figure;
 
 const NODES_MAX: u64 = 1 << 20;
 const CORES_MAX: u64 = 4_096;
@@ -26,24 +26,24 @@ struct Form {
     title: String,
     #[serde(default)]
     sources: Vec<String>,
-    nodes: Number,
-    cores: Number,
-    workers: Number,
-    default_places: Number,
-    clock_mhz: Option<Number>,
-    memory_gib: Option<Number>,
+    nodes: Figure,
+    cores: Figure,
+    workers: Figure,
+    default_places: Figure,
+    clock_mhz: Option<Figure>,
+    memory_gib: Option<Figure>,
     speed: Spanned<SpeedForm>,
-    costs: Costs,
-    network: Network,
-    ranks: Option<Processes>,
+    costs: Given,
+    network: Given,
+    ranks: Option<Given>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SpeedForm {
-    slowdown: Option<Number>,
-    uts_binomial_nodes_per_s: Option<Number>,
-    uts_geometric_nodes_per_s: Option<Number>,
+    slowdown: Option<Figure>,
+    uts_binomial_nodes_per_s: Option<Figure>,
+    uts_geometric_nodes_per_s: Option<Figure>,
 }
 
 /// Parses the description in `text`.

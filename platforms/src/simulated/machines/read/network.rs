@@ -1,194 +1,135 @@
 //! The costs and the network of a description.
 
 use super::judge::Judge;
-use super::value::{Number, Numbers};
+use super::value::Figure;
 use crate::host::file::Mistake;
-use serde::Deserialize;
+use crate::simulated::costs::{Costs, FORMS, KEYS, Key, Section, Unit};
+use std::collections::BTreeMap;
 use tautline_sim::{Cluster, Machine, Ranks, Shape};
 use toml::Spanned;
 
-const JITTER_MAX_PERCENT: u64 = 1_000;
-const BYTES_MAX: u64 = 1 << 20;
-/// As many as can be simulated.
-const RANK_PLACES_MAX: u64 = 1 << 17;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Costs {
-    look_ns: Number,
-    serve_ns: Number,
-    send_ns: Number,
-    split_ns: Number,
-    merge_ns: Number,
-    wake_ns: Number,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Network {
-    torus: Option<Numbers>,
-    fat_tree: Option<Numbers>,
-    dragonfly: Option<Numbers>,
-    near_ns: Number,
-    far_ns: Option<Number>,
-    hop_ns: Option<Number>,
-    gap_ns: Option<Number>,
-    mb_per_s: Option<Number>,
-    link_mb_per_s: Option<Number>,
-    message_bytes: Option<Number>,
-    task_bytes: Option<Number>,
-    loot_task_ns: Option<Number>,
-    jitter_percent: Number,
-    #[serde(default)]
-    ordered: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Processes {
-    places: Option<Number>,
-    message_ns: Number,
-    encode_mb_per_s: Option<Number>,
-    decode_mb_per_s: Option<Number>,
-    #[serde(default)]
-    worker: bool,
-}
+/// A section as the file has it.
+pub(super) type Given = Spanned<BTreeMap<String, Figure>>;
 
 /// Returns the machine with a task of 1 ns and one place a node.
 pub(super) fn machine(
-    costs: Costs,
-    mut network: Network,
-    processes: Option<Processes>,
+    costs: Given,
+    network: Given,
+    processes: Option<Given>,
     nodes: u32,
     judge: &mut Judge,
 ) -> Result<Machine, Mistake> {
-    let bytes = |judge: &mut Judge, key: &str, number: Option<Number>| {
-        number.map_or(Ok(32), |n| judge.whole(key, n, 0..=BYTES_MAX))
+    let mut read = Costs {
+        machine: Machine {
+            task_ns: 1,
+            cluster: Cluster {
+                node_places: 1,
+                shape: Shape::Flat,
+                ranks: Ranks::default(),
+                ..Cluster::default()
+            },
+            ..Machine::default()
+        },
+        ..Costs::default()
     };
-    Ok(Machine {
-        task_ns: 1,
-        look_ns: judge.cost("costs.look_ns", costs.look_ns)?,
-        serve_ns: judge.cost("costs.serve_ns", costs.serve_ns)?,
-        send_ns: judge.cost("costs.send_ns", costs.send_ns)?,
-        split_ns: judge.cost("costs.split_ns", costs.split_ns)?,
-        merge_ns: judge.cost("costs.merge_ns", costs.merge_ns)?,
-        message_bytes: bytes(judge, "network.message_bytes", network.message_bytes.take())?,
-        task_bytes: bytes(judge, "network.task_bytes", network.task_bytes.take())?,
-        loot_task_ns: loot_task_ns(&mut network, judge)?,
-        cluster: cluster(costs.wake_ns, network, processes, nodes, judge)?,
-    })
-}
-
-/// A loot takes time by its tasks or by its bytes.
-fn loot_task_ns(network: &mut Network, judge: &mut Judge) -> Result<u64, Mistake> {
-    let near = network.near_ns.span().start;
-    match (network.loot_task_ns.take(), &network.mb_per_s) {
-        (Some(number), None) => judge.cost("network.loot_task_ns", number),
-        (None, Some(_)) => Ok(0),
-        (Some(number), Some(_)) => {
-            let message = "loot_task_ns and mb_per_s: only one of them, as both are the time of a loot's bytes";
-            Err(Mistake::at(number.span().start, message))
-        }
-        (None, None) => Err(Mistake::at(near, "missing key loot_task_ns, or mb_per_s")),
-    }
-}
-
-fn cluster(
-    wake_ns: Number,
-    network: Network,
-    processes: Option<Processes>,
-    nodes: u32,
-    judge: &mut Judge,
-) -> Result<Cluster, Mistake> {
-    let near = network.near_ns.span();
-    let near_ns = judge.cost("network.near_ns", network.near_ns)?;
-    let far_ns = match network.far_ns {
-        Some(number) => judge.cost("network.far_ns", number)?,
-        None if nodes == 1 => near_ns,
-        None => {
-            let message = format!("missing key far_ns: {nodes} nodes send to each other");
-            return Err(Mistake::at(near.start, message));
-        }
-    };
-    let mut optional = |key, number: Option<Number>| number.map_or(Ok(0), |n| judge.cost(key, n));
-    let hop_ns = optional("network.hop_ns", network.hop_ns)?;
-    let gap_ns = optional("network.gap_ns", network.gap_ns)?;
-    let shapes = [network.torus, network.fat_tree, network.dragonfly];
-    let shape = shape(shapes, nodes, judge)?;
-    if let (Shape::Flat, Some(number)) = (shape, &network.link_mb_per_s) {
-        let message = "link_mb_per_s: a network without torus, fat_tree or dragonfly has no links";
-        return Err(Mistake::at(number.span().start, message));
-    }
+    section(Section::Costs, costs, &mut read, judge)?;
     // A thread spins for about as long as a wake-up takes.
-    let wake_ns = judge.cost("costs.wake_ns", wake_ns)?;
-    let jitter = 0..=JITTER_MAX_PERCENT;
-    Ok(Cluster {
-        wake_ns,
-        spin_ns: wake_ns,
-        node_places: 1,
-        shape,
-        near_ns,
-        far_ns,
-        hop_ns,
-        gap_ns,
-        mb_per_s: judge.rate("network.mb_per_s", network.mb_per_s)?,
-        link_mb_per_s: judge.rate("network.link_mb_per_s", network.link_mb_per_s)?,
-        jitter_percent: judge.whole("network.jitter_percent", network.jitter_percent, jitter)?,
-        ordered: network.ordered,
-        ranks: processes.map_or(Ok(Ranks::default()), |processes| ranks(processes, judge))?,
-    })
-}
-
-fn ranks(processes: Processes, judge: &mut Judge) -> Result<Ranks, Mistake> {
-    let small = |number| judge.small("ranks.places", number, RANK_PLACES_MAX);
-    Ok(Ranks {
-        places: processes.places.map_or(Ok(0), small)?,
-        message_ns: judge.cost("ranks.message_ns", processes.message_ns)?,
-        encode_mb_per_s: judge.rate("ranks.encode_mb_per_s", processes.encode_mb_per_s)?,
-        decode_mb_per_s: judge.rate("ranks.decode_mb_per_s", processes.decode_mb_per_s)?,
-        worker: processes.worker,
-    })
-}
-
-/// Returns the shape of a network of `nodes` nodes; at most one is given.
-fn shape(shapes: [Option<Numbers>; 3], nodes: u32, judge: &mut Judge) -> Result<Shape, Mistake> {
-    let spans: Vec<_> = shapes.iter().flatten().map(Spanned::span).collect();
-    if let [_, second, ..] = &spans[..] {
-        let message = "torus, fat_tree, dragonfly: only one of them";
-        return Err(Mistake::at(second.start, message));
+    read.machine.cluster.spin_ns = read.machine.cluster.wake_ns;
+    let network = shaped(network, nodes, &mut read, judge)?;
+    section(Section::Network, network, &mut read, judge)?;
+    if let Some(processes) = processes {
+        section(Section::Ranks, processes, &mut read, judge)?;
     }
-    let refuse = |name: &str, sizes: &[u32], room: u64| match room < u64::from(nodes) {
-        true => {
-            let message = format!("{name} {sizes:?}: room for {room} nodes, not for all {nodes}");
-            Err(Mistake::at(spans[0].start, message))
-        }
-        false => Ok(()),
+    Ok(read.machine)
+}
+
+/// Reads the keys of one section, all of which `given` must know.
+fn section(
+    section: Section,
+    given: Given,
+    costs: &mut Costs,
+    judge: &mut Judge,
+) -> Result<(), Mistake> {
+    let name = section.name().expect("files have it");
+    let at = given.span().start;
+    let mut given = given.into_inner();
+    let is_here = |key: &&Key| key.section == section && key.unit != Unit::Network;
+    let keys = || KEYS.iter().filter(is_here);
+    let is_unknown = |name: &str| keys().all(|key| key.file_name != name);
+    if let Some((unknown, figure)) = given.iter().find(|(name, _)| is_unknown(name)) {
+        let known: Vec<_> = keys().map(|key| key.file_name).collect();
+        let known = known.join(", ");
+        let message = format!("unknown key {name}.{unknown}, expected one of {known}");
+        return Err(Mistake::at(figure.span().start, message));
+    }
+    for key in keys() {
+        let value = match (given.remove(key.file_name), key.absent) {
+            (Some(figure), _) => judge.cost(name, key, figure)?,
+            (None, Some(number)) => key.value(number).expect("a default is within bounds"),
+            (None, None) => {
+                let message = format!("missing key {}", key.file_name);
+                return Err(Mistake::at(at, message));
+            }
+        };
+        key.set(costs, value);
+    }
+    Ok(())
+}
+
+/// Reads the shape of a network of `nodes` nodes, and returns its other keys, completed by those that follow from them.
+fn shaped(
+    network: Given,
+    nodes: u32,
+    costs: &mut Costs,
+    judge: &mut Judge,
+) -> Result<Given, Mistake> {
+    let span = network.span();
+    let missing = |message: String| Err(Mistake::at(span.start, message));
+    let mut given = network.into_inner();
+    let refuse = |given: &BTreeMap<String, Figure>, key: &str, why: &str| match given.get(key) {
+        Some(figure) => Err(Mistake::at(figure.span().start, why.to_owned())),
+        None => Ok(()),
     };
-    match shapes {
-        [Some(torus), ..] => {
-            let extents: [u32; 3] = judge.sizes("torus", torus)?;
-            refuse("torus", &extents, extents.map(u64::from).iter().product())?;
-            Ok(Shape::Torus(extents))
+    let shapes: Vec<_> = FORMS
+        .iter()
+        .filter(|form| given.contains_key(&form.key()))
+        .collect();
+    match shapes[..] {
+        [] => {
+            let why = "link_mb_per_s: a network without torus, fat_tree or dragonfly has no links";
+            refuse(&given, "link_mb_per_s", why)?;
         }
-        [_, Some(tree), _] => {
-            let [nodes, leaves, first, second] = judge.sizes("fat_tree", tree)?;
-            Ok(Shape::FatTree {
-                nodes,
-                leaves,
-                up: [first, second],
-            })
+        [form] => {
+            let figure = given.remove(&form.key()).expect("it was found");
+            costs.machine.cluster.shape = judge.shape(form, figure, nodes)?;
         }
-        [.., Some(dragonfly)] => {
-            let sizes = judge.sizes("dragonfly", dragonfly)?;
-            let [of, routers, globals] = sizes.map(u64::from);
-            refuse("dragonfly", &sizes, of * routers * (routers * globals + 1))?;
-            let [nodes, routers, globals] = sizes;
-            Ok(Shape::Dragonfly {
-                nodes,
-                routers,
-                globals,
-            })
+        [_, second, ..] => {
+            refuse(
+                &given,
+                &second.key(),
+                "torus, fat_tree, dragonfly: only one of them",
+            )?;
         }
-        _ => Ok(Shape::Flat),
     }
+    // A loot takes time by its tasks or by its bytes.
+    match ["loot_task_ns", "mb_per_s"].map(|key| given.contains_key(key)) {
+        [true, true] => {
+            let why = "loot_task_ns and mb_per_s: only one of them, as both are the time of a loot's bytes";
+            refuse(&given, "loot_task_ns", why)?;
+        }
+        [false, false] => return missing("missing key loot_task_ns, or mb_per_s".to_owned()),
+        _ => {}
+    }
+    if !given.contains_key("far_ns") {
+        match (nodes, given.get("near_ns")) {
+            (1, Some(near)) => _ = given.insert("far_ns".to_owned(), near.clone()),
+            (1, None) => {}
+            _ => {
+                return missing(format!(
+                    "missing key far_ns: {nodes} nodes send to each other"
+                ));
+            }
+        }
+    }
+    Ok(Spanned::new(span, given))
 }
