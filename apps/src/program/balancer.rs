@@ -4,7 +4,7 @@ use super::duration::seconds;
 use super::known::{Known, named};
 use super::show;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Map, Value};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -27,22 +27,116 @@ pub const DEADLINE_MIN_NS: u64 = 1_000_000;
 #[command(next_help_heading = "Balancer")]
 #[group(skip)]
 pub struct Balancing {
-    #[arg(long, value_name = "P", env = PLACES.variable, help = with_default(&PLACES))]
-    #[arg(value_parser = places, allow_hyphen_values = true, hide_env_values = true)]
-    places: Option<u32>,
-    #[arg(long, value_name = "LIST", env = PIN.variable, help = PIN.help)]
-    #[arg(value_parser = Known::new(list, parts), hide_possible_values = true, allow_hyphen_values = true, hide_env_values = true)]
-    pin: Option<PlaceList>,
-    #[arg(long, value_name = "W", env = WORKERS.variable, help = with_default(&WORKERS))]
-    #[arg(value_parser = whole::<usize, WORKERS_MAX>(), allow_negative_numbers = true, hide_env_values = true)]
-    workers: Option<usize>,
+    #[command(flatten)]
+    layout: Layout,
     #[command(flatten)]
     rules: Rules,
-    #[arg(long, env = NO_PIN.variable, hide_env_values = true, value_parser = truth, help = NO_PIN.help)]
-    no_pin: bool,
     #[arg(long, value_name = "TIME", env = DEADLINE.variable, hide_env_values = true, help = DEADLINE.help)]
     #[arg(value_parser = seconds::<DEADLINE_MIN_NS>, allow_hyphen_values = true)]
     deadline: Option<Duration>,
+}
+
+/// The options of places, workers and their processors.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// The number of places.
+    pub places: Option<u32>,
+    /// The number of workers of a place.
+    pub workers: Option<usize>,
+    /// The processors to which workers are pinned.
+    pub pin: Option<PlaceList>,
+    /// Whether none is pinned.
+    pub no_pin: bool,
+}
+
+impl Args for Layout {
+    fn augment_args(command: Command) -> Command {
+        command.args([
+            option(&PLACES)
+                .help(with_default(&PLACES))
+                .value_parser(places)
+                .allow_hyphen_values(true),
+            option(&PIN)
+                .help(PIN.help)
+                .value_parser(Known::new(list, parts))
+                .allow_hyphen_values(true),
+            option(&WORKERS)
+                .help(with_default(&WORKERS))
+                .value_parser(whole::<usize, WORKERS_MAX>()),
+            option(&NO_PIN)
+                .help(NO_PIN.help)
+                .value_parser(truth)
+                .action(ArgAction::SetTrue),
+        ])
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Layout {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self {
+            places: matches.get_one(id(&PLACES)).copied(),
+            workers: matches.get_one(id(&WORKERS)).copied(),
+            pin: matches.get_one(id(&PIN)).cloned(),
+            no_pin: matches.get_flag(id(&NO_PIN)),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Layout {
+    /// Returns the builder of a runtime with these places, workers and processors.
+    ///
+    /// # Errors
+    /// A list of places without an allowed processor.
+    pub fn builder(&self) -> Result<Builder, tautline::Error> {
+        let mut builder = Builder::new();
+        if let Some(list) = &self.pin {
+            builder = pinned_to(list, builder)?;
+        }
+        if self.no_pin {
+            builder = builder.pinned(false);
+        }
+        if let Some(places) = self.places {
+            builder = builder.places(places);
+        }
+        if let Some(workers) = self.workers {
+            builder = builder.workers(workers);
+        }
+        Ok(builder)
+    }
+}
+
+/// Returns the option of a setting, without help and parser.
+///
+/// # Panics
+/// A setting without an option.
+pub fn option(setting: &'static Setting) -> Arg {
+    let option = setting.option.expect("the setting has an option");
+    let arg = Arg::new(id(setting))
+        .long(option.long)
+        .short(option.short)
+        .env(setting.variable)
+        .hide_env_values(true)
+        .hide_possible_values(true);
+    match option.value {
+        "" => arg,
+        name => arg.value_name(name).allow_negative_numbers(true),
+    }
+}
+
+/// The name by which the value of the option is found.
+fn id(setting: &'static Setting) -> &'static str {
+    setting
+        .option
+        .map_or(setting.variable, |option| option.long)
 }
 
 /// Returns the help of a setting whose option has no value by default.
@@ -69,7 +163,7 @@ impl FromArgMatches for Rules {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut rules = internal::Rules::default();
         for (setting, rule) in internal::balancer() {
-            let value = matches.get_one::<String>(setting.variable);
+            let value = matches.get_one::<String>(id(setting));
             let value = value.expect("each option has a default");
             (rule.read)(value, &mut rules).expect("its parser has read it");
         }
@@ -84,19 +178,14 @@ impl FromArgMatches for Rules {
 
 /// Returns the option of a parameter of the balancer.
 fn arg(setting: &'static Setting, rule: &'static Rule) -> Arg {
-    let option = setting.option.expect("each has an option");
-    let arg = Arg::new(setting.variable)
-        .long(option.long)
-        .short(option.short)
-        .value_name(option.value)
-        .env(setting.variable)
+    let arg = option(setting)
         .default_value(setting.default)
-        .help(setting.help)
-        .hide_env_values(true);
+        .help(setting.help);
     if rule.is_closed {
         let value =
             |(name, help): &(&'static str, &'static str)| PossibleValue::new(*name).help(*help);
-        return arg.value_parser(PossibleValuesParser::new(rule.known.iter().map(value)));
+        let values = PossibleValuesParser::new(rule.known.iter().map(value));
+        return arg.hide_possible_values(false).value_parser(values);
     }
     let read =
         |text: &str| (rule.read)(text, &mut internal::Rules::default()).map(|()| text.to_owned());
@@ -107,8 +196,6 @@ fn arg(setting: &'static Setting, rule: &'static Rule) -> Arg {
             .collect()
     };
     arg.value_parser(Known::new(read, known))
-        .hide_possible_values(true)
-        .allow_negative_numbers(true)
 }
 
 impl Balancing {
@@ -117,20 +204,7 @@ impl Balancing {
     /// # Errors
     /// A list of places without an allowed processor.
     pub fn builder(&self) -> Result<Builder, tautline::Error> {
-        let mut builder = Builder::new();
-        if let Some(list) = &self.pin {
-            builder = pinned_to(list, builder)?;
-        }
-        if self.no_pin {
-            builder = builder.pinned(false);
-        }
-        if let Some(places) = self.places {
-            builder = builder.places(places);
-        }
-        if let Some(workers) = self.workers {
-            builder = builder.workers(workers);
-        }
-        Ok(builder)
+        self.layout.builder()
     }
 
     /// Returns all parameters of the balancer on a runtime with this plan.
@@ -153,7 +227,7 @@ impl Balancing {
 
     /// Returns the list of processors to which workers are to be pinned, if there is one.
     pub fn listed(&self) -> Option<&PlaceList> {
-        self.pin.as_ref()
+        self.layout.pin.as_ref()
     }
 
     /// Returns the time after which the run is stopped, if that is requested.

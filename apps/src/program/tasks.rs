@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tautline::Runtime;
 use tautline::balance::Reason;
+use tautline::internal::{LIFE, NO_PIN, PIN, STALLED, Setting, TIMES, TRACE, WORKERS};
 use tautline::pinning::PlaceList;
 use tautline::runtime::{Builder, CancelToken, Cx, Deadline};
 use tautline::watch::{self, Observe};
@@ -23,18 +24,15 @@ const WORKERS_MAX: u64 = tautline::plan::WORKERS_MAX as u64;
 #[command(next_help_heading = "Runtime")]
 #[group(skip)]
 pub(super) struct OnRuntime {
-    /// Workers [default: TAUTLINE_WORKERS, else the allowed processors]
-    #[arg(long, value_name = "W", value_parser = whole::<usize, WORKERS_MAX>(), allow_negative_numbers = true)]
+    #[arg(long, value_name = "W", help = with_variable(&WORKERS))]
+    #[arg(value_parser = whole::<usize, WORKERS_MAX>(), allow_negative_numbers = true)]
     workers: Option<usize>,
-    /// Processors to pin the workers to, a list as in OMP_PLACES: cores, sockets(1), {0:4},{8:4}
-    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, help = PIN.help)]
     #[arg(value_parser = Known::new(balancer::list, balancer::parts), hide_possible_values = true)]
     pin: Option<PlaceList>,
-    /// Let the system move workers between processors
-    #[arg(long)]
+    #[arg(long, help = NO_PIN.help)]
     no_pin: bool,
-    /// What happens if no task can go on [default: TAUTLINE_STALLED, else report]
-    #[arg(long)]
+    #[arg(long, help = with_variable(&STALLED))]
     stalled: Option<Stalled>,
     /// Cancel the task after this time, seconds or with units as in 500ms and 1h30m, without a result
     #[arg(long, value_name = "TIME", value_parser = seconds::<DEADLINE_MIN_NS>, allow_hyphen_values = true)]
@@ -54,15 +52,23 @@ struct Output {
     /// Explain the settings that were chosen by default
     #[arg(long)]
     explain: bool,
-    /// Draw what every worker did over time
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", help = LIFE.help)]
     life: Option<PathBuf>,
-    /// Write the latest states of every worker for ui.perfetto.dev
-    #[arg(long, value_name = "FILE.json")]
+    #[arg(long, value_name = "FILE.json", help = TRACE.help)]
     trace: Option<PathBuf>,
-    /// Print the time that every worker spent in each state
-    #[arg(long)]
+    #[arg(long, help = TIMES.help)]
     times: bool,
+}
+
+/// Returns the help of a setting whose option wins over its variable.
+fn with_variable(setting: &Setting) -> String {
+    let Setting {
+        help,
+        variable,
+        default,
+        ..
+    } = setting;
+    format!("{help} [default: {variable}, else {default}]")
 }
 
 /// [`watch::Stalled`] in the spelling of the command line.

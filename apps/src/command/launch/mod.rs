@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 use tautline::Machine;
+use tautline::internal::PIN;
 use tautline::pinning::{Bind, Pinning, PlaceList, divided, in_order};
 use tautline::world::World;
 use tautline_cli::text::STANDARD_INPUT;
@@ -41,8 +42,7 @@ pub(crate) struct Launch {
     #[arg(short = 'n', long, visible_alias = "np", value_name = "N")]
     #[arg(value_parser = ranks, allow_negative_numbers = true)]
     ranks: u32,
-    /// Processors to divide among the ranks, a list as in OMP_PLACES: cores, sockets(1), {0:4},{8:4}
-    #[arg(long, value_name = "LIST", env = tautline::internal::PIN.variable)]
+    #[arg(long, value_name = "LIST", env = PIN.variable, help = format!("{}; divided among the ranks", PIN.help))]
     #[arg(value_parser = Known::new(balancer::list, balancer::parts), hide_possible_values = true)]
     #[arg(allow_hyphen_values = true, hide_env_values = true)]
     pin: Option<PlaceList>,

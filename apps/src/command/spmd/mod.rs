@@ -11,25 +11,19 @@ mod stencil;
 pub(super) use alignment::SmithWaterman;
 pub(super) use stencil::Stencil;
 
-use super::balancer::{self, whole};
-use super::known::Known;
+use super::balancer::{self, Layout};
 use super::{Failure, Outcome, deliver, launch, number, show};
 use clap::Args;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 use std::{process, thread};
 use tautline::Runtime;
-use tautline::balance::{Balancer, Config};
 use tautline::comm::{self, Comm};
-use tautline::internal::spelling::truth;
-use tautline::internal::{NO_PIN, PIN, PLACES, WORKERS};
-use tautline::pinning::PlaceList;
+use tautline::balance::Config;
 use tautline::runtime::Builder;
 use tautline::world::World;
 use tautline_cli::program::{Answer, Findings, interrupts};
 
-const PLACES_MAX: u64 = <Balancer>::THREADS_MAX as u64;
-const WORKERS_MAX: u64 = 64;
 /// The time within which an interrupt reaches all ranks. A launch waits longer for ranks beside one that failed: 1.5 s.
 const PASSED_ON: Duration = Duration::from_millis(300);
 
@@ -75,19 +69,8 @@ struct OnRanks {
     #[arg(long, value_name = "N")]
     #[arg(value_parser = launch::ranks, allow_negative_numbers = true)]
     ranks: Option<u32>,
-    /// Places: shares of the processors of a rank; tasks run on the workers of all [default: as few as the workers need]
-    #[arg(long, value_name = "P", env = PLACES.variable)]
-    #[arg(value_parser = whole::<u32, PLACES_MAX>(), allow_negative_numbers = true, hide_env_values = true)]
-    places: Option<u32>,
-    #[arg(long, value_name = "W", env = WORKERS.variable, help = balancer::with_default(&WORKERS))]
-    #[arg(value_parser = whole::<usize, WORKERS_MAX>(), allow_negative_numbers = true, hide_env_values = true)]
-    workers: Option<usize>,
-    #[arg(long, value_name = "LIST", env = PIN.variable, help = PIN.help)]
-    #[arg(value_parser = Known::new(balancer::list, balancer::parts), hide_possible_values = true)]
-    #[arg(allow_hyphen_values = true, hide_env_values = true)]
-    pin: Option<PlaceList>,
-    #[arg(long, env = NO_PIN.variable, hide_env_values = true, value_parser = truth, help = NO_PIN.help)]
-    no_pin: bool,
+    #[command(flatten)]
+    layout: Layout,
     /// Compare the result with that of a sequential program, which rank 0 runs afterwards
     #[arg(long, help_heading = "Output")]
     check: bool,
@@ -107,31 +90,14 @@ impl OnRanks {
         let world = World::builder().arguments(settings).join()?;
         let is_launcher = launch::is_launcher(self.ranks, &world)?;
         // What is refused is refused once, before anything starts.
-        let (problem, builder) = (make()?, self.builder()?);
+        let (problem, builder) = (make()?, self.layout.builder()?);
         match is_launcher {
             true => {
                 builder.plan()?;
-                launch::again(self.ranks.unwrap_or(1), self.pin.as_ref())
+                launch::again(self.ranks.unwrap_or(1), self.layout.pin.as_ref())
             }
             false => self.run_in(world, &problem, builder),
         }
-    }
-
-    fn builder(&self) -> Result<Builder, Failure> {
-        let mut builder = Builder::new();
-        if let Some(list) = &self.pin {
-            builder = balancer::pinned_to(list, builder)?;
-        }
-        if self.no_pin {
-            builder = builder.pinned(false);
-        }
-        if let Some(places) = self.places {
-            builder = builder.places(places);
-        }
-        if let Some(workers) = self.workers {
-            builder = builder.workers(workers);
-        }
-        Ok(builder)
     }
 
     fn run_in<P: Problem>(&self, world: World, problem: &P, builder: Builder) -> Outcome {

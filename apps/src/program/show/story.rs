@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use tautline::balance::{PlaceId, PlaceRun, WorkerId};
+use tautline::internal::{LIFE, TRACE};
 use tautline::story::{Clock, Life, Output, Picture, Recorder, Trace, Watched, write_trace};
 use tautline_process::{RANK_VARIABLE, is_started_by_rank};
 
@@ -13,11 +14,9 @@ use tautline_process::{RANK_VARIABLE, is_started_by_rank};
 #[derive(Args, Debug)]
 #[group(skip)]
 pub struct Stories {
-    /// Draw what every worker did over time
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", help = LIFE.help)]
     life: Option<PathBuf>,
-    /// Write the latest states of every worker for ui.perfetto.dev
-    #[arg(long, value_name = "FILE.json")]
+    #[arg(long, value_name = "FILE.json", help = TRACE.help)]
     trace: Option<PathBuf>,
 }
 
