@@ -315,11 +315,11 @@ fn a_calibrated_machine_can_be_simulated() {
         );
     }
     assert!(run["machine"]["wake_ns"].as_u64() > run["machine"]["look_ns"].as_u64());
-    for part in [
-        "# nqueens: ",
-        "# synthetic: ",
-        "near_ns = { value = 100, assumed = ",
-    ] {
+    let near = match std::thread::available_parallelism().map_or(1, usize::from) {
+        1 => "near_ns = { value = 100, assumed = ",
+        _ => "measured: a cache line that changes its owner; ",
+    };
+    for part in ["# nqueens: ", "# synthetic: ", near] {
         assert!(text.contains(part), "no {part} in {text}");
     }
 }

@@ -3,8 +3,8 @@
 use std::io;
 use std::time::Instant;
 use tautline::balance::{Bag, Config, Control, PlaceId, Share, WorkerId};
-use tautline_cli::bench::Spread;
-use tautline_cli::synthetic::{Cost, Params, Synthetic};
+use tautline_cli::bench::{Distance, Lines, Spread, pairs, ping_pong};
+use tautline_cli::uts::{Tree, Uts, named};
 use tautline_core::glb::{Message, Step, Team, Worker};
 use tautline_core::lifeline::Reserve;
 use tautline_core::port::{Clock, Park, Relax, Spin, Transport, Unpark};
@@ -14,8 +14,10 @@ const MEASUREMENTS: usize = 15;
 const TIMES: usize = 2_000;
 const TURNS: usize = 200_000;
 const WAKES: usize = 101;
-/// The number of tasks of a bag that is divided.
-const TASKS: u32 = 64;
+/// The number of bags that are divided, and of nodes before that.
+const BAGS: usize = 200;
+const NODES: usize = 2_000;
+const ROUND_TRIPS: u32 = 20_000;
 /// The number of messages that wait in an inbox at once.
 const LETTERS: usize = 64;
 
@@ -90,8 +92,8 @@ pub(super) fn message() -> [Spread; 2] {
 /// Dividing a bag.
 pub(super) fn split() -> Spread {
     repeated(|| {
-        let mut bags: Vec<Synthetic> = (0..TIMES).map(|_| bag()).collect();
-        let mut parts = Vec::with_capacity(TIMES);
+        let mut bags = bags();
+        let mut parts = Vec::with_capacity(BAGS);
         let start = Instant::now();
         for bag in &mut bags {
             parts.push(bag.split(Share::Half));
@@ -104,15 +106,35 @@ pub(super) fn split() -> Spread {
 pub(super) fn merge() -> Spread {
     repeated(|| {
         let reserve = Reserve::new();
-        let bags: Vec<Synthetic> = (0..TIMES).map(|_| bag()).collect();
-        let mut taken = Vec::with_capacity(TIMES);
+        let bags = bags();
+        let mut taken = Vec::with_capacity(BAGS);
         let start = Instant::now();
         for bag in bags {
-            reserve.feed(bag, Synthetic::merge, &Spin);
+            reserve.feed(bag, Uts::merge, &Spin);
             taken.push(reserve.take(|_| None, &Spin));
         }
         each(start, 2 * taken.len())
     })
+}
+
+/// A cache line that goes to another processor, if there are two: preferably to one of another core.
+///
+/// # Errors
+/// A thread that the system refused.
+pub(super) fn near() -> io::Result<Option<Spread>> {
+    let machine = tautline_node::Machine::discover();
+    let distances = pairs(&machine, &machine.cpus(), 1);
+    let other_core = distances
+        .iter()
+        .find(|(distance, _)| *distance != Distance::SameCore);
+    let Some((_, pair)) = other_core.or(distances.first()) else {
+        return Ok(None);
+    };
+    let (lines, never) = (Lines::new(Some(pair[0][0]))?, Control::new());
+    let one = || ping_pong(&lines, pair[0], ROUND_TRIPS, &never);
+    one()?;
+    let all: io::Result<Vec<f64>> = (0..MEASUREMENTS).map(|_| Ok(one()?.ns / 2.0)).collect();
+    Ok(Some(spread(&all?)))
 }
 
 /// From a wake-up until the thread that slept runs.
@@ -125,12 +147,16 @@ pub(super) fn wake() -> io::Result<Spread> {
     Ok(spread(&ns.collect::<Vec<_>>()))
 }
 
-fn bag() -> Synthetic {
-    Synthetic::new(&Params {
-        roots: TASKS,
-        cost: Cost::Fixed(1),
-        ..Params::default()
-    })
+/// Bags of tree search. New ones each time: one that was put together again from halves has more pieces.
+fn bags() -> Vec<Uts> {
+    let known = named::find("T1").expect("a named tree");
+    let tree = Tree::new(known.params).expect("named trees are valid");
+    let bag = |_| {
+        let mut bag = Uts::root(&tree);
+        bag.process(NODES, &tree);
+        bag
+    };
+    (0..BAGS).map(bag).collect()
 }
 
 /// Place 0 of two, which polls after every task.

@@ -12,6 +12,7 @@ use clap::Args;
 use encoding::Encoding;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use std::io;
 use tautline::machines;
 use tautline_cli::bench::Spread;
 use tautline_node::Machine;
@@ -72,9 +73,9 @@ impl Calibrate {
 
     /// Measures and prints the results.
     pub(super) fn run(&self) -> Outcome {
-        let wake = bench::wake()
-            .map_err(|error| Failure::Check(format!("cannot start a thread: {error}")))?;
-        let measured = Measured::now(wake, None);
+        let refused = |error: io::Error| Failure::Check(format!("cannot start a thread: {error}"));
+        let wake = bench::wake().map_err(refused)?;
+        let measured = Measured::now(wake, bench::near().map_err(refused)?);
         if let Some(tree) = &self.check {
             let machine = machines::parse("the measured machine", &measured.toml());
             let machine = machine.map_err(tautline::Error::from)?;
@@ -102,11 +103,7 @@ impl Measured {
                 serve,
             ),
             ("send_ns", "a request put into the inbox of a place", send),
-            (
-                "split_ns",
-                "a synthetic bag of 64 tasks halved",
-                bench::split(),
-            ),
+            ("split_ns", "a bag of tree search halved", bench::split()),
             (
                 "merge_ns",
                 "half of what feeding and emptying a reserve take",
@@ -212,8 +209,9 @@ impl Measured {
     }
 }
 
-/// What one thread cannot measure.
+/// Of one processor.
 const NEAR_ASSUMED: &str = "{ value = 100, assumed = \"a cache line that changes its owner\" }";
+/// What is not measured.
 const ASSUMED: &str = "\
 loot_task_ns = { value = 3, assumed = \"32 bytes a task, copied at 10 GB/s\" }\n\
 jitter_percent = { value = 20, assumed = \"as on the commodity cluster\" }\n";
