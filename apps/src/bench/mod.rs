@@ -41,5 +41,6 @@ pub use ping_pong::{Lines, ping_pong};
 pub use record::{Build, Figure, Identity, Pair, Place, Record, Shared};
 pub use spread::Spread;
 pub use team::{Barrier, Episodes, Kind, Plan, delay_turns};
+pub(crate) use watch::Observed;
 pub use watch::{Doubt, Sample, Taken, Watch};
 pub use yardstick::{Central, CombiningTree};

@@ -74,7 +74,6 @@ mod answer;
 mod balanced;
 #[doc(hidden)]
 pub mod balancer;
-mod disturbed;
 #[doc(hidden)]
 pub mod duration;
 mod ended;

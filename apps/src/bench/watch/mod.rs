@@ -7,10 +7,15 @@
 //! ticks of a hundredth of a second, so that a few of them are insignificant.
 #![forbid(unsafe_code)]
 
+mod process;
+
+pub(crate) use process::Observed;
+
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::read_to_string;
 use std::ops::AddAssign;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The part of the time that may be lost without a doubt.
@@ -94,20 +99,41 @@ impl Own {
     }
 }
 
+/// The time of a thread so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Spent {
+    ran: Duration,
+    waited: Duration,
+}
+
+impl Spent {
+    /// Returns that of the thread with this folder in `/proc`, if the system counts it.
+    fn of(thread: &Path) -> Option<Self> {
+        Self::read(&read_to_string(thread.join("schedstat")).ok()?)
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let mut numbers = text.split_whitespace().map(str::parse);
+        let mut number = || -> Option<u64> { numbers.next()?.ok() };
+        let [ran, waited] = [number()?, number()?].map(Duration::from_nanos);
+        // A kernel that does not count reports zeros.
+        (number()? > 0).then_some(Self { ran, waited })
+    }
+}
+
 fn waited() -> Option<Duration> {
-    let text = read_to_string("/proc/thread-self/schedstat").ok()?;
-    let mut numbers = text.split_whitespace().map(str::parse);
-    let mut number = || -> Option<u64> { numbers.next()?.ok() };
-    let (_ran, waited, slices) = (number()?, number()?, number()?);
-    // A kernel that does not count reports zeros.
-    (slices > 0).then(|| Duration::from_nanos(waited))
+    Some(Spent::of(Path::new("/proc/thread-self"))?.waited)
 }
 
 fn switches() -> Option<u64> {
+    status("nonvoluntary_ctxt_switches:")?.parse().ok()
+}
+
+/// Returns what the system reports of the calling thread after this name.
+fn status(name: &str) -> Option<String> {
     let text = read_to_string("/proc/thread-self/status").ok()?;
-    let mut lines = text.lines();
-    let count = lines.find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"))?;
-    count.trim().parse().ok()
+    let value = text.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(value.trim().to_owned())
 }
 
 /// Some processors, in ticks since the system started, and this process with the programs that it has ended.
@@ -341,6 +367,18 @@ mod tests {
     }
 
     #[test]
+    fn times_of_threads_are_read() {
+        let spent = Spent {
+            ran: Duration::from_nanos(1_068_111_668),
+            waited: Duration::from_nanos(3_175_630),
+        };
+        assert_eq!(Spent::read("1068111668 3175630 55\n"), Some(spent));
+        assert_eq!(Spent::read("1068111668 3175630"), None);
+        assert_eq!(Spent::read("0 0 0"), None);
+        assert_eq!(Spent::read("many 1 2"), None);
+    }
+
+    #[test]
     fn what_a_sample_saw_makes_doubts() {
         let mut watch = Watch::start(&[]);
         let sample = |pinned, waited_ms: Option<u64>| Sample {
@@ -371,13 +409,13 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn a_thread_that_shares_its_processor_waits() {
-        let plan = super::super::Plan {
+        let plan = crate::bench::Plan {
             cpus: vec![tautline_node::Machine::discover().cpus()[0]; 2],
             iterations: 100,
             delay: 100_000,
             stop: Default::default(),
         };
-        let kind = &super::super::kinds(&[])[1];
+        let kind = &crate::bench::kinds(&[])[1];
         let sample = kind.sample(&plan).expect("two threads");
         let waited = sample.lost.waited.expect("Linux reports it");
         assert!(waited > sample.lost.of / 10, "{sample:?}");

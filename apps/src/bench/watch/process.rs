@@ -1,13 +1,12 @@
 //! Processor time that a run lost to other programs.
 //!
 //! # Algorithm
-//! As [`bench`](crate::bench) for barriers: Linux counts for each thread how long it ran and how long it was in the queue of its
-//! processor, ready to run (`/proc/self/task/*/schedstat`), and for each processor what the host gave to other guests. What
-//! differs: all threads that exist before the run are observed, without their help, and what other programs used while the threads
-//! slept is no loss. And whether the workers are where they were pinned to: whatever rewrites the processors of a control group, as
-//! managers of containers do, sets the masks of all its threads.
+//! All threads that exist before the run are observed, without their help (`/proc/self/task/*/schedstat`), and what other programs
+//! used while the threads slept is no loss. And whether the workers are where they were pinned to: whatever rewrites the processors of a
+//! control group, as managers of containers do, sets the masks of all its threads.
+#![forbid(unsafe_code)]
 
-use crate::bench::{Doubt, Watch};
+use super::{Doubt, Spent, Watch, status};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -19,23 +18,16 @@ const LOST_MOST: f64 = 0.05;
 const LOST_LEAST: Duration = Duration::from_millis(10);
 
 /// Observes the threads of this process and their processors during a run.
-pub(super) struct Observed {
+pub(crate) struct Observed {
     threads: BTreeMap<OsString, Spent>,
     host: Watch,
     /// The processors that the calling thread may use, if it is pinned.
     allowed: Option<String>,
 }
 
-/// The time of a thread so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Spent {
-    ran: Duration,
-    waited: Duration,
-}
-
 impl Observed {
     /// Starts observing all threads of this process, pinned to the processors `pinned` if there are any.
-    pub(super) fn start(pinned: &[usize]) -> Self {
+    pub(crate) fn start(pinned: &[usize]) -> Self {
         Self {
             threads: threads(),
             host: Watch::start(pinned),
@@ -45,7 +37,7 @@ impl Observed {
 
     /// Returns by what the run of `workers` on `processors` was disturbed; empty if by nothing, or if the system does not report
     /// it. Called by the thread that has started the observation.
-    pub(super) fn doubts(&self, workers: usize, processors: usize) -> Vec<Doubt> {
+    pub(crate) fn doubts(&self, workers: usize, processors: usize) -> Vec<Doubt> {
         // A change of the processors that a control group may use replaces the masks of its threads.
         let is_moved = self.allowed.is_some() && self.allowed != allowed();
         let moved = is_moved.then_some(Doubt::Unpinned).into_iter();
@@ -68,10 +60,7 @@ impl Observed {
 
 /// Returns the processors that the calling thread may use, as the system lists them.
 fn allowed() -> Option<String> {
-    let status = fs::read_to_string("/proc/thread-self/status").ok()?;
-    let mut lines = status.lines();
-    let list = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    Some(list.trim().to_owned())
+    status("Cpus_allowed_list:")
 }
 
 /// Returns the time of each thread of this process so far, as far as the system reports it.
@@ -80,22 +69,8 @@ fn threads() -> BTreeMap<OsString, Spent> {
         .into_iter()
         .flatten()
         .flatten();
-    let spent = tasks.filter_map(|task| {
-        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
-        Some((task.file_name(), Spent::read(&text)?))
-    });
+    let spent = tasks.filter_map(|task| Some((task.file_name(), Spent::of(&task.path())?)));
     spent.collect()
-}
-
-impl Spent {
-    fn read(text: &str) -> Option<Self> {
-        let mut numbers = text.split_whitespace().map(str::parse);
-        let mut time = || Some(Duration::from_nanos(numbers.next()?.ok()?));
-        Some(Self {
-            ran: time()?,
-            waited: time()?,
-        })
-    }
 }
 
 /// Returns the part of the time between two observations that the threads of the first one were ready and did not run, if that is
@@ -143,17 +118,6 @@ mod tests {
         assert_eq!(lost(&before, &after), None);
         // Of a thread that has ended, the time is unknown.
         assert_eq!(lost(&before, &seen(&[("7", 1100, 900)])), None);
-    }
-
-    #[test]
-    fn times_are_read() {
-        let spent = Spent {
-            ran: Duration::from_nanos(1_068_111_668),
-            waited: Duration::from_nanos(3_175_630),
-        };
-        assert_eq!(Spent::read("1068111668 3175630 55\n"), Some(spent));
-        assert_eq!(Spent::read("1068111668"), None);
-        assert_eq!(Spent::read("many 1 2"), None);
     }
 
     #[test]
