@@ -41,7 +41,7 @@ impl Args for Overrides {
             .value_parser(set)
             .help("Set a cost of the machine, such as near_ns=1us")
             .long_help(keys());
-        let (own, others): (Vec<_>, Vec<_>) = KEYS.iter().partition(|key| key.is_option);
+        let (own, others): (Vec<_>, Vec<_>) = KEYS.iter().partition(|key| key.is_option());
         command
             .next_help_heading("Simulated machine")
             .arg(set)
@@ -56,7 +56,10 @@ impl Args for Overrides {
 
 impl FromArgMatches for Overrides {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let names = KEYS.iter().filter(|key| key.is_option).map(|key| key.name);
+        let names = KEYS
+            .iter()
+            .filter(|key| key.is_option())
+            .map(|key| key.name);
         let given = |name| matches.get_many::<Given>(name).into_iter().flatten();
         Ok(Self(names.chain([SET]).flat_map(given).copied().collect()))
     }
@@ -101,7 +104,7 @@ fn keys() -> String {
         "Set a cost of the machine, such as near_ns=1us; times are nanoseconds or have units. \
                     Keys, beside those of the options below:"
             .to_owned();
-    for key in KEYS.iter().filter(|key| !key.is_option) {
+    for key in KEYS.iter().filter(|key| !key.is_option()) {
         let (name, help) = (key.name, key.help);
         let _ = match (key.unit, key.unit.name()) {
             (Unit::Ns, _) | (_, "") => write!(text, "\n- {name}: {help}"),

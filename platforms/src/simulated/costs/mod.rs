@@ -41,8 +41,6 @@ pub struct Key {
     pub most: u64,
     /// The value where a file does not state it; `None`: it is required.
     pub absent: Option<u64>,
-    /// Whether the command has an option of this name, too.
-    pub is_option: bool,
     /// The effect: the help of the command, and a cell of the documentation.
     pub help: &'static str,
     access: Access,
@@ -105,6 +103,11 @@ enum Access {
 }
 
 impl Key {
+    /// Whether the command has an option of this name, too.
+    pub fn is_option(&self) -> bool {
+        keys::OPTIONS.contains(&self.name)
+    }
+
     /// Returns the value in `costs`.
     pub fn get(&self, costs: &Costs) -> Value {
         match self.access {
