@@ -238,6 +238,27 @@ fn bad_requests_get_one_line_and_exit_code_2() {
             ["--set rank_message_ns=3", "see --rank-places"],
         ),
         ("--rank-places -1", ["--rank-places -1", "from 0 to 131072"]),
+        (
+            "--set lok_ns=1",
+            ["--set lok_ns=1", "did you mean look_ns?"],
+        ),
+        ("--set look_ns", ["--set look_ns", "KEY=VALUE"]),
+        (
+            "--task-ns 5 --set task-ns=6",
+            ["--set task_ns=6", "given more than once"],
+        ),
+        (
+            "--near-ns 5us",
+            ["--near-ns 5us", "expected --set near_ns=5us instead"],
+        ),
+        (
+            "--ordered",
+            ["--ordered", "expected --set ordered=1 instead"],
+        ),
+        (
+            "--set jitter_percent=1001",
+            ["--set jitter_percent=1001", "from 0 to 1000"],
+        ),
         ("--vary --vary places=1,2", ["--vary", "not together with"]),
     ] {
         let output = run(&format!("uts D6 {args}"));

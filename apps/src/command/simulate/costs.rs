@@ -126,7 +126,7 @@ fn set(text: &str) -> Result<Given, String> {
     Ok(Given { key, value, way })
 }
 
-/// Returns the rule for a name that is none of `known`.
+/// Returns the rule for a name that differs from all `known` ones.
 pub(super) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     let name = name.trim().replace('-', "_");
     let likeness = |known: &&str| strsim::jaro(&name, &known.replace('-', "_"));

@@ -52,22 +52,10 @@ pub(super) fn run(given: &Virtual, request: &Request) -> Outcome {
         deliver(&head(&problem.title(), name, &on, &usual))?;
     }
     let mut rows = Vec::new();
-    let usual_costs = Costs {
-        machine: on.machine,
-        ..Costs::default()
-    };
-    let is_one_process = on.machine.cluster.ranks.places == 0;
     for (at, key) in costs().enumerate() {
-        let value = key.number(&usual_costs).unwrap_or_default();
-        if value == 0 || is_one_process && key.section == Section::Ranks {
+        let Some((value, varied)) = halved_and_doubled(on, key) else {
             continue;
-        }
-        let varied = [value.div_ceil(2), value.saturating_mul(2)].map(|value| {
-            let mut costs = usual_costs;
-            key.set(&mut costs, Value::Number(value));
-            let machine = costs.machine;
-            On { machine, ..on }
-        });
+        };
         let here = watcher.of("cost", at, costs().count());
         let [half, twice] = varied.map(|on| runs(on, &here));
         let row = Row {
@@ -104,6 +92,24 @@ pub(super) fn run(given: &Virtual, request: &Request) -> Outcome {
         "complete": complete, "stopped": (!complete).then(|| Reason::Interrupted.name()),
     });
     deliver(&document(object)).and(watcher.outcome())
+}
+
+/// Returns the value of a cost, and what runs take place on with half and twice of it; `None` if it costs nothing.
+fn halved_and_doubled(on: On, key: &Key) -> Option<(u64, [On; 2])> {
+    let usual = Costs {
+        machine: on.machine,
+        ..Costs::default()
+    };
+    let value = key.number(&usual).filter(|value| *value > 0)?;
+    let is_one_process = on.machine.cluster.ranks.places == 0;
+    let with = |value| {
+        let mut costs = usual;
+        key.set(&mut costs, Value::Number(value));
+        let machine = costs.machine;
+        On { machine, ..on }
+    };
+    let varied = [value.div_ceil(2), value.saturating_mul(2)].map(with);
+    (!is_one_process || key.section != Section::Ranks).then_some((value, varied))
 }
 
 /// Returns the efficiencies with every seed, in order.
