@@ -1,11 +1,6 @@
 //! A balanced run with the options of the command line: files, progress, interrupts.
 
-<<<<<<< HEAD
 use super::balancer::Balancing;
-use super::disturbed::Observed;
-=======
-use super::balancer::Balancer;
->>>>>>> 261da52c (bench: observe threads of samples and of runs in one module)
 use super::show::progress::Progress;
 use super::show::story::{Files, Stories};
 use super::{Failure, Measured, Outcome, interrupts};
