@@ -208,7 +208,11 @@ fn a_value_that_cannot_be_decoded_ends_the_calls_of_all_ranks() {
         let ended = world::loopback(3, |world| {
             let pending = world.comm().barrier();
             let first = world.all_gather(value.clone()).is_err();
-            (first, world.barrier().is_err(), pending.wait().is_err())
+            (
+                first,
+                world.barrier().is_err(),
+                pending.wait_blocking().is_err(),
+            )
         });
         for (first, second, _) in ended {
             assert!(first && second, "{value:?}");

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
-use tautline::comm::{Comm, Error, Received, Request, Tag, wait_all, wait_any};
+use tautline::comm::{Comm, Error, Received, Request, Tag, wait_all_blocking, wait_any_blocking};
 use tautline::prelude::*;
 use tautline::world::{self, Bell, Bulk, Link, Lost, Progress, Rank, World};
 use tautline_node::Loopback;
@@ -31,8 +31,8 @@ fn tasks_are_recycled() {
         for number in 0..MESSAGES / 10 {
             let received: Vec<_> = (0..5).map(|_| comm.irecv::<u32>(other, TAG)).collect();
             let sent: Vec<_> = (0..5).map(|_| comm.isend(&number, other, TAG)).collect();
-            wait_all(sent).expect("sent");
-            for received in wait_all(received).expect("received") {
+            wait_all_blocking(sent).expect("sent");
+            for received in wait_all_blocking(received).expect("received") {
                 assert_eq!(received.value, number);
             }
         }
@@ -68,7 +68,7 @@ fn a_scope_waits_for_its_operations() {
                         let sent = sent.test().expect("the scope has ended");
                         assert!(sent.is_ok(), "{sent:?}");
                     });
-                    let received = received.expect("the task has run").wait();
+                    let received = received.expect("the task has run").wait_blocking();
                     assert_eq!(received.expect("received").value, value(number));
                 }
             });
@@ -122,22 +122,22 @@ fn requests_are_waited_for() {
 fn wait_in_all_ways(comm: &Comm, other: Rank) {
     let receive = |tag| comm.irecv::<u32>(other, Tag(tag));
     let value = |received: Result<Received<u32>, Error>| received.expect("received").value;
-    assert_eq!(value(receive(2).wait()), 2);
-    let both = wait_all([receive(1), receive(0)]).expect("received");
+    assert_eq!(value(receive(2).wait_blocking()), 2);
+    let both = wait_all_blocking([receive(1), receive(0)]).expect("received");
     assert_eq!(both.map_values(), [1, 0]);
     // Of these, the last one alone ends.
     let mut many: Vec<_> = [70, 71, 9].into_iter().map(receive).collect();
-    let (at, ended) = wait_any(&mut many);
+    let (at, ended) = wait_any_blocking(&mut many);
     assert_eq!((at, value(ended), many.len()), (2, 9, 2));
     for pending in &many {
         assert!(pending.test().is_none());
         pending.cancel();
     }
     for pending in many {
-        assert_eq!(pending.wait(), Err(Error::Cancelled));
+        assert_eq!(pending.wait_blocking(), Err(Error::Cancelled));
     }
     let rt = runtime(1);
-    assert_eq!(rt.run(|cx| value(receive(3).wait_in(cx))), 3);
+    assert_eq!(rt.run(|cx| value(receive(3).wait(cx))), 3);
     assert_eq!(rt.block_on(async |_| value(receive(4).await)), 4);
     assert_eq!(value(comm.recv(None, None)), 5);
 }
@@ -164,7 +164,7 @@ fn messages_arrive_in_order() {
             let received = comm.recv::<Vec<u32>>(other, TAG).expect("received");
             assert_eq!(received.value, long(number));
         }
-        wait_all(sent).expect("sent");
+        wait_all_blocking(sent).expect("sent");
     });
 }
 
@@ -183,8 +183,8 @@ fn a_barrier_orders_what_follows() {
                     // Rank 0 has a message of rank 1 in a barrier that it has not begun to wait for.
                     let received = comm.irecv::<u8>(other, TAG);
                     comm.isend(&1u8, other, TAG).hold(cx.hold());
-                    assert_eq!(received.wait_in(cx).expect("received").value, 1);
-                    barrier.wait_in(cx).expect("all ranks");
+                    assert_eq!(received.wait(cx).expect("received").value, 1);
+                    barrier.wait(cx).expect("all ranks");
                 });
                 assert_eq!(BEFORE.load(Ordering::SeqCst), 2);
                 assert!(spawned.load(Ordering::SeqCst));
@@ -295,27 +295,37 @@ fn operations(comm: &Comm, here: u32, ranks: u32) {
     reduced(comm, here, ranks, at, |a, b| if b.0 > a.0 { b } else { a });
     reduced(comm, here, ranks, at, |a, b| if b.0 < a.0 { b } else { a });
 
-    let value = |request: Request<_>| request.wait().expect("all ranks").value;
-    comm.barrier().wait().expect("all ranks");
+    let value = |request: Request<_>| request.wait_blocking().expect("all ranks").value;
+    comm.barrier().wait_blocking().expect("all ranks");
     assert_eq!(
-        comm.broadcast(here + 40).wait().expect("all ranks").value,
+        comm.broadcast(here + 40)
+            .wait_blocking()
+            .expect("all ranks")
+            .value,
         40
     );
     let scattered = (0..ranks).map(|rank| rank * 2).collect();
     assert_eq!(
-        comm.scatter(scattered).wait().expect("all ranks").value,
+        comm.scatter(scattered)
+            .wait_blocking()
+            .expect("all ranks")
+            .value,
         here * 2
     );
     let names: Vec<_> = (0..ranks).map(|rank| rank.to_string()).collect();
     let gathered = comm
         .gather(here.to_string())
-        .wait()
+        .wait_blocking()
         .expect("all ranks")
         .value;
     assert_eq!(gathered, (here == 0).then(|| names.clone()));
     assert_eq!(value(comm.all_gather(here.to_string())), names);
     let exchanged = (0..ranks).map(|to| (here, to)).collect();
-    let exchanged = comm.all_to_all(exchanged).wait().expect("all ranks").value;
+    let exchanged = comm
+        .all_to_all(exchanged)
+        .wait_blocking()
+        .expect("all ranks")
+        .value;
     assert_eq!(
         exchanged,
         (0..ranks).map(|from| (from, here)).collect::<Vec<_>>()
@@ -333,12 +343,15 @@ where
         comm.reduce(of(here), operator),
         comm.scan(of(here), operator),
     );
-    assert_eq!(requests.0.wait().expect("all ranks").value, all);
+    assert_eq!(requests.0.wait_blocking().expect("all ranks").value, all);
     assert_eq!(
-        requests.1.wait().expect("all ranks").value,
+        requests.1.wait_blocking().expect("all ranks").value,
         (here == 0).then_some(all)
     );
-    assert_eq!(requests.2.wait().expect("all ranks").value, before(here));
+    assert_eq!(
+        requests.2.wait_blocking().expect("all ranks").value,
+        before(here)
+    );
 }
 
 /// Each misuse is an error that names the value and what is allowed.
@@ -357,7 +370,9 @@ fn misuse_is_refused() {
             "{text}"
         );
         comm.send(&vec![1u8; 50], other, TAG).expect("sent");
-        let truncated = comm.irecv_at_most::<Vec<u8>>(other, TAG, 20).wait();
+        let truncated = comm
+            .irecv_at_most::<Vec<u8>>(other, TAG, 20)
+            .wait_blocking();
         let text = truncated.unwrap_err().to_string();
         assert!(
             text.contains(&other.to_string()) && text.contains("51") && text.contains("20"),
@@ -369,11 +384,14 @@ fn misuse_is_refused() {
         let freed = comm.dup();
         let pending = freed.irecv::<u8>(other, TAG);
         freed.free();
-        assert_eq!(pending.wait(), Err(Error::Freed));
+        assert_eq!(pending.wait_blocking(), Err(Error::Freed));
         assert_eq!(freed.send(&1u8, other, TAG), Err(Error::Freed));
         let probed = comm.probe(None, None);
         comm.send(&8u8, other, Tag(8)).expect("sent");
-        assert_eq!(probed.wait().expect("a message").status.tag, Some(Tag(8)));
+        assert_eq!(
+            probed.wait_blocking().expect("a message").status.tag,
+            Some(Tag(8))
+        );
         assert_eq!(comm.recv::<u8>(None, None).expect("received").value, 8);
         world.barrier().expect("both ranks");
     });
@@ -386,13 +404,13 @@ fn operations_end_with_the_world() {
         let world = World::alone();
         world.comm().irecv::<u8>(None, None)
     };
-    assert_eq!(pending.wait(), Err(Error::Closed));
+    assert_eq!(pending.wait_blocking(), Err(Error::Closed));
     // Rank 1 never comes to the first barrier; the second one begins after the end.
     let barriers = two(|world, comm, _| world.is_home().then(|| (comm.clone(), comm.barrier())));
     for (comm, barrier) in barriers.into_iter().flatten() {
-        let error = barrier.wait().unwrap_err();
+        let error = barrier.wait_blocking().unwrap_err();
         assert!(matches!(error, Error::Rank(_)), "{error}");
-        let error = comm.barrier().wait().unwrap_err();
+        let error = comm.barrier().wait_blocking().unwrap_err();
         assert!(matches!(error, Error::Rank(_)), "{error}");
         let sent = comm.send(&1u8, Rank(1), TAG);
         assert!(
@@ -405,7 +423,7 @@ fn operations_end_with_the_world() {
             return None;
         }
         let received = comm.irecv::<u8>(other, TAG);
-        Some(received.wait())
+        Some(received.wait_blocking())
     });
     assert!(matches!(&lost[0], Some(Err(Error::Rank(_)))), "{lost:?}");
 }
@@ -426,12 +444,12 @@ fn a_dedicated_thread_communicates() {
                 let mut sum = 0;
                 for number in 0..200u64 {
                     cx.scope(|cx| _ = comm.isend(&number, other, TAG).hold(cx.hold()));
-                    let received = comm.irecv::<u64>(other, TAG).wait_in(cx);
+                    let received = comm.irecv::<u64>(other, TAG).wait(cx);
                     sum += received.expect("sent").value;
                 }
                 sum
             });
-            comm.barrier().wait().expect("both live");
+            comm.barrier().wait_blocking().expect("both live");
         }
         sum
     });
@@ -493,7 +511,7 @@ fn messages_that_arrive_at_once_are_all_taken() {
         if world.rank() == Rank(0) {
             step.wait();
             let send = |number| comm.isend(&number, Rank(1), TAG);
-            wait_all((0..MESSAGES).map(send)).expect("there is room");
+            wait_all_blocking((0..MESSAGES).map(send)).expect("there is room");
             step.wait();
         } else {
             is_closed.store(true, Ordering::SeqCst);

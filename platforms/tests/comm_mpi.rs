@@ -8,7 +8,8 @@ use std::process::{Command, ExitStatus, exit};
 use std::time::Duration;
 use std::{env, thread};
 use tautline::comm::{
-    Comm, Error, Matched, Native, Number, Operator, Request, Tag, wait_all, wait_any,
+    Comm, Error, Matched, Native, Number, Operator, Request, Tag, wait_all_blocking,
+    wait_any_blocking,
 };
 use tautline::prelude::*;
 use tautline::world::{Bulk, Rank, World};
@@ -258,7 +259,7 @@ fn order(_: &World, comm: &Comm) {
         assert_eq!(u32::from_le_bytes(*end) as usize, number);
         assert_eq!(body, numbers(before, length(number)));
     }
-    wait_all(sent).expect("received");
+    wait_all_blocking(sent).expect("received");
 }
 
 fn from_any(_: &World, comm: &Comm) {
@@ -272,14 +273,14 @@ fn from_any(_: &World, comm: &Comm) {
             .collect();
         let mut seen = Vec::new();
         while !pending.is_empty() {
-            let received = wait_any(&mut pending).1.expect("sent");
+            let received = wait_any_blocking(&mut pending).1.expect("sent");
             let source = received.status.source.expect("a message");
             assert_eq!(received.value, vec![source.0 as u8; length]);
             seen.push(source);
         }
         seen.sort();
         assert!(seen.into_iter().eq(others()), "one of each rank");
-        wait_all(sent).expect("received");
+        wait_all_blocking(sent).expect("received");
         comm.barrier().wait().expect("all ranks live");
     }
 }
@@ -295,7 +296,7 @@ fn apart(_: &World, comm: &Comm) {
     ];
     assert_eq!(of_first.wait().expect("sent").value, 1);
     assert_eq!(of_other.wait().expect("sent").value, 2);
-    wait_all(sent).expect("received");
+    wait_all_blocking(sent).expect("received");
 }
 
 fn threads(_: &World, comm: &Comm) {

@@ -481,12 +481,12 @@ fn ranks() {
             assert!(is_refused(|| world.comm()));
             assert!(is_refused(|| comm.send(&1, other, Tag(1))));
             assert!(is_refused(|| comm.recv::<u32>(other, Tag(1))));
-            assert!(is_refused(|| comm.barrier().wait()));
+            assert!(is_refused(|| comm.barrier().wait_blocking()));
             // SAFETY: it is refused.
             let matched = unsafe { Matched::promise() };
             assert!(is_refused(|| comm.native(matched)));
             assert!(is_refused(|| received.cancel()));
-            assert!(is_refused(|| received.wait()));
+            assert!(is_refused(|| received.wait_blocking()));
             let rt = runtime(1);
             let awaited = awaited.expect("one");
             assert!(is_refused(|| rt.block_on(async |_: TaskCx| awaited.await)));
@@ -502,7 +502,7 @@ fn ranks() {
         // The child has not left for its parent.
         comm.send(&3u32, other, Tag(1))?;
         comm.send(&4u32, other, Tag(2))?;
-        let sum = [received.take(), awaited.take()].map(|it| it.expect("one").wait());
+        let sum = [received.take(), awaited.take()].map(|it| it.expect("one").wait_blocking());
         let [Ok(three), Ok(four)] = sum else {
             panic!("{sum:?}");
         };

@@ -29,13 +29,13 @@ fn messages(comm: &Comm, thread: u64) {
         let value = vec![round + thread; length / 8 + 1];
         let sent = comm.isend(&value, next, tag);
         if round % 2 == 0 {
-            sent.wait().expect("the next rank receives it");
+            sent.wait_blocking().expect("the next rank receives it");
             let got = comm.recv::<Vec<u64>>(before, tag).expect("it was sent");
             assert_eq!(got.value, value);
         } else {
             let got = comm.irecv::<Vec<u64>>(before, tag);
-            assert_eq!(got.wait().expect("it was sent").value, value);
-            sent.wait().expect("the next rank receives it");
+            assert_eq!(got.wait_blocking().expect("it was sent").value, value);
+            sent.wait_blocking().expect("the next rank receives it");
         }
     }
 }
@@ -47,8 +47,11 @@ fn vectors(comm: &Comm) {
         let tag = Tag(50);
         let sent = comm.isend_vec(vec![round; 2000], next, tag);
         let got = comm.irecv_vec(vec![0; 2000], before, tag);
-        assert_eq!(got.wait().expect("it was sent").value, vec![round; 2000]);
-        sent.wait().expect("the next rank receives it");
+        assert_eq!(
+            got.wait_blocking().expect("it was sent").value,
+            vec![round; 2000]
+        );
+        sent.wait_blocking().expect("the next rank receives it");
     }
 }
 
@@ -63,14 +66,14 @@ fn tasks(comm: &Comm) {
                 let comm = comm.clone();
                 cx.spawn(move |_| {
                     let sent = comm.isend(&n, next, Tag(100 + n as u32));
-                    sent.wait().expect("the next rank receives it");
+                    sent.wait_blocking().expect("the next rank receives it");
                 });
             }
         });
         let mut sum = 0;
         for n in 0..ROUNDS {
             let received = comm.irecv::<u64>(before, Tag(100 + n as u32));
-            sum += received.wait_in(cx).expect("it was sent").value;
+            sum += received.wait(cx).expect("it was sent").value;
         }
         sum
     });
@@ -86,7 +89,7 @@ fn collectives(world: &World) {
         assert_eq!(sum.expect("all ranks are there"), 3 * round + 3);
         if round % 8 == 0 {
             let own = world.comm().dup();
-            let all = own.all_gather(here).wait();
+            let all = own.all_gather(here).wait_blocking();
             assert_eq!(all.expect("all ranks are there").value, [0, 1, 2]);
             let (next, before) = neighbours(&own);
             own.send(&round, next, Tag(1)).expect("it is received");

@@ -128,12 +128,12 @@ fn operations_after_the_end_of_the_world_end() {
         for comm in comms {
             let after = comm.dup();
             in_time(move || {
-                assert!(comm.barrier().wait().is_err());
+                assert!(comm.barrier().wait_blocking().is_err());
                 assert!(comm.recv::<u32>(None, None).is_err());
             });
             in_time(move || {
                 assert!(after.recv::<u32>(None, None).is_err());
-                assert!(after.barrier().wait().is_err());
+                assert!(after.barrier().wait_blocking().is_err());
             });
         }
     }
@@ -152,8 +152,8 @@ fn collective_operations_that_were_started_end_after_the_end_of_the_program() {
         }
         has_ended.wait();
         thread::sleep(Duration::from_millis(50));
-        start().wait()?;
-        start().wait().map(|sum| sum.value)
+        start().wait_blocking()?;
+        start().wait_blocking().map(|sum| sum.value)
     }) {
         assert_eq!(ended, [Ok(2), Ok(2)]);
     }
@@ -188,7 +188,7 @@ fn a_collective_operation_that_a_rank_gives_up_ends_at_all() {
         thread::sleep(Duration::from_secs(11));
         let barrier = start();
         let ended = ended.clone();
-        in_time(move || ended.send(barrier.wait()).expect("it waits"));
+        in_time(move || ended.send(barrier.wait_blocking()).expect("it waits"));
     });
     let ended = end.into_inner().expect("not poisoned");
     let ended = ended.recv().expect("in time");
@@ -211,7 +211,7 @@ fn a_thread_that_sends_on_keeps_no_world() {
             let mut sent: VecDeque<_> = (0..32).map(|_| send()).collect();
             while start.elapsed() < LIMIT {
                 sent.push_back(send());
-                sent.pop_front().expect("32 of them").wait()?;
+                sent.pop_front().expect("32 of them").wait_blocking()?;
             }
             Ok::<_, Error>(())
         });

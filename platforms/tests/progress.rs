@@ -239,9 +239,9 @@ fn an_operator_that_panics_is_an_error_at_all_ranks() {
             true => panic::panic_any(QUIET),
             false => 2,
         });
-        let sum = panic::catch_unwind(AssertUnwindSafe(|| sum.wait()));
+        let sum = panic::catch_unwind(AssertUnwindSafe(|| sum.wait_blocking()));
         let sum = sum.expect("not unwound").map(|sum| sum.value);
-        (sum, comm.barrier().wait())
+        (sum, comm.barrier().wait_blocking())
     }) {
         // Rank 1 has combined the values itself.
         assert!(ended[0].0.is_err(), "{ended:?}");
@@ -271,7 +271,7 @@ fn a_world_dropped_in_a_turn_leaves() {
         let (future, woken) = upon(request, move || drop(home));
         woken.recv_timeout(LONG).expect("woken");
         assert_eq!(ready(future).expect("received").value, 5);
-        assert!(last.wait().is_err(), "the world has ended");
+        assert!(last.wait_blocking().is_err(), "the world has ended");
         ended.join().expect("not unwound")
     });
     let error = ended.expect_err("it has left").to_string();
@@ -343,8 +343,10 @@ fn one_thread_enters_the_link() {
             let numbers = 0..100u32;
             let sums = numbers.map(|number| {
                 let received = comm.irecv::<u32>(other, tag);
-                comm.isend(&number, other, tag).wait().expect("sent");
-                received.wait().expect("received").value
+                comm.isend(&number, other, tag)
+                    .wait_blocking()
+                    .expect("sent");
+                received.wait_blocking().expect("received").value
             });
             sums.sum::<u32>()
         };
@@ -354,7 +356,7 @@ fn one_thread_enters_the_link() {
             sums.into_iter().map(|sum| sum.join().expect("a sum")).sum()
         });
         let all = comm.all_reduce(sums, |one, other| one + other);
-        let all: u32 = all.wait().expect("both ranks").value;
+        let all: u32 = all.wait_blocking().expect("both ranks").value;
         world.barrier().expect("both ranks");
         all
     });
@@ -393,8 +395,8 @@ fn a_panic_in_a_nested_operation_ends_the_channels() {
             let scan = move || inner.scan(Unique, |_, last| last);
             if world.is_home() {
                 comm.recv::<()>(other, TAG).expect("it waits");
-                barrier().wait().expect("both ranks");
-                return scan().wait().is_err();
+                barrier().wait_blocking().expect("both ranks");
+                return scan().wait_blocking().is_err();
             }
             let (started, start) = channel();
             let (future, woken) = upon(barrier(), move || {
@@ -404,7 +406,7 @@ fn a_panic_in_a_nested_operation_ends_the_channels() {
             woken.recv_timeout(LONG).expect("woken");
             ready(future).expect("both ranks");
             let scan = start.recv_timeout(LONG / 6).expect("it returns");
-            scan.wait().is_err()
+            scan.wait_blocking().is_err()
         })
     });
     assert_eq!(ended, [[true; 2], [true; 2]].map(Vec::from));
@@ -434,7 +436,7 @@ fn the_only_ranks_world_dropped_in_a_turn_of_a_wait_ends() {
         });
         let ended = in_time(move || {
             starts.store(true, Ordering::Relaxed);
-            never.wait()
+            never.wait_blocking()
         });
         assert!(ended.is_err(), "the world has ended");
         sends.join().expect("not unwound").expect("sent");
@@ -465,7 +467,7 @@ fn the_progress_thread_decodes_large_nodes() {
         }
         let received = comm.irecv::<Option<Box<Node>>>(other, TAG);
         comm.send(&chain, other, TAG).expect("sent");
-        let received = received.wait().expect("received");
+        let received = received.wait_blocking().expect("received");
         let first = received.value.as_deref();
         std::iter::successors(first, |node| node.next.as_deref()).count()
     });

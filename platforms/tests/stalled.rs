@@ -190,8 +190,8 @@ fn run(program: &str) {
                     thread::sleep(LATE);
                 }
                 runtime().run(|cx| match (program, is_first) {
-                    ("barrier", _) => comm.barrier().wait_in(cx).is_ok(),
-                    (_, true) => comm.irecv::<u8>(None, None).wait_in(cx).is_ok(),
+                    ("barrier", _) => comm.barrier().wait(cx).is_ok(),
+                    (_, true) => comm.irecv::<u8>(None, None).wait(cx).is_ok(),
                     (_, false) => comm.send(&1u8, tautline::world::Rank(0), Tag(1)).is_ok(),
                 })
             });

@@ -312,7 +312,7 @@ pub fn across(tiles: &Tiles<'_>, comm: &Comm, runtime: &Runtime) -> Result<Optio
         wave.best.into_inner()
     });
     let best = best.unwrap_or_else(PoisonError::into_inner)?;
-    Ok(comm.reduce(best, Best::or).wait()?.value)
+    Ok(comm.reduce(best, Best::or).wait_blocking()?.value)
 }
 
 #[cfg(test)]

@@ -246,7 +246,7 @@ pub fn across(
 ) -> Result<Option<Heat>, Error> {
     assert!(band > 0 && plate.width > 0, "{plate:?}, bands of {band}");
     let part = own_rows(plate, band, comm, runtime)?;
-    let parts = comm.gather(part).wait()?.value;
+    let parts = comm.gather(part).wait_blocking()?.value;
     Ok(parts.map(|parts| {
         let mut all = Part::default();
         parts.into_iter().for_each(|part| all.append(part));

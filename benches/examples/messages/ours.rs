@@ -1,7 +1,7 @@
 //! The same rounds by communication tasks.
 
 use crate::{LONG, LONG_BYTES, OPERATIONS, Row, each};
-use tautline::comm::{Comm, Matched, Native, Operator, Tag, wait_all};
+use tautline::comm::{Comm, Matched, Native, Operator, Tag, wait_all_blocking};
 use tautline::world::{Rank, World};
 
 const DONE: &str = "both ranks live";
@@ -32,23 +32,23 @@ impl Ours {
     pub(crate) fn run(&self, row: Row, threads: usize) {
         match row {
             Row::Barrier => {
-                (0..OPERATIONS).for_each(|_| drop(self.comm.barrier().wait().expect(DONE)))
+                (0..OPERATIONS).for_each(|_| drop(self.comm.barrier().wait_blocking().expect(DONE)))
             }
             Row::AllReduce => (0..OPERATIONS as u64).for_each(|number| {
-                let sum = self.comm.all_reduce(number, |a, b| a + b).wait();
+                let sum = self.comm.all_reduce(number, |a, b| a + b).wait_blocking();
                 assert_eq!(sum.expect(DONE).value, 2 * number);
             }),
             Row::RoundTrip => each(threads, &|thread| self.ping_pong(thread, threads)),
             Row::Rate => each(threads, &|thread| self.one_way(thread, threads)),
             Row::Bandwidth => self.long(),
             Row::NativeBarrier => {
-                (0..OPERATIONS).for_each(|_| drop(self.native.barrier().wait().expect(DONE)))
+                (0..OPERATIONS).for_each(|_| drop(self.native.barrier().wait_blocking().expect(DONE)))
             }
             Row::NativeAllReduce => {
                 let mut vector = vec![1u64];
                 for _ in 0..OPERATIONS {
                     vector[0] = 1;
-                    let sum = self.native.all_reduce(vector, Operator::Sum).wait();
+                    let sum = self.native.all_reduce(vector, Operator::Sum).wait_blocking();
                     vector = sum.expect(DONE).value;
                     assert_eq!(vector, [2]);
                 }
@@ -77,7 +77,7 @@ impl Ours {
             assert_eq!(comm.recv::<u64>(other, tag).expect(DONE).value, count);
         } else {
             let all = (0..count).map(|_| comm.irecv::<u64>(other, tag));
-            wait_all(all.collect::<Vec<_>>()).expect(DONE);
+            wait_all_blocking(all.collect::<Vec<_>>()).expect(DONE);
             comm.send(&count, other, tag).expect(DONE);
         }
     }
@@ -88,13 +88,13 @@ impl Ours {
         let mut bytes = vec![1u8; LONG_BYTES];
         if self.is_home {
             for _ in 0..LONG {
-                let sent = comm.isend_vec(bytes, other, Tag(0)).wait();
+                let sent = comm.isend_vec(bytes, other, Tag(0)).wait_blocking();
                 bytes = sent.expect(DONE).value;
             }
             comm.recv::<u8>(other, Tag(0)).expect(DONE);
         } else {
             for _ in 0..LONG {
-                let received = comm.irecv_vec(bytes, other, Tag(0)).wait();
+                let received = comm.irecv_vec(bytes, other, Tag(0)).wait_blocking();
                 bytes = received.expect(DONE).value;
                 assert_eq!(bytes.len(), LONG_BYTES);
             }

@@ -68,7 +68,7 @@ impl Steps for Ours {
         let receive = self.comm.irecv_vec(received, self.other, Tag(0));
         let send = self.comm.isend_vec(sent, self.other, Tag(0));
         work();
-        self.sent = send.wait().expect("both ranks live").value;
-        self.received = receive.wait().expect("both ranks live").value;
+        self.sent = send.wait_blocking().expect("both ranks live").value;
+        self.received = receive.wait_blocking().expect("both ranks live").value;
     }
 }

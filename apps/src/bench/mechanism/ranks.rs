@@ -96,11 +96,15 @@ impl Messages {
     fn round_trip(&mut self) -> Result<(), tautline::comm::Error> {
         let [sent, received] = std::mem::take(&mut self.buffers);
         let received = self.comm.irecv_vec(received, self.other, Tag(0));
-        let send = || self.comm.isend_vec(sent, self.other, Tag(0)).wait();
+        let send = || {
+            self.comm
+                .isend_vec(sent, self.other, Tag(0))
+                .wait_blocking()
+        };
         self.buffers = if self.is_first {
-            [send()?.value, received.wait()?.value]
+            [send()?.value, received.wait_blocking()?.value]
         } else {
-            let received = received.wait()?.value;
+            let received = received.wait_blocking()?.value;
             [send()?.value, received]
         };
         Ok(())

@@ -27,7 +27,7 @@ impl Comm {
     /// ```
     /// use tautline::world;
     ///
-    /// let ended = world::loopback(3, |world| world.comm().barrier().wait());
+    /// let ended = world::loopback(3, |world| world.comm().barrier().wait_blocking());
     /// assert!(ended.iter().all(Result::is_ok));
     /// ```
     #[track_caller]
@@ -93,7 +93,7 @@ impl Comm {
     ///
     /// let sums = world::loopback(3, |world| {
     ///     let sum = world.comm().all_reduce(world.rank().0, |a, b| a + b);
-    ///     sum.wait().map(|sum| sum.value)
+    ///     sum.wait_blocking().map(|sum| sum.value)
     /// });
     /// assert_eq!(sums.into_iter().collect::<Result<Vec<_>, _>>()?, [3, 3, 3]);
     /// # Ok::<(), tautline::Error>(())

@@ -7,8 +7,8 @@
 //! |---|---|
 //! | starts a task when the message has arrived | [`spawn_when`](tautline_core::task::Cx::spawn_when), with the request's [`cell`](Request::cell), also in lists with other cells |
 //! | waits in async code | `.await` |
-//! | waits in a task, whose worker runs others meanwhile | [`wait_in`](Request::wait_in) |
-//! | waits on a thread of its own | [`wait`](Request::wait), [`wait_all`], [`wait_any`] |
+//! | waits in a task, whose worker runs others | [`wait`](Request::wait) |
+//! | waits on a thread of its own | [`wait_blocking`](Request::wait_blocking), [`wait_all_blocking`], [`wait_any_blocking`] |
 //! | looks | [`test`](Request::test) |
 //! | lets the enclosing scope wait | [`hold`](Request::hold), with a [hold](tautline_core::task::Cx::hold) of the scope |
 //!
@@ -54,7 +54,7 @@ mod request;
 
 pub use crate::ranks::engine::Error;
 pub use native::Native;
-pub use request::{Received, Request, wait_all, wait_any};
+pub use request::{Received, Request, wait_all_blocking, wait_any_blocking};
 pub use tautline_core::comm::{Limits, Matched, Number, Operator, Status, Tag};
 
 use crate::ranks::engine::{COMM, Endpoint, ProgressEngine};
@@ -103,7 +103,7 @@ impl World {
     /// let comm = world.comm();
     /// let received = comm.irecv::<String>(None, None);
     /// comm.send(&"hello".to_string(), comm.rank(), Tag(1))?;
-    /// assert_eq!(received.wait()?.value, "hello");
+    /// assert_eq!(received.wait_blocking()?.value, "hello");
     /// # Ok::<(), tautline::Error>(())
     /// ```
     #[track_caller]
@@ -192,7 +192,7 @@ impl Comm {
     ///     let (comm, other) = (world.comm(), world::Rank(1 - world.rank().0));
     ///     let received = comm.irecv_vec(vec![0.0f64; 1000], other, Tag(1));
     ///     let sent = comm.isend_vec(vec![1.5f64; 900], other, Tag(1));
-    ///     let (again, received) = (sent.wait()?.value, received.wait()?.value); // for the next messages
+    ///     let (again, received) = (sent.wait_blocking()?.value, received.wait_blocking()?.value); // for the next messages
     ///     Ok((again.len(), received.len()))
     /// });
     /// let received: Result<Vec<_>, tautline::comm::Error> = received.into_iter().collect();
@@ -230,7 +230,7 @@ impl Comm {
     pub fn send<T: Serialize + ?Sized>(&self, value: &T, to: Rank, tag: Tag) -> Result<()> {
         let body = self.encoded(value)?;
         let sent = request::send_at_once(&self.engine, &self.endpoint, to, tag, body);
-        let ended = sent.unwrap_or_else(|body| self.submit_send(to, tag, body).wait());
+        let ended = sent.unwrap_or_else(|body| self.submit_send(to, tag, body).wait_blocking());
         ended.map(|_| ())
     }
 
@@ -291,7 +291,7 @@ impl Comm {
         let (pattern, most) = (pattern(source, tag), self.engine.body);
         let received =
             request::receive_at_once(&self.engine, &self.endpoint, pattern, most, decoded);
-        received.unwrap_or_else(|| self.irecv(source, tag).wait())
+        received.unwrap_or_else(|| self.irecv(source, tag).wait_blocking())
     }
 
     /// Waits for a message as [`irecv`](Self::irecv) does, but leaves it for a later receive: the request has its status.

@@ -55,8 +55,8 @@ impl Comm {
     ///     // SAFETY: all ranks make the same calls with vectors of one element.
     ///     let matched = unsafe { Matched::promise() };
     ///     match comm.native(matched) {
-    ///         Some(native) => native.all_reduce(vec![1u64], Operator::Sum).wait().map(|sum| sum.value[0]),
-    ///         None => comm.all_reduce(1u64, |a, b| a + b).wait().map(|sum| sum.value),
+    ///         Some(native) => native.all_reduce(vec![1u64], Operator::Sum).wait_blocking().map(|sum| sum.value[0]),
+    ///         None => comm.all_reduce(1u64, |a, b| a + b).wait_blocking().map(|sum| sum.value),
     ///     }
     /// });
     /// assert_eq!(sums.into_iter().collect::<Result<Vec<_>, _>>()?, [2, 2]);

@@ -62,7 +62,7 @@ enum Cell<T> {
     /// Full from the start.
     Own(Ddf<Result<Received<T>>>),
     /// Filled by the communication worker.
-    ProgressEngine(Arc<Running<T>>),
+    Shared(Arc<Running<T>>),
 }
 
 /// An operation that the communication worker ends.
@@ -108,7 +108,7 @@ impl<T> Deref for Cell<T> {
     fn deref(&self) -> &Self::Target {
         match self {
             Self::Own(cell) => cell,
-            Self::ProgressEngine(running) => &running.cell,
+            Self::Shared(running) => &running.cell,
         }
     }
 }
@@ -261,7 +261,7 @@ pub(super) fn receive_at_once<T>(
 impl<T> Request<T> {
     pub(super) fn of(engine: &Arc<ProgressEngine>, running: Arc<Running<T>>) -> Self {
         Self {
-            cell: Cell::ProgressEngine(running),
+            cell: Cell::Shared(running),
             engine: Arc::clone(engine),
             task: None,
         }
@@ -317,7 +317,7 @@ impl<T> Request<T> {
         let ticket = endpoint.tasks().submit(operation, Arc::new(task));
         engine.start(endpoint);
         Self {
-            cell: Cell::ProgressEngine(running),
+            cell: Cell::Shared(running),
             engine: Arc::clone(engine),
             task: Some((Arc::clone(endpoint), ticket)),
         }
@@ -328,7 +328,7 @@ impl<T> Request<T> {
     pub fn hold(self, hold: Hold) -> Self {
         let later = match &self.cell {
             Cell::Own(_) => Some(hold),
-            Cell::ProgressEngine(running) => match &mut *running.holding() {
+            Cell::Shared(running) => match &mut *running.holding() {
                 Holding::Until(holds) => {
                     holds.push(hold);
                     None
@@ -365,12 +365,12 @@ impl<T> Request<T> {
         }
     }
 
-    /// Waits for the end. The calling thread communicates meanwhile, then sleeps. In a task, this keeps its worker: use
-    /// [`wait_in`](Self::wait_in), or `.await`.
+    /// Waits for the end; the calling thread communicates, then sleeps. In a task, this blocks its worker: use
+    /// [`wait`](Self::wait), or `.await`.
     ///
     /// # Errors
     /// How the operation has ended, if it has not succeeded.
-    pub fn wait(self) -> Result<Received<T>>
+    pub fn wait_blocking(self) -> Result<Received<T>>
     where
         T: Send + Sync,
     {
@@ -381,11 +381,11 @@ impl<T> Request<T> {
         self.into_ended()
     }
 
-    /// Waits for the end in a task, whose worker runs other tasks meanwhile.
+    /// Waits for the end in a task, whose worker runs other tasks until then.
     ///
     /// # Errors
-    /// As [`wait`](Self::wait).
-    pub fn wait_in(self, cx: &mut Cx<'_, '_>) -> Result<Received<T>>
+    /// As [`wait_blocking`](Self::wait_blocking).
+    pub fn wait(self, cx: &mut Cx<'_, '_>) -> Result<Received<T>>
     where
         T: Send + Sync,
     {
@@ -401,13 +401,13 @@ impl<T> Request<T> {
     fn into_ended(self) -> Result<Received<T>> {
         let mut running = match self.cell {
             Cell::Own(cell) => return cell.into_inner().expect("it is full"),
-            Cell::ProgressEngine(running) => running,
+            Cell::Shared(running) => running,
         };
         loop {
             match Arc::try_unwrap(running) {
                 Ok(running) => return running.cell.into_inner().expect("it is full"),
                 // Another thread has just filled it, and releases it before it runs anything else.
-                Err(engine) => running = engine,
+                Err(shared) => running = shared,
             }
             thread::yield_now();
         }
@@ -430,23 +430,25 @@ impl<T: Send + Sync + 'static> IntoFuture for Request<T> {
     }
 }
 
-/// Waits for all of `requests`, as [`Request::wait`].
+/// Waits for all of `requests`, as [`Request::wait_blocking`].
 ///
 /// # Errors
 /// The first that has not succeeded, in their order, when all have ended.
-pub fn wait_all<T: Send + Sync>(
+pub fn wait_all_blocking<T: Send + Sync>(
     requests: impl IntoIterator<Item = Request<T>>,
 ) -> Result<Vec<Received<T>>, Error> {
-    let ended: Vec<_> = requests.into_iter().map(Request::wait).collect();
+    let ended: Vec<_> = requests.into_iter().map(Request::wait_blocking).collect();
     ended.into_iter().collect()
 }
 
-/// Waits until one of `requests` has ended, as [`Request::wait`]; returns its index, and how it has ended. It is removed from the list,
+/// Waits until one of `requests` has ended, as [`Request::wait_blocking`]; returns its index, and how it has ended. It is removed from the list,
 /// whose last one takes its place.
 ///
 /// # Panics
 /// If `requests` is empty.
-pub fn wait_any<T: Send + Sync>(requests: &mut Vec<Request<T>>) -> (usize, Result<Received<T>>) {
+pub fn wait_any_blocking<T: Send + Sync>(
+    requests: &mut Vec<Request<T>>,
+) -> (usize, Result<Received<T>>) {
     let first = requests.first().expect("no request to wait for");
     let is_over = || requests.iter().any(|request| request.cell.is_full());
     drive(&first.engine, is_over);

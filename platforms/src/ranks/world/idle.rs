@@ -21,7 +21,7 @@ impl Builder {
     ///         let mut sum = 0;
     ///         for number in 1..=100u64 {
     ///             comm.isend(&number, other, Tag(1));
-    ///             sum += comm.irecv::<u64>(other, Tag(1)).wait_in(cx)?.value;
+    ///             sum += comm.irecv::<u64>(other, Tag(1)).wait(cx)?.value;
     ///         }
     ///         Ok::<_, tautline::comm::Error>(sum)
     ///     });
