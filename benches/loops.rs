@@ -12,9 +12,9 @@ use iterations::{geometric, mandelbrot, steps};
 use rayon::prelude::*;
 use std::hint::black_box;
 use std::time::Duration;
-use tautline::loops::Sharing;
 use tautline::prelude::*;
 use tautline_core::loops::Schedule;
+use tautline_core::loops::Sharing;
 
 struct Kernel {
     name: &'static str,

@@ -164,8 +164,28 @@ pub use process::messages;
 pub use ranks::{comm, protocol, world};
 #[cfg(feature = "sim")]
 pub use simulated::machines;
-pub use tautline_core::{hierarchy, loops};
-pub use tautline_node::{Machine, machine};
+pub use tautline_node::Machine;
+
+/// Parallel loops: the types of [`Cx::par`](tautline_core::task::Cx::par), [`Cx::loop_over`](tautline_core::task::Cx::loop_over) and
+/// [`Cx::concurrent`](tautline_core::task::Cx::concurrent).
+///
+/// | part | what it is |
+/// |---|---|
+/// | [`Par`](loops::Par), [`IntoPar`](loops::IntoPar) | loops over the items of ranges, slices, vectors and strings, and what they compute |
+/// | [`Loop`](loops::Loop) | a loop over indices with a [`Schedule`](loops::Schedule), a name and a [`Report`](loops::Report) |
+/// | [`LoopScope`](loops::LoopScope) | several loops: concurrent, one after another, or pipelined |
+pub mod loops {
+    pub use tautline_core::loops::{
+        Access, Accesses, Chunked, Class, Columns, ColumnsMut, ColumnsRef, ConcurrentLoop, Indexed,
+        IntoPar, Loop, LoopConflict, LoopId, LoopScope, Par, PerIndex, Push, Reads, Report,
+        Schedule, Source, Taper, Tile, TileMut, Try, WithCx, Writes,
+    };
+}
+
+/// The tree of memories of a node: the domains to which tasks may be bound.
+pub mod hierarchy {
+    pub use tautline_core::hierarchy::{Domain, Fault, Hierarchy, Kind};
+}
 
 /// The names that most programs use.
 ///
@@ -179,12 +199,11 @@ pub use tautline_node::{Machine, machine};
 /// ```
 pub mod prelude {
     #[doc(no_inline)]
-    pub use crate::balance::Balancer;
-    pub use crate::balance::{AnyBound, Bag, Best, Bound, Local, Share, Task, Tasks};
+    pub use crate::balance::{AnyBound, Bag, Balancer, Best, Bound, Local, Share, Task, Tasks};
+    #[doc(no_inline)]
     pub use crate::phaser::Mode;
     #[doc(no_inline)]
-    pub use crate::runtime::Runtime;
-    pub use crate::runtime::{Cx, Ddf, TaskCx};
+    pub use crate::runtime::{Cx, Ddf, Runtime, TaskCx};
 }
 
 /// Items for the command, without a promise of stability.
@@ -194,6 +213,7 @@ pub mod internal {
     pub use crate::setting::*;
     #[cfg(feature = "sim")]
     pub use crate::simulated::costs;
+    pub use tautline_node::machine;
 }
 
 /// The how-tos of the folder `docs`, whose programs are compiled and run as tests.

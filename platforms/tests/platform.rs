@@ -11,7 +11,7 @@ mod shapes;
 mod topologies;
 
 use tautline::hierarchy::{Domain, Hierarchy, Kind};
-use tautline::machine::{Cache, Cpu};
+use tautline::internal::machine::{Cache, Cpu};
 use tautline::platform::{machine_from_file, machine_from_xml};
 use tautline::{Machine, Platform};
 

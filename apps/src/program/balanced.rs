@@ -165,7 +165,10 @@ impl Balanced {
 fn place(runtime: &Runtime, workers: usize) -> (Vec<usize>, usize) {
     let plan = runtime.plan();
     // If it cannot be pinned, it runs on any processor.
-    _ = plan.cpus.first().map(|cpu| tautline::machine::pin(*cpu));
+    _ = plan
+        .cpus
+        .first()
+        .map(|cpu| tautline::internal::machine::pin(*cpu));
     let processors = plan.pinning.processors().min(workers);
     let pinned = plan.cpus.iter().copied().take(processors);
     (pinned.collect(), processors)

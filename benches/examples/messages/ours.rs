@@ -41,14 +41,16 @@ impl Ours {
             Row::RoundTrip => each(threads, &|thread| self.ping_pong(thread, threads)),
             Row::Rate => each(threads, &|thread| self.one_way(thread, threads)),
             Row::Bandwidth => self.long(),
-            Row::NativeBarrier => {
-                (0..OPERATIONS).for_each(|_| drop(self.native.barrier().wait_blocking().expect(DONE)))
-            }
+            Row::NativeBarrier => (0..OPERATIONS)
+                .for_each(|_| drop(self.native.barrier().wait_blocking().expect(DONE))),
             Row::NativeAllReduce => {
                 let mut vector = vec![1u64];
                 for _ in 0..OPERATIONS {
                     vector[0] = 1;
-                    let sum = self.native.all_reduce(vector, Operator::Sum).wait_blocking();
+                    let sum = self
+                        .native
+                        .all_reduce(vector, Operator::Sum)
+                        .wait_blocking();
                     vector = sum.expect(DONE).value;
                     assert_eq!(vector, [2]);
                 }

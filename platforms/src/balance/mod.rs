@@ -25,11 +25,13 @@ pub use balancer::{Balancer, Progress, Unobserved, balancer};
 pub use tautline_core::balance::TaskBalancer;
 pub use tautline_core::deque::Local;
 pub use tautline_core::glb::{
-    Bag, Config, Control, Fairness, Grain, IntoBag, Loot, Observer, PlaceRun, Reason, Run, Share,
-    State, Steal, Steals, Tally, Task, Tasks, Times, WorkerRun, laws,
+    Bag, Config, Control, Fairness, Grain, IntoBag, Loot, PlaceRun, Reason, Run, Share, Steal,
+    Steals, Tally, Task, Tasks, WorkerRun, laws,
 };
 pub use tautline_core::grain::{Rule, Tuning};
 pub use tautline_core::lifeline::{AnyBound, Best, Bound, Bounding, Graph, Key, Traffic};
+#[doc(no_inline)]
+pub use tautline_core::watch::{Observer, State, Times};
 pub use tautline_core::{PlaceId, WorkerId};
 #[cfg(feature = "sim")]
 pub use tautline_sim::{Bound as GreedyBound, Outcome};

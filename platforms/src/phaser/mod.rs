@@ -47,6 +47,7 @@
 #![forbid(unsafe_code)]
 
 mod bands;
+#[doc(hidden)]
 pub mod rule;
 
 pub use bands::{Bands, BandsError, Held, Rows};

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 use tautline::balance::{Bag, Control, PlaceId};
-use tautline::machine;
+use tautline::internal::machine;
 
 /// Problems of up to this many tasks are their own baseline, unless the tasks are long.
 const SMALL: u64 = 8_000_000;

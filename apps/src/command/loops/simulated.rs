@@ -6,7 +6,8 @@ use super::source::Source;
 use crate::command::story::{Files, Pending, Story};
 use crate::command::{Failure, Outcome};
 use tautline::balance::{PlaceId, WorkerId};
-use tautline::story::{Axis, Clock, Plot, Recorder, Series};
+use tautline::story::internal::{Axis, Plot, Series};
+use tautline::story::{Clock, Recorder};
 use tautline_cli::iterations::{Queue, Scheme, Times};
 use tautline_core::watch::{Observer, State};
 

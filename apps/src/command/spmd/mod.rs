@@ -117,7 +117,7 @@ impl OnRanks {
         });
         let runtime = builder.world(&world).build()?;
         let (comm, ranks) = (world.comm(), world.ranks());
-        let started = comm.barrier().wait();
+        let started = comm.barrier().wait_blocking();
         started.map_err(failure(&world))?;
         let began = Instant::now();
         let computed = problem.across(&comm, &runtime).map_err(failure(&world))?;

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use tautline::Machine;
 use tautline::balance::Config;
 use tautline::internal::Division;
-use tautline::machine::{Cache, Node};
+use tautline::internal::machine::{Cache, Node};
 use tautline::phaser;
 use tautline::phaser::rule::{Rules, Site, rule};
 use tautline::pinning::PlaceList;

@@ -4,7 +4,8 @@ use crate::command::number::{bytes, ranges};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use tautline::Platform;
-use tautline::hierarchy::{Domain, Group, Hierarchy};
+use tautline::hierarchy::{Domain, Hierarchy};
+use tautline_core::hierarchy::Group;
 
 /// Of more workers only some are shown.
 const SHOWN: u32 = 4;

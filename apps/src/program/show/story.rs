@@ -7,7 +7,8 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use tautline::balance::{PlaceId, PlaceRun, WorkerId};
 use tautline::internal::{LIFE, TRACE};
-use tautline::story::{Clock, Life, Output, Picture, Recorder, Trace, Watched, write_trace};
+use tautline::story::internal::{Output, Picture, write_trace};
+use tautline::story::{Clock, Life, Recorder, Trace, Watched};
 use tautline_process::{RANK_VARIABLE, is_started_by_rank};
 
 /// Where the stories go.

@@ -14,11 +14,17 @@ mod trace;
 mod written;
 
 pub use life::Life;
-pub use output::Output;
-pub use picture::Picture;
-pub use plot::{Axis, Plot, Series};
-pub use trace::{Trace, write_trace};
+pub use trace::Trace;
 pub use written::Written;
+
+/// Pictures and traces apart from their files, for the command.
+#[doc(hidden)]
+pub mod internal {
+    pub use super::output::Output;
+    pub use super::picture::Picture;
+    pub use super::plot::{Axis, Plot, Series};
+    pub use super::trace::write_trace;
+}
 
 use tautline_core::glb::Run;
 use tautline_core::watch::{Observer, Passage, State};

@@ -1,6 +1,7 @@
 //! The files of a recorded run.
 
-use super::{Clock, Life, Output, Picture, Recorder, Trace, Watched, write_trace};
+use super::internal::{Output, Picture, write_trace};
+use super::{Clock, Life, Recorder, Trace, Watched};
 use std::env;
 use std::io;
 use std::path::Path;

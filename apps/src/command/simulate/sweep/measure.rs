@@ -8,7 +8,7 @@ use crate::command::simulate::figures::Figures;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use tautline::balance::State;
-use tautline::story::{self, Plot, Series};
+use tautline::story::internal::{self as story, Plot, Series};
 
 /// A range of this many times is drawn on a logarithmic axis.
 const LOG_FROM: f64 = 16.0;

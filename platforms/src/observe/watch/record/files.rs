@@ -1,7 +1,8 @@
 //! The files of a record: the trace and the life story.
 
 use crate::Result;
-use crate::observe::story::{Clock, Life, Output, Picture, Trace, Watched, write_trace};
+use crate::observe::story::internal::{Output, Picture, write_trace};
+use crate::observe::story::{Clock, Life, Trace, Watched};
 use crate::observe::watch::observe::{Observe, Target};
 use crate::observe::watch::times::{TICKS_PER_SECOND, TimeTable};
 use crate::process::messages;
