@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tautline::comm::{Comm, Error, Received, Request, Tag, wait_all_blocking, wait_any_blocking};
 use tautline::prelude::*;
-use tautline::world::{self, Bell, Bulk, Link, Lost, Progress, Rank, World};
+use tautline::world::{self, Bell, Bulk, Link, Lost, ProgressMode, Rank, World};
 use tautline_node::Loopback;
 
 const TAG: Tag = Tag(7);
@@ -434,9 +434,9 @@ fn a_dedicated_thread_communicates() {
     let sums = two(|world, comm, other| {
         let mut sum = 0;
         for progress in [
-            Progress::Dedicated,
-            Progress::Cooperative,
-            Progress::Dedicated,
+            ProgressMode::Dedicated,
+            ProgressMode::Cooperative,
+            ProgressMode::Dedicated,
         ] {
             world.progress(progress);
             let rt = Runtime::builder().workers(2).pinned(false).world(world);

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 use tautline::comm::{Comm, Tag};
 use tautline::prelude::*;
-use tautline::world::{self, Progress, Rank, World};
+use tautline::world::{self, ProgressMode, Rank, World};
 
 const RANKS: u32 = 3;
 const LONG: Duration = Duration::from_secs(120);
@@ -116,7 +116,7 @@ fn balanced(world: &World) {
 
 #[test]
 fn all_at_once() {
-    for progress in [Progress::Cooperative, Progress::Dedicated] {
+    for progress in [ProgressMode::Cooperative, ProgressMode::Dedicated] {
         world::loopback(RANKS, |world| {
             world.wait_at_most(LONG);
             world.progress(progress);

@@ -7,14 +7,14 @@ use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use tautline::comm::{Comm, Error, Tag};
-use tautline::world::{self, Progress, Rank, World};
+use tautline::world::{self, ProgressMode, Rank, World};
 
 const TAG: Tag = Tag(7);
 const LONG: Duration = Duration::from_secs(60);
 
 /// Runs `program` at two ranks, which communicate in both ways.
 fn two<T: Send>(program: impl Fn(&World, &Comm, Rank) -> T + Sync) -> [Vec<T>; 2] {
-    [Progress::Cooperative, Progress::Dedicated].map(|progress| {
+    [ProgressMode::Cooperative, ProgressMode::Dedicated].map(|progress| {
         world::loopback(2, |world| {
             world.wait_at_most(LONG);
             world.progress(progress);

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 use tautline::comm::{self, Comm, Received, Request, Tag};
 use tautline::prelude::*;
-use tautline::world::{self, Bell, Link, Lost, Progress, Rank, World};
+use tautline::world::{self, Bell, Link, Lost, ProgressMode, Rank, World};
 use tautline_node::Loopback;
 
 const TAG: Tag = Tag(7);
@@ -38,7 +38,7 @@ fn quiet() {
 /// Runs `program` at two ranks, which communicate in both ways.
 fn two<T: Send>(program: impl Fn(&World, &Comm, Rank) -> T + Sync) -> [Vec<T>; 2] {
     quiet();
-    [Progress::Cooperative, Progress::Dedicated].map(|progress| {
+    [ProgressMode::Cooperative, ProgressMode::Dedicated].map(|progress| {
         world::loopback(2, |world| {
             world.wait_at_most(LONG);
             world.progress(progress);
@@ -325,7 +325,7 @@ impl<L: Link> Link for Watched<L> {
     }
 }
 
-/// Chatterjee, acceptance fact 16: only one thread of a rank ever enters the transport, with [`Progress::Dedicated`].
+/// Chatterjee, acceptance fact 16: only one thread of a rank ever enters the transport, with [`ProgressMode::Dedicated`].
 #[test]
 fn one_thread_enters_the_link() {
     const THREADS: u32 = 4;
@@ -336,7 +336,7 @@ fn one_thread_enters_the_link() {
         threads: Arc::clone(threads),
     });
     let sums = World::builder().links(links.collect::<Vec<_>>(), |world| {
-        world.progress(Progress::Dedicated);
+        world.progress(ProgressMode::Dedicated);
         let (comm, other) = (world.comm(), Rank(1 - world.rank().0));
         let exchanged = |tag| {
             let tag = Tag(tag);
@@ -457,7 +457,7 @@ struct Node {
 fn the_progress_thread_decodes_large_nodes() {
     const LEVELS: usize = 120;
     let levels = world::loopback(2, |world| {
-        world.progress(Progress::Dedicated);
+        world.progress(ProgressMode::Dedicated);
         let (comm, other) = (world.comm(), Rank(1 - world.rank().0));
         let mut chain = None;
         for _ in 0..LEVELS {

@@ -18,7 +18,7 @@ use mpi::traits::{Communicator, CommunicatorCollectives};
 use std::hint::black_box;
 use std::time::Instant;
 use steps::{Ours, Plain, Steps};
-use tautline::world::{Progress, World};
+use tautline::world::{ProgressMode, World};
 
 /// Rounds of which medians are taken.
 const ROUNDS: usize = 15;
@@ -53,8 +53,8 @@ fn main() -> tautline::Result<()> {
         world.progress(progress);
         overlapped(&mut ours, || outcome = world.barrier())
     };
-    let cooperative = of(Progress::Cooperative);
-    let dedicated = of(Progress::Dedicated);
+    let cooperative = of(ProgressMode::Cooperative);
+    let dedicated = of(ProgressMode::Dedicated);
     outcome?;
     if world.is_home() {
         println!("library\t{}", library.lines().next().unwrap_or_default());

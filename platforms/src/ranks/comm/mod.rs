@@ -55,7 +55,7 @@ mod request;
 pub use crate::ranks::engine::Error;
 pub use native::Native;
 pub use request::{Received, Request, wait_all_blocking, wait_any_blocking};
-pub use tautline_core::comm::{Limits, Matched, Number, Operator, Status, Tag};
+pub use tautline_core::comm::{Matched, Number, Operator, Status, Tag};
 
 use crate::ranks::engine::{COMM, Endpoint, ProgressEngine};
 use crate::ranks::world::World;

@@ -18,7 +18,7 @@ const NUDGE: Duration = Duration::from_millis(2);
 
 /// Which threads of a rank send and receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Progress {
+pub enum ProgressMode {
     /// Threads that wait for a message and idle workers of a runtime [with this world](crate::plan::Builder::world); if there are
     /// none, the progress thread, which sleeps while nothing moves.
     #[default]

@@ -27,7 +27,7 @@ mod join;
 mod mailbox;
 
 pub use crate::ranks::engine::Waiting;
-pub use crate::ranks::engine::progress::Progress;
+pub use crate::ranks::engine::progress::ProgressMode;
 pub use crate::ranks::error::{RankError, RankErrorKind};
 pub use builder::{WorldBuilder, loopback};
 pub use tautline_core::Rank;
@@ -100,10 +100,10 @@ impl World {
     ///
     /// ```
     /// use tautline::comm::Tag;
-    /// use tautline::world::{self, Progress, Rank};
+    /// use tautline::world::{self, ProgressMode, Rank};
     ///
     /// let received = world::loopback(2, |world| {
-    ///     world.progress(Progress::Dedicated);
+    ///     world.progress(ProgressMode::Dedicated);
     ///     let (comm, other) = (world.comm(), Rank(1 - world.rank().0));
     ///     comm.send(&world.rank().0, other, Tag(1))?;
     ///     comm.recv::<u32>(other, Tag(1)).map(|received| received.value)
@@ -111,8 +111,8 @@ impl World {
     /// assert_eq!(received.into_iter().collect::<Result<Vec<_>, _>>()?, [1, 0]);
     /// # Ok::<(), tautline::Error>(())
     /// ```
-    pub fn progress(&self, progress: Progress) {
-        let is_dedicated = progress == Progress::Dedicated && self.thread.is_some();
+    pub fn progress(&self, mode: ProgressMode) {
+        let is_dedicated = mode == ProgressMode::Dedicated && self.thread.is_some();
         self.engine.assert_rank();
         self.engine.progress.dedicate(is_dedicated, &*self.engine);
     }
