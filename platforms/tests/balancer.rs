@@ -260,12 +260,7 @@ fn a_panic_reaches_the_caller_with_its_message() {
 #[test]
 fn a_bad_setting_runs_nothing() {
     let shared = |_| -> Forbidden { panic!("it was started") };
-    let refused = Runtime::builder()
-        .places(0)
-        .build()
-        .unwrap()
-        .balancer()
-        .run(halving(3), shared, 0);
+    let refused = tautline::balancer().places(0).run(halving(3), shared, 0);
     assert!(matches!(
         refused,
         Err(Error::Setting {
