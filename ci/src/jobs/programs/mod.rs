@@ -1,7 +1,8 @@
 //! All tests of the workspace: test programs two at a time, then the examples of the documentation.
 //!
-//! `cargo test` runs one program after the other, many of which wait for most of their time. Programs that measure, or look at the
-//! whole machine, run one at a time after everything else. At the end, each system is within its [`budget`].
+//! `cargo test` runs one program after the other, many of which wait for most of their time.
+//! Programs that measure, or look at the whole machine, run one at a time after everything else. At
+//! the end, each system is within its [`budget`].
 
 mod budget;
 
