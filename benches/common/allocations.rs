@@ -46,7 +46,7 @@ pub(crate) fn during<R>(work: impl FnOnce() -> R) -> Asked<R> {
 }
 
 /// The allocations requested.
-#[allow(dead_code, reason = "each program looks at its part")]
+#[allow(dead_code, reason = "each program reads its part")]
 pub(crate) struct Asked<R> {
     /// The result of the work.
     pub result: R,

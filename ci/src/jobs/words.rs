@@ -152,6 +152,10 @@ const PATTERNS: &[Pattern] = &[
         instead: "collective operations",
     },
     Pattern {
+        words: &["look at", "looks at", "looking at"],
+        instead: "polls, checks, reads",
+    },
+    Pattern {
         words: &["loops at a time"],
         instead: "concurrent loops",
     },

@@ -1,7 +1,7 @@
 //! All tests of the workspace: test programs two at a time, then the examples of the documentation.
 //!
 //! `cargo test` runs one program after the other, many of which wait for most of their time.
-//! Programs that measure, or look at the whole machine, run one at a time after everything else. At
+//! Programs that measure, or inspect the whole machine, run one at a time after everything else. At
 //! the end, each system is within its [`budget`].
 
 mod budget;
@@ -57,7 +57,7 @@ const ALONE: &[(&str, &str, &str)] = &[
 ];
 const MEASURES: &str = "measures time or processor time";
 const PUNCTUAL: &str = "something must happen within seconds";
-const PINS: &str = "looks at which processors others have claimed";
+const PINS: &str = "depends on which processors others have claimed";
 
 /// Processor time of the programs that have ended, of both parts of the job.
 static SPENT: Mutex<budget::Spent> = Mutex::new(budget::Spent::new());
@@ -225,7 +225,8 @@ fn run(tree: &Tree, program: &Program) -> (Vec<String>, Duration) {
 
 #[cfg(test)]
 mod tests {
-    use super::{ALONE, Program, programs, run_all};
+    use super::{ALONE, Program, SPENT, programs, run_all};
+    use crate::context::lock;
     use crate::jobs::Verdict;
     use crate::tree::sample::Sample;
     use std::path::Path;
@@ -291,6 +292,8 @@ mod tests {
         let all = ["lost", "bad", "good"].map(program);
         let only = run_all(&tree, vec![&all[2]], 2).unwrap();
         assert!(matches!(only, Verdict::Holds(said) if said == "1 programs"));
+        let key = |system: &str| ("p".to_owned(), system.to_owned());
+        assert!(lock(&SPENT).contains_key(&key("good")) && !lock(&SPENT).contains_key(&key("bad")));
         let error = run_all(&tree, all.iter().collect(), 2)
             .unwrap_err()
             .to_string();
