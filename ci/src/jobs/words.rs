@@ -15,6 +15,10 @@ const CHECKED: &[&str] = &[
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "CODE_OF_CONDUCT.md",
+    "SECURITY.md",
+    "deny.toml",
+    ".github",
     "docs",
     "core",
     "backends",
@@ -33,7 +37,7 @@ const EXEMPT: &[&str] = &["ci/src/jobs/words.rs"];
 const ALLOWED: &[(&str, &str)] = &[];
 
 /// Files that are checked, by the ending of their name.
-const ENDINGS: &[&str] = &["rs", "md", "toml", "sh"];
+const ENDINGS: &[&str] = &["rs", "md", "toml", "sh", "yml"];
 
 struct Pattern {
     /// Words in lower case, separated by single spaces. They match whole words only.
