@@ -59,7 +59,9 @@ pub(super) fn component(name: &str) -> Option<String> {
 /// The last cause that a program of the compiler's family prints.
 pub(super) fn reason(err: &str) -> &str {
     let mut lines = err.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.next_back().unwrap_or("without an error message")
+    let last = lines.next_back().unwrap_or("without an error message");
+    let last = last.strip_prefix("error: ").unwrap_or(last);
+    last.strip_prefix("fatal: ").unwrap_or(last)
 }
 
 #[cfg(test)]
@@ -70,6 +72,7 @@ mod tests {
     fn the_last_cause_is_one_line() {
         let err = "error: failed to fetch\n\nCaused by:\n  could not resolve host\n\n";
         assert_eq!(reason(err), "could not resolve host");
+        assert_eq!(reason("fatal: no host\n"), "no host");
         assert_eq!(reason("\n"), "without an error message");
     }
 }
