@@ -249,11 +249,11 @@ fn bad_requests_get_one_line_and_exit_code_2() {
         ),
         (
             "--near-ns 5us",
-            ["--near-ns 5us", "expected --set near_ns=5us instead"],
+            ["--near-ns: ", "expected --set near_ns=VALUE instead"],
         ),
         (
             "--ordered",
-            ["--ordered", "expected --set ordered=1 instead"],
+            ["--ordered: ", "expected --set ordered=VALUE instead"],
         ),
         (
             "--set jitter_percent=1001",

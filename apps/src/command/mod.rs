@@ -120,7 +120,14 @@ enum Command {
 pub(crate) fn main() -> ExitCode {
     let command = help::arranged(Cli::command());
     variables::warn_of_unknown();
-    let read = usage::read(&command, launch::spelled(std::env::args_os()), |matches| {
+    let arguments = launch::spelled(std::env::args_os());
+    if let [_, name, rest @ ..] = &arguments[..]
+        && name == "simulate"
+        && let Err(failure) = simulate::refuse_former(rest)
+    {
+        return end(NAME, Err(failure));
+    }
+    let read = usage::read(&command, arguments, |matches| {
         Ok((
             Cli::from_arg_matches(matches)?,
             usage::settings(&command, matches),

@@ -1,9 +1,10 @@
 //! Costs of the simulated machine as options: `--set KEY=VALUE` for all of its table, and an option each for the most used ones.
 
-use crate::command::Failure;
 use crate::command::duration::nanoseconds;
 use crate::command::quote::shown;
+use crate::command::{Failure, Outcome};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use tautline::internal::costs::{self, Costs, KEYS, Key, Section, Unit, Value, parse_network};
 use tautline::internal::spelling::truth;
@@ -41,12 +42,11 @@ impl Args for Overrides {
             .value_parser(set)
             .help("Set a cost of the machine, such as near_ns=1us")
             .long_help(keys());
-        let (own, others): (Vec<_>, Vec<_>) = KEYS.iter().partition(|key| key.is_option());
+        let own = KEYS.iter().filter(|key| key.is_option()).map(option);
         command
             .next_help_heading("Simulated machine")
             .arg(set)
-            .args(own.into_iter().map(own_option))
-            .args(others.into_iter().map(former_option))
+            .args(own)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -71,6 +71,7 @@ impl FromArgMatches for Overrides {
 }
 
 fn option(key: &'static Key) -> Arg {
+    let way = Way::Own;
     Arg::new(key.name)
         .long(key.name.replace('_', "-"))
         .value_name(match key.unit {
@@ -78,24 +79,27 @@ fn option(key: &'static Key) -> Arg {
             Unit::Network => "SHAPE",
             _ => "N",
         })
+        .value_parser(move |text: &str| read(key, text).map(|value| Given { key, value, way }))
         .allow_hyphen_values(true)
+        .help(key.help)
 }
 
-fn own_option(key: &'static Key) -> Arg {
-    let way = Way::Own;
-    let read = move |text: &str| read(key, text).map(|value| Given { key, value, way });
-    option(key).value_parser(read).help(key.help)
-}
-
-/// Returns the option that a cost had before `--set`: it is refused by the new form.
-fn former_option(key: &'static Key) -> Arg {
-    let refuse =
-        |text: &str| Err::<Given, _>(format!("expected --set {}={text} instead", key.name));
-    let arg = option(key).value_parser(refuse).hide(true);
-    match key.unit {
-        Unit::Switch => arg.num_args(0..=1).default_missing_value("1"),
-        _ => arg,
+/// Refuses options that costs had before `--set`, by the new form.
+///
+/// # Errors
+/// The first of these arguments that is one.
+pub(in crate::command) fn refuse_former(arguments: &[OsString]) -> Outcome {
+    let options = arguments.iter().take_while(|argument| *argument != "--");
+    for option in options.filter_map(|argument| argument.to_str()) {
+        let option = option.split('=').next().unwrap_or_default();
+        let key = option.strip_prefix("--").and_then(costs::find);
+        if let Some(key) = key.filter(|key| !key.is_option()) {
+            let name = key.name;
+            let line = format!("{option}: expected --set {name}=VALUE instead");
+            return Err(Failure::Usage(line));
+        }
     }
+    Ok(())
 }
 
 /// Returns the help of `--set`, with a line for each cost that has no option.
@@ -135,9 +139,11 @@ pub(super) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clo
         .filter(|known| known.len() > 1)
         .max_by(|a, b| likeness(a).total_cmp(&likeness(b)))
         .filter(|known| likeness(known) > 0.7);
-    let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-    let known = known.collect::<Vec<_>>().join(", ");
-    format!("unknown, expected one of {known}{near}")
+    let known_names = known.collect::<Vec<_>>().join(", ");
+    match near {
+        Some(near) => format!("unknown, did you mean {near}? expected one of {known_names}"),
+        None => format!("unknown, expected one of {known_names}"),
+    }
 }
 
 /// Reads a value of the cost.
@@ -269,7 +275,7 @@ mod tests {
             ("link-mb-pers=5", "did you mean link_mb_per_s?"),
         ] {
             let refused = set(text).expect_err(text);
-            assert!(refused.ends_with(nearest), "{text}: {refused}");
+            assert!(refused.contains(nearest), "{text}: {refused}");
         }
         let refused = set("xyzzy=5").expect_err("no such key");
         assert!(!refused.contains("did you mean"), "{refused}");

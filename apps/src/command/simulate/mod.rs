@@ -16,6 +16,7 @@ mod vary;
 mod watcher;
 
 pub(super) use calibrate::machine_file;
+pub(super) use costs::refuse_former;
 pub(super) use subcommand::Simulate;
 
 use super::app::{Application, Request, Way};

@@ -172,7 +172,6 @@ fn given(part: &str) -> Option<Vec<String>> {
 fn names(command: &Command) -> Vec<String> {
     let options = command.get_arguments().filter(|option| {
         option.get_action().takes_values()
-            && !option.is_hide_set()
             && !option.is_positional()
             && !NOT_VARIED.contains(&option.get_id().as_str())
     });
