@@ -43,7 +43,8 @@ pub struct Key {
     pub absent: Option<u64>,
     /// The effect: the help of the command, and a cell of the documentation.
     pub help: &'static str,
-    access: Access,
+    /// Not of the network, which is no number.
+    access: Option<Access>,
 }
 
 /// A section of the files of machines.
@@ -91,15 +92,11 @@ pub enum Value {
     Network(Shape),
 }
 
-/// The access to a field.
+/// The access to a field, of which a switch is 0 or 1.
 #[derive(Clone, Copy, Debug)]
-enum Access {
-    Number {
-        get: fn(&Costs) -> u64,
-        set: fn(&mut Costs, u64),
-    },
-    Switch(fn(&mut Costs) -> &mut bool),
-    Network,
+struct Access {
+    get: fn(&Costs) -> u64,
+    set: fn(&mut Costs, u64),
 }
 
 impl Key {
@@ -110,20 +107,16 @@ impl Key {
 
     /// Returns the value in `costs`.
     pub fn get(&self, costs: &Costs) -> Value {
-        match self.access {
-            Access::Number { get, .. } => Value::Number(get(costs)),
-            Access::Switch(field) => Value::Switch(*field(&mut { *costs })),
-            Access::Network => Value::Network(costs.machine.cluster.shape),
+        match (self.unit, self.number(costs)) {
+            (Unit::Switch, Some(number)) => Value::Switch(number > 0),
+            (_, Some(number)) => Value::Number(number),
+            (_, None) => Value::Network(costs.machine.cluster.shape),
         }
     }
 
     /// Returns the value in `costs`, of a switch 0 or 1; `None` if it is no number.
     pub fn number(&self, costs: &Costs) -> Option<u64> {
-        match self.get(costs) {
-            Value::Number(number) => Some(number),
-            Value::Switch(is_on) => Some(is_on.into()),
-            Value::Network(_) => None,
-        }
+        self.access.map(|access| (access.get)(costs))
     }
 
     /// Sets the value in `costs`.
@@ -132,9 +125,9 @@ impl Key {
     /// A value of another kind.
     pub fn set(&self, costs: &mut Costs, value: Value) {
         match (self.access, value) {
-            (Access::Number { set, .. }, Value::Number(number)) => set(costs, number),
-            (Access::Switch(field), Value::Switch(is_on)) => *field(costs) = is_on,
-            (Access::Network, Value::Network(shape)) => costs.machine.cluster.shape = shape,
+            (Some(access), Value::Number(number)) => (access.set)(costs, number),
+            (Some(access), Value::Switch(is_on)) => (access.set)(costs, is_on.into()),
+            (None, Value::Network(shape)) => costs.machine.cluster.shape = shape,
             _ => panic!("{}: {value:?}", self.name),
         }
     }

@@ -13,7 +13,6 @@ pub struct Form {
     pub name: &'static str,
     /// The names of its sizes.
     pub sizes: &'static [&'static str],
-    make: fn(&[u32]) -> Option<Shape>,
 }
 
 /// All of them. A flat network has no sizes.
@@ -21,32 +20,14 @@ pub const FORMS: [Form; 3] = [
     Form {
         name: "torus",
         sizes: &["X", "Y", "Z"],
-        make: |sizes| Some(Shape::Torus(sizes.try_into().ok()?)),
     },
     Form {
         name: "fat-tree",
         sizes: &["NODES", "LEAVES", "UP", "UP2"],
-        make: |sizes| {
-            let &[nodes, leaves, first, second] = sizes else {
-                return None;
-            };
-            let up = [first, second];
-            Some(Shape::FatTree { nodes, leaves, up })
-        },
     },
     Form {
         name: "dragonfly",
         sizes: &["NODES", "ROUTERS", "GLOBALS"],
-        make: |sizes| {
-            let &[nodes, routers, globals] = sizes else {
-                return None;
-            };
-            Some(Shape::Dragonfly {
-                nodes,
-                routers,
-                globals,
-            })
-        },
     },
 ];
 
@@ -59,9 +40,21 @@ impl Form {
     /// Returns the network of these sizes; `None` if there are more or fewer of them, or one is out of bounds.
     pub fn of(&self, sizes: &[i64]) -> Option<Shape> {
         let size = |&size: &i64| u32::try_from(size).ok();
+        let size = |given| size(given).filter(|size| (1..=SIZE_MAX).contains(size));
         let sizes: Vec<u32> = sizes.iter().map(size).collect::<Option<_>>()?;
-        let are_allowed = sizes.iter().all(|size| (1..=SIZE_MAX).contains(size));
-        are_allowed.then(|| (self.make)(&sizes)).flatten()
+        match (self.name, &sizes[..]) {
+            ("torus", &[x, y, z]) => Some(Shape::Torus([x, y, z])),
+            ("fat-tree", &[nodes, leaves, first, second]) => {
+                let up = [first, second];
+                Some(Shape::FatTree { nodes, leaves, up })
+            }
+            ("dragonfly", &[nodes, routers, globals]) => Some(Shape::Dragonfly {
+                nodes,
+                routers,
+                globals,
+            }),
+            _ => None,
+        }
     }
 
     /// Returns the allowed sizes, in words.
