@@ -1,5 +1,5 @@
-//! The cost of records through a ring: in batches on one thread, and from one processor to another and back, beside a cache
-//! line that does the same.
+//! The cost of records through a ring: in batches on one thread, and from one processor to another
+//! and back, beside a cache line that does the same.
 #![allow(missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};

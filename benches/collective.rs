@@ -1,4 +1,5 @@
-//! The cost of the machines of a collective operation: the messages of all ranks, delivered in memory.
+//! The cost of the machines of a collective operation: the messages of all ranks, delivered in
+//! memory.
 #![allow(missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};

@@ -1,4 +1,5 @@
-//! The cost of communication tasks: a task from its submission to its completion, and the match of a message.
+//! The cost of communication tasks: a task from its submission to its completion, and the match of
+//! a message.
 #![allow(missing_docs)]
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};

@@ -1,4 +1,5 @@
-//! The cost of an event of a loop over ranks: chunks and messages of all ranks, delivered in memory.
+//! The cost of an event of a loop over ranks: chunks and messages of all ranks, delivered in
+//! memory.
 #![allow(missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -28,8 +29,8 @@ impl Pick for Random {
     }
 }
 
-/// Runs a loop in whose chunks `executed` returns the event of their end, `None` where the program ends. Returns the number of
-/// events.
+/// Runs a loop in whose chunks `executed` returns the event of their end, `None` where the program
+/// ends. Returns the number of events.
 ///
 /// Events are processed in order, so idle ranks that repeat requests delay no rank that works.
 fn run<M, T>(

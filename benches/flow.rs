@@ -1,5 +1,5 @@
-//! The cost of a data-driven cell: put and get, a wait for one, all or any of many, and a million of them; by themselves and
-//! with tasks.
+//! The cost of a data-driven cell: put and get, a wait for one, all or any of many, and a million
+//! of them; by themselves and with tasks.
 #![allow(missing_docs)]
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -65,7 +65,8 @@ fn one(c: &mut Criterion) {
     group.finish();
 }
 
-/// From a put to the waiter's look at it on another thread, which looks all the time: one way of a round trip.
+/// From a put to the waiter's poll of it on another thread, which polls all the time: one way of a
+/// round trip.
 fn latency(rounds: u64) -> Duration {
     let pairs: Vec<(Ddf<u64>, Ddf<u64>)> = (0..rounds).map(|_| Default::default()).collect();
     let look = |cell: &Ddf<u64>| {
@@ -95,8 +96,8 @@ fn latency(rounds: u64) -> Duration {
     })
 }
 
-/// One that waits for all of a list: registered with all cells empty, put in order; and one that waits for any,
-/// released by the first put, and then the others are put.
+/// One that waits for all of a list: registered with all cells empty, put in order; and one that
+/// waits for any, released by the first put, and then the others are put.
 fn lists(c: &mut Criterion) {
     let mut group = c.benchmark_group("flow_lists");
     for n in LISTS {
@@ -177,7 +178,8 @@ fn tasks(c: &mut Criterion) {
     group.finish();
 }
 
-/// From a put to the task that waited for it, and to its own put: a chain of tasks, made beforehand.
+/// From a put to the task that waited for it, and to its own put: a chain of tasks, made
+/// beforehand.
 fn chain(rt: &Runtime, rounds: u64) -> Duration {
     const LINKS: u64 = 10_000;
     let mut sum = Duration::ZERO;

@@ -1,4 +1,5 @@
-//! The cost of a balanced computation without its work: its start on the threads of a runtime, and its end.
+//! The cost of a balanced computation without its work: its start on the threads of a runtime, and
+//! its end.
 #![allow(missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
@@ -13,8 +14,8 @@ fn once(balancer: &Balancer) -> u64 {
     run.expect("the settings are valid").output
 }
 
-/// One place of as many workers as the runtime has, called from outside of the runtime: its workers are parked, or
-/// look for tasks. Then the same from one of its tasks.
+/// One place of as many workers as the runtime has, called from outside of the runtime: its workers
+/// are parked, or look for tasks. Then the same from one of its tasks.
 fn start(c: &mut Criterion) {
     let mut group = c.benchmark_group("start");
     for workers in [1, 2, 4] {

@@ -1,4 +1,5 @@
-//! Parallel loops and iteration beside a static division and rayon, on the same iterations, with two workers.
+//! Parallel loops and iteration beside a static division and rayon, on the same iterations, with
+//! two workers.
 #![allow(missing_docs)]
 
 #[allow(dead_code, reason = "the table of schedules uses all of it")]
@@ -164,7 +165,8 @@ fn scans(c: &mut Criterion) {
     group.finish();
 }
 
-/// Transpositions of the tiles of a grid of 2048 rows, beside a sequential loop and rayon's chunks of as many rows.
+/// Transpositions of the tiles of a grid of 2048 rows, beside a sequential loop and rayon's chunks
+/// of as many rows.
 fn tiles(c: &mut Criterion) {
     const SIDE: usize = 2048;
     const TILE: usize = 64;
@@ -205,8 +207,8 @@ fn tiles(c: &mut Criterion) {
     group.finish();
 }
 
-/// The begin and the end of a loop of empty iterations, inside of a task: of a fork, a loop for which no times are kept, and one
-/// whose times are known.
+/// The begin and the end of a loop of empty iterations, inside of a task: of a fork, a loop for
+/// which no times are kept, and one whose times are known.
 fn begins(c: &mut Criterion) {
     let (runtime, _) = workers();
     let mut group = c.benchmark_group("loops/begin_and_end");
@@ -254,7 +256,8 @@ fn loops(c: &mut Criterion) {
     }
 }
 
-/// An irregular loop and a regular one of about the same work: with a barrier between them, and at a time.
+/// An irregular loop and a regular one of about the same work: with a barrier between them, and at
+/// a time.
 fn pairs(c: &mut Criterion) {
     let (runtime, _) = workers();
     let irregular = |i: usize| _ = black_box(steps(100 * geometric(i)));

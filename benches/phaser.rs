@@ -1,4 +1,5 @@
-//! The cost of phasers: a barrier of threads, tasks that come and go, reductions, and a ring of two.
+//! The cost of phasers: a barrier of threads, tasks that come and go, reductions, and a ring of
+//! two.
 #![allow(missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};

@@ -21,8 +21,8 @@ pub(crate) struct Contended {
     pub stolen: u64,
 }
 
-/// Runs both ends for at least `long`. The owner pushes two items, pops one, and so on, then empties
-/// the deque and starts again; the thief steals without a pause.
+/// Runs both ends for at least `long`. The owner pushes two items, pops one, and so on, then
+/// empties the deque and starts again; the thief steals without a pause.
 pub(crate) fn contended<R: Rival>(long: Duration) -> Contended {
     let deque = R::default();
     let (owner, thief) = deque.ends();

@@ -63,7 +63,8 @@ impl Figures {
         records.find(|record| record.row == row && is_named(&record.contender, contender))
     }
 
-    /// The head of its column: the machine, and date and revision of each run, which its conditions begin with.
+    /// The head of its column: the machine, and date and revision of each run, which its conditions
+    /// begin with.
     pub(crate) fn head(&self) -> String {
         let dated = self.runs.values();
         let mut dated: Vec<&str> = dated.filter_map(|run| run.split("; ").next()).collect();

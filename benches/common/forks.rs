@@ -7,8 +7,8 @@ pub(crate) use pinning::pin;
 use std::num::NonZero;
 use tautline::runtime::Cx;
 
-/// Something to do that may fork. A value and not a closure, so that one body serves contexts whose lifetimes
-/// differ.
+/// Something to do that may fork. A value and not a closure, so that one body serves contexts whose
+/// lifetimes differ.
 pub(crate) trait Task: Send {
     /// The result.
     type Out: Send;
@@ -171,7 +171,8 @@ impl Runtime for Chili {
             thread_count: NonZero::new(workers),
             ..chili::Config::default()
         };
-        // Its threads inherit the processors of the one that starts them: more than one must not be pinned.
+        // Its threads inherit the processors of the one that starts them: more than one must not be
+        // pinned.
         if workers > 2 {
             return Self(chili::ThreadPool::with_config(config));
         }

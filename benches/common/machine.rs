@@ -25,8 +25,8 @@ pub(crate) fn said_by(program: &str, word: &str) -> Option<String> {
     text.lines().next().map(str::to_owned)
 }
 
-/// A processor as its system names it. Virtual machines often hide the number of the product; family
-/// and model then tell generations apart.
+/// A processor as its system names it. Virtual machines often hide the number of the product;
+/// family and model then tell generations apart.
 pub(crate) struct Processor {
     name: String,
     family: Option<[String; 2]>,
@@ -67,8 +67,9 @@ impl Processor {
     }
 }
 
-/// Date, revision, processors, load and compiler of a run. A program that is carried to another machine has the revision
-/// and the compiler that it was built with (`BENCH_REVISION` and `BENCH_COMPILER` in the environment of the build).
+/// Date, revision, processors, load and compiler of a run. A program that is carried to another
+/// machine has the revision and the compiler that it was built with (`BENCH_REVISION` and
+/// `BENCH_COMPILER` in the environment of the build).
 pub(crate) fn conditions() -> String {
     let processors = tautline::Machine::discover().allowed().len();
     let date = said_by("date", "+%F");

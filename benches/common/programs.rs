@@ -61,7 +61,8 @@ impl Program {
     }
 }
 
-/// Returns the output of a program that starts no others, or kills it after `limit` and returns `None`.
+/// Returns the output of a program that starts no others, or kills it after `limit` and returns
+/// `None`.
 ///
 /// # Errors
 /// It cannot be started.

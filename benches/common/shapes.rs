@@ -1,4 +1,5 @@
-//! Shapes of forks whose leaves are long: what a scheduler must share at once to keep its workers busy.
+//! Shapes of forks whose leaves are long: what a scheduler must share at once to keep its workers
+//! busy.
 
 use crate::forks::{Fork, Task};
 use std::hint::black_box;

@@ -1,6 +1,6 @@
 //! One tree, counted in several ways: by the balancer, by a plain stack, and by the peers. All hash
-//! every node with the same function; the balancer hashes the children of a node in a row, the others
-//! one node at a time. The n-th thread of each stays on the n-th processor.
+//! every node with the same function; the balancer hashes the children of a node in a row, the
+//! others one node at a time. The n-th thread of each stays on the n-th processor.
 
 #[path = "pinning.rs"]
 mod pinning;

@@ -167,8 +167,8 @@ impl Task for Empty {
 
 /// Runs this number of forks whose halves must run concurrently: each waits for the other to begin.
 /// At least two workers, of a runtime that shares every fork: chili shares what it holds only at a
-/// later fork, so it would wait for ever. So does rayon about once in a hundred million forks, when the
-/// other worker parks beside the new task: measure it in a process that may be killed.
+/// later fork, so it would wait for ever. So does rayon about once in a hundred million forks, when
+/// the other worker parks beside the new task: measure it in a process that may be killed.
 pub(crate) struct Regions(pub u32);
 
 impl Task for Regions {

@@ -1,4 +1,5 @@
-//! A million cells with a task that waits for each: the time of it, and the memory beside values and closures.
+//! A million cells with a task that waits for each: the time of it, and the memory beside values
+//! and closures.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};

@@ -1,10 +1,13 @@
-//! Costs of ranks that are processes of this machine: round trips beside that of a cache line, the time of idle ranks, and starts.
+//! Costs of ranks that are processes of this machine: round trips beside that of a cache line, the
+//! time of idle ranks, and starts.
 //!
-//! `processes` prints a table, each row of which is the median of `--rounds N` rounds; `--quick` measures few and short ones. Each measurement
-//! is a launch of this program by a process of its own. The two ranks of a round trip are pinned to processors of two cores, if there are.
+//! `processes` prints a table, each row of which is the median of `--rounds N` rounds; `--quick`
+//! measures few and short ones. Each measurement is a launch of this program by a process of its
+//! own. The two ranks of a round trip are pinned to processors of two cores, if there are.
 //!
-//! The yardstick is two words in two cache lines that both processes map: each process sets its own word to the number that it has
-//! found in the other one. A round trip is at least two transfers of a line.
+//! The yardstick is two words in two cache lines that both processes map: each process sets its own
+//! word to the number that it has found in the other one. A round trip is at least two transfers of
+//! a line.
 #![allow(missing_docs)]
 
 #[path = "../common/machine.rs"]
@@ -222,7 +225,8 @@ fn trips(options: &Options) -> u64 {
     if options.quick { 200 } else { 100_000 }
 }
 
-/// Makes round trips, of which a tenth is not counted, and returns nanoseconds of one; `None` at rank 1.
+/// Makes round trips, of which a tenth is not counted, and returns nanoseconds of one; `None` at
+/// rank 1.
 fn per_trip(here: Rank, options: &Options, mut trip: impl FnMut(u64)) -> Option<f64> {
     let (all, warm_up) = (trips(options), trips(options) / 10);
     (1..=warm_up).for_each(&mut trip);
@@ -241,7 +245,8 @@ fn line(options: &Options) -> Option<f64> {
     let here = Rank(here.parse().expect("a number"));
     let [there, back] = [0, APART].map(|at| word(&map, at));
     let await_number = |word: &AtomicU64, number| {
-        // ORDERING: Acquire, pairs with Release below, as a message requires them; nothing is read behind it.
+        // ORDERING: Acquire, pairs with Release below, as a message requires them; nothing is read
+        // behind it.
         while word.load(Ordering::Acquire) != number {
             spin_loop();
         }
@@ -261,8 +266,8 @@ fn line(options: &Options) -> Option<f64> {
 
 fn word(map: &MmapRaw, at: usize) -> &AtomicU64 {
     assert!(at + size_of::<AtomicU64>() <= map.len() && at % APART == 0);
-    // SAFETY: the bytes are within the mapping, which lives as long as `map`, and aligned; all accesses to them, in both processes, are
-    // atomic, and the file is not cut off.
+    // SAFETY: the bytes are within the mapping, which lives as long as `map`, and aligned; all
+    // accesses to them, in both processes, are atomic, and the file is not cut off.
     unsafe { &*map.as_ptr().add(at).cast() }
 }
 

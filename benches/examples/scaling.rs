@@ -1,10 +1,12 @@
 //! Speed of tasks and of the balancer by the number of workers, compared with rayon and chili.
 //!
-//! `scaling` measures every program with 1, 2, 4, … workers, up to the allowed processors, round by round, each measurement in a process
-//! of its own, and prints the medians. The n-th worker is pinned to the n-th processor but for chili, whose threads cannot be pinned
-//! apart. Right before a measurement with n workers, n processes with one worker each run at once on the same processors; the rate
-//! with n workers by the sum of theirs is the efficiency: both have the clock of n busy processors. `scaling fib T1L` selects programs,
-//! `--by balancer` contenders, `--rounds N` how often each is measured, `--quick` small sizes, once. `--peers FILE` adds those of
+//! `scaling` measures every program with 1, 2, 4, … workers, up to the allowed processors, round by
+//! round, each measurement in a process of its own, and prints the medians. The n-th worker is
+//! pinned to the n-th processor but for chili, whose threads cannot be pinned apart. Right before a
+//! measurement with n workers, n processes with one worker each run at once on the same processors;
+//! the rate with n workers by the sum of theirs is the efficiency: both have the clock of n busy
+//! processors. `scaling fib T1L` selects programs, `--by balancer` contenders, `--rounds N` how
+//! often each is measured, `--quick` small sizes, once. `--peers FILE` adds those of
 //! `benches/peers.sh` that fork.
 #![allow(missing_docs)]
 
@@ -99,7 +101,8 @@ macro_rules! search {
 }
 
 const BALANCER: &str = "balancer";
-/// Workers are not faster than separate processes on the same processors: beyond this, these were disturbed.
+/// Workers are not faster than separate processes on the same processors: beyond this, these were
+/// disturbed.
 const NOISE: f64 = 1.02;
 
 #[rustfmt::skip] // A table.
@@ -209,7 +212,8 @@ fn compare(program: &Program, contenders: &[Contender], workers: &[usize], optio
     }
 }
 
-/// Takes a measurement on each of the first `count` processors at once, each in a process that is confined to it.
+/// Takes a measurement on each of the first `count` processors at once, each in a process that is
+/// confined to it.
 fn apart(
     cpus: &[usize],
     count: usize,

@@ -1,9 +1,11 @@
-//! Parallel loops: all schedules beside a static division and rayon, on the same iterations, with two workers or `--workers N`.
+//! Parallel loops: all schedules beside a static division and rayon, on the same iterations, with
+//! two workers or `--workers N`.
 //!
-//! The ways take turns, so that a disturbance of the machine hits all alike. For each loop, the table shows the median of each way
-//! over that of the best one, and the median of the first way in microseconds. `--peers FILE` adds programs
-//! that `benches/peers.sh` has built, one line a program: the median of as many executions in a process of its own.
-//! `auto` alone, by that name, has the same: without other ways in turn, the workers of none fall asleep.
+//! The ways take turns, so that a disturbance of the machine hits all alike. For each loop, the
+//! table shows the median of each way over that of the best one, and the median of the first way in
+//! microseconds. `--peers FILE` adds programs that `benches/peers.sh` has built, one line a
+//! program: the median of as many executions in a process of its own. `auto` alone, by that name,
+//! has the same: without other ways in turn, the workers of none fall asleep.
 #![allow(missing_docs)]
 
 #[path = "../common/iterations.rs"]

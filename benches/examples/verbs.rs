@@ -1,9 +1,12 @@
-//! The verbs of parallel iteration beside rayon's: the same work on the same data by both, in turn, in one process.
+//! The verbs of parallel iteration beside rayon's: the same work on the same data by both, in turn,
+//! in one process.
 //!
-//! A measurement is one call of a verb. The figure is the processor time of the whole process, user and system, until the threads
-//! of the pool are idle again: what a wait spins belongs to the call. Copies of the input are made before, and results are
-//! compared and dropped after. The table shows medians in milliseconds, and the ratio beside the most that is wanted; the wall
-//! time of the call, without what follows it, is for quiet machines. `--way` measures one of the two alone, for a profiler.
+//! A measurement is one call of a verb. The figure is the processor time of the whole process, user
+//! and system, until the threads of the pool are idle again: what a wait spins belongs to the call.
+//! Copies of the input are made before, and results are compared and dropped after. The table shows
+//! medians in milliseconds, and the ratio beside the most that is wanted; the wall time of the
+//! call, without what follows it, is for quiet machines. `--way` measures one of the two alone, for
+//! a profiler.
 #![allow(missing_docs)]
 
 #[path = "../common/pinning.rs"]
@@ -37,7 +40,8 @@ struct Options {
     /// The size of the inputs, in percent.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1000))]
     size: u32,
-    /// Freed memory stays with the process: with glibc, whether a sort's buffer causes page faults else depends on what else was freed.
+    /// Freed memory stays with the process: with glibc, whether a sort's buffer causes page faults
+    /// else depends on what else was freed.
     #[cfg(unix)]
     #[arg(long)]
     keep_memory: bool,
@@ -81,7 +85,8 @@ struct Times {
 }
 
 impl Bench {
-    /// Measures a verb in both ways, in turn, on what `input` returns, and prints its line. `most` is the ratio that is wanted.
+    /// Measures a verb in both ways, in turn, on what `input` returns, and prints its line. `most`
+    /// is the ratio that is wanted.
     fn compare<I, R>(
         &mut self,
         (name, most): (&str, f64),
@@ -319,8 +324,9 @@ fn reductions(bench: &mut Bench, len: usize) {
     );
 }
 
-/// Starts this program again so that the memory which it frees stays with it. glibc returns what is above a threshold that moves, so
-/// whether the page faults of a buffer were measured, as many milliseconds as a sort, depended on what else had been freed.
+/// Starts this program again so that the memory which it frees stays with it. glibc returns what is
+/// above a threshold that moves, so whether the page faults of a buffer were measured, as many
+/// milliseconds as a sort, depended on what else had been freed.
 #[cfg(unix)]
 fn keep_memory() {
     const KEEP: [(&str, &str); 2] = [

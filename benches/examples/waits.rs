@@ -1,11 +1,12 @@
-//! The processor time of a rank that waits in a barrier for another one, by plain calls of MPI and by ours.
+//! The processor time of a rank that waits in a barrier for another one, by plain calls of MPI and
+//! by ours.
 //!
 //! ```sh
 //! mpirun -n 2 target/release/examples/waits --seconds 10
 //! ```
 //!
-//! Rank 1 enters the barrier late. Rank 0 prints the library, then what it used of a core in user and system mode:
-//! a name, the figure of plain MPI and ours, with tabs between.
+//! Rank 1 enters the barrier late. Rank 0 prints the library, then what it used of a core in user
+//! and system mode: a name, the figure of plain MPI and ours, with tabs between.
 
 use clap::Parser;
 use mpi::Threading;
@@ -60,7 +61,8 @@ fn main() -> tautline::Result<()> {
     Ok(())
 }
 
-/// Returns the processor time that this process uses during the barrier, by the time of the barrier.
+/// Returns the processor time that this process uses during the barrier, by the time of the
+/// barrier.
 fn share(is_late: bool, seconds: f64, barrier: impl FnOnce()) -> f64 {
     if is_late {
         // The rank is late: that is what is measured.

@@ -1,7 +1,8 @@
-//! The lane in which a thread runs a job: where output goes, whether commands have a limit, the processor time that they used.
+//! The lane in which a thread runs a job: where output goes, whether commands have a limit, the
+//! processor time that they used.
 //!
-//! Two lanes write to one terminal, so none may write a part of a line: one prints whole lines as they come, the other collects
-//! the output of each job.
+//! Two lanes write to one terminal, so none may write a part of a line: one prints whole lines as
+//! they come, the other collects the output of each job.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -90,7 +91,8 @@ impl Context {
     }
 }
 
-/// Returns the context of the calling thread. A thread that works for another one enters that one's.
+/// Returns the context of the calling thread. A thread that works for another one enters that
+/// one's.
 pub(crate) fn current() -> Context {
     CURRENT.with_borrow(Clone::clone)
 }

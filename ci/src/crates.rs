@@ -1,5 +1,5 @@
-//! The crates of the repository, and what `[package.metadata.tautline]` of each `Cargo.toml` states: jobs list crates by it, so that
-//! a new crate needs no change here.
+//! The crates of the repository, and what `[package.metadata.tautline]` of each `Cargo.toml`
+//! states: jobs list crates by it, so that a new crate needs no change here.
 
 use crate::tree::Tree;
 use anyhow::{Context, Result, bail, ensure};

@@ -1,6 +1,7 @@
 //! Runs jobs, one after the other or in two lanes at once, and prints how they ended.
 //!
-//! The output of one lane comes line by line; that of the other one comes whole, when its job has ended.
+//! The output of one lane comes line by line; that of the other one comes whole, when its job has
+//! ended.
 
 use crate::context::{Context, Output, lock, say};
 use crate::jobs::{Job, Lane, Run, Verdict};
@@ -46,7 +47,8 @@ pub(crate) fn in_sequence(tree: &Tree, asked: &[Asked], strict: bool) -> Vec<End
     ends.collect()
 }
 
-/// Runs each lane's jobs in this order, both lanes at once; afterwards those that need the machine for themselves.
+/// Runs each lane's jobs in this order, both lanes at once; afterwards those that need the machine
+/// for themselves.
 pub(crate) fn in_lanes(tree: &Tree, asked: &[Asked], strict: bool) -> Vec<End> {
     let of = |lane| {
         let jobs = asked.iter().enumerate();

@@ -5,8 +5,8 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Twice what the slowest command of the default jobs takes: a hang ends with its name in the log, and
-/// the jobs after it still run within the time that a server gives.
+/// Twice what the slowest command of the default jobs takes: a hang ends with its name in the log,
+/// and the jobs after it still run within the time that a server gives.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// A thread that waits beside a child process.
@@ -16,7 +16,8 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Watches a process that has been started just now, and has not been waited for; without a limit, until it ends.
+    /// Watches a process that has been started just now, and has not been waited for; without a
+    /// limit, until it ends.
     pub(crate) fn over(process: u32, limited: bool) -> Self {
         Self::within(process, limited.then_some(LIMIT))
     }

@@ -20,7 +20,8 @@ pub(crate) struct Said {
     pub err: String,
 }
 
-/// `cargo WORDS…` at the root of the tree. A job builds once, so nothing is kept for a build after a change.
+/// `cargo WORDS…` at the root of the tree. A job builds once, so nothing is kept for a build after
+/// a change.
 pub(crate) fn cargo<'a>(tree: &Tree, words: impl IntoIterator<Item = &'a str>) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
@@ -30,7 +31,8 @@ pub(crate) fn cargo<'a>(tree: &Tree, words: impl IntoIterator<Item = &'a str>) -
         .env("CARGO_INCREMENTAL", "0")
         // A registry that does not answer at once fails no job.
         .env("CARGO_NET_RETRY", "10")
-        // A failed assertion names its line without; backtraces and debuggers serve when the test is repeated.
+        // A failed assertion names its line without; backtraces and debuggers serve when the test
+        // is repeated.
         .env("CARGO_PROFILE_DEV_DEBUG", "0");
     command
 }
@@ -60,7 +62,8 @@ pub(crate) fn quick_release(command: &mut Command) -> &mut Command {
     command
 }
 
-/// Optimised as a release, for checks that run for minutes: a model takes half the time of [`quick_release`]. Assertions stay on.
+/// Optimised as a release, for checks that run for minutes: a model takes half the time of
+/// [`quick_release`]. Assertions stay on.
 pub(crate) fn long_run(command: &mut Command) -> &mut Command {
     command.env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
 }
@@ -130,7 +133,8 @@ pub(crate) fn timed(command: &mut Command) -> Result<(Said, Duration)> {
     Ok((ended.said, ended.used))
 }
 
-/// Runs to the end, shows what it reports as an error, and keeps standard output, which is for this program.
+/// Runs to the end, shows what it reports as an error, and keeps standard output, which is for this
+/// program.
 pub(crate) fn keep(command: &mut Command) -> Result<Said> {
     let line = shown(command);
     say!("$ {line}");

@@ -1,6 +1,7 @@
 //! Rust source as tokens and comments: as much of the grammar as text rules need to be honest.
 //!
-//! Strings and comments are where naive searches go wrong, so both are taken out of the tokens here.
+//! Strings and comments are where naive searches go wrong, so both are taken out of the tokens
+//! here.
 
 use std::collections::BTreeMap;
 

@@ -12,12 +12,13 @@ const TICK: Duration = Duration::from_millis(10);
 /// The time between two polls for the end of a process, at first and at most.
 const POLL: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
 
-/// Waits for the end of a process. Returns its status and the processor time that it used, with all processes below it that were
-/// waited for.
+/// Waits for the end of a process. Returns its status and the processor time that it used, with all
+/// processes below it that were waited for.
 pub(crate) fn wait(child: &mut Child) -> io::Result<(ExitStatus, Duration)> {
     let file = format!("/proc/{}/stat", child.id());
     let mut pause = POLL[0];
-    // Its times can be read while it has ended and has not been waited for; waiting would discard them.
+    // Its times can be read while it has ended and has not been waited for; waiting would discard
+    // them.
     let used = loop {
         let Some(fields) = read(&file) else {
             break Duration::ZERO;
@@ -46,8 +47,8 @@ fn read(file: &str) -> Option<Fields> {
     parse(&fs::read_to_string(file).ok()?)
 }
 
-/// The fields after the name, which is in parentheses and may contain anything: the state, and from the twelfth on the times in
-/// user and system mode, of the process and of its children.
+/// The fields after the name, which is in parentheses and may contain anything: the state, and from
+/// the twelfth on the times in user and system mode, of the process and of its children.
 fn parse(line: &str) -> Option<Fields> {
     let (_, fields) = line.rsplit_once(')')?;
     let mut fields = fields.split_whitespace();

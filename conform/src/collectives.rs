@@ -1,4 +1,5 @@
-//! Collective operations that a link carries out: each ends once, with what its table promises, when all ranks have started it.
+//! Collective operations that a link carries out: each ends once, with what its table promises,
+//! when all ranks have started it.
 
 use crate::harness::Harness;
 use crate::threads::Threads;
@@ -53,11 +54,11 @@ struct Memory {
     result: Option<Vec<u8>>,
 }
 
-/// Each operation ends once, with the result that the documentation of [`Collective`] states, in the
-/// memory for it, and not before all ranks have started it where it depends on all; also while
+/// Each operation ends once, with the result that the documentation of [`Collective`] states, in
+/// the memory for it, and not before all ranks have started it where it depends on all; also while
 /// others of its number and of another one are in flight. It ends with an error after its number is
-/// closed, and after a rank is lost that has not started it. `connect` makes the links of a number of
-/// ranks, with their packets; the links are used by the calling thread. The suite keeps what
+/// closed, and after a rank is lost that has not started it. `connect` makes the links of a number
+/// of ranks, with their packets; the links are used by the calling thread. The suite keeps what
 /// `matched` promises, but for the ranks that are lost.
 ///
 /// # Panics

@@ -1,4 +1,5 @@
-//! Transports: each message arrives once, at its place, and wakes a worker there; the end is observed by all.
+//! Transports: each message arrives once, at its place, and wakes a worker there; the end is
+//! observed by all.
 
 use crate::threads::ends;
 use std::sync::Arc;

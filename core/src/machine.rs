@@ -1,7 +1,8 @@
 //! One part of a protocol between memories: events in, actions out.
 //!
-//! A protocol is one type, a [`Machine`], of which each place or rank has one. It has no I/O, no clock and no randomness of its own, so that the same
-//! code runs over a link, in virtual time, and in every order of deliveries.
+//! A protocol is one type, a [`Machine`], of which each place or rank has one. It has no I/O, no
+//! clock and no randomness of its own, so that the same code runs over a link, in virtual time, and
+//! in every order of deliveries.
 //!
 //! ```
 //! use tautline_core::PlaceId;
@@ -93,7 +94,8 @@ pub trait Machine {
     type Message;
     /// Reports of the driver: a call of the program, a finished chunk, an idle worker.
     type Event;
-    /// Requests to the driver, to be carried out after the step: execute a chunk, complete a request.
+    /// Requests to the driver, to be carried out after the step: execute a chunk, complete a
+    /// request.
     type Effect;
     /// An interface queried within a step, such as a random source; `()` if unused.
     type Calls: ?Sized;
@@ -114,8 +116,8 @@ pub trait Machine {
         step: &mut Step<'_, Self>,
     ) -> Result<(), Self::Refusal>;
 
-    /// Processes the loss of another peer, which sends no further message. The driver calls it once for each, and ends the protocol
-    /// at this peer if the loss is fatal.
+    /// Processes the loss of another peer, which sends no further message. The driver calls it once
+    /// for each, and ends the protocol at this peer if the loss is fatal.
     fn lost(&mut self, _peer: Self::Peer, _step: &mut Step<'_, Self>) -> Tolerance {
         Tolerance::Fatal
     }
@@ -150,8 +152,8 @@ pub enum Action<M: Machine + ?Sized> {
     Effect(M::Effect),
 }
 
-/// A step of a machine: collects its actions and answers its calls. Actions occur in the middle of the step, so collecting one must
-/// not call the machine again.
+/// A step of a machine: collects its actions and answers its calls. Actions occur in the middle of
+/// the step, so collecting one must not call the machine again.
 pub struct Step<'a, M: Machine + ?Sized> {
     calls: &'a mut M::Calls,
     act: &'a mut dyn FnMut(Action<M>),
@@ -173,8 +175,8 @@ impl<'a, M: Machine + ?Sized> Step<'a, M> {
         (self.act)(Action::Effect(effect));
     }
 
-    /// Lets a machine that is a part of this one take a step, with the same calls. Its actions go to `act`, with what collects the
-    /// actions of this machine.
+    /// Lets a machine that is a part of this one take a step, with the same calls. Its actions go
+    /// to `act`, with what collects the actions of this machine.
     pub fn within<N: Machine<Calls = M::Calls> + ?Sized, R>(
         &mut self,
         mut act: impl FnMut(Action<N>, &mut dyn FnMut(Action<M>)),
@@ -196,8 +198,8 @@ impl<M: Machine + ?Sized> fmt::Debug for Step<'_, M> {
     }
 }
 
-/// Lets a machine take a step. `act` carries out the actions, in order, and may answer one by an event, which the machine processes
-/// at once after the step; its actions may be answered likewise.
+/// Lets a machine take a step. `act` carries out the actions, in order, and may answer one by an
+/// event, which the machine processes at once after the step; its actions may be answered likewise.
 ///
 /// # Panics
 /// If two actions of a step are answered.

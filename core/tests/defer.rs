@@ -65,7 +65,8 @@ fn times(n: u64, random: &mut Random) -> Vec<u64> {
     (0..n).map(&mut time).collect()
 }
 
-/// 10,000 loops for each policy, on 1 to 33 ranks: of no iteration, of fewer than ranks, and of more.
+/// 10,000 loops for each policy, on 1 to 33 ranks: of no iteration, of fewer than ranks, and of
+/// more.
 #[test]
 fn random_loops_end_with_each_iteration_done_once() {
     let mut moved = [0; 4];
@@ -90,8 +91,8 @@ fn random_loops_end_with_each_iteration_done_once() {
         assert!(ranks.iter().all(Epochs::has_ended), "seed {seed}");
     }
     println!("iterations moved by policy: {moved:?}");
-    // Loops in which nothing moves show little: an iteration a loop is the least, one in ten loops where only ranks that starve
-    // receive some.
+    // Loops in which nothing moves show little: an iteration a loop is the least, one in ten loops
+    // where only ranks that starve receive some.
     assert!(moved.iter().sum::<u64>() > 40_000, "{moved:?}");
     assert!(moved.iter().all(|moved| *moved > 1_000), "{moved:?}");
 }
@@ -172,8 +173,8 @@ fn no_iteration_moves_in_a_uniform_loop() {
 
 /// As above, while messages take as long as an iteration; by factoring and GSS, also longer.
 ///
-/// **Not met** by SS and TAPER while messages take longer than a chunk: ranks near the root then report a second chunk before the
-/// others report their first, and the epoch ends without those.
+/// **Not met** by SS and TAPER while messages take longer than a chunk: ranks near the root then
+/// report a second chunk before the others report their first, and the epoch ends without those.
 #[test]
 fn no_iteration_moves_in_a_uniform_loop_with_latencies() {
     for policy in policies() {

@@ -252,8 +252,8 @@ fn idle_workers_are_remembered() {
     assert!((64..=256).contains(&grain), "{grain}");
 }
 
-/// A request waits half a turn of the only worker. Polls of 40 ticks and 80 requests in a million cost least, together, at
-/// turns of 1000 ticks, which are 100 tasks.
+/// A request waits half a turn of the only worker. Polls of 40 ticks and 80 requests in a million
+/// cost least, together, at turns of 1000 ticks, which are 100 tasks.
 #[test]
 fn requests_of_other_places_shorten_the_turn() {
     let grain_with = |requests| {

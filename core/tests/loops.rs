@@ -1,4 +1,5 @@
-//! Parallel loops: each index once, whatever the range, the workers and the costs; panics and cancellation.
+//! Parallel loops: each index once, whatever the range, the workers and the costs; panics and
+//! cancellation.
 
 #[path = "task/crew.rs"]
 #[allow(dead_code, reason = "shared with the tests of tasks")]
@@ -123,7 +124,8 @@ fn a_cancelled_loop_leaves_out_the_rest() {
     }
 }
 
-/// The number of times that a loop polled whether it was stopped: it adds up what runs between two polls.
+/// The number of times that a loop polled whether it was stopped: it adds up what runs between two
+/// polls.
 struct Polls(usize);
 
 impl Sum<usize> for Polls {
@@ -172,7 +174,8 @@ fn blocks_take_as_long_with_a_slow_clock() {
     }
 }
 
-/// Each schedule, in the first execution and in later ones, with costs that the third execution does not expect.
+/// Each schedule, in the first execution and in later ones, with costs that the third execution
+/// does not expect.
 #[test]
 fn every_schedule_calls_each_index_once_in_each_execution() {
     const LEN: usize = 500;
@@ -279,8 +282,8 @@ fn a_loop_runs_as_before_after_a_panic() {
     });
 }
 
-/// Blocks have as many iterations as last some microseconds at the begin of a loop. Where they last longer, so that few remain
-/// for the other workers, chunks have fewer.
+/// Blocks have as many iterations as last some microseconds at the begin of a loop. Where they last
+/// longer, so that few remain for the other workers, chunks have fewer.
 #[test]
 fn chunks_shrink_below_a_block_where_costs_rise() {
     // The other worker never comes, and the clock shows what this thread spends.
@@ -308,7 +311,8 @@ fn one_slow_iteration_determines_no_block() {
     });
 }
 
-/// The first iterations take longer than all others, so the first execution has blocks of one iteration.
+/// The first iterations take longer than all others, so the first execution has blocks of one
+/// iteration.
 #[test]
 fn blocks_that_turn_out_short_are_timed_seldom_and_grow() {
     const LEN: usize = 100_000;

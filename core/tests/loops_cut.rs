@@ -1,4 +1,4 @@
-//! Loops of a finish that is cancelled: they unwind to it, so that no code takes a part of a result for the whole.
+//! Loops of a cancelled finish unwind to it, so that no code takes a partial result for the whole.
 
 #[path = "task/crew.rs"]
 #[allow(dead_code, reason = "shared with the tests of tasks")]
@@ -28,7 +28,7 @@ thread_local! {
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Cancels the finish around `cx` before the loop, or in one of its first items, each worker in its own.
+/// Cancels the finish around `cx` before the loop, or in one of the first items of each worker.
 struct Cancel<'c> {
     token: &'c CancelToken,
     is_early: bool,
@@ -199,8 +199,8 @@ fn compare(cancel: &Cancel<'_>) -> std::cmp::Ordering {
     std::cmp::Ordering::Equal
 }
 
-/// Whichever verb was cut short: the code after it does not run, the finish reports the cancellation, and the code after the
-/// finish continues.
+/// Whichever verb was cut short: the code after it does not run, the finish reports the
+/// cancellation, and the code after the finish continues.
 #[test]
 fn a_cancelled_loop_unwinds_to_its_finish() {
     for workers in WORKERS {
@@ -228,7 +228,7 @@ fn a_cancelled_loop_unwinds_to_its_finish() {
     }
 }
 
-/// The unwinding passes joins, scopes, loops and finishes that are inside of the cancelled one, and is no panic.
+/// The unwinding, no panic, passes joins, scopes, loops and finishes inside of the cancelled one.
 #[test]
 fn the_unwinding_passes_what_is_inside_of_the_finish() {
     let reports = Box::leak(Box::new(AtomicUsize::new(0)));
@@ -259,7 +259,8 @@ fn the_unwinding_passes_what_is_inside_of_the_finish() {
                 cx.par(0..10usize).sum::<usize>()
             });
             assert_eq!(nested, Ok(45));
-            // One around a finish: that ends, too, and the code after it is still inside of the cancelled one.
+            // One around a finish: that ends, too, and the code after it is still inside of the
+            // cancelled one.
             let token = CancelToken::new();
             let outer = cx.finish_until(&token, |cx| {
                 let inner = cx.finish(|cx| {
@@ -467,7 +468,7 @@ fn a_cancellation_from_another_thread_cuts_a_loop_short() {
     });
 }
 
-/// Returns the least time of a thousand polls inside of `depth` scopes or finishes, each inside of the one before.
+/// Returns the least time of a thousand polls inside of `depth` nested scopes or finishes.
 fn polls_at(cx: &mut Cx<'_, '_>, depth: usize, are_finishes: bool) -> Duration {
     if depth > 0 && are_finishes {
         return cx.finish(|cx| polls_at(cx, depth - 1, true)).unwrap();
@@ -484,7 +485,7 @@ fn polls_at(cx: &mut Cx<'_, '_>, depth: usize, are_finishes: bool) -> Duration {
     times.min().unwrap()
 }
 
-/// A poll does not walk the scopes around it: in 4000 it takes as long as in 4, not a thousand times as long.
+/// A poll does not walk the scopes around it: in 4000 it takes as long as in 4.
 #[test]
 fn a_poll_takes_the_same_time_in_any_number_of_scopes() {
     let thread = std::thread::Builder::new().stack_size(1 << 28);

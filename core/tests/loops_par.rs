@@ -1,4 +1,5 @@
-//! Parallel iteration: each item once, in every source and adaptor; results in order; early ends, panics and drops.
+//! Parallel iteration: each item once, in every source and adaptor; results in order; early ends,
+//! panics and drops.
 
 #[path = "task/crew.rs"]
 #[allow(dead_code, reason = "shared with the tests of tasks")]
@@ -266,7 +267,8 @@ fn a_cancelled_loop_drops_its_items_and_its_finish_reports_it() {
     }
 }
 
-/// Items of a loop that is cancelled in its middle are dropped, each once, whether they were collected or not.
+/// Items of a loop that is cancelled in its middle are dropped, each once, whether they were
+/// collected or not.
 #[test]
 fn what_a_cancelled_loop_has_collected_is_dropped() {
     for workers in WORKERS {

@@ -1,5 +1,5 @@
-//! The stable sort: the order of its results, and what becomes of the items if comparisons panic, are cancelled, contradict each
-//! other or change items.
+//! The stable sort: the order of its results, and what becomes of the items if comparisons panic,
+//! are cancelled, contradict each other or change items.
 
 #[path = "task/crew.rs"]
 #[allow(dead_code, reason = "shared with the tests of tasks")]
@@ -222,7 +222,8 @@ fn a_cancelled_sort_keeps_all_items() {
     }
 }
 
-/// An item that its comparisons change: a stale copy of one would free the number twice, and count too little.
+/// An item that its comparisons change: a stale copy of one would free the number twice, and count
+/// too little.
 struct Changing {
     key: u64,
     compared: RefCell<Box<usize>>,
@@ -240,7 +241,8 @@ impl Changing {
 fn what_comparisons_change_in_items_is_kept() {
     for workers in WORKERS {
         let mut all = 0;
-        // Of 16 parts of the comparisons, the merges into the buffer, and those back, are in several.
+        // Of 16 parts of the comparisons, the merges into the buffer, and those back, are in
+        // several.
         for part in [16, 1, 8, 11, 12, 13, 14, 15] {
             let calls = AtomicUsize::new(0);
             let panic_at = if part < 16 {
@@ -274,7 +276,8 @@ fn what_comparisons_change_in_items_is_kept() {
 
 #[test]
 fn what_a_comparison_between_merges_changes_is_kept_if_it_panics() {
-    // The last item of the left half and the first one of the right half meet once, when each half is in order.
+    // The last item of the left half and the first one of the right half meet once, when each half
+    // is in order.
     let key = |i| match i {
         0 => u64::MAX,
         _ if i == LEN - 1 => 0,

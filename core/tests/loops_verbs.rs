@@ -1,5 +1,5 @@
-//! The verbs of parallel iteration against those of sequential iterators, without items, with one and with many; which failure is
-//! returned; panics, drops and cancellation.
+//! The verbs of parallel iteration against those of sequential iterators, without items, with one
+//! and with many; which failure is returned; panics, drops and cancellation.
 
 #[path = "task/crew.rs"]
 #[allow(dead_code, reason = "shared with the tests of tasks")]
@@ -22,7 +22,8 @@ use tautline_core::loops::Schedule;
 const WORKERS: [usize; 3] = [1, 2, 4];
 const LENGTHS: [usize; 6] = [0, 1, 2, 7, 1000, 30_000];
 
-/// Calls `test` for each number of workers and each length, with as many numbers, of which many are equal.
+/// Calls `test` for each number of workers and each length, with as many numbers, of which many are
+/// equal.
 fn each(test: impl Fn(&mut Cx<'_, '_>, &[usize]) + Sync) {
     for workers in WORKERS {
         for len in LENGTHS {
@@ -302,7 +303,8 @@ fn sorts_by_keys() {
     });
 }
 
-/// A value for each worker at most, which may be one that is not sent, and is dropped where it was made.
+/// A value for each worker at most, which may be one that is not sent, and is dropped where it was
+/// made.
 #[test]
 fn initial_values_stay_on_their_workers() {
     for workers in WORKERS {

@@ -311,7 +311,8 @@ fn a_statement_between_two_phases() {
     }
 }
 
-/// Phased tasks return values; a panic of one ends the wait for it; one that is refused is not spawned.
+/// Phased tasks return values; a panic of one ends the wait for it; one that is refused is not
+/// spawned.
 #[test]
 fn phased_tasks_return_values() {
     const PHASES: usize = 5;

@@ -41,7 +41,8 @@ static ALLOCATOR: Counting = Counting;
 #[test]
 fn a_registered_task_takes_at_most_three_lines() {
     const TASKS: usize = 10_000;
-    // Measured with lines of 64 bytes. With fewer children there are more nodes, each of which has lines of its own.
+    // Measured with lines of 64 bytes. With fewer children there are more nodes, each of which has
+    // lines of its own.
     let line = align_of::<CacheLine<u8>>() / 64;
     for (degree, limit) in [(2, 300), (4, 192), (8, 192)] {
         let limit = limit * line as u32;

@@ -172,7 +172,8 @@ impl Wake for Woken {
     }
 }
 
-/// A future may keep the waker of a probe: it wakes the task, and outlives the probe's other owners.
+/// A future may keep the waker of a probe: it wakes the task, and outlives the probe's other
+/// owners.
 #[test]
 fn a_probe_wakes_its_task_and_takes_notes() {
     let woken = Arc::new(Woken::default());

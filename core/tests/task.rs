@@ -148,8 +148,8 @@ fn one_worker_is_enough_for_tasks_that_wait() {
     assert_eq!((first, second), (1 << 4, 1 << 5));
 }
 
-/// Chatterjee, acceptance fact 4: on one worker `async A; B` is B then A where tasks are spawned (help-first), and A then B
-/// where they are forked (work-first).
+/// Chatterjee, acceptance fact 4: on one worker `async A; B` is B then A where tasks are spawned
+/// (help-first), and A then B where they are forked (work-first).
 #[test]
 fn spawns_are_help_first_and_forks_work_first() {
     let order = Mutex::new(String::new());

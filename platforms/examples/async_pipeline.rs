@@ -1,4 +1,5 @@
-//! Stages of async tasks with bounded channels between them: a fast stage waits for a slow one, and occupies no worker.
+//! Stages of async tasks with bounded channels between them: a fast stage waits for a slow one, and
+//! occupies no worker.
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tautline::prelude::*;

@@ -1,5 +1,5 @@
-//! Running sums by plain threads, in steps of 1, 2, 4, ...: a phaser is the barrier between two steps. A long
-//! wait parks its thread.
+//! Running sums by plain threads, in steps of 1, 2, 4, ...: a phaser is the barrier between two
+//! steps. A long wait parks its thread.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;

@@ -1,4 +1,5 @@
-//! A bounded channel, a semaphore and a timeout of tokio, used by async tasks: what waits occupies no worker.
+//! A bounded channel, a semaphore and a timeout of tokio, used by async tasks: what waits occupies
+//! no worker.
 use std::time::Duration;
 use tautline::prelude::*;
 use tokio::sync::{Semaphore, mpsc};

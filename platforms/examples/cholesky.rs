@@ -1,4 +1,5 @@
-//! Factorises a matrix in tiles: a task for each, which begins when the tiles to its left and above are complete.
+//! Factorises a matrix in tiles: a task for each, which begins when the tiles to its left and above
+//! are complete.
 use tautline::prelude::*;
 
 const TILES: usize = 12;

@@ -1,4 +1,5 @@
-//! The README's program over as many processes as are launched: `tautline launch -n 4 -- first_across`.
+//! The README's program over as many processes as are launched:
+//! `tautline launch -n 4 -- first_across`.
 use std::time::Duration;
 use tautline::prelude::*;
 use tautline::world::World;
@@ -13,7 +14,8 @@ pub(crate) fn main() -> tautline::Result<()> {
         .balancer()
         .deadline(Duration::from_secs(10))
         .across(&world);
-    // A task: what is left to pay, and the largest coin that may follow. It adds tasks, and returns what it has found.
+    // A task: what is left to pay, and the largest coin that may follow. It adds tasks, and returns
+    // what it has found.
     let ways = search.sum([(200, 0)], |(left, largest): (u32, usize), todo| {
         let coins = (largest..COINS.len()).filter(|coin| COINS[*coin] <= left);
         todo.extend(coins.map(|coin| (left - COINS[coin], coin)));

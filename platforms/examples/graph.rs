@@ -1,4 +1,5 @@
-//! A random graph: distances by a loop over each level, connected components by tasks that spawn tasks.
+//! A random graph: distances by a loop over each level, connected components by tasks that spawn
+//! tasks.
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tautline::prelude::*;
 
@@ -19,7 +20,8 @@ fn random() -> Graph {
     graph
 }
 
-/// Gives the label of `from` to what can be reached, unless there is a smaller one. The tasks borrow for their scope, `'s`.
+/// Gives the label of `from` to what can be reached, unless there is a smaller one. The tasks
+/// borrow for their scope, `'s`.
 fn spread<'s>(cx: &mut Cx<'s, '_>, graph: &'s Graph, labels: &'s [AtomicUsize], from: usize) {
     let label = labels[from].load(Relaxed);
     for &to in &graph[from] {

@@ -1,4 +1,5 @@
-//! Jacobi's method on a plate whose upper edge is hot: bands of rows are tasks that proceed in phases until no value changes much.
+//! Jacobi's method on a plate whose upper edge is hot: bands of rows are tasks that proceed in
+//! phases until no value changes much.
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tautline::phaser::{Bands, Op, PhaserError, Rows};
 use tautline::prelude::*;

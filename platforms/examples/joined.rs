@@ -1,4 +1,5 @@
-//! Solutions of the queens puzzle, counted by as many processes as are launched: `tautline launch -n 4 -- joined 12`.
+//! Solutions of the queens puzzle, counted by as many processes as are launched:
+//! `tautline launch -n 4 -- joined 12`.
 
 use tautline::world::World;
 

@@ -1,4 +1,5 @@
-//! The greatest value that fits into a knapsack, by branch and bound with a bound that is maximised.
+//! The greatest value that fits into a knapsack, by branch and bound with a bound that is
+//! maximised.
 use std::cmp::Reverse;
 use tautline::balance::{AnyBound, Bound, Local, Task, Tasks};
 

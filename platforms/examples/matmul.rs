@@ -1,4 +1,5 @@
-//! A product of matrices by recursive blocks: the longest side is halved until a block fits a cache.
+//! A product of matrices by recursive blocks: the longest side is halved until a block fits a
+//! cache.
 use tautline::prelude::*;
 
 const SIZE: usize = 256;

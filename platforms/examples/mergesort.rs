@@ -1,4 +1,5 @@
-//! Mergesort with parallel merges: the longer run is cut in half, the other where that item would be.
+//! Mergesort with parallel merges: the longer run is cut in half, the other where that item would
+//! be.
 use tautline::prelude::*;
 
 const SMALL: usize = 512;

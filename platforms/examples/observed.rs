@@ -1,8 +1,8 @@
 //! Where the time of a program goes: the same sum by tasks that are far too small, and by larger
 //! ones.
 //!
-//! `TAUTLINE_TRACE=trace.json` and `TAUTLINE_LIFE=life.html` show the same over time, for any program
-//! on the runtime.
+//! `TAUTLINE_TRACE=trace.json` and `TAUTLINE_LIFE=life.html` show the same over time, for any
+//! program on the runtime.
 
 use tautline::prelude::*;
 use tautline::watch::{Observe, State};

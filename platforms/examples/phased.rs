@@ -1,5 +1,5 @@
-//! Heat in a rod, in many more pieces than there are workers: each piece is a task that awaits its neighbours' phase, and an
-//! accumulator detects convergence.
+//! Heat in a rod, in many more pieces than there are workers: each piece is a task that awaits its
+//! neighbours' phase, and an accumulator detects convergence.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tautline::phaser::{Op, PhaserError};

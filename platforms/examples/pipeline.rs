@@ -1,4 +1,5 @@
-//! Words flow through stages of async tasks; a cell lies between two stages, and a waiting task occupies no worker.
+//! Words flow through stages of async tasks; a cell lies between two stages, and a waiting task
+//! occupies no worker.
 use tautline::prelude::*;
 
 const TEXT: &str = "a taut line hitch is a knot on a line under load that slides and holds";

@@ -1,4 +1,5 @@
-//! A long loop that reports how far it is, about every 50 ms, on standard error: Collatz's longest chain.
+//! A long loop that reports how far it is, about every 50 ms, on standard error: Collatz's longest
+//! chain.
 use std::io::IsTerminal;
 use tautline::prelude::*;
 

@@ -1,5 +1,6 @@
-//! A token that passes round a ring of ranks: alone; as processes, `tautline launch -n 4 -- rank_ring`; and the same program,
-//! built with the feature `mpi`, as `mpirun -n 4 rank_ring`.
+//! A token that passes round a ring of ranks: alone; as processes,
+//! `tautline launch -n 4 -- rank_ring`; and the same program, built with the feature `mpi`, as
+//! `mpirun -n 4 rank_ring`.
 use tautline::comm::Tag;
 use tautline::world::{Rank, World};
 

@@ -1,4 +1,5 @@
-//! A token that circulates in a ring of tasks: each waits for its left neighbour alone, and signals its right one alone.
+//! A token that circulates in a ring of tasks: each waits for its left neighbour alone, and signals
+//! its right one alone.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tautline::phaser::PhaserError;

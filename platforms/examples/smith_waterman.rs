@@ -1,5 +1,5 @@
-//! The best local alignment of two sequences (Smith and Waterman): a task for each tile of the table, which begins when the
-//! tiles to its left, above and at its corner are there.
+//! The best local alignment of two sequences (Smith and Waterman): a task for each tile of the
+//! table, which begins when the tiles to its left, above and at its corner are there.
 use tautline::prelude::*;
 
 const SIDE: usize = 64;

@@ -1,4 +1,5 @@
-//! What is seen of a balanced computation while it runs: its progress, and the best solution so far.
+//! What is seen of a balanced computation while it runs: its progress, and the best solution so
+//! far.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -99,7 +100,8 @@ fn a_report_that_panics_stops_the_computation() {
     assert_eq!(payload.downcast_ref(), Some(&"no report"));
 }
 
-/// A subset of the items whose weights come next: those taken so far, their weight, and the next item.
+/// A subset of the items whose weights come next: those taken so far, their weight, and the next
+/// item.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 struct Subset {
     taken: Vec<usize>,

@@ -117,7 +117,8 @@ fn the_statistics_of_the_workers_add_up_to_those_of_their_places() {
     }
 }
 
-/// Processes the bag, and forks each time: one half processes, the other counts, and refuses after as many calls.
+/// Processes the bag, and forks each time: one half processes, the other counts, and refuses after
+/// as many calls.
 fn forking(
     forks: &AtomicU64,
     most: u64,
@@ -270,8 +271,8 @@ fn a_bad_setting_runs_nothing() {
     ));
 }
 
-/// Saraswat, acceptance fact 10: roots, expansion and reduction of the program's own in under 30 lines:
-/// a whole program by `sum`, a type of task by `Task`. `cargo ci examples` runs both.
+/// Saraswat, acceptance fact 10: roots, expansion and reduction of the program's own in under 30
+/// lines: a whole program by `sum`, a type of task by `Task`. `cargo ci examples` runs both.
 #[test]
 fn a_task_of_ones_own_needs_few_lines() {
     let whole = include_str!("../examples/first.rs");

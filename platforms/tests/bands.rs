@@ -77,7 +77,8 @@ fn refused<T>(result: Result<T, BandsError>) -> Option<(usize, u64, Held)> {
         .map(|error| (error.band, error.phase, error.found))
 }
 
-/// A band that is behind, ahead, twice in a phase, or whose calculation has panicked: its neighbours find that, and no state of it.
+/// A band that is behind, ahead, twice in a phase, or whose calculation has panicked: its
+/// neighbours find that, and no state of it.
 #[test]
 fn bands_out_of_step_are_refused() {
     let bands = &Bands::new(grid(6), WIDTH, 3);

@@ -116,7 +116,8 @@ impl<T: Scale> Task for Choice<T> {
     }
 }
 
-/// Finds the greatest value everywhere. A simulated run sends bounds to other places, without which those do more.
+/// Finds the greatest value everywhere. A simulated run sends bounds to other places, without which
+/// those do more.
 fn found_everywhere<T: Scale>()
 where
     Choice<T>: Serialize + DeserializeOwned,

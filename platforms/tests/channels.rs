@@ -19,7 +19,8 @@ fn runtimes(workers: usize) -> (tokio::runtime::Runtime, Runtime) {
     (tokio, builder.build().unwrap())
 }
 
-/// Every message of many senders goes through a channel with room for one, and never are more permits given than there are.
+/// Every message of many senders goes through a channel with room for one, and never are more
+/// permits given than there are.
 #[test]
 fn bounded_channels_and_semaphores_wake_tasks() {
     const SENDERS: usize = 50;
@@ -58,7 +59,8 @@ fn bounded_channels_and_semaphores_wake_tasks() {
     }
 }
 
-/// A timer of tokio ends waits of tasks on all workers, which are in its context from their start on.
+/// A timer of tokio ends waits of tasks on all workers, which are in its context from their start
+/// on.
 #[test]
 fn timers_wake_tasks() {
     for workers in [1, 2, 4] {

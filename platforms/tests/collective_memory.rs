@@ -1,4 +1,5 @@
-//! Collective operations for which the calling thread waits rarely allocate once they have run a few times.
+//! Collective operations for which the calling thread waits rarely allocate once they have run a
+//! few times.
 #![cfg(feature = "serde")]
 #![allow(unsafe_code)]
 
@@ -17,7 +18,8 @@ fn count() {
     ALLOCATIONS.set(ALLOCATIONS.get() + 1);
 }
 
-// SAFETY: all calls go to the system's allocator; the counter has no destructor, and its first use takes no memory.
+// SAFETY: all calls go to the system's allocator; the counter has no destructor, and its first use
+// takes no memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
@@ -42,7 +44,8 @@ static COUNTING: Counting = Counting;
 
 const CALLS: u64 = 2000;
 
-/// Returns the allocations of the calling thread in as many calls, after some that are not counted: the least of some rounds.
+/// Returns the allocations of the calling thread in as many calls, after some that are not counted:
+/// the least of some rounds.
 fn allocations(mut call: impl FnMut()) -> u64 {
     let round = |_| {
         let before = ALLOCATIONS.get();
@@ -66,7 +69,8 @@ fn both(world: &World) -> [u64; 2] {
 fn barriers_and_sums_of_words_do_not_allocate() {
     for ranks in [2, 3, 4] {
         for (rank, counted) in world::loopback(ranks, both).into_iter().enumerate() {
-            // A thread that is preempted while it has the last mailbox makes the next call take a new one.
+            // A thread that is preempted while it has the last mailbox makes the next call take a
+            // new one.
             let few = CALLS / 50;
             let is_free = counted.iter().all(|count| *count < few);
             assert!(

@@ -41,8 +41,9 @@ fn tasks_are_recycled() {
     assert!(slots.iter().all(|slots| *slots <= 16), "{slots:?}");
 }
 
-/// Chatterjee, acceptance fact 18: a scope ends only when its operations have, a send among them; with one worker, other tasks run
-/// meanwhile: one of a scope around it sends what it waits for, or receives what it sends.
+/// Chatterjee, acceptance fact 18: a scope ends only when its operations have, a send among them;
+/// with one worker, other tasks run meanwhile: one of a scope around it sends what it waits for, or
+/// receives what it sends.
 #[test]
 fn a_scope_waits_for_its_operations() {
     const SENDS: u8 = 20;
@@ -76,7 +77,8 @@ fn a_scope_waits_for_its_operations() {
     }
 }
 
-/// Chatterjee, acceptance fact 19: a task that waits for a request starts after the message, and sees its status.
+/// Chatterjee, acceptance fact 19: a task that waits for a request starts after the message, and
+/// sees its status.
 #[test]
 fn a_task_starts_when_its_message_has_arrived() {
     let bytes = two(|_, comm, other| {
@@ -102,7 +104,8 @@ fn a_task_starts_when_its_message_has_arrived() {
     );
 }
 
-/// Chatterjee, acceptance fact 20: waits for one, for all, for any with its index; in tasks, threads and async code.
+/// Chatterjee, acceptance fact 20: waits for one, for all, for any with its index; in tasks,
+/// threads and async code.
 #[test]
 fn requests_are_waited_for() {
     two(|world, comm, other| {
@@ -152,7 +155,8 @@ impl Values for Vec<Received<u32>> {
     }
 }
 
-/// Chatterjee, acceptance fact 21: messages of one task with one tag are received in its order, short and long ones.
+/// Chatterjee, acceptance fact 21: messages of one task with one tag are received in its order,
+/// short and long ones.
 #[test]
 fn messages_arrive_in_order() {
     two(|_, comm, other| {
@@ -168,7 +172,8 @@ fn messages_arrive_in_order() {
     });
 }
 
-/// Chatterjee, acceptance fact 22: what is spawned before a barrier may overlap it; what follows comes after all ranks. Messages pass meanwhile.
+/// Chatterjee, acceptance fact 22: what is spawned before a barrier may overlap it; what follows
+/// comes after all ranks. Messages pass meanwhile.
 #[test]
 fn a_barrier_orders_what_follows() {
     static BEFORE: AtomicU32 = AtomicU32::new(0);
@@ -180,7 +185,8 @@ fn a_barrier_orders_what_follows() {
                     cx.spawn(|_| spawned.store(true, Ordering::SeqCst));
                     BEFORE.fetch_add(1, Ordering::SeqCst);
                     let barrier = comm.barrier();
-                    // Rank 0 has a message of rank 1 in a barrier that it has not begun to wait for.
+                    // Rank 0 has a message of rank 1 in a barrier that it has not begun to wait
+                    // for.
                     let received = comm.irecv::<u8>(other, TAG);
                     comm.isend(&1u8, other, TAG).hold(cx.hold());
                     assert_eq!(received.wait(cx).expect("received").value, 1);
@@ -210,7 +216,8 @@ fn a_message_ends_a_scope_whose_workers_sleep() {
     });
 }
 
-/// Each hold of a request keeps its scope open until the operation has ended; one that comes after the end is released at once.
+/// Each hold of a request keeps its scope open until the operation has ended; one that comes after
+/// the end is released at once.
 #[test]
 fn a_request_takes_several_holds_and_late_ones() {
     two(|_, comm, other| {
@@ -249,7 +256,8 @@ fn a_request_takes_several_holds_and_late_ones() {
     });
 }
 
-/// Chatterjee, acceptance fact 24: collective operations have the results that are computed one after the other, for all types and operators.
+/// Chatterjee, acceptance fact 24: collective operations have the results that are computed one
+/// after the other, for all types and operators.
 #[test]
 fn operations_of_all_ranks_are_exact() {
     for ranks in 1..=5 {
@@ -428,7 +436,8 @@ fn operations_end_with_the_world() {
     assert!(matches!(&lost[0], Some(Err(Error::Rank(_)))), "{lost:?}");
 }
 
-/// A rank of which a single thread communicates exchanges the same messages, and may change its mind.
+/// A rank of which a single thread communicates exchanges the same messages, and may change its
+/// mind.
 #[test]
 fn a_dedicated_thread_communicates() {
     let sums = two(|world, comm, other| {
@@ -495,7 +504,8 @@ impl<L: Link> Link for Gated<L> {
     }
 }
 
-/// More messages than the communication worker takes in one step arrive in one turn of the progress thread, and none afterwards.
+/// More messages than the communication worker takes in one step arrive in one turn of the progress
+/// thread, and none afterwards.
 #[test]
 fn messages_that_arrive_at_once_are_all_taken() {
     const MESSAGES: u32 = 1000;
@@ -534,7 +544,8 @@ fn messages_that_arrive_at_once_are_all_taken() {
     assert_eq!(received[1], (0..MESSAGES).collect::<Vec<_>>());
 }
 
-/// A receive that waits ends with the error with which the channels have ended, although no news arrives.
+/// A receive that waits ends with the error with which the channels have ended, although no news
+/// arrives.
 #[test]
 fn a_receive_ends_with_its_channel() {
     let step = Barrier::new(2);

@@ -1,7 +1,8 @@
-//! Messages as tasks between ranks of MPI, whose packets have a way beside the parcels: the same scenes at 2 ranks, and at as many as the
-//! launcher permits.
+//! Messages as tasks between ranks of MPI, whose packets have a way beside the parcels: the same
+//! scenes at 2 ranks, and at as many as the launcher permits.
 //!
-//! Started by hand, this program starts itself by `$TAUTLINE_MPIRUN`, or else `mpirun --oversubscribe`.
+//! Started by hand, this program starts itself by `$TAUTLINE_MPIRUN`, or else
+//! `mpirun --oversubscribe`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::process::{Command, ExitStatus, exit};
@@ -18,7 +19,8 @@ use tautline::world::{Bulk, Rank, World};
 const STARTED: &str = "COMM_MPI_STARTED";
 const TAG: Tag = Tag(7);
 
-/// Around the bounds: of an inline packet, of what is copied, of a rank's room for messages that no receive has taken.
+/// Around the bounds: of an inline packet, of what is copied, of a rank's room for messages that no
+/// receive has taken.
 const LENGTHS: [usize; 12] = [
     0, 1, 4000, 4062, 4063, 4064, 4065, 4096, 4097, 70_000, 262_145, 3_000_001,
 ];
@@ -107,7 +109,8 @@ fn starts() {
 
 /// The child has the links of the rank in its memory, but is no rank: it may report success.
 fn forks() {
-    // SAFETY: the child calls nothing but `exit`, which may run in the child of a process with threads.
+    // SAFETY: the child calls nothing but `exit`, which may run in the child of a process with
+    // threads.
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0, "it starts");
     if pid == 0 {
@@ -130,11 +133,13 @@ fn exiting() -> ! {
     exit(0)
 }
 
-/// The last rank ends while others wait for it: their operations end with its loss, and those between the others continue.
+/// The last rank ends while others wait for it: their operations end with its loss, and those
+/// between the others continue.
 fn leaving() {
     let world = World::join().expect("all ranks join");
     let comm = world.comm();
-    // SAFETY: all ranks start one barrier; further ones are started by ranks that wait for a rank which has left.
+    // SAFETY: all ranks start one barrier; further ones are started by ranks that wait for a rank
+    // which has left.
     let matched = unsafe { Matched::promise() };
     let native = comm.native(matched).expect("over MPI");
     native.barrier().wait().expect("all ranks live");
@@ -200,7 +205,8 @@ fn numbers(rank: Rank, length: usize) -> Vec<u8> {
     (start..).take(length).map(|n| (n % 251) as u8).collect()
 }
 
-/// Vectors come whole, into the memory that the receive has brought, before and after it was posted; their senders have them back.
+/// Vectors come whole, into the memory that the receive has brought, before and after it was
+/// posted; their senders have them back.
 fn vectors(_: &World, comm: &Comm) {
     let (before, behind) = ring(comm);
     for is_early in [true, false] {
@@ -339,7 +345,8 @@ fn misuse(_: &World, comm: &Comm) {
         .expect_err("too great");
     let text = "tag 2147483648 is out of range: tags are from 0 to 2147483647";
     assert_eq!(error.to_string(), text);
-    // Too long for the receive, as a packet and as an offer: nothing is written beyond its memory, and later messages come.
+    // Too long for the receive, as a packet and as an offer: nothing is written beyond its memory,
+    // and later messages come.
     for length in [100, 5000, 500_000] {
         let sent = comm.isend_vec(vec![7u8; length], behind, TAG);
         let received = comm.irecv_vec(vec![0u8; length - 1], before, TAG);
@@ -411,7 +418,8 @@ fn operations(comm: &Comm) {
     assert!(all.into_iter().eq((0..ranks).map(|from| 100 * from + here)));
 }
 
-/// The library's operations, on all types and with all operators that apply, against those of this library.
+/// The library's operations, on all types and with all operators that apply, against those of this
+/// library.
 fn natives(_: &World, comm: &Comm) {
     // SAFETY: all ranks make the calls below in this order, with vectors of the same lengths.
     let matched = unsafe { Matched::promise() };

@@ -1,4 +1,4 @@
-//! Tasks from outside of a runtime, futures for other executors, deadlines, and the runtime of the process.
+//! Tasks from outside of a runtime, futures for other executors, deadlines, the global runtime.
 
 use std::collections::HashSet;
 use std::future::{Future, poll_fn};
@@ -72,7 +72,8 @@ fn occupy(rt: &Runtime, workers: usize) -> mpsc::Sender<()> {
     gate
 }
 
-/// Asserts that numbers were recorded in ascending order by `workers` threads, each of which takes one, then records it.
+/// Asserts that numbers were recorded in ascending order by `workers` threads, each of which takes
+/// one, then records it.
 fn assert_order(recorded: &[usize], count: usize, workers: usize) {
     let mut highest = 0;
     for (at, &number) in recorded.iter().enumerate() {
@@ -84,7 +85,8 @@ fn assert_order(recorded: &[usize], count: usize, workers: usize) {
     assert!(sorted.into_iter().eq(0..count));
 }
 
-/// Tasks from outside start first in, first out, whatever they do: those that fork, spawn, panic, wait, and futures.
+/// Tasks from outside start first in, first out, whatever they do: those that fork, spawn, panic,
+/// wait, and futures.
 #[test]
 fn tasks_from_outside_start_in_order() {
     fn work(cx: &mut Cx, depth: u32) {
@@ -163,7 +165,8 @@ fn tasks_woken_from_outside_resume_in_order() {
     }
 }
 
-/// A task from outside starts though the tasks of others never end; and those end though tasks from outside never do.
+/// A task from outside starts though the tasks of others never end; and those end though tasks from
+/// outside never do.
 #[test]
 fn neither_side_starves_the_other() {
     struct Busy {
@@ -207,7 +210,8 @@ fn neither_side_starves_the_other() {
     }
 }
 
-/// Tasks are spawned from several threads, which join or await them; the value includes that of the tasks that they spawn.
+/// Tasks are spawned from several threads, which join or await them; the value includes that of the
+/// tasks that they spawn.
 #[test]
 fn tasks_are_spawned_from_any_thread() {
     fn fib(cx: &mut Cx, n: u64) -> u64 {
@@ -244,7 +248,7 @@ fn tasks_are_spawned_from_any_thread() {
     }
 }
 
-/// A task that joins another one helps, on one worker too, and one that is in a runtime of its own blocks.
+/// A task that joins another one helps, on one worker too; one in a runtime of its own blocks.
 #[test]
 fn tasks_join_tasks() {
     for workers in WORKERS {
@@ -255,7 +259,8 @@ fn tasks_join_tasks() {
     }
 }
 
-/// A panic of a task, or of one that it spawned, reaches its handle with the payload, and no other task.
+/// A panic of a task, or of one that it spawned, reaches its handle with the payload, and no other
+/// task.
 #[test]
 fn a_panic_reaches_the_handle_alone() {
     for workers in WORKERS {
@@ -282,7 +287,8 @@ fn a_panic_reaches_the_handle_alone() {
     }
 }
 
-/// A dropped handle detaches: the task continues. Its value, or its payload, may panic when it is dropped.
+/// A dropped handle detaches: the task continues. Its value, or its payload, may panic when it is
+/// dropped.
 #[test]
 fn a_dropped_handle_detaches() {
     struct Bomb;
@@ -375,7 +381,8 @@ fn a_task_may_drop_its_runtime() {
     }
 }
 
-/// A future of `run_async` gives the value, the reason of a cancellation, or the payload of a task's panic.
+/// A future of `run_async` gives the value, the reason of a cancellation, or the payload of a
+/// task's panic.
 #[test]
 fn a_computation_is_awaited() {
     for workers in WORKERS {
@@ -410,8 +417,8 @@ fn a_computation_is_awaited() {
     }
 }
 
-/// A future of `run_async` that is dropped, polled or not, cancels its computation: running tasks see that, suspended and
-/// waiting ones are dropped.
+/// A future of `run_async` that is dropped, polled or not, cancels its computation: running tasks
+/// see that, suspended and waiting ones are dropped.
 #[test]
 fn a_dropped_computation_is_cancelled() {
     for workers in WORKERS {
@@ -455,8 +462,8 @@ fn a_dropped_computation_is_cancelled() {
     }
 }
 
-/// A deadline ends tasks that run and poll, tasks that fork, and tasks that wait for ever; one that does not pass changes
-/// nothing, and neither do those of other finishes.
+/// A deadline ends tasks that run and poll, tasks that fork, and tasks that wait for ever; one that
+/// does not pass changes nothing, and neither do those of other finishes.
 #[test]
 fn deadlines_end_finishes() {
     for workers in WORKERS {
@@ -526,7 +533,8 @@ fn deadlines_pass_in_order() {
     assert_eq!(order.into_inner().unwrap(), [20, 70, 120]);
 }
 
-/// The program of a lock held over a fork: with `join`, the wait may run a task that locks; with `join_with` it does not.
+/// The program of a lock held over a fork: with `join`, the wait may run a task that locks; with
+/// `join_with` it does not.
 #[test]
 fn a_lock_held_over_join_with_does_not_deadlock() {
     let rt = start(2);
@@ -569,7 +577,8 @@ fn there_is_one_global_runtime() {
     assert_eq!(block_on(is_sent(seen[0].run_async(|_| 1))).unwrap(), 1);
 }
 
-/// The thread that runs tasks from outside is started as the workers are: with hooks, a name, and the stack.
+/// The thread that runs tasks from outside is started as the workers are: with hooks, a name, and
+/// the stack.
 #[test]
 fn the_thread_of_tasks_from_outside_is_a_started_one() {
     let (begun, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));

@@ -163,7 +163,8 @@ fn no_processor_of_any_shape_is_idle() {
     }
 }
 
-/// A machine of this many processors and nothing else known, of which a quota permits `cpus` hundredths.
+/// A machine of this many processors and nothing else known, of which a quota permits `cpus`
+/// hundredths.
 fn limited(count: usize, hundredths: usize) -> Machine {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("quota-{count}"));
     let put = |path: &str, text: String| {
@@ -179,7 +180,8 @@ fn limited(count: usize, hundredths: usize) -> Machine {
     Machine::read(&root, &(0..count).collect::<Vec<_>>())
 }
 
-/// The row of a machine in the table: its places as number x workers, and the processors that are allowed and idle.
+/// The row of a machine in the table: its places as number x workers, and the processors that are
+/// allowed and idle.
 fn table_row(name: &str, machine: &Machine) -> String {
     let division = check(name, machine);
     let allowed = machine.allowed().len();

@@ -1,8 +1,8 @@
 //! Forks with long leaves keep all workers busy, whatever the shape of the tree: a fork must not
 //! stay private while another worker has nothing to do.
 //!
-//! Leaves sleep, so that eight workers are busy at once on any machine. The bound is generous and the
-//! least of several runs counts, since other programs may delay a leaf but never hasten one.
+//! Leaves sleep, so that eight workers are busy at once on any machine. The bound is generous and
+//! the least of several runs counts, since other programs may delay a leaf but never hasten one.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -64,8 +64,8 @@ fn pairs(cx: &mut Cx, leaves: u32) {
     }
 }
 
-/// Runs `shape` by this number of workers until it takes at most [`BOUND`] times `leaves` leaves one after
-/// the other.
+/// Runs `shape` by this number of workers until it takes at most [`BOUND`] times `leaves` leaves
+/// one after the other.
 fn takes(name: &str, workers: usize, leaves: u32, shape: impl Fn(&mut Cx) + Sync) {
     let runtime = Runtime::builder().workers(workers).pinned(false).build();
     let runtime = runtime.expect("a few threads");

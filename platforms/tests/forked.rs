@@ -1,6 +1,7 @@
 //! The child of `fork`: each call works there, or fails in one line; none hangs.
 //!
-//! This program starts itself: such a process runs the test `role` alone, which plays the role that the variable `ROLE` names and forks.
+//! This program starts itself: such a process runs the test `role` alone, which plays the role that
+//! the variable `ROLE` names and forks.
 #![cfg(target_os = "linux")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -380,7 +381,8 @@ fn children_of_a_busy_parent() {
     plays("busy");
 }
 
-/// Processors of the parent's workers, which the child knows; and those of the child's runtime, which are no worker's.
+/// Processors of the parent's workers, which the child knows; and those of the child's runtime,
+/// which are no worker's.
 fn kept() {
     let first = Runtime::builder().workers(2).pinned(true).build();
     let first = first.expect("it starts");

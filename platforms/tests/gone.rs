@@ -1,4 +1,5 @@
-//! Calls from where a thread's values are gone: in destructors of thread-local values, and in functions that run at exit.
+//! Calls from where a thread's values are gone: in destructors of thread-local values, and in
+//! functions that run at exit.
 #![cfg(target_os = "linux")]
 
 use std::cell::RefCell;
@@ -9,7 +10,8 @@ use std::thread;
 use std::time::Duration;
 use tautline::prelude::*;
 
-/// A fork of an unoptimised program takes more than 200 bytes: the stack of a thread that the standard library starts has 2 MiB.
+/// A fork of an unoptimised program takes more than 200 bytes: the stack of a thread that the
+/// standard library starts has 2 MiB.
 const DEPTH: u32 = 20_000;
 
 fn runtime() -> Runtime {
@@ -59,7 +61,8 @@ thread_local! {
     static SECOND: RefCell<Option<Late>> = const { RefCell::new(None) };
 }
 
-/// Values that a thread had before it called the library first, and after it; the thread has used several runtimes, or none.
+/// Values that a thread had before it called the library first, and after it; the thread has used
+/// several runtimes, or none.
 #[test]
 fn destructors_of_thread_locals_use_runtimes() {
     for uses in [false, true] {

@@ -1,5 +1,6 @@
-//! Ranks that do much at the same time: messages of all lengths between several threads, vectors, tasks that communicate, and beside them
-//! a balanced computation, collective operations, and communicators that come and go. Run under ThreadSanitizer, too.
+//! Ranks that do much at the same time: messages of all lengths between several threads, vectors,
+//! tasks that communicate, and beside them a balanced computation, collective operations, and
+//! communicators that come and go. Run under ThreadSanitizer, too.
 #![cfg(feature = "serde")]
 
 use std::thread;
@@ -12,7 +13,8 @@ const RANKS: u32 = 3;
 const LONG: Duration = Duration::from_secs(120);
 const ROUNDS: u64 = 60;
 
-/// Lengths of messages in bytes: in one line, in several, beyond what is copied, and beyond the room of a sender.
+/// Lengths of messages in bytes: in one line, in several, beyond what is copied, and beyond the
+/// room of a sender.
 const LENGTHS: [usize; 4] = [1, 300, 9_000, 300_000];
 
 fn neighbours(comm: &Comm) -> (Rank, Rank) {
@@ -20,7 +22,8 @@ fn neighbours(comm: &Comm) -> (Rank, Rank) {
     (Rank((here + 1) % ranks), Rank((here + ranks - 1) % ranks))
 }
 
-/// Sends the messages of one thread around the ring, by requests and by calls in turns; each is received once, in order.
+/// Sends the messages of one thread around the ring, by requests and by calls in turns; each is
+/// received once, in order.
 fn messages(comm: &Comm, thread: u64) {
     let (next, before) = neighbours(comm);
     let tag = Tag(thread as u32);

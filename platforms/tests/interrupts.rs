@@ -1,6 +1,7 @@
 //! Ctrl-C for programs: what each signal ends.
 //!
-//! This program starts itself: such a process runs the test `role` alone, which plays the role that the variable `ROLE` names.
+//! This program starts itself: such a process runs the test `role` alone, which plays the role that
+//! the variable `ROLE` names.
 #![cfg(all(unix, feature = "signals"))]
 
 use std::env;

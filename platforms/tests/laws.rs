@@ -172,8 +172,8 @@ fn a_bag_that_keeps_the_laws_passes() {
     assert_eq!((checked.tasks, checked.output), (8191, 13 << 12));
 }
 
-/// The rules of Finnerty 2022 for a bag, B-1 to B-4, and those of this library: each is broken by one bag, which the check
-/// reports in one line.
+/// The rules of Finnerty 2022 for a bag, B-1 to B-4, and those of this library: each is broken by
+/// one bag, which the check reports in one line.
 #[test]
 fn every_broken_law_is_named() {
     for (fault, law, evidence) in [

@@ -1,4 +1,5 @@
-//! The library passes its messages to a hook of the program. One test, since the hook is that of the process.
+//! The library passes its messages to a hook of the program. One test, since the hook is that of
+//! the process.
 
 use std::sync::{Arc, Mutex};
 use std::thread;

@@ -25,7 +25,8 @@ fn topology(file: &str) -> Site {
     Site::of(&machine_from_file(folder(file)).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// For each: the processors, the cache and how many share it, the degree for as many tasks as processors.
+/// For each: the processors, the cache and how many share it, the degree for as many tasks as
+/// processors.
 #[test]
 fn a_leaf_is_what_shares_a_cache() {
     for (site, processors, cache, degree) in [

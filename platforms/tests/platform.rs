@@ -1,8 +1,8 @@
 //! Trees of memories: described, imported and found.
 //!
-//! The files of `topology` are made by hand, in the form of `lstopo --of xml`: a dual-socket x86 whose
-//! cores have two threads (hwloc 2), a POWER8 node with eight threads a core (hwloc 1), and an Arm server of
-//! two dies of 24 cores, five of them not allowed (hwloc 2).
+//! The files of `topology` are made by hand, in the form of `lstopo --of xml`: a dual-socket x86
+//! whose cores have two threads (hwloc 2), a POWER8 node with eight threads a core (hwloc 1), and
+//! an Arm server of two dies of 24 cores, five of them not allowed (hwloc 2).
 
 mod shape;
 #[path = "platform/shapes.rs"]
@@ -61,7 +61,8 @@ fn refusal(read: Result<impl std::fmt::Debug, tautline::FileError>) -> String {
     line
 }
 
-/// The line that refuses a text in which `old` has become `new`; line and column are those of `mark`.
+/// The line that refuses a text in which `old` has become `new`; line and column are those of
+/// `mark`.
 fn check(text: &str, old: &str, new: &str, mark: &str, message: &str) {
     assert!(text.contains(old), "no {old}");
     let text = text.replacen(old, new, 1);

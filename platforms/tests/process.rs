@@ -1,6 +1,7 @@
 //! Processes of this machine as ranks: joining, results, and ends.
 //!
-//! This program starts itself: as a rank it runs the test `rank` alone, which plays the role that the variable `ROLE` names.
+//! This program starts itself: as a rank it runs the test `rank` alone, which plays the role that
+//! the variable `ROLE` names.
 #![cfg(target_os = "linux")]
 
 use std::process::{Command, exit};
@@ -237,8 +238,8 @@ fn another_program_is_refused_and_a_copy_is_not() {
     fs::remove_dir_all(folder).expect("the folder");
 }
 
-/// Launches ranks whose last arguments the shell words in `words` are. The arguments after `rank` select further tests, of which
-/// there are none of these names.
+/// Launches ranks whose last arguments the shell words in `words` are. The arguments after `rank`
+/// select further tests, of which there are none of these names.
 fn with_arguments(role: &str, ranks: u32, words: &str) -> Launch {
     let script = format!(r#"exec "$0" "$@" {words}"#);
     let program = env::current_exe().expect("it runs");
@@ -325,7 +326,8 @@ fn other_values_are_refused_at_every_rank() {
     }
 }
 
-/// Programs that start a rank, as shell words: at once, as a child, with a closed segment, as a grandchild.
+/// Programs that start a rank, as shell words: at once, as a child, with a closed segment, as a
+/// grandchild.
 const STARTS: [&str; 4] = [
     r#"exec "$0" "$@""#,
     r#""$0" "$@"; exit $?"#,
@@ -364,7 +366,8 @@ fn programs_that_a_rank_starts_are_no_ranks() {
     assert_eq!(ends(&launch("starts", 2)), [End::Code(0); 2]);
 }
 
-/// The program that has started this rank has closed the segment, without which each rank would compute alone.
+/// The program that has started this rank has closed the segment, without which each rank would
+/// compute alone.
 fn closed() -> i32 {
     let line = World::join().unwrap_err().to_string();
     let end = ": closed by the program that has started this rank; the descriptor must be passed on to the rank";

@@ -107,7 +107,8 @@ fn wakers_that_panic_end_no_later_operation() {
     }
 }
 
-/// The hold of an operation whose waker panics is released, and other waiters of the same cell are woken.
+/// The hold of an operation whose waker panics is released, and other waiters of the same cell are
+/// woken.
 #[test]
 fn a_waker_that_panics_keeps_no_scope() {
     for values in two(|world, comm, other| {
@@ -229,8 +230,8 @@ fn values_whose_drop_panics_end_nothing() {
     }
 }
 
-/// An operator that panics ends the operation at its rank, and the next one at all, whichever thread has run it, and unwinds none of
-/// them.
+/// An operator that panics ends the operation at its rank, and the next one at all, whichever
+/// thread has run it, and unwinds none of them.
 #[test]
 fn an_operator_that_panics_is_an_error_at_all_ranks() {
     for ended in two(|world, comm, _| {
@@ -249,7 +250,8 @@ fn an_operator_that_panics_is_an_error_at_all_ranks() {
     }
 }
 
-/// The last owner of a world drops it in a waker, on the thread that communicates: the other rank learns that it has left.
+/// The last owner of a world drops it in a waker, on the thread that communicates: the other rank
+/// learns that it has left.
 #[test]
 fn a_world_dropped_in_a_turn_leaves() {
     quiet();
@@ -325,7 +327,8 @@ impl<L: Link> Link for Watched<L> {
     }
 }
 
-/// Chatterjee, acceptance fact 16: only one thread of a rank ever enters the transport, with [`ProgressMode::Dedicated`].
+/// Chatterjee, acceptance fact 16: only one thread of a rank ever enters the transport, with
+/// [`ProgressMode::Dedicated`].
 #[test]
 fn one_thread_enters_the_link() {
     const THREADS: u32 = 4;

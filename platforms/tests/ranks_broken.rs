@@ -1,5 +1,5 @@
-//! Balanced computations over ranks that are lost, that cancel, or whose messages are malformed: every rank ends, with an error
-//! that names the rank.
+//! Balanced computations over ranks that are lost, that cancel, or whose messages are malformed:
+//! every rank ends, with an error that names the rank.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -109,8 +109,8 @@ impl Link for Cut {
     }
 }
 
-/// Runs an endless computation of which one rank is cut off in the middle. Returns what the ranks end with, and the tasks that each
-/// has done.
+/// Runs an endless computation of which one rank is cut off in the middle. Returns what the ranks
+/// end with, and the tasks that each has done.
 fn cut_in_the_middle(
     lost: u32,
     prepare: fn(&World),
@@ -140,7 +140,8 @@ fn cut_in_the_middle(
     (ended, done.iter().map(|done| done.load(Relaxed)).collect())
 }
 
-/// Whichever rank is lost in the middle, the others end with an error that names it, after they have worked.
+/// Whichever rank is lost in the middle, the others end with an error that names it, after they
+/// have worked.
 #[test]
 fn the_loss_of_a_rank_is_an_error_that_names_it() {
     for lost in 0..RANKS {
@@ -157,8 +158,8 @@ fn the_loss_of_a_rank_is_an_error_that_names_it() {
     }
 }
 
-/// Where losses are tolerated, the ranks that reach rank 0 end with what they have done, each task counted once; without it there is no
-/// result.
+/// Where losses are tolerated, the ranks that reach rank 0 end with what they have done, each task
+/// counted once; without it there is no result.
 #[test]
 fn without_a_lost_rank_the_others_keep_what_they_have() {
     for lost in 0..RANKS {
@@ -234,7 +235,8 @@ fn exchanged<T>(link: Loopback, program: impl FnOnce(&Exchange<Loopback>) -> T) 
     })
 }
 
-/// A scope cancelled at one rank ends the computation there by the cancellation, elsewhere by an error that names the rank.
+/// A scope cancelled at one rank ends the computation there by the cancellation, elsewhere by an
+/// error that names the rank.
 #[test]
 fn a_cancelled_scope_reaches_all_ranks() {
     for cancels in 0..RANKS {
@@ -376,10 +378,12 @@ impl Link for Forged {
     }
 }
 
-/// A message between ranks that no correct rank sends ends the computation by an error that names the sender, never by a panic.
+/// A message between ranks that no correct rank sends ends the computation by an error that names
+/// the sender, never by a panic.
 #[test]
 fn a_malformed_message_between_ranks_names_its_sender() {
-    // Bodies: the kind of message (0: between places, with its kind; 2: the ending; 4: of the end), then its fields.
+    // Bodies: the kind of message (0: between places, with its kind; 2: the ending; 4: of the end),
+    // then its fields.
     let forges: [(&str, u32, Forge); 4] = [
         ("the number of a report", 1, |body| {
             let is_report = body.starts_with(&[0, 3]);

@@ -1,4 +1,5 @@
-//! A program to which the system refuses further threads. A test binary of its own: its only test refuses them to itself.
+//! A program to which the system refuses further threads. A test binary of its own: its only test
+//! refuses them to itself.
 #![cfg(target_os = "linux")]
 
 mod refusing;

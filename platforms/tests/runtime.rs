@@ -48,7 +48,8 @@ fn numbers_that_cannot_be_are_refused() {
     assert_eq!(rt.workers(), 2, "unchanged");
 }
 
-/// The number of workers can be changed up to the requested maximum, and the same runtime continues.
+/// The number of workers can be changed up to the requested maximum, and the same runtime
+/// continues.
 #[test]
 fn workers_are_changed_between_runs() {
     let rt = Runtime::builder()
@@ -66,8 +67,8 @@ fn workers_are_changed_between_runs() {
     }
 }
 
-/// Chatterjee, acceptance fact 9: a runtime without a description of its platform has one place, and
-/// that place has all workers; one with a description has the places described.
+/// Chatterjee, acceptance fact 9: a runtime without a description of its platform has one place,
+/// and that place has all workers; one with a description has the places described.
 #[test]
 fn without_a_description_one_place_has_all_workers() {
     for workers in [1, 2, 3, 5] {

@@ -1,6 +1,8 @@
-//! Programs in which nothing can go on: each states what waits for what, and ends if that is requested.
+//! Programs in which nothing can go on: each states what waits for what, and ends if that is
+//! requested.
 //!
-//! Each program runs in a process of its own, this test's executable with the name of the program in a variable.
+//! Each program runs in a process of its own, this test's executable with the name of the program
+//! in a variable.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Output};
@@ -360,8 +362,8 @@ fn a_runtime_runs_on_after_a_standstill() {
     }
 }
 
-/// Tasks from outside are served before and after the waits of a runtime were ended. Two workers wait, whose checks
-/// coincide after each question.
+/// Tasks from outside are served before and after the waits of a runtime were ended. Two workers
+/// wait, whose checks coincide after each question.
 #[test]
 fn tasks_from_outside_are_served_after_a_standstill() {
     let builder = Runtime::builder().workers(2).pinned(false);

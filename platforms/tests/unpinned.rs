@@ -124,7 +124,8 @@ fn programs_and_threads_that_are_started_unpinned() {
     assert_eq!(unpinned(allowed_here), here);
 }
 
-/// Threads of the library that a call on a pinned worker starts: for spawned tasks, for deadlines, of unpinned runtimes.
+/// Threads of the library that a call on a pinned worker starts: for spawned tasks, for deadlines,
+/// of unpinned runtimes.
 #[test]
 fn threads_of_the_library_are_not_pinned_by_their_starter() {
     let here = allowed_here();

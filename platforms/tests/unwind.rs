@@ -1,4 +1,5 @@
-//! Handles around a panic: which of them a program may use in `catch_unwind` and after it, and that they work then.
+//! Handles around a panic: which of them a program may use in `catch_unwind` and after it, and that
+//! they work then.
 
 use std::panic::{RefUnwindSafe, UnwindSafe, catch_unwind};
 use tautline::balance::{Balancer, Best, Bound, Control};
@@ -58,7 +59,8 @@ fn panic_of<R>(body: impl FnOnce() -> R + UnwindSafe) -> &'static str {
     payload.downcast_ref::<&str>().copied().expect("a literal")
 }
 
-/// Each handle is used inside of a `catch_unwind` that ends by a panic, and gives the right values afterwards.
+/// Each handle is used inside of a `catch_unwind` that ends by a panic, and gives the right values
+/// afterwards.
 #[test]
 fn handles_work_after_a_panic() {
     let rt = Runtime::builder().workers(2).pinned(false).build().unwrap();

@@ -83,7 +83,8 @@ fn intervals(text: &str) -> Vec<Vec<(String, u64, u64)>> {
 /// The name of an arrow in a trace, and the threads that it leads from and to.
 type Arrow = (String, u64, u64);
 
-/// The arrows of a trace. Each has one start and one finish, in this order, both within intervals of their threads.
+/// The arrows of a trace. Each has one start and one finish, in this order, both within intervals
+/// of their threads.
 fn arrows(text: &str) -> Vec<Arrow> {
     let json: Value = serde_json::from_str(text).expect("a trace is JSON");
     let workers = intervals(text);

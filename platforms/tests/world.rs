@@ -79,8 +79,8 @@ fn threads_of_ranks_have_their_names() {
     assert_eq!(names, [Some("rank 0".into()), Some("rank 1".into())]);
 }
 
-/// Each other rank has one line: a rank that panics does not read as one that makes other calls, nor one that ends because of it as
-/// lost.
+/// Each other rank has one line: a rank that panics does not read as one that makes other calls,
+/// nor one that ends because of it as lost.
 #[test]
 fn a_panic_of_the_program_is_named_at_the_other_ranks() {
     for ranks in [2, 3, 5, 8] {

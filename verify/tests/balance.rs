@@ -1,4 +1,5 @@
-//! Models of `tautline_core::balance`: workers of the balancer are futures, and no wake-up of one is lost.
+//! Models of `tautline_core::balance`: workers of the balancer are futures, and no wake-up of one
+//! is lost.
 #![cfg(tautline_loom)]
 
 #[path = "task/machine.rs"]
@@ -71,7 +72,8 @@ fn balanced(numbers: Vec<usize>) -> Result<Run<usize, ()>, usize> {
         .map_err(number_of)
 }
 
-/// Two places on two workers: loot goes along the lifeline, its place starts, and both places observe the end.
+/// Two places on two workers: loot goes along the lifeline, its place starts, and both places
+/// observe the end.
 #[test]
 fn balance_two_places() {
     let given = Arc::new(AtomicUsize::new(0));

@@ -1,4 +1,5 @@
-//! The conformance suites over the simulator's network: it passes, and each fault on top of it is found.
+//! The conformance suites over the simulator's network: it passes, and each fault on top of it is
+//! found.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tautline_conform::faults::link::{Fault, Faulty};
@@ -7,7 +8,8 @@ use tautline_sim::Cluster;
 use tautline_sim::engine::{Faults, Loss, Spike};
 use tautline_verify::simulated::Simulated;
 
-/// Links over the simulator's network, of which a tenth of the transmissions are lost and some are late.
+/// Links over the simulator's network, of which a tenth of the transmissions are lost and some are
+/// late.
 fn simulated(ranks: u32) -> Vec<Simulated> {
     let cluster = Cluster {
         ordered: true,

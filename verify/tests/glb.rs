@@ -1,7 +1,7 @@
 //! Models of the workers of one place: the code that ships, on loom's threads.
 //!
-//! Work that is lost, or a wake-up that is lost, leaves a worker parked for ever, which loom reports
-//! as a deadlock.
+//! Work that is lost, or a wake-up that is lost, leaves a worker parked for ever, which loom
+//! reports as a deadlock.
 #![cfg(tautline_loom)]
 
 #[path = "glb/world.rs"]

@@ -1,4 +1,5 @@
-//! Models of `tautline_core::service`: inputs of several threads, and effects outside of the machine's lock.
+//! Models of `tautline_core::service`: inputs of several threads, and effects outside of the
+//! machine's lock.
 #![cfg(tautline_loom)]
 
 use loom::cell::UnsafeCell;
@@ -49,7 +50,8 @@ impl Machine for Sum {
     }
 }
 
-/// Keeps numbers and sums; adds `again` once after `first`. Loom reports two calls at once, and calls that are not ordered.
+/// Keeps numbers and sums; adds `again` once after `first`. Loom reports two calls at once, and
+/// calls that are not ordered.
 struct Log {
     kept: UnsafeCell<Vec<(u32, u32)>>,
     again: Option<(u32, u32)>,
@@ -110,8 +112,8 @@ fn service(again: Option<(u32, u32)>, held: &Arc<()>) -> Arc<Sums<Sent>> {
     Arc::new(Service::new(machine, Box::new(()), log))
 }
 
-/// Lets `other` run in a second thread, and `own` in this one; then checks that each of `numbers` was added once, in the order in which
-/// effects were carried out and messages sent.
+/// Lets `other` run in a second thread, and `own` in this one; then checks that each of `numbers`
+/// was added once, in the order in which effects were carried out and messages sent.
 fn added(
     again: Option<(u32, u32)>,
     numbers: &[u32],

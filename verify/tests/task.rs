@@ -1,6 +1,7 @@
 //! Models of `tautline_core::task`: the code that ships, on loom's threads.
 //!
-//! A task or a wake-up that is lost leaves a worker asleep for ever, which loom reports as a deadlock.
+//! A task or a wake-up that is lost leaves a worker asleep for ever, which loom reports as a
+//! deadlock.
 #![cfg(tautline_loom)]
 
 #[path = "task/blocks.rs"]

@@ -126,7 +126,8 @@ fn wire_waits() {
     });
 }
 
-/// While one thread attends and another waits, a message of a third one is delivered, whichever observes it first.
+/// While one thread attends and another waits, a message of a third one is delivered, whichever
+/// observes it first.
 #[test]
 fn wire_attended() {
     Model::new("wire_attended").bound(2).floor(4000).check(|| {

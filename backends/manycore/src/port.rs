@@ -90,13 +90,14 @@ impl<B: Board> Relax for Manycore<B> {
     }
 }
 
-/// Suspend and awake. The wake-up bit of the hart is not a permit, since barrier lines set it, too: a woken hart checks its
-/// permit, and rests on without one.
+/// Suspend and awake. The wake-up bit of the hart is not a permit, since barrier lines set it, too:
+/// a woken hart checks its permit, and rests on without one.
 impl<B: Board> Unpark for Manycore<B> {
     fn unpark(&self, worker: WorkerId) {
         let post = &self.posts[worker.index()];
         post.permit.give();
-        // ORDERING: full fence, pairs with the one in set_current (P1): the permit is set before the hart is read.
+        // ORDERING: full fence, pairs with the one in set_current (P1): the permit is set before
+        // the hart is read.
         full_fence();
         // ORDERING: Relaxed: after the fence (P1).
         match post.hart.load(Ordering::Relaxed) {
@@ -121,7 +122,8 @@ impl<B: Board> Park for Manycore<B> {
 // SAFETY: full fences, as provided: a hart cannot force another one to execute a fence.
 unsafe impl<B: Board> Fence for Manycore<B> {}
 
-// SAFETY: a hart is the worker that `set_current` stored under its number, which is unique as `Board` requires; the limits of the stack are the board's.
+// SAFETY: a hart is the worker that `set_current` stored under its number, which is unique as
+// `Board` requires; the limits of the stack are the board's.
 unsafe impl<B: Board> Thread for Manycore<B> {
     fn current(&self) -> Option<WorkerId> {
         // ORDERING: Relaxed: private to the hart.
@@ -146,7 +148,8 @@ unsafe impl<B: Board> Thread for Manycore<B> {
             self.posts[worker.index()]
                 .hart
                 .store(hart, Ordering::Relaxed);
-            // ORDERING: full fence, pairs with the one in unpark (P1): the hart is stored before it checks its permit.
+            // ORDERING: full fence, pairs with the one in unpark (P1): the hart is stored before it
+            // checks its permit.
             full_fence();
         }
     }

@@ -1,8 +1,8 @@
 //! The conformance suites on a board whose harts are threads.
 //!
-//! The suite `unwinds` does not apply. It requires `catch` to return the payload of a panic, but here the payload is `Infallible`:
-//! `catch` calls its body, and the panic handler ends the board. On the host a panic would unwind through `catch`, so no task of
-//! these tests may panic.
+//! The suite `unwinds` does not apply. It requires `catch` to return the payload of a panic, but
+//! here the payload is `Infallible`: `catch` calls its body, and the panic handler ends the board.
+//! On the host a panic would unwind through `catch`, so no task of these tests may panic.
 
 mod board;
 #[path = "board/pool.rs"]

@@ -1,7 +1,7 @@
 //! The end of the process while it has a link.
 //!
-//! A launcher notices that a process has ended without ending the library; but MPICH's then ends the others and reports
-//! success if the process had.
+//! A launcher notices that a process has ended without ending the library; but MPICH's then ends
+//! the others and reports success if the process had.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -18,7 +18,8 @@ pub(crate) fn count_end() {
     LINKS.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// From now on, a process that reports success fails if it has a link. Other systems than Linux with glibc leave that to the launcher.
+/// From now on, a process that reports success fails if it has a link. Other systems than Linux
+/// with glibc leave that to the launcher.
 pub(crate) fn watch() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     gnu::watch();
@@ -39,13 +40,14 @@ mod gnu {
         fn _exit(status: c_int) -> !;
     }
 
-    /// The id of the watched process. A child of `fork` inherits the handler and the links, but is no rank.
+    /// The id of the watched process. A child of `fork` inherits the handler and the links, but is
+    /// no rank.
     static WATCHED: OnceLock<u32> = OnceLock::new();
 
     pub(super) fn watch() {
         WATCHED.get_or_init(|| {
-            // SAFETY: `fail` may be called at any time, does not unwind, and does not use its argument. If memory is short, the end is
-            // left to the launcher.
+            // SAFETY: `fail` may be called at any time, does not unwind, and does not use its
+            // argument. If memory is short, the end is left to the launcher.
             unsafe { on_exit(fail, ptr::null_mut()) };
             process::id()
         });

@@ -1,8 +1,9 @@
 //! Signals that this process ignores: since its start, or on request.
 #![cfg_attr(not(unix), forbid(unsafe_code))]
 
-/// Whether this process ignores a signal: one started by `nohup` ignores `SIGHUP`, and one that a shell without job control
-/// runs in the background ignores `SIGINT`. Such a signal should get no handler. `false` for a number that is not a signal's.
+/// Whether this process ignores a signal: one started by `nohup` ignores `SIGHUP`, and one that a
+/// shell without job control runs in the background ignores `SIGINT`. Such a signal should get no
+/// handler. `false` for a number that is not a signal's.
 ///
 /// ```
 /// # #[cfg(unix)] {
@@ -16,7 +17,8 @@
 #[cfg(unix)]
 pub fn is_ignored(signal: i32) -> bool {
     let mut action = std::mem::MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: without a new action the call changes nothing. If it succeeds, it has written the present one.
+    // SAFETY: without a new action the call changes nothing. If it succeeds, it has written the
+    // present one.
     unsafe {
         libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
             && action.assume_init().sa_sigaction == libc::SIG_IGN
@@ -29,8 +31,8 @@ pub fn is_ignored(_: i32) -> bool {
     false
 }
 
-/// Has writes beyond the limit of the size of files (`ulimit -f`) fail from now on: ignores `SIGXFSZ`, which would end the process
-/// there. Programs that this process starts inherit that.
+/// Has writes beyond the limit of the size of files (`ulimit -f`) fail from now on: ignores
+/// `SIGXFSZ`, which would end the process there. Programs that this process starts inherit that.
 ///
 /// ```
 /// tautline_node::signal::ignore_file_size_limit();

@@ -58,7 +58,8 @@ impl Bag for One {
 
 type Outcome = Result<(), RankError>;
 
-/// Computes as the rank of `link`, with one worker, inside a scope that is cancelled at once if `is_cancelled`.
+/// Computes as the rank of `link`, with one worker, inside a scope that is cancelled at once if
+/// `is_cancelled`.
 fn rank(link: Loopback, is_endless: bool, is_cancelled: bool) -> Receiver<Outcome> {
     let (put, got) = channel();
     thread::spawn(move || {

@@ -8,7 +8,8 @@ mod balanced;
 
 use balanced::run;
 
-/// Saraswat, acceptance facts 1 and 4, and Finnerty, acceptance fact 1, on a tree made for the purpose.
+/// Saraswat, acceptance facts 1 and 4, and Finnerty, acceptance fact 1, on a tree made for the
+/// purpose.
 #[test]
 fn threads_balance() {
     let offer = Offer {

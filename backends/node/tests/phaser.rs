@@ -98,7 +98,8 @@ fn a_consumer_sleeps_until_the_producer_signals() {
     });
 }
 
-/// A wait that ends early leaves the task where a signal does: sleeping tasks are woken nevertheless.
+/// A wait that ends early leaves the task where a signal does: sleeping tasks are woken
+/// nevertheless.
 #[test]
 fn who_gives_up_has_signalled() {
     let [mut one, mut other] = two();

@@ -3,7 +3,8 @@
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
-/// Returns a descriptor that is readable once the process of this number has ended; `None` before Linux 5.3, which has none.
+/// Returns a descriptor that is readable once the process of this number has ended; `None` before
+/// Linux 5.3, which has none.
 pub(crate) fn descriptor_of(process: u32) -> io::Result<Option<OwnedFd>> {
     // SAFETY: the call takes numbers alone.
     let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, process, 0) };

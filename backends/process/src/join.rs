@@ -5,8 +5,8 @@ use crate::Error;
 use crate::variables::Seat;
 use tautline_core::port::Link;
 
-/// Returns the link of this process to the ranks that were [launched](crate::Launch) with it; `None` if it was not launched,
-/// but for instance started by a rank, whose variables it has.
+/// Returns the link of this process to the ranks that were [launched](crate::Launch) with it;
+/// `None` if it was not launched, but for instance started by a rank, whose variables it has.
 ///
 /// ```
 /// // This process was started by hand.

@@ -5,8 +5,8 @@ use crate::engine::Cluster;
 /// A machine: the duration of the operations of a worker, on a cluster. All times are nanoseconds.
 ///
 /// The default is a plausible cluster of commodity nodes; its numbers are assumed, not measured: a
-/// task of about one SHA-1 hash in software with its bookkeeping, loot copied at about 5 GB/s, and calls into a
-/// message layer.
+/// task of about one SHA-1 hash in software with its bookkeeping, loot copied at about 5 GB/s, and
+/// calls into a message layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// One task.
@@ -19,10 +19,12 @@ pub struct Machine {
     pub send_ns: u64,
     /// Dividing a bag.
     pub split_ns: u64,
-    /// Putting work into a reserve, or taking it out, under its lock; also the time until a spinning worker
-    /// notices that it is woken, which reads a line that another thread has written.
+    /// Putting work into a reserve, or taking it out, under its lock; also the time until a
+    /// spinning worker notices that it is woken, which reads a line that another thread has
+    /// written.
     pub merge_ns: u64,
-    /// The additional duration of a message for each task of its loot, near or far, whatever its size.
+    /// The additional duration of a message for each task of its loot, near or far, whatever its
+    /// size.
     pub loot_task_ns: u64,
     /// The size of a message without its loot, in bytes.
     pub message_bytes: u64,

@@ -26,8 +26,8 @@ fn bound(tree: &Tree, places: u32, workers: usize) -> Bound {
     simulation(places, workers).bound(tree.clone(), &())
 }
 
-/// Graham's theorem: a schedule without an idle worker where a task waits takes at most the time of the work, evenly
-/// divided, and of the longest path. No schedule takes less than either.
+/// Graham's theorem: a schedule without an idle worker where a task waits takes at most the time of
+/// the work, evenly divided, and of the longest path. No schedule takes less than either.
 #[test]
 fn the_bound_is_a_greedy_schedule() {
     for seed in 0..40 {
@@ -115,7 +115,8 @@ fn a_run_loses_more_than_its_bound() {
     }
 }
 
-/// Work that is at every place's disposal at once has no start; of equal leaves the last turn alone is partly idle.
+/// Work that is at every place's disposal at once has no start; of equal leaves the last turn alone
+/// is partly idle.
 #[test]
 fn independent_tasks_lose_at_most_one_turn() {
     let mut leaves = Tree::new(1, 0);

@@ -1,5 +1,5 @@
-//! Figures of balanced computations, recorded when the balancer and the engine were one: they change only if the
-//! model of the machine changes.
+//! Figures of balanced computations, recorded when the balancer and the engine were one: they
+//! change only if the model of the machine changes.
 
 mod tree;
 
@@ -18,7 +18,8 @@ impl Observer for Story {
     }
 }
 
-/// Virtual time, events, messages, reports, activities, and a checksum of the story of every worker.
+/// Virtual time, events, messages, reports, activities, and a checksum of the story of every
+/// worker.
 type Figures = [u64; 6];
 
 fn figures(simulation: &Simulation, tree: &Tree) -> Figures {

@@ -1,7 +1,8 @@
-//! Loops over 512 ranks in virtual time: what self-scheduling, the methods of comparison and deferred balancing reach on loops
-//! with the shapes of four applications.
+//! Loops over 512 ranks in virtual time: what self-scheduling, the methods of comparison and
+//! deferred balancing reach on loops with the shapes of four applications.
 //!
-//! All figures are of the exact times of the instance before, known to all ranks and free, which no rank can know (`known`).
+//! All figures are of the exact times of the instance before, known to all ranks and free, which no
+//! rank can know (`known`).
 //!
 //! | fact | test |
 //! |---|---|
@@ -27,8 +28,8 @@ const STEADY: usize = 20;
 const OTHERS: [&str; 8] = ["blocked", "ss", "fac", "gss", "taper", "llb", "gl1", "gl2"];
 const DEFERRED: [&str; 4] = ["dlb", "dlb-paced", "dlb-free", "dlb-free-paced"];
 
-/// Returns the efficiencies of a program: of the other methods, of deferred balancing, of self-scheduling from the placement before, and of
-/// the choice.
+/// Returns the efficiencies of a program: of the other methods, of deferred balancing, of
+/// self-scheduling from the placement before, and of the choice.
 fn row(program: Program, share: u64) -> (Vec<f64>, Vec<f64>, f64, f64) {
     let n = share * u64::from(P);
     let times: Vec<Vec<u64>> = (0..INSTANCES).map(|at| program.times(n, at)).collect();
@@ -82,12 +83,15 @@ fn row(program: Program, share: u64) -> (Vec<f64>, Vec<f64>, f64, f64) {
     (others, deferred, placed, auto)
 }
 
-/// Deferred balancing is above all methods that do not know earlier instances on three programs. **Not met on AMR**: GL2 is above it, and
-/// above self-scheduling from the placement of the instance before. When a vortex has moved, iterations of 0.9 of a rank's share are
-/// where none were; a plan comes two instances later, and a rank that has two of them can give neither to a rank that has a share.
+/// Deferred balancing is above all methods that do not know earlier instances on three programs.
+/// **Not met on AMR**: GL2 is above it, and above self-scheduling from the placement of the
+/// instance before. When a vortex has moved, iterations of 0.9 of a rank's share are where none
+/// were; a plan comes two instances later, and a rank that has two of them can give neither to a
+/// rank that has a share.
 ///
-/// What the library chooses is to reach 0.90. **Not met at 48 iterations a rank**, but on PSIRRFAN: with the times of the instance before
-/// known exactly, the best division has 0.91 on climate, 0.90 on EMU and 0.71 on AMR.
+/// What the library chooses is to reach 0.90. **Not met at 48 iterations a rank**, but on PSIRRFAN:
+/// with the times of the instance before known exactly, the best division has 0.91 on climate, 0.90
+/// on EMU and 0.71 on AMR.
 #[test]
 fn deferred_balancing_is_compared_with_the_others() {
     compare(48);

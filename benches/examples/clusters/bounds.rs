@@ -47,7 +47,8 @@ impl Bound {
     }
 }
 
-/// Rows with plain MPI beside ours, as the programs name them, and the bounds with one thread a rank and with several.
+/// Rows with plain MPI beside ours, as the programs name them, and the bounds with one thread a
+/// rank and with several.
 pub(crate) const PAIRS: [(&str, Bound, Bound); 10] = [
     ("round trip of 8 bytes, us", Bound::Plus(0.1), Bound::Below),
     ("barrier, us", Bound::Plus(0.1), Bound::None),
@@ -88,8 +89,8 @@ pub(crate) fn bound(name: &str, threads: usize) -> Bound {
 
 /// The share of the sequential program on all processors that ours has to reach.
 pub(crate) const EFFICIENCY: f64 = 0.95;
-/// No search is faster than sequential programs on its processors: beyond this share, these ran at another clock, or other
-/// programs disturbed them.
+/// No search is faster than sequential programs on its processors: beyond this share, these ran at
+/// another clock, or other programs disturbed them.
 pub(crate) const NOISE: f64 = 1.02;
 /// The multiple of the rate of a published MPI program that ours has to reach.
 pub(crate) const PUBLISHED: f64 = 4.0;

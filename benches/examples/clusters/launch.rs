@@ -41,7 +41,8 @@ pub(crate) fn libraries(programs: &Path) -> Result<Vec<Library>, String> {
 }
 
 impl Library {
-    /// Launches `ranks` processes of a program, with `each` processors for each. Returns what they print.
+    /// Launches `ranks` processes of a program, with `each` processors for each. Returns what they
+    /// print.
     ///
     /// # Errors
     /// The launch failed: in words.

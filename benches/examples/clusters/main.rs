@@ -1,14 +1,15 @@
 //! Ranks over MPI beside plain calls of MPI: one command, the whole of benches/CLUSTERS.md.
 //!
-//! `benches/clusters.sh` builds this program and those that it launches with each MPI library, and runs it. It
-//! launches everything in turn, round by round, and takes medians; a ratio is the median of those of the
-//! rounds. A search is judged by the sequential program, alone, and on each of its processors before and after it. The
-//! ranks of a launch get processors of their own, whose number is that of the processors found.
-//! `--write` stores the figures as those of this machine and renders the table of all machines.
+//! `benches/clusters.sh` builds this program and those that it launches with each MPI library, and
+//! runs it. It launches everything in turn, round by round, and takes medians; a ratio is the
+//! median of those of the rounds. A search is judged by the sequential program, alone, and on each
+//! of its processors before and after it. The ranks of a launch get processors of their own, whose
+//! number is that of the processors found. `--write` stores the figures as those of this machine
+//! and renders the table of all machines.
 //!
-//! `--programs` is a folder with one folder for each library, which holds the programs `messages`, `searches`,
-//! `overlap`, `waits` and `tautline`, and the script `launch`: called with a number of ranks, a program and its
-//! arguments, it starts the ranks.
+//! `--programs` is a folder with one folder for each library, which holds the programs `messages`,
+//! `searches`, `overlap`, `waits` and `tautline`, and the script `launch`: called with a number of
+//! ranks, a program and its arguments, it starts the ranks.
 
 mod bounds;
 mod launch;
@@ -52,7 +53,8 @@ struct Options {
     /// Jobs whose name begins with this: messages, overlap, waits, T1L, T3L.
     #[arg(long, default_value = "")]
     only: String,
-    /// The number of paces of ranks that steal, of four, the largest first; all that are left out leave the table.
+    /// The number of paces of ranks that steal, of four, the largest first; all that are left out
+    /// leave the table.
     #[arg(long, default_value_t = rows::PACES.len())]
     paces: usize,
     /// Programs of peers, as benches/peers.sh lists them.
@@ -60,7 +62,8 @@ struct Options {
     peers: Option<PathBuf>,
     #[command(flatten)]
     stored: args::Stored,
-    /// In a launched rank: the processors of each rank, as in 0,1/2,3; runs the program on those of its own.
+    /// In a launched rank: the processors of each rank, as in 0,1/2,3; runs the program on those of
+    /// its own.
     #[arg(long, hide = true, requires = "program")]
     at: Option<String>,
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]

@@ -176,8 +176,8 @@ fn judged(
     }
 }
 
-/// The rate by that of the sequential program alone on one processor, for all processors of the row: above 1 where processors
-/// are faster when all are busy, or were measured so.
+/// The rate by that of the sequential program alone on one processor, for all processors of the
+/// row: above 1 where processors are faster when all are busy, or were measured so.
 fn by_alone(figures: &Figures, record: &Record, rate: f64) -> Option<f64> {
     let alone = figures.find(&record.row, "sequential");
     let place = record.row.split('/').nth(1).unwrap_or_default();

@@ -26,7 +26,8 @@ pub(crate) struct Job {
     paces: &'static [[&'static str; 2]],
 }
 
-/// All of them, for the processors that are found; ranks that steal take the last `paces` of [`PACES`].
+/// All of them, for the processors that are found; ranks that steal take the last `paces` of
+/// [`PACES`].
 pub(crate) fn jobs(quick: bool, paces: usize) -> Vec<Job> {
     let found = Machine::discover().allowed().len();
     let half = (found / 2).max(1);
@@ -107,8 +108,9 @@ impl Job {
         Ok(())
     }
 
-    /// The sequential program alone; ours; ranks that poll; ranks of threads. Before and after each of the latter the
-    /// sequential program runs on all of their processors at once, so that the clock is that of the run.
+    /// The sequential program alone; ours; ranks that poll; ranks of threads. Before and after each
+    /// of the latter the sequential program runs on all of their processors at once, so that the
+    /// clock is that of the run.
     fn search(
         &self,
         library: &Library,
@@ -150,7 +152,8 @@ impl Job {
         ["searches", self.name, "--way", "sequential"]
     }
 
-    /// Ranks that poll and ranks of threads, at this pace: their names, ranks and processors, and words.
+    /// Ranks that poll and ranks of threads, at this pace: their names, ranks and processors, and
+    /// words.
     fn rivals(&self, [chunk, interval]: [&str; 2]) -> [(String, [usize; 2], Vec<String>); 2] {
         let words = |rest: &[&str]| {
             let tree = [
@@ -180,7 +183,8 @@ impl Job {
         ]
     }
 
-    /// Stores a search that has just ended: its rate, failed steals, and the shares of overhead and search.
+    /// Stores a search that has just ended: its rate, failed steals, and the shares of overhead and
+    /// search.
     fn searched(
         &self,
         contender: &str,
@@ -239,7 +243,8 @@ impl Job {
     }
 }
 
-/// The sequential program on each processor of a job's runs, measured before the first run and after each.
+/// The sequential program on each processor of a job's runs, measured before the first run and
+/// after each.
 struct Beside<'a> {
     job: &'a Job,
     library: &'a Library,
@@ -266,7 +271,8 @@ impl<'a> Beside<'a> {
         Ok(rate)
     }
 
-    /// Measures once more. Returns the mean of the rates before and after the run that has just ended.
+    /// Measures once more. Returns the mean of the rates before and after the run that has just
+    /// ended.
     fn after(&mut self, samples: &mut Samples) -> Result<f64, String> {
         let now = self.measure(samples)?;
         let before = std::mem::replace(&mut self.last, now);

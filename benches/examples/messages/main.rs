@@ -1,4 +1,5 @@
-//! Messages and operations of two ranks, beside the same ones by plain calls of MPI in the same processes.
+//! Messages and operations of two ranks, beside the same ones by plain calls of MPI in the same
+//! processes.
 //!
 //! ```sh
 //! cargo build --release -p tautline-bench --features mpi --example messages
@@ -7,8 +8,8 @@
 //! mpirun -n 2 target/release/examples/messages --row trip   # these rows alone, as for a profile
 //! ```
 //!
-//! Rank 0 prints the library, then one row a line: its name, the figure of plain MPI and that of `comm`, with tabs
-//! between; each is the median of [`ROUNDS`].
+//! Rank 0 prints the library, then one row a line: its name, the figure of plain MPI and that of
+//! `comm`, with tabs between; each is the median of [`ROUNDS`].
 
 mod ours;
 mod plain;

@@ -1,13 +1,13 @@
-//! Work during messages: a loop like that of a stencil, each step of which exchanges long messages with the other
-//! rank and computes meanwhile.
+//! Work during messages: a loop like that of a stencil, each step of which exchanges long messages
+//! with the other rank and computes meanwhile.
 //!
 //! ```sh
 //! mpirun -n 2 target/release/examples/overlap
 //! ```
 //!
-//! The work is calibrated to take as long as the messages alone. Rank 0 prints the library, then the time of a step
-//! by that of the longer of both alone: a name, the figure of plain nonblocking calls of MPI and that of `comm`,
-//! with tabs between. 1 is a perfect overlap, 2 none at all.
+//! The work is calibrated to take as long as the messages alone. Rank 0 prints the library, then
+//! the time of a step by that of the longer of both alone: a name, the figure of plain nonblocking
+//! calls of MPI and that of `comm`, with tabs between. 1 is a perfect overlap, 2 none at all.
 
 mod steps;
 

@@ -72,7 +72,8 @@ impl Episodes for AtSums {
 struct Summed<B> {
     meets: B,
     tasks: u64,
-    /// In turn: the one read after an episode, the one added to before the next, and the one that is cleared.
+    /// In turn: the one read after an episode, the one added to before the next, and the one that
+    /// is cleared.
     sums: [CachePadded<AtomicU64>; 3],
 }
 
@@ -117,7 +118,8 @@ impl<B: Barrier> Episodes for AtSummed<'_, B> {
         self.meets.wait();
         let got = sum(self.episode).load(Ordering::Relaxed);
         assert_eq!(got, self.episode * self.at.tasks);
-        // All tasks have read the sum of the previous episode, and no task adds to it before all have read this one.
+        // All tasks have read the sum of the previous episode, and no task adds to it before all
+        // have read this one.
         sum(self.episode + 2).store(0, Ordering::Relaxed);
         self.episode += 1;
     }

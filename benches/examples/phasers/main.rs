@@ -2,8 +2,8 @@
 //! benches/PHASERS.md.
 //!
 //! Each section is a table: contenders by numbers of tasks. Everything is measured by
-//! `tautline_cli::bench`, sample by sample in turn, beside the round trip of a cache line in the same
-//! rounds; so a section whose figures do not justify a verdict shows the reason.
+//! `tautline_cli::bench`, sample by sample in turn, beside the round trip of a cache line in the
+//! same rounds; so a section whose figures do not justify a verdict shows the reason.
 //! `--peers FILE` takes in programs of other languages, as `benches/peers.sh` lists them. A new
 //! contender is a line in the list of its section: `bench::kinds` for barriers of threads, `kinds`
 //! of the section's file for the others.
@@ -69,7 +69,8 @@ struct Section {
     /// The numbers of tasks.
     columns: &'static [usize],
     kinds: Vec<Kind>,
-    /// Each task is a thread; else they are more than threads, and how they share processors is part of the matter.
+    /// Each task is a thread; else they are more than threads, and how they share processors is
+    /// part of the matter.
     threads: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Tasks that come and go: what it takes to register one among many, and how much memory a registered one holds.
+//! Tasks that come and go: what it takes to register one among many, and how much memory a
+//! registered one holds.
 
 use crate::allocations;
 use std::hint::black_box;

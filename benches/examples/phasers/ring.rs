@@ -57,7 +57,8 @@ impl Episodes for AtRing {
     }
 }
 
-/// A counter of episodes for each task, on a line of its own: the least that can be written and read.
+/// A counter of episodes for each task, on a line of its own: the least that can be written and
+/// read.
 struct Flags(Vec<CachePadded<AtomicU64>>);
 
 impl Flags {

@@ -1,4 +1,5 @@
-//! Tree search by ranks that steal from each other with plain calls of MPI: what the balancer is measured by.
+//! Tree search by ranks that steal from each other with plain calls of MPI: what the balancer is
+//! measured by.
 //!
 //! ```sh
 //! cargo build --release -p tautline-bench --features mpi --example searches
@@ -7,7 +8,8 @@
 //! target/release/examples/searches T1L --way sequential
 //! ```
 //!
-//! The hash and the tree are those of `tautline uts`. Rank 0 prints one figure a line, with a tab between.
+//! The hash and the tree are those of `tautline uts`. Rank 0 prints one figure a line, with a tab
+//! between.
 
 mod account;
 mod polling;

@@ -2,11 +2,11 @@
 //!
 //! # Algorithm
 //!
-//! A rank without work asks a rank drawn at random, one at a time. The victim replies with a chunk or with
-//! nothing. Termination is Dijkstra's: a token passes from rank to rank, a rank that gives work away is black
-//! and blackens the next token that passes it. A rank passes the token only while it has neither work nor a
-//! request without a reply, so that a chunk under way is covered by its thief. A white token that returns
-//! to a white rank 0 ends the search.
+//! A rank without work asks a rank drawn at random, one at a time. The victim replies with a chunk
+//! or with nothing. Termination is Dijkstra's: a token passes from rank to rank, a rank that gives
+//! work away is black and blackens the next token that passes it. A rank passes the token only
+//! while it has neither work nor a request without a reply, so that a chunk under way is covered by
+//! its thief. A white token that returns to a white rank 0 ends the search.
 
 use mpi::point_to_point::MatchedReceiveVec;
 use mpi::topology::SimpleCommunicator;
@@ -69,8 +69,8 @@ impl Ring {
         self.has_ended
     }
 
-    /// Handles all messages that have arrived; `give` returns a chunk for a thief, if there is one to give.
-    /// Returns the chunk that was received.
+    /// Handles all messages that have arrived; `give` returns a chunk for a thief, if there is one
+    /// to give. Returns the chunk that was received.
     #[inline]
     pub(crate) fn poll(&mut self, mut give: impl FnMut() -> Option<Vec<u8>>) -> Option<Vec<u8>> {
         let mut loot = None;
@@ -102,8 +102,8 @@ impl Ring {
         loot
     }
 
-    /// Asks a rank for work, unless a reply is outstanding. With `is_passive`, no worker of this rank has
-    /// work: then the token is passed before.
+    /// Asks a rank for work, unless a reply is outstanding. With `is_passive`, no worker of this
+    /// rank has work: then the token is passed before.
     pub(crate) fn search(&mut self, is_passive: bool) {
         if self.is_asking || self.has_ended {
             return;
@@ -149,7 +149,8 @@ impl Ring {
         drawn + i32::from(drawn >= self.world.rank())
     }
 
-    /// Refuses the requests that are under way when the search has ended, and waits until all have been answered.
+    /// Refuses the requests that are under way when the search has ended, and waits until all have
+    /// been answered.
     pub(crate) fn leave(&mut self) {
         while self.is_asking {
             let loot = self.poll(|| None);

@@ -1,5 +1,6 @@
-//! Ranks of several workers and no thread for messages: the workers share a queue of chunks under a lock, and
-//! whichever of them polls or is out of work calls MPI, under a second lock (MPI_THREAD_SERIALIZED).
+//! Ranks of several workers and no thread for messages: the workers share a queue of chunks under a
+//! lock, and whichever of them polls or is out of work calls MPI, under a second lock
+//! (MPI_THREAD_SERIALIZED).
 
 use crate::account::Account;
 use crate::ring::Ring;

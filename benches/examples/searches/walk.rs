@@ -120,7 +120,8 @@ impl Walk for Nodes {
     }
 }
 
-/// The bag that the balancer of the library explores: intervals of children, hashed in lanes of vectors.
+/// The bag that the balancer of the library explores: intervals of children, hashed in lanes of
+/// vectors.
 pub(crate) struct Intervals(Uts);
 
 impl Walk for Intervals {

@@ -1,14 +1,14 @@
 //! The speed of tasks beside the peers: one command, the whole of benches/TASKS.md.
 //!
-//! `tasks` measures every row in turn by ours and by each peer, round by round, each measurement in a
-//! process of its own, so that neither an idle pool nor a failure disturbs another contender. Bounds are
-//! judged by the medians. A measurement of several workers that did not have their processors is
-//! excluded; if too many are, the table reports that instead of a verdict. `--peers FILE` adds
-//! programs of other languages: each line is the name of a row, that of the peer, and a program with
-//! its first words, separated by tabs. The program is called with the size of the row and its number
-//! of workers, and prints the figure and the number of processors that it used. `benches/peers.sh`
-//! builds them. `--write` stores the figures as those of this machine and renders the table of all
-//! machines.
+//! `tasks` measures every row in turn by ours and by each peer, round by round, each measurement in
+//! a process of its own, so that neither an idle pool nor a failure disturbs another contender.
+//! Bounds are judged by the medians. A measurement of several workers that did not have their
+//! processors is excluded; if too many are, the table reports that instead of a verdict.
+//! `--peers FILE` adds programs of other languages: each line is the name of a row, that of the
+//! peer, and a program with its first words, separated by tabs. The program is called with the size
+//! of the row and its number of workers, and prints the figure and the number of processors that it
+//! used. `benches/peers.sh` builds them. `--write` stores the figures as those of this machine and
+//! renders the table of all machines.
 
 mod counts;
 mod measure;
@@ -46,7 +46,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use table::{Cell, Line};
 
-/// Several times what the slowest measurement takes, and the slowest quick one: what takes longer hangs.
+/// Several times what the slowest measurement takes, and the slowest quick one: what takes longer
+/// hangs.
 const LONGEST: [Duration; 2] = [Duration::from_secs(120), Duration::from_secs(30)];
 
 /// The name of the stored table.

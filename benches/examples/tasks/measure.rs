@@ -67,7 +67,8 @@ fn nanoseconds_each(things: u64, work: impl FnOnce()) -> Sample {
     Sample { figure, processors }
 }
 
-/// Nanoseconds for each of the `batch` things that `work` does, over as many calls as fit in `long`.
+/// Nanoseconds for each of the `batch` things that `work` does, over as many calls as fit in
+/// `long`.
 fn repeated(long: Duration, batch: u32, mut work: impl FnMut()) -> Sample {
     work();
     let mut calls = 0;

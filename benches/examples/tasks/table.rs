@@ -96,7 +96,8 @@ impl std::fmt::Display for Verdict {
     }
 }
 
-/// Returns the reason for which a record is no base of a verdict: more than half of its rounds were disturbed.
+/// Returns the reason for which a record is no base of a verdict: more than half of its rounds were
+/// disturbed.
 fn doubt(record: &Record) -> Option<Verdict> {
     let [counted, rounds] = record.counted?;
     let failed = matches!(record.value, Value::Text(_));

@@ -1,8 +1,10 @@
-//! All files that a program of several crates can depend on, and a few more: what is in doubt is included.
+//! All files that a program of several crates can depend on, and a few more: what is in doubt is
+//! included.
 //!
-//! A file depends on what its paths lead to, on every macro whose name it has, and on all that a glob brings into scope. An `impl`
-//! belongs to its type and its trait, wherever it is written. Of the modules above a file, and of those that a path passes, the text
-//! counts, but not what else it mentions.
+//! A file depends on what its paths lead to, on every macro whose name it has, and on all that a
+//! glob brings into scope. An `impl` belongs to its type and its trait, wherever it is written. Of
+//! the modules above a file, and of those that a path passes, the text counts, but not what else it
+//! mentions.
 
 use super::{GLOB, Mention, Module, Reader, module_of, text};
 use crate::source::{Skip, Source, close};
@@ -29,7 +31,8 @@ pub(crate) struct Crates {
 struct Impl {
     file: usize,
     of: Vec<Vec<Vec<String>>>,
-    /// The names of its functions and constants, without a trait: it can be in use only where one of them is written.
+    /// The names of its functions and constants, without a trait: it can be in use only where one
+    /// of them is written.
     names: BTreeSet<String>,
 }
 
@@ -196,7 +199,8 @@ impl Crates {
         Ok(())
     }
 
-    /// Whether an `impl` can be in use: its trait and its type are each reached, foreign or a parameter.
+    /// Whether an `impl` can be in use: its trait and its type are each reached, foreign or a
+    /// parameter.
     fn belongs(
         &self,
         block: &Impl,

@@ -1,5 +1,5 @@
-//! The public items of the library, as rustdoc documents them, against a listing in the tree: what programs can name is changed on
-//! purpose only.
+//! The public items of the library, as rustdoc documents them, against a listing in the tree: what
+//! programs can name is changed on purpose only.
 //!
 //! Names, not signatures: how rustdoc prints these differs between its versions.
 
@@ -68,7 +68,8 @@ fn public(tree: &Tree, of: &Crate, all: &[Crate]) -> Result<BTreeSet<String>> {
         // Pages of private items may be there.
         fs::remove_dir_all(&pages).with_context(|| format!("removing {}", pages.display()))?;
     }
-    // Documented first: a page links to the source of an item of another crate only if that has pages.
+    // Documented first: a page links to the source of an item of another crate only if that has
+    // pages.
     let beneath = all
         .iter()
         .filter(|it| of.depends_on(&it.name) && !it.needs_library);
@@ -104,7 +105,8 @@ fn add(folder: &Path, module: &str, items: &mut BTreeSet<String>) -> Result<()> 
     Ok(())
 }
 
-/// The item of a page: `struct.Glb.html` in `tautline::glb` is `tautline::glb::Glb`, `index.html` the module.
+/// The item of a page: `struct.Glb.html` in `tautline::glb` is `tautline::glb::Glb`, `index.html`
+/// the module.
 fn item(module: &str, page: &str) -> Option<String> {
     let name = page.strip_suffix(".html")?;
     if name == "index" {
@@ -114,8 +116,8 @@ fn item(module: &str, page: &str) -> Option<String> {
     Some(format!("{module}::{name}"))
 }
 
-/// Whether the source of an item is in the workspace. Of others, such as those of std, only the name is part of the library: the
-/// rest comes with their versions.
+/// Whether the source of an item is in the workspace. Of others, such as those of std, only the
+/// name is part of the library: the rest comes with their versions.
 fn is_ours(page: &str) -> bool {
     let source = page.split("class=\"src").nth(1);
     let link = source.and_then(|text| text.split("href=\"").nth(1));

@@ -1,8 +1,9 @@
-//! The core on a board without an operating system, under emulation: conformance, barrier lines, tasks.
+//! The core on a board without an operating system, under emulation: conformance, barrier lines,
+//! tasks.
 //!
-//! The board has four harts that run at once, then sixteen whose clock counts instructions: twice, with nearly the same
-//! ticks. The same program with a task that fills its stack, its hart's or a further piece, must fail, or the job would prove
-//! nothing.
+//! The board has four harts that run at once, then sixteen whose clock counts instructions: twice,
+//! with nearly the same ticks. The same program with a task that fills its stack, its hart's or a
+//! further piece, must fail, or the job would prove nothing.
 
 use super::Verdict;
 use super::packages::{self, Need, exists};
@@ -35,8 +36,9 @@ const LIMIT: &str = "240";
 /// Four harts at once; sixteen in a fixed order.
 const AT_ONCE: (&str, &[&str]) = ("4", &[]);
 const IN_ORDER: (&str, &[&str]) = ("16", &["-icount", "shift=0,sleep=off"]);
-/// The bound on the difference of ticks between two runs in the same order: a twentieth. Threads of the emulator end the turn of a hart
-/// early at times that the host determines; of 14 runs with QEMU 7.2, three differed from the others, by 0.3 % at most.
+/// The bound on the difference of ticks between two runs in the same order: a twentieth. Threads of
+/// the emulator end the turn of a hart early at times that the host determines; of 14 runs with
+/// QEMU 7.2, three differed from the others, by 0.3 % at most.
 const APART: u64 = 20;
 /// One fills a further piece of stack instead of its own.
 const ALONE: (&str, &[&str]) = ("1", &[]);
@@ -80,8 +82,8 @@ fn folder(tree: &Tree) -> PathBuf {
     target_dir(tree).join("bare")
 }
 
-/// The distribution's own compiler, whose library's source is beside it. Run in the program's folder, where it finds how
-/// the board is built for.
+/// The distribution's own compiler, whose library's source is beside it. Run in the program's
+/// folder, where it finds how the board is built for.
 fn build(tree: &Tree, words: &[&str]) -> Result<()> {
     let mut command = Command::new("/usr/bin/cargo");
     command
@@ -140,7 +142,8 @@ fn passed(said: &Said, harts: &str) -> Result<()> {
     }
 }
 
-/// Returns what differs in `second` from `first`: a line with another word, or a number beyond what [`APART`] allows.
+/// Returns what differs in `second` from `first`: a line with another word, or a number beyond what
+/// [`APART`] allows.
 fn unlike<'a>(first: &str, second: &'a str) -> Option<&'a str> {
     let near = |a: &str, b: &str| match (a.parse::<u64>(), b.parse::<u64>()) {
         (Ok(a), Ok(b)) => a.abs_diff(b) <= a.max(b) / APART,

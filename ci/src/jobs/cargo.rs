@@ -19,8 +19,8 @@ fn lacks(tree: &Tree, word: &str, component: &str) -> Option<Verdict> {
     })
 }
 
-/// Selects all packages of the workspace but those that compile only where a library of the system is installed, which have jobs of
-/// their own.
+/// Selects all packages of the workspace but those that compile only where a library of the system
+/// is installed, which have jobs of their own.
 pub(super) fn workspace(tree: &Tree) -> Result<Vec<String>> {
     let mut words = vec!["--workspace".to_owned()];
     for of in crates(tree)?.into_iter().filter(|it| it.needs_library) {

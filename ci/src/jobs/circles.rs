@@ -1,10 +1,11 @@
 //! Neither the files nor the folders of a crate import from each other in a circle.
 //!
 //! Two files that need each other are one concept in two places: neither can be read, tested or
-//! moved alone. So are two folders of one folder, even where each of their files is in no circle. An import between files is a use of an item in the file that defines it, wherever
-//! it is re-exported (`imports`). Imports from an ancestor are excluded: what a folder's `mod.rs`
-//! defines is the common vocabulary of the folder's files, which it also uses and re-exports.
-//! Exceptions are argued in ARCHITECTURE.md, which this job reads.
+//! moved alone. So are two folders of one folder, even where each of their files is in no circle.
+//! An import between files is a use of an item in the file that defines it, wherever it is
+//! re-exported (`imports`). Imports from an ancestor are excluded: what a folder's `mod.rs` defines
+//! is the common vocabulary of the folder's files, which it also uses and re-exports. Exceptions
+//! are argued in ARCHITECTURE.md, which this job reads.
 
 use super::{Verdict, judge};
 use crate::imports::{Import, imports};

@@ -17,7 +17,8 @@ pub(super) struct Counted {
 /// Finds the lines that start with `word` and count `unit`; an unreadable one is an error line.
 pub(super) fn parse(out: &str, word: &str, unit: &str) -> Result<Vec<Counted>, String> {
     let start = format!("{word} ");
-    // libtest writes `test name ... `, then `ok`, then the end of the line, and the output of other tests may come between.
+    // libtest writes `test name ... `, then `ok`, then the end of the line, and the output of other
+    // tests may come between.
     let said = out.lines().filter_map(|line| match line.rfind(" ... ") {
         Some(at) if line.starts_with("test ") => {
             let rest = &line[at + 5..];

@@ -1,5 +1,6 @@
 //! Every ordering that is more than Relaxed is weakened, and every fence removed, by a recorded
-//! mutant or in a litmus test that then allows the outcome; or, outside of the core, it documents why none can show it.
+//! mutant or in a litmus test that then allows the outcome; or, outside of the core, it documents
+//! why none can show it.
 //!
 //! A mutant that deletes a statement shows that the statement is needed, not its ordering.
 

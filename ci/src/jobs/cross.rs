@@ -1,7 +1,8 @@
-//! Tests on other processors under emulation, and the core compiled for more of them: those of `ci/cross.toml`.
+//! Tests on other processors under emulation, and the core compiled for more of them: those of
+//! `ci/cross.toml`.
 //!
-//! Emulated by a host with total store order, programs show their byte order, their widths and their paths, but none of the
-//! reorderings that such processors allow: those are judged by models.
+//! Emulated by a host with total store order, programs show their byte order, their widths and
+//! their paths, but none of the reorderings that such processors allow: those are judged by models.
 
 use super::Verdict;
 use super::packages::{self, Need, exists};
@@ -30,7 +31,8 @@ pub(super) fn in_turn(tree: &Tree, _: &[String]) -> Result<Verdict> {
     judge(tree, &tests(&matrix, "turn")?, &[run], &[])
 }
 
-/// All, or those whose target contains one of the words: the tests of those that run, the core of those that are only checked.
+/// All, or those whose target contains one of the words: the tests of those that run, the core of
+/// those that are only checked.
 pub(super) fn run_all(tree: &Tree, words: &[String]) -> Result<Verdict> {
     let matrix = matrix(tree)?;
     let (all_runs, all_checks) = (runs(&matrix)?, checks(&matrix)?);
@@ -299,7 +301,8 @@ fn prepare(run: &Run<'_>) -> Result<Option<String>> {
     }
 }
 
-/// Lets the kernel start programs of that processor by its emulator; reports why that is not possible.
+/// Lets the kernel start programs of that processor by its emulator; reports why that is not
+/// possible.
 fn register(emulated: &Emulated<'_>) -> Result<Option<String>> {
     let formats = Path::new(FORMATS);
     if formats.join(emulated.emulator).exists() {
@@ -319,7 +322,8 @@ fn register(emulated: &Emulated<'_>) -> Result<Option<String>> {
     })
 }
 
-/// The line by which the kernel knows the programs of a processor: name, the bytes of the header, their mask, and the emulator.
+/// The line by which the kernel knows the programs of a processor: name, the bytes of the header,
+/// their mask, and the emulator.
 fn format(emulated: &Emulated<'_>) -> String {
     let Emulated { emulator, header } = emulated;
     let (class, order) = (1 + u8::from(header.is_wide), 2 - u8::from(header.is_little));

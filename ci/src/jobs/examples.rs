@@ -1,4 +1,5 @@
-//! The programs a user would write, the README's first: each is built, run, and in the index of its folder with what it prints.
+//! The programs a user would write, the README's first: each is built, run, and in the index of its
+//! folder with what it prints.
 
 use super::cargo::workspace;
 use super::{Verdict, judge};

@@ -1,4 +1,5 @@
-//! The build of a program that depends on the library: no warning with any feature alone, with none and with all; few crates.
+//! The build of a program that depends on the library: no warning with any feature alone, with none
+//! and with all; few crates.
 
 use super::Verdict;
 use crate::context::say;
@@ -13,8 +14,8 @@ const LIBRARY: &str = "tautline";
 const MOST: usize = 6;
 /// Crates that the library must not bring by default.
 const NOT_BY_DEFAULT: &[&str] = &["roxmltree", "serde", "tautline-sim", "toml"];
-/// Crates that the library must not bring with any feature. `serde_json` compares its values with every number, so that the type of `sum()` in
-/// `sum == xs.iter().sum()` is not inferred beside it.
+/// Crates that the library must not bring with any feature. `serde_json` compares its values with
+/// every number, so that the type of `sum()` in `sum == xs.iter().sum()` is not inferred beside it.
 const NEVER: &[&str] = &["clap", "ctrlc", "indicatif", "serde_json", "sha1"];
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {

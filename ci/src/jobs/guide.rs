@@ -1,7 +1,9 @@
-//! Texts as a forge displays them: links lead somewhere, and the programs of the guide are shown whole.
+//! Texts as a forge displays them: links lead somewhere, and the programs of the guide are shown
+//! whole.
 //!
-//! The pages of the guide are documentation of modules, too. Their links have labels, which a page defines at its end as files;
-//! in rustdoc the definitions of `links.txt`, which come first, lead to the items.
+//! The pages of the guide are documentation of modules, too. Their links have labels, which a page
+//! defines at its end as files; in rustdoc the definitions of `links.txt`, which come first, lead
+//! to the items.
 
 use super::{Verdict, judge};
 use crate::tree::Tree;

@@ -24,7 +24,8 @@ const WITH_CANARY: &str = "schedules";
 /// Parts of the names of explorations of protocols with a mistake, which must be found.
 const MISTAKES: &[&str] = &["found", "detected", "is_seen", "too_early"];
 
-/// `cargo test` of one file of verify/tests, with loom unless the file holds no models or runs with shuttle.
+/// `cargo test` of one file of verify/tests, with loom unless the file holds no models or runs with
+/// shuttle.
 pub(super) fn test_command(tree: &Tree, file: &str) -> Command {
     let words = ["test", "--release", "-p", "tautline-verify", "--test", file];
     let mut command = cargo(tree, words);
@@ -41,8 +42,8 @@ pub(super) fn test_command(tree: &Tree, file: &str) -> Command {
     command
 }
 
-/// Compiles `files`, which are all with loom or all with shuttle, at once: one after the other they would leave processors idle.
-/// A file that does not compile is found when it is run.
+/// Compiles `files`, which are all with loom or all with shuttle, at once: one after the other they
+/// would leave processors idle. A file that does not compile is found when it is run.
 fn build(tree: &Tree, files: &[&str]) -> Result<()> {
     let [first, others @ ..] = files else {
         return Ok(());
@@ -124,7 +125,8 @@ fn all_models(tree: &Tree, bound: Option<&str>, choice: Choice) -> Result<Verdic
     found.end(tree, MODEL, plan)
 }
 
-/// Report of a file on each of its programs: the first word of its line, the unit, and the name of a program.
+/// Report of a file on each of its programs: the first word of its line, the unit, and the name of
+/// a program.
 #[derive(Clone, Copy)]
 struct Report {
     word: &'static str,

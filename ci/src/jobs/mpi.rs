@@ -9,7 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A library: its name, its compiler, its launcher, and the tests of applications that are left to the other one.
+/// A library: its name, its compiler, its launcher, and the tests of applications that are left to
+/// the other one.
 struct Library {
     name: &'static str,
     compiler: &'static str,
@@ -44,7 +45,8 @@ const NEEDS: &[Need<'_>] = &[
         is_there: &|| exists(LIBRARIES[1].compiler),
         packages: &["mpich", "libmpich-dev"],
     },
-    // Reads the headers of the libraries, which include those of a compiler: `stddef.h` is in a package of its own.
+    // Reads the headers of the libraries, which include those of a compiler: `stddef.h` is in a
+    // package of its own.
     Need {
         name: "libclang with the headers of its compiler",
         is_there: &|| libclang().is_some(),

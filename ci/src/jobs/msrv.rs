@@ -1,8 +1,8 @@
 //! The library compiles with the oldest compiler that `rust-version` in `Cargo.toml` promises.
 //!
-//! Every crate that a user can depend on is checked with all features, the library and the core also
-//! without any. Dependencies are those of `Cargo.lock`, so the job also finds a dependency that has
-//! outgrown the promise.
+//! Every crate that a user can depend on is checked with all features, the library and the core
+//! also without any. Dependencies are those of `Cargo.lock`, so the job also finds a dependency
+//! that has outgrown the promise.
 
 use super::Verdict;
 use crate::context::say;
@@ -46,9 +46,9 @@ pub(super) fn run_all(tree: &Tree, _: &[String]) -> Result<Verdict> {
     )))
 }
 
-/// The words of each check: all crates with all features; the library and the core without, each alone: `cargo check` resolves
-/// features for one command as a whole, so together, one would enable the features of another. Other sets differ in what the job
-/// `features` checks with any compiler.
+/// The words of each check: all crates with all features; the library and the core without, each
+/// alone: `cargo check` resolves features for one command as a whole, so together, one would enable
+/// the features of another. Other sets differ in what the job `features` checks with any compiler.
 fn checks(promised: &[&Crate]) -> Vec<Vec<String>> {
     let names = promised
         .iter()

@@ -1,7 +1,7 @@
 //! The recorded mutants: each breaks one line of the code, and its model must notice.
 //!
-//! The table is verify/mutants.toml, whose head describes an entry. The tree is copied to target/mutants, once for each
-//! processor, so that the one that is worked on stays as it is.
+//! The table is verify/mutants.toml, whose head describes an entry. The tree is copied to
+//! target/mutants, once for each processor, so that the one that is worked on stays as it is.
 
 use super::counted::passed;
 use super::models::{EXPLORE, test_command};
@@ -195,7 +195,8 @@ fn model(copy: &Tree, m: &Mutant, words: &[&str]) -> Result<Command> {
     };
     // Beside the copy: what the tree itself builds stays fresh.
     let target = copy.root.with_file_name(folder);
-    // Compilation takes most of a mutant's time, and each mutant changes one line: with many units, few are compiled again.
+    // Compilation takes most of a mutant's time, and each mutant changes one line: with many units,
+    // few are compiled again.
     command.env("CARGO_INCREMENTAL", "1");
     command.env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "256");
     // The other processors have mutants of their own.

@@ -1,8 +1,9 @@
 //! Compiled for the processor it runs on, the tree search is as fast as the default build.
 //!
-//! SHA instructions that execute while the upper halves of vector registers are in use cost hundreds
-//! of cycles each on Intel processors; only a build for AVX brings the two together. Hashing one by one
-//! is measured beside the fastest engine, which may do without the SHA instructions.
+//! SHA instructions that execute while the upper halves of vector registers are in use cost
+//! hundreds of cycles each on Intel processors; only a build for AVX brings the two together.
+//! Hashing one by one is measured beside the fastest engine, which may do without the SHA
+//! instructions.
 
 use super::Verdict;
 use crate::shell::{cargo, run, target_dir};
@@ -84,7 +85,8 @@ fn build(tree: &Tree, flags: Option<&str>) -> Result<PathBuf> {
     Ok(target.join("release/tautline"))
 }
 
-/// The best median of some series of runs in turn: the native build's rate over the default build's.
+/// The best median of some series of runs in turn: the native build's rate over the default
+/// build's.
 fn compare(plain: &Path, native: &Path, options: &[&str]) -> Result<f64> {
     let mut best = 0.0_f64;
     for _ in 0..SERIES {

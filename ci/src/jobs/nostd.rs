@@ -1,4 +1,5 @@
-//! The core in a program with no std and no libc, without an allocator and with one of its own: it must link and say yes.
+//! The core in a program with no std and no libc, without an allocator and with one of its own: it
+//! must link and say yes.
 //!
 //! The same program with std in its graph must not build, or the job would prove nothing.
 

@@ -1,7 +1,8 @@
-//! The crates as they are published, a program outside of the workspace that depends on the library, and a backend there.
+//! The crates as they are published, a program outside of the workspace that depends on the
+//! library, and a backend there.
 //!
-//! `cargo package` of all of them at once resolves the dependencies among them from what it has just packaged, so nothing need be on
-//! the registry.
+//! `cargo package` of all of them at once resolves the dependencies among them from what it has
+//! just packaged, so nothing need be on the registry.
 
 use super::{Verdict, judge};
 use crate::crates::{Crate, crates};
@@ -14,7 +15,8 @@ use std::process::Command;
 
 /// Files that every package has in addition to its sources.
 const FILES: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
-/// Folders that a package may not have: it is large, and no use to a program that depends on the crate.
+/// Folders that a package may not have: it is large, and no use to a program that depends on the
+/// crate.
 const LARGE: [&str; 3] = ["tests/", "tables/", "bare/"];
 const DEPENDENT: &str = "verify/dependent/Cargo.toml";
 /// The backend, and what its program prints.
@@ -54,7 +56,8 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     if !findings.is_empty() {
         return judge(findings, "");
     }
-    // What such a program may have: waiting must stay within the stack where no further stack is to be had.
+    // What such a program may have: waiting must stay within the stack where no further stack is to
+    // be had.
     let words = "test -p tautline-node --no-default-features --test pool waiting";
     run_tests(&mut cargo(tree, words.split(' ')))?;
     let seconds = dependent(tree)?;
@@ -77,7 +80,8 @@ fn wrong(name: &str, listed: &str) -> Vec<String> {
     missing.chain(large).collect()
 }
 
-/// Builds the dependent program from nothing, in both profiles, and runs it; returns how long each build took.
+/// Builds the dependent program from nothing, in both profiles, and runs it; returns how long each
+/// build took.
 fn dependent(tree: &Tree) -> Result<String> {
     let folder = target_dir(tree).join("dependent");
     if folder.exists() {
@@ -104,7 +108,8 @@ fn dependent(tree: &Tree) -> Result<String> {
     Ok(format!("{} of processor time", shown.join(", ")))
 }
 
-/// Runs the suites of a host on the backend outside of the workspace, and its program; returns its length in lines.
+/// Runs the suites of a host on the backend outside of the workspace, and its program; returns its
+/// length in lines.
 fn toy(tree: &Tree) -> Result<usize> {
     let (folder, prints) = TOY;
     let lines = lines(tree, folder)?;
@@ -152,12 +157,14 @@ fn refused(program: &Path, variable: &str, feature: &str) -> Result<()> {
     }
 }
 
-/// The processor time, of the system and otherwise, of all programs that this one has started and that have ended. Linux.
+/// The processor time, of the system and otherwise, of all programs that this one has started and
+/// that have ended. Linux.
 fn processor_seconds() -> Option<f64> {
     children_seconds(&fs::read_to_string("/proc/self/stat").ok()?)
 }
 
-/// Fields 16 and 17 of `/proc/PID/stat`, cutime and cstime: hundredths of a second, on all systems (proc(5), USER_HZ).
+/// Fields 16 and 17 of `/proc/PID/stat`, cutime and cstime: hundredths of a second, on all systems
+/// (proc(5), USER_HZ).
 fn children_seconds(stat: &str) -> Option<f64> {
     // The name of the program, field 2, may contain blanks.
     let (_, fields) = stat.rsplit_once(')')?;

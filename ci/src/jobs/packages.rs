@@ -30,7 +30,8 @@ pub(super) const LINKER: Need<'_> = Need {
     packages: &["lld"],
 };
 
-/// Installs what is missing, or reports why it cannot. Of what is installed, only packages in `may_go` are removed for it.
+/// Installs what is missing, or reports why it cannot. Of what is installed, only packages in
+/// `may_go` are removed for it.
 pub(super) fn install(needs: &[Need<'_>], may_go: &[&str]) -> Result<Option<String>> {
     let missing: Vec<_> = needs.iter().filter(|need| !(need.is_there)()).collect();
     if missing.is_empty() {

@@ -1,4 +1,5 @@
-//! AddressSanitizer and ThreadSanitizer over the tests of the core, of the threads under it, and of ranks in one process.
+//! AddressSanitizer and ThreadSanitizer over the tests of the core, of the threads under it, and of
+//! ranks in one process.
 
 use super::Verdict;
 use crate::context::say;
@@ -67,8 +68,8 @@ const ADDRESS: Sanitizer = Sanitizer {
             "heap-buffer-overflow",
         ),
     ],
-    // It keeps locals elsewhere, so addresses of the stack tell nothing; it needs memory where a test leaves none; and
-    // it keeps what is freed, so memory is not flat.
+    // It keeps locals elsewhere, so addresses of the stack tell nothing; it needs memory where a
+    // test leaves none; and it keeps what is freed, so memory is not flat.
     skip: &[
         "stack::",
         "waiting::",
@@ -91,7 +92,8 @@ const THREAD: Sanitizer = Sanitizer {
         ("a_race_for_the_sanitizer", "data race"),
         ("a_race_beside_fences_for_the_sanitizer", "data race"),
     ],
-    // It keeps no more than 65 536 frames of a thread; it needs memory where a test leaves none; and its own is not flat.
+    // It keeps no more than 65 536 frames of a thread; it needs memory where a test leaves none;
+    // and its own is not flat.
     skip: &[
         "thousand_deep",
         "million_deep",

@@ -1,5 +1,5 @@
-//! The command as one static file, which runs on every Linux of its kind of processor: it is built with the C library in it, copied,
-//! and measures the machine without any variable.
+//! The command as one static file, which runs on every Linux of its kind of processor: it is built
+//! with the C library in it, copied, and measures the machine without any variable.
 
 use super::Verdict;
 use super::packages::{self, Need, exists};
@@ -80,8 +80,9 @@ fn multiarch(target: &str) -> String {
     format!("{processor}-linux-{}", system.unwrap_or_default())
 }
 
-/// Whether the kernel is to start a program by an interpreter, the dynamic linker: the entry of type `PT_INTERP` in its table of
-/// segments (System V ABI, 5). `None` if the file is not a complete ELF header of this machine's byte order.
+/// Whether the kernel is to start a program by an interpreter, the dynamic linker: the entry of
+/// type `PT_INTERP` in its table of segments (System V ABI, 5). `None` if the file is not a
+/// complete ELF header of this machine's byte order.
 fn is_interpreted(program: &[u8]) -> Option<bool> {
     const PT_INTERP: u64 = 3;
     let number = |at: usize, bytes: usize| -> Option<u64> {

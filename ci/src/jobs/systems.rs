@@ -1,4 +1,5 @@
-//! The crates that users install compile for macOS and Windows, and the tests of threads pass under Wine.
+//! The crates that users install compile for macOS and Windows, and the tests of threads pass under
+//! Wine.
 
 use super::Verdict;
 use crate::context::say;
@@ -79,7 +80,8 @@ fn built(tree: &Tree, words: &str) -> Command {
     command
 }
 
-/// Installs the standard library for `target` if it is missing, or reports why that is not possible.
+/// Installs the standard library for `target` if it is missing, or reports why that is not
+/// possible.
 fn install(target: &str) -> Result<Option<String>> {
     let Ok(list) = quiet(Command::new("rustup").args(["target", "list", "--installed"])) else {
         return Ok(Some(format!("rustup is missing: it provides {target}")));

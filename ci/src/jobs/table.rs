@@ -1,4 +1,5 @@
-//! The tables of documents that list crates: each row is what `[package.metadata.tautline]` of a crate has.
+//! The tables of documents that list crates: each row is what `[package.metadata.tautline]` of a
+//! crate has.
 
 use super::{Verdict, judge};
 use crate::crates::{Crate, Layer, crates};
@@ -78,7 +79,8 @@ fn made(tree: &Tree, document: &str, is_listed: IsListed) -> Result<String> {
     Ok(made.join("\n") + "\n")
 }
 
-/// Returns the headings of a table of crates, if this line begins one: all are known, and one is `folder`.
+/// Returns the headings of a table of crates, if this line begins one: all are known, and one is
+/// `folder`.
 fn headings(line: &str) -> Option<Vec<&str>> {
     let inside = line.strip_prefix("| ")?.strip_suffix(" |")?;
     let headings: Vec<&str> = inside.split(" | ").collect();

@@ -21,8 +21,8 @@
 //! | `Transport` | `delivers` | `Loses`, `Doubles`, `Misdirects`, `Silent`, `ClosesItself`, `ClosesSilently`, `ClosedByMessages` |
 //! | messages between places | `balances` | `LosesReports`, `DoublesReports`, `LosesRequests`, `LosesAnswers`, `EmptiesAnswers`, `DoublesAnswers`, `LosesLoot`, `DoublesLoot`, `RepeatsLoot`, `MisdirectsLoot`, `MisdirectsAnswers`, `Anonymous`, `EndsEarly`, `Forgetful` |
 //!
-//! Each name is that of a variant of `Fault` in one of the modules, which documents it. [`all`] returns the
-//! rows of this table with the runs of their suites:
+//! Each name is that of a variant of `Fault` in one of the modules, which documents it. [`all`]
+//! returns the rows of this table with the runs of their suites:
 //!
 //! ```
 //! let all = tautline_conform::faults::all(|_| ());
@@ -92,8 +92,8 @@ impl fmt::Debug for Broken {
     }
 }
 
-/// Returns all broken implementations. `pin` binds the calling thread to one of two processors, 0 or
-/// 1, for the suite of fences.
+/// Returns all broken implementations. `pin` binds the calling thread to one of two processors, 0
+/// or 1, for the suite of fences.
 pub fn all(pin: impl Fn(usize) + Copy + Send + Sync + 'static) -> Vec<Broken> {
     let parts = [
         host::broken(),

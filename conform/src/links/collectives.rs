@@ -1,4 +1,5 @@
-//! Collective operations of [`Plain`](super::Plain) links: computed once all ranks have started them.
+//! Collective operations of [`Plain`](super::Plain) links: computed once all ranks have started
+//! them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

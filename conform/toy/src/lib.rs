@@ -65,8 +65,9 @@ impl Relax for Node {
 // SAFETY: both halves are full fences, as provided.
 unsafe impl Fence for Node {}
 
-// SAFETY: only `set_current` changes the variable of a thread. The provided methods state no limit of the stack and call on
-// the present stack, so deep recursion overflows the stack as it does without a pool.
+// SAFETY: only `set_current` changes the variable of a thread. The provided methods state no limit
+// of the stack and call on the present stack, so deep recursion overflows the stack as it does
+// without a pool.
 unsafe impl Thread for Node {
     fn current(&self) -> Option<WorkerId> {
         HERE.with_borrow(|here| {

@@ -79,8 +79,9 @@ impl<P: Host, F> TaskBalancer<'_, '_, '_, P, F> {
         self.run(Sum::of(roots), |_| &task, S::default())
     }
 
-    /// Processes all of `work`, an array or a vector of [`Task`](crate::glb::Task)s, or a [`Bag`], and returns what its parts submitted
-    /// to `output`, with the statistics. `shared` creates the value that the workers of a place share.
+    /// Processes all of `work`, an array or a vector of [`Task`](crate::glb::Task)s, or a [`Bag`],
+    /// and returns what its parts submitted to `output`, with the statistics. `shared` creates the
+    /// value that the workers of a place share.
     ///
     /// ```
     /// # use tautline_core::{deque::Local, glb::Task, port::Host, task::Cx};

@@ -65,7 +65,8 @@ pub(super) fn run_workers<'p, B: Bag, P: Host, O: Observer, X: Remote<B>>(
     Ok(accounts.into_iter().map(|(_, account)| account).collect())
 }
 
-/// Hides the type of a future, so that a program does not compile a task for each type of bag. A poll takes long.
+/// Hides the type of a future, so that a program does not compile a task for each type of bag. A
+/// poll takes long.
 fn boxed<'f>(future: impl Future<Output = ()> + Send + 'f) -> Boxed<'f> {
     Box::pin(future)
 }

@@ -1,8 +1,9 @@
 //! Assignment of the seats of a balanced computation to workers of the pool.
 //!
-//! A future takes its seat when it is polled first, at the place of the worker that polls it, so that it begins near the
-//! memory of its place. Another worker may poll it later. It is a preference, not a binding: with a binding, the computation
-//! could not end before whatever occupies a place's workers has ended.
+//! A future takes its seat when it is polled first, at the place of the worker that polls it, so
+//! that it begins near the memory of its place. Another worker may poll it later. It is a
+//! preference, not a binding: with a binding, the computation could not end before whatever
+//! occupies a place's workers has ended.
 
 use crate::id::{PlaceId, WorkerId};
 use crate::port::Relax;
@@ -24,7 +25,8 @@ struct Seat<W> {
 }
 
 impl<W> Seats<W> {
-    /// Creates the seats of `workers`, which are listed place by place, on a pool whose tree has `leaves`.
+    /// Creates the seats of `workers`, which are listed place by place, on a pool whose tree has
+    /// `leaves`.
     pub(super) fn new(workers: impl IntoIterator<Item = Seated<W>>, leaves: usize) -> Self {
         let seat = |(at, worker)| Seat {
             at,
@@ -36,7 +38,8 @@ impl<W> Seats<W> {
         }
     }
 
-    /// Takes the free seat that suits a worker at leaf `here` best: its own, another one of the same place, any.
+    /// Takes the free seat that suits a worker at leaf `here` best: its own, another one of the
+    /// same place, any.
     pub(super) fn take(&self, here: usize, relax: &impl Relax) -> Option<Seated<W>> {
         let seats = self.seats.len();
         let own = (here * seats / self.leaves).min(seats.saturating_sub(1));

@@ -63,8 +63,8 @@ pub type Unobserved = fn(PlaceId, WorkerId);
 
 impl<'s, 'e, P: Host> Cx<'s, 'e, P> {
     /// Creates a balanced computation on the workers of this pool. This task waits for it; its
-    /// worker works for the computation, and for other tasks. The places and workers are those of the
-    /// pool ([`Pool::balancing`]).
+    /// worker works for the computation, and for other tasks. The places and workers are those of
+    /// the pool ([`Pool::balancing`]).
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -105,8 +105,8 @@ impl<'c, 's, 'e, P: Host, F> TaskBalancer<'c, 's, 'e, P, F> {
         self
     }
 
-    /// Stops the computation for [`Reason::Deadline`](crate::finish::Reason::Deadline) once it has run
-    /// for `after`. A worker checks the time after each grain.
+    /// Stops the computation for [`Reason::Deadline`](crate::finish::Reason::Deadline) once it has
+    /// run for `after`. A worker checks the time after each grain.
     pub fn deadline(mut self, after: Duration) -> Self {
         self.settings.deadline = Some(after);
         self

@@ -7,8 +7,9 @@ use super::{Branch, Wave};
 use crate::id::Rank;
 use crate::machine::{Action, Machine, Step};
 
-/// A reduction whose result all ranks get, at one rank: in pairs where [ranks are few](Pairs::MOST), else along the tree. The operator must be
-/// associative, and need not be commutative; the result has the same bits at all ranks, in every run.
+/// A reduction whose result all ranks get, at one rank: in pairs where [ranks are
+/// few](Pairs::MOST), else along the tree. The operator must be associative, and need not be
+/// commutative; the result has the same bits at all ranks, in every run.
 ///
 /// ```
 /// use tautline_core::Rank;

@@ -5,7 +5,8 @@ use super::message::{Body, Envelope};
 use super::operation::{Done, Outcome, Status};
 use crate::id::Rank;
 
-/// Returns the end of a receive: the body is put into the memory that the receive has brought, if it is elsewhere.
+/// Returns the end of a receive: the body is put into the memory that the receive has brought, if
+/// it is elsewhere.
 pub(in crate::comm) fn received(envelope: &Envelope, body: Body, into: Option<Body>) -> Outcome {
     let body = match into {
         None => body,

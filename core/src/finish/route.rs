@@ -44,7 +44,8 @@ impl Tree {
         }
     }
 
-    /// Checks an outcome that `here` received: it cannot be lost itself, and a loss names the place's rank.
+    /// Checks an outcome that `here` received: it cannot be lost itself, and a loss names the
+    /// place's rank.
     pub(super) fn check_outcome(self, here: PlaceId, outcome: &Outcome) -> Result<(), Refusal> {
         let at = outcome.at();
         let is_false = match outcome {

@@ -1,12 +1,13 @@
 //! AND: ready when every cell of a list is full.
 //!
 //! # Algorithm
-//! A walker: the node waits in one cell at a time, and the put that releases it continues at the next one. So one
-//! node is enough for any number of cells, and no counter is shared. (Chatterjee 2013 leaves the implementation open.)
+//! A walker: the node waits in one cell at a time, and the put that releases it continues at the
+//! next one. So one node is enough for any number of cells, and no counter is shared. (Chatterjee
+//! 2013 leaves the implementation open.)
 //!
 //! # Words
-//! `index`: accessed by the owner of the node, which is its registrar first and then each put in turn; ordered by
-//! `latch.E1` and `latch.E2` of the cells.
+//! `index`: accessed by the owner of the node, which is its registrar first and then each put in
+//! turn; ordered by `latch.E1` and `latch.E2` of the cells.
 
 use super::ddf::{Ddf, NotReady};
 use super::latch::Latch;
@@ -14,12 +15,13 @@ use super::node::{NodeBox, Waiter};
 use alloc::vec::Vec;
 use core::array;
 
-/// Cells that are waited for together: a cell, a tuple of up to eight, an array, a slice or a `Vec`, by reference.
+/// Cells that are waited for together: a cell, a tuple of up to eight, an array, a slice or a
+/// `Vec`, by reference.
 ///
 /// # Safety
-/// The implementor must ensure that dropping the inputs accesses nothing that they borrow, since a waiting node may outlive
-/// `'a`; that no method panics; and that [`values`](Self::values) succeeds once every cell of
-/// [`latch_at`](Self::latch_at) is full.
+/// The implementor must ensure that dropping the inputs accesses nothing that they borrow, since a
+/// waiting node may outlive `'a`; that no method panics; and that [`values`](Self::values) succeeds
+/// once every cell of [`latch_at`](Self::latch_at) is full.
 pub unsafe trait Inputs<'a> {
     /// The values of all cells, in the same arrangement.
     type Values;
@@ -54,7 +56,8 @@ unsafe impl<'a, T> Inputs<'a> for &'a Ddf<T> {
     }
 }
 
-// SAFETY: dropping references does nothing; full cells stay full, so `values` neither fails nor panics.
+// SAFETY: dropping references does nothing; full cells stay full, so `values` neither fails nor
+// panics.
 unsafe impl<'a, T, const N: usize> Inputs<'a> for [&'a Ddf<T>; N] {
     type Values = [&'a T; N];
 
@@ -149,8 +152,9 @@ pub trait Ready<V>: Sized {
     /// or by the registration if nothing is missing.
     fn ready(self, values: V);
 
-    /// As [`ready`](Self::ready) for AND, with the node that waited. An implementation that keeps the node (see
-    /// [`NodeBox::into_raw`]) needs no other memory until it takes the values, by [`NodeBox::open`].
+    /// As [`ready`](Self::ready) for AND, with the node that waited. An implementation that keeps
+    /// the node (see [`NodeBox::into_raw`]) needs no other memory until it takes the values, by
+    /// [`NodeBox::open`].
     fn ready_node<'a, I>(node: NodeBox<All<I, Self>>)
     where
         I: Inputs<'a, Values = V>,
@@ -159,17 +163,19 @@ pub trait Ready<V>: Sized {
         ready.ready(values);
     }
 
-    /// Continues the walk of a node that has waited for one cell. An implementation that may cancel the node while it waits
-    /// must not [`walk`] a cancelled one: what it borrows may be gone.
+    /// Continues the walk of a node that has waited for one cell. An implementation that may cancel
+    /// the node while it waits must not [`walk`] a cancelled one: what it borrows may be gone.
     ///
     /// # Safety
-    /// The caller must keep what the node borrows alive until the node is ready, dropped or cancelled.
+    /// The caller must keep what the node borrows alive until the node is ready, dropped or
+    /// cancelled.
     unsafe fn go_on<'a, I>(node: NodeBox<All<I, Self>>)
     where
         I: Inputs<'a, Values = V> + Send,
         Self: Send,
     {
-        // SAFETY: the node is neither ready nor dropped, so what it borrows is alive, as the caller ensures.
+        // SAFETY: the node is neither ready nor dropped, so what it borrows is alive, as the caller
+        // ensures.
         unsafe { walk(node) }
     }
 }
@@ -180,7 +186,8 @@ impl<V, F: FnOnce(V)> Ready<V> for F {
     }
 }
 
-/// The waiter that walks over cells. `ready` is the first field, so a pointer to the walker is one to it.
+/// The waiter that walks over cells. `ready` is the first field, so a pointer to the walker is one
+/// to it.
 #[derive(Debug)]
 #[repr(C)]
 pub struct All<I, R> {
@@ -203,7 +210,8 @@ impl<I, R> NodeBox<All<I, R>> {
         index >= inputs.count()
     }
 
-    /// Returns the next cell and counts it as visited; `None` past the end. Accesses nothing of `ready`.
+    /// Returns the next cell and counts it as visited; `None` past the end. Accesses nothing of
+    /// `ready`.
     fn advance<'a>(&mut self) -> Option<&'a Latch>
     where
         I: Inputs<'a>,
@@ -279,9 +287,11 @@ where
     R::ready_node(node);
 }
 
-/// Calls `ready` with the values of `inputs` once all of them are full: immediately, or in the put that fills the last.
+/// Calls `ready` with the values of `inputs` once all of them are full: immediately, or in the put
+/// that fills the last.
 ///
-/// An empty list is ready immediately. If an empty cell is dropped, `ready` is dropped with it. One allocation.
+/// An empty list is ready immediately. If an empty cell is dropped, `ready` is dropped with it. One
+/// allocation.
 ///
 /// ```
 /// use std::sync::Mutex;

@@ -1,18 +1,19 @@
 //! OR: ready when one cell of a list is full.
 //!
 //! # Algorithm
-//! The token of Chatterjee 2013 (section 4.2): a wrapper waits in every cell, and the first put, or the registrar that
-//! finds a cell full, takes the token and the continuation. What differs: a cell may be put between the check and the
-//! registration; the registration then fails, and the registrar tries to take the token itself and stops. The token
-//! also identifies the cell. Wrappers that lose share the rest by reference counting.
+//! The token of Chatterjee 2013 (section 4.2): a wrapper waits in every cell, and the first put, or
+//! the registrar that finds a cell full, takes the token and the continuation. What differs: a cell
+//! may be put between the check and the registration; the registration then fails, and the
+//! registrar tries to take the token itself and stops. The token also identifies the cell. Wrappers
+//! that lose share the rest by reference counting.
 //!
 //! # Words
-//! `token`: [`NONE`], then for ever the index of the winning cell plus one; set by the winner. `ready`: written before
-//! the first registration, taken by the winner.
+//! `token`: [`NONE`], then for ever the index of the winning cell plus one; set by the winner.
+//! `ready`: written before the first registration, taken by the winner.
 //!
 //! # Orderings
-//! `token` publishes nothing: `ready` is visible to the winner by `latch.E2` of the cell whose wrapper it was given,
-//! or because the winner is the registrar.
+//! `token` publishes nothing: `ready` is visible to the winner by `latch.E2` of the cell whose
+//! wrapper it was given, or because the winner is the registrar.
 //!
 //! # Proved
 //! By loom: `v6_any` and `v6_any_twice` in `verify/tests/flow.rs`.
@@ -73,8 +74,8 @@ where
     fn released(node: NodeBox<Self>) {
         let wrapper = node.into_waiter();
         if let Some(ready) = wrapper.shared.win(wrapper.index) {
-            // SAFETY: `ready` was neither called nor dropped before, so the cells are alive, as the caller of
-            // when_any_scoped ensures.
+            // SAFETY: `ready` was neither called nor dropped before, so the cells are alive, as the
+            // caller of when_any_scoped ensures.
             let cell: &'a Ddf<T> = unsafe { wrapper.cell.as_ref() };
             call(ready, wrapper.index, cell);
         }
@@ -85,8 +86,8 @@ fn call<'a, T, R: Ready<(usize, &'a T)>>(ready: R, index: usize, cell: &'a Ddf<T
     ready.ready((index, cell.get().expect("only a full cell wins")));
 }
 
-/// Calls `ready` once, with the index and the value of a full cell: immediately if a cell is full (the first of them in the
-/// list), else in the first put.
+/// Calls `ready` once, with the index and the value of a full cell: immediately if a cell is full
+/// (the first of them in the list), else in the first put.
 ///
 /// The list may contain a cell twice. If all cells are dropped empty, `ready` is dropped.
 ///
@@ -120,7 +121,8 @@ where
 /// If the list is empty: returns `ready`.
 ///
 /// # Safety
-/// The caller must keep the cells and what `ready` borrows alive until `ready` was called or dropped.
+/// The caller must keep the cells and what `ready` borrows alive until `ready` was called or
+/// dropped.
 pub unsafe fn when_any_scoped<'a, T, R>(
     cells: impl AsRef<[&'a Ddf<T>]>,
     ready: R,
@@ -148,7 +150,8 @@ where
             cell: NonNull::from(*cell),
             life: PhantomData,
         };
-        // SAFETY: what `ready` borrows lives as long as `ready`, as the caller ensures; nothing else in a wrapper borrows.
+        // SAFETY: what `ready` borrows lives as long as `ready`, as the caller ensures; nothing
+        // else in a wrapper borrows.
         let registered = unsafe { cell.latch().register_scoped(NodeBox::new(wrapper)) };
         if registered.is_err() {
             if let Some(ready) = shared.win(index) {

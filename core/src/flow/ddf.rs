@@ -1,8 +1,8 @@
 //! The cell: a value that is put once and then shared by all readers.
 //!
 //! # Words
-//! `latch`: see [`latch`](super::latch). `value`: written by the put that has the claim, before the latch is filled; read
-//! by threads that have observed a full latch (`latch.E1`).
+//! `latch`: see [`latch`](super::latch). `value`: written by the put that has the claim, before the
+//! latch is filled; read by threads that have observed a full latch (`latch.E1`).
 
 use super::latch::{Latch, Waiters};
 use crate::sync::UnsafeCell;
@@ -12,8 +12,8 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 
 /// A data-driven future: empty, then full for ever (Chatterjee 2013, section 3.2.2).
 ///
-/// Its size is that of the value plus two words. A task that waits for a cell which is never put does not end. A runtime
-/// in which nothing else runs reports that wait, and may end it.
+/// Its size is that of the value plus two words. A task that waits for a cell which is never put
+/// does not end. A runtime in which nothing else runs reports that wait, and may end it.
 ///
 /// ```
 /// use tautline_core::flow::{Ddf, NotReady};
@@ -42,7 +42,8 @@ impl<T: UnwindSafe + RefUnwindSafe> RefUnwindSafe for Ddf<T> {}
 
 // SAFETY: the value is Send, and nodes may be finished on any thread.
 unsafe impl<T: Send> Send for Ddf<T> {}
-// SAFETY: a put moves the value to other threads (T: Send), which then share it (T: Sync); the claim admits one writer.
+// SAFETY: a put moves the value to other threads (T: Send), which then share it (T: Sync); the
+// claim admits one writer.
 unsafe impl<T: Send + Sync> Sync for Ddf<T> {}
 
 impl<T> Default for Ddf<T> {
@@ -70,8 +71,9 @@ impl<T> Ddf<T> {
         }
     }
 
-    /// Fills the cell and releases all of its waiters, on this thread, before it returns. Any thread may call it: tasks that it
-    /// releases are queued in their pool, and a worker is woken for them.
+    /// Fills the cell and releases all of its waiters, on this thread, before it returns. Any
+    /// thread may call it: tasks that it releases are queued in their pool, and a worker is woken
+    /// for them.
     ///
     /// ```
     /// # use tautline_core::flow::Ddf;
@@ -94,13 +96,14 @@ impl<T> Ddf<T> {
     /// If the cell is full, or another put is filling it: returns the value.
     ///
     /// # Panics
-    /// If a waiter panics when it is released. The cell is full then, and the other waiters are released.
+    /// If a waiter panics when it is released. The cell is full then, and the other waiters are
+    /// released.
     pub fn put(&self, value: T) -> Result<(), AlreadyFull<T>> {
         self.fill(value).map(|mut waiters| waiters.release())
     }
 
-    /// Fills the cell as [`put`](Self::put) does, and leaves the release of its waiters to the result. A thread that shares the
-    /// cell can so give it up before it runs their code.
+    /// Fills the cell as [`put`](Self::put) does, and leaves the release of its waiters to the
+    /// result. A thread that shares the cell can so give it up before it runs their code.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -170,7 +173,8 @@ impl<T> Ddf<T> {
     /// ```
     pub fn into_inner(mut self) -> Option<T> {
         let latch = mem::replace(&mut self.latch, Latch::new());
-        // SAFETY: called only if the cell was full. Its latch was replaced by an empty one, so the value is moved out once.
+        // SAFETY: called only if the cell was full. Its latch was replaced by an empty one, so the
+        // value is moved out once.
         let out = |cell: *mut MaybeUninit<T>| unsafe { (*cell).assume_init_read() };
         latch.is_full().then(|| self.value.with_mut(out))
     }

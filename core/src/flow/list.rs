@@ -98,7 +98,8 @@ impl<'a, T> DdfList<'a, T> {
 }
 
 impl<T: Send + Sync> DdfList<'static, T> {
-    /// Calls `ready` once the list is ready, as [`when_all`](super::when_all) or [`when_any`](super::when_any).
+    /// Calls `ready` once the list is ready, as [`when_all`](super::when_all) or
+    /// [`when_any`](super::when_any).
     ///
     /// # Errors
     /// If it is an OR list without cells: returns `ready`.
@@ -118,7 +119,8 @@ impl<'a, T: Send + Sync> DdfList<'a, T> {
     /// If it is an OR list without cells: returns `ready`.
     ///
     /// # Safety
-    /// The caller must keep the cells and what `ready` borrows alive until `ready` was called or dropped.
+    /// The caller must keep the cells and what `ready` borrows alive until `ready` was called or
+    /// dropped.
     pub unsafe fn when_scoped<R>(&self, ready: R) -> Result<(), EmptyAny<R>>
     where
         R: Ready<Fired<'a, T>> + Send,

@@ -1,10 +1,11 @@
 //! Waiters: a node of one allocation, in one list at a time.
 //!
 //! # Aliasing
-//! Two threads may access a node at the same time: the put that walks with it, and an owner of its waiter that keeps a
-//! pointer to it, as the scope of a data-driven task does. So a node is owned by a [`NodeBox`], a pointer that, unlike a
-//! `Box`, asserts no exclusive access when it is moved. Both sides access fields through pointers derived from the
-//! allocation, and no reference covers more than the fields that its side may access.
+//! Two threads may access a node at the same time: the put that walks with it, and an owner of its
+//! waiter that keeps a pointer to it, as the scope of a data-driven task does. So a node is owned
+//! by a [`NodeBox`], a pointer that, unlike a `Box`, asserts no exclusive access when it is moved.
+//! Both sides access fields through pointers derived from the allocation, and no reference covers
+//! more than the fields that its side may access.
 
 use super::ddf::Ddf;
 use super::latch::{End, Latch, Link};
@@ -48,8 +49,8 @@ impl<W: Waiter> NodeBox<W> {
 }
 
 impl<W> NodeBox<W> {
-    /// Returns a pointer to the waiter, whose address is stable until the node is dropped or opened. The pointer has
-    /// provenance over the whole node, and creating it accesses nothing.
+    /// Returns a pointer to the waiter, whose address is stable until the node is dropped or
+    /// opened. The pointer has provenance over the whole node, and creating it accesses nothing.
     pub fn pointer(&self) -> NonNull<W> {
         // SAFETY: the node is allocated; only an address is computed.
         unsafe { NonNull::new_unchecked(&raw mut (*self.0.as_ptr()).waiter) }
@@ -62,7 +63,8 @@ impl<W> NodeBox<W> {
         node.waiter
     }
 
-    /// As [`pointer`](Self::pointer), and gives up the ownership of the node until [`from_raw`](Self::from_raw).
+    /// As [`pointer`](Self::pointer), and gives up the ownership of the node until
+    /// [`from_raw`](Self::from_raw).
     pub fn into_raw(self) -> NonNull<W> {
         let waiter = self.pointer();
         mem::forget(self);
@@ -73,7 +75,8 @@ impl<W> NodeBox<W> {
     ///
     /// # Safety
     /// The caller must have `waiter` from [`into_raw`](Self::into_raw) of the same type, or from
-    /// [`pointer`](Self::pointer) of a node that was forgotten, and call this once for each such node.
+    /// [`pointer`](Self::pointer) of a node that was forgotten, and call this once for each such
+    /// node.
     pub unsafe fn from_raw(waiter: NonNull<W>) -> Self {
         // SAFETY: the waiter is at this offset in its node.
         Self(unsafe { waiter.byte_sub(offset_of!(Node<W>, waiter)).cast() })
@@ -110,7 +113,8 @@ impl<W> Drop for NodeBox<W> {
 /// Ends the wait of a node.
 ///
 /// # Safety
-/// The caller must own the node, `link` must come from a `NodeBox<W>`, and the caller must not access it afterwards.
+/// The caller must own the node, `link` must come from a `NodeBox<W>`, and the caller must not
+/// access it afterwards.
 unsafe fn finish<W: Waiter>(link: NonNull<Link>, end: End) {
     // The link is the first field of the node.
     let node = NodeBox::<W>(link.cast());
@@ -145,8 +149,8 @@ impl Latch {
         W: Waiter,
     {
         let node = node.into_node();
-        // SAFETY: the node was owned and is given up, its waiter is Send, and what it borrows lives long enough, as the
-        // caller ensures.
+        // SAFETY: the node was owned and is given up, its waiter is Send, and what it borrows lives
+        // long enough, as the caller ensures.
         if unsafe { self.register_link(node.cast()) } {
             return Ok(());
         }

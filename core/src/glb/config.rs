@@ -273,7 +273,8 @@ impl Control {
             .compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Whether [`stop`](Self::stop) was called, or a deadline or an interrupt stops the computation. A long task should poll it.
+    /// Whether [`stop`](Self::stop) was called, or a deadline or an interrupt stops the
+    /// computation. A long task should poll it.
     #[inline]
     pub fn is_stopped(&self) -> bool {
         // ORDERING: Relaxed: the word publishes nothing else.
@@ -295,8 +296,8 @@ impl Control {
         Reason::ALL.get(code.wrapping_sub(1)).copied()
     }
 
-    /// Returns the number of tasks processed so far, at this rank. A worker adds its own about every 50 ms, between two tasks, and
-    /// when it has none left.
+    /// Returns the number of tasks processed so far, at this rank. A worker adds its own about
+    /// every 50 ms, between two tasks, and when it has none left.
     ///
     /// ```
     /// # use tautline_core::glb::Control;

@@ -86,7 +86,8 @@ impl Pace {
         }
     }
 
-    /// Discards the timing of this turn: the worker waits for another worker before it processes tasks.
+    /// Discards the timing of this turn: the worker waits for another worker before it processes
+    /// tasks.
     #[cold]
     pub fn waits(&mut self) {
         self.timing = Timing::Off;

@@ -71,8 +71,8 @@ impl<'a> Victims<'a> {
         }
     }
 
-    /// Returns the workers that the next domain on the path adds, skipping domains that add none; the rest of
-    /// the previous group is skipped.
+    /// Returns the workers that the next domain on the path adds, skipping domains that add none;
+    /// the rest of the previous group is skipped.
     pub fn next_group(&mut self) -> Option<Group> {
         loop {
             let domain = self.path.next()?;

@@ -1,8 +1,8 @@
 //! The yield gate: at most one worker of a place yields so that pending messages are served.
 //!
 //! # Words
-//! `held`: 0, or 1 + the worker that yields. That worker stores its number while the gate is free; the
-//! thread that finishes an activity stores 0 and wakes it.
+//! `held`: 0, or 1 + the worker that yields. That worker stores its number while the gate is free;
+//! the thread that finishes an activity stores 0 and wakes it.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -50,7 +50,8 @@ impl Gate {
     /// assert!(gate.is_held_by(WorkerId(1)));
     /// ```
     pub fn is_held_by(&self, worker: WorkerId) -> bool {
-        // ORDERING: Acquire, pairs with AcqRel in release (G1): the worker sees what the activity did.
+        // ORDERING: Acquire, pairs with AcqRel in release (G1): the worker sees what the activity
+        // did.
         self.held.load(Ordering::Acquire) == worker.index() + 1
     }
 
@@ -63,8 +64,8 @@ impl Gate {
     /// assert_eq!(gate.release(), Some(WorkerId(1)));
     /// ```
     pub fn release(&self) -> Option<WorkerId> {
-        // ORDERING: Relaxed: if the gate is free, no worker is released; a worker that acquires it after this load
-        // is released by the activity for which it yields.
+        // ORDERING: Relaxed: if the gate is free, no worker is released; a worker that acquires it
+        // after this load is released by the activity for which it yields.
         if self.held.load(Ordering::Relaxed) == 0 {
             return None;
         }

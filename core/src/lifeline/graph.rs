@@ -22,8 +22,8 @@ use crate::id::PlaceId;
 pub enum Graph {
     /// p → p + 1: one lifeline per place.
     Ring,
-    /// The cyclic hypercube of this radix h ≥ 2 with z dimensions, h^(z-1) < P ≤ h^z: in each digit of
-    /// p, written in base h, one edge to the next label that exists.
+    /// The cyclic hypercube of this radix h ≥ 2 with z dimensions, h^(z-1) < P ≤ h^z: in each digit
+    /// of p, written in base h, one edge to the next label that exists.
     ///
     /// Source: Saraswat 2011; labels ≥ P are skipped, not dropped, which would
     /// disconnect the graph for h ≥ 3.

@@ -72,9 +72,11 @@ pub enum Demand {
 pub enum Effect<L> {
     /// Pass loot to the workers of this place, starting one if none runs.
     Work(L),
-    /// An activity ended here: the place becomes quiet, or loot arrived while another activity runs.
+    /// An activity ended here: the place becomes quiet, or loot arrived while another activity
+    /// runs.
     Ended,
-    /// Take loot, if there is something to spare. [`Event::Taken`] reports the outcome before any other event or message.
+    /// Take loot, if there is something to spare. [`Event::Taken`] reports the outcome before any
+    /// other event or message.
     Take(Demand),
 }
 

@@ -23,7 +23,8 @@ impl<'scope, Q: Relax + Barrier> Member<'scope, Q> {
         }
     }
 
-    /// Requests the registration of a child in `mode`; see [`Cx::spawn_phased`](crate::task::Cx::spawn_phased).
+    /// Requests the registration of a child in `mode`; see
+    /// [`Cx::spawn_phased`](crate::task::Cx::spawn_phased).
     ///
     /// ```
     /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::Cx};

@@ -1,4 +1,5 @@
-//! Phased tasks: tasks of a scope that wait for each other, phase by phase, without occupying a worker.
+//! Phased tasks: tasks of a scope that wait for each other, phase by phase, without occupying a
+//! worker.
 //!
 //! | part | what it is |
 //! |---|---|
@@ -9,13 +10,14 @@
 //! | `config` | how the phasers of a pool are built |
 //!
 //! # Algorithm
-//! Habanero's phased tasks (Chatterjee 2013, 6.2). A phaser belongs to the scope in which it was created, and registers tasks
-//! of that scope only: otherwise the scope's owner, which waits for its tasks, could be waited for by them. The owner's
-//! registrations are dropped when the body of the scope ends, before the wait.
+//! Habanero's phased tasks (Chatterjee 2013, 6.2). A phaser belongs to the scope in which it was
+//! created, and registers tasks of that scope only: otherwise the scope's owner, which waits for
+//! its tasks, could be waited for by them. The owner's registrations are dropped when the body of
+//! the scope ends, before the wait.
 //!
 //! # Proved
-//! It has no words of its own: phase order and progress are those of phasers, for up to a dozen tasks under random schedules in
-//! `verify/tests/phased.rs`.
+//! It has no words of its own: phase order and progress are those of phasers, for up to a dozen
+//! tasks under random schedules in `verify/tests/phased.rs`.
 #![forbid(unsafe_code)]
 
 mod config;
@@ -281,7 +283,8 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
         PoolPort(self.pool())
     }
 
-    /// Creates a phaser of this task's scope, configured by the pool, and registers the calling task.
+    /// Creates a phaser of this task's scope, configured by the pool, and registers the calling
+    /// task.
     ///
     /// ```
     /// # use tautline_core::{phaser::{Config, Mode, Op, PhaserError, Registration}, port::{Host, Spin}, task::TaskCx};
@@ -300,7 +303,8 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
         Ok(self.adopt(registration))
     }
 
-    /// As [`phaser`](Self::phaser) in signal-wait mode, with a reduction: `op` combines the values of a phase.
+    /// As [`phaser`](Self::phaser) in signal-wait mode, with a reduction: `op` combines the values
+    /// of a phase.
     ///
     /// ```
     /// # use tautline_core::{phaser::{Config, Mode, Op, PhaserError, Registration}, port::{Host, Spin}, task::TaskCx};
@@ -324,7 +328,8 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
         Ok((accumulator, self.adopt(registration)))
     }
 
-    /// Makes the phaser of `registration`, which must be its only one, a phaser of this task's scope.
+    /// Makes the phaser of `registration`, which must be its only one, a phaser of this task's
+    /// scope.
     ///
     /// ```
     /// # use tautline_core::{phaser::{Config, Mode, Op, PhaserError, Registration}, port::{Host, Spin}, task::TaskCx};
@@ -383,8 +388,8 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
 }
 
 impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
-    /// Creates a phaser of the enclosing scope, configured by the pool, and registers the calling task until the body of the
-    /// scope ends.
+    /// Creates a phaser of the enclosing scope, configured by the pool, and registers the calling
+    /// task until the body of the scope ends.
     ///
     /// ```
     /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::Cx};
@@ -407,7 +412,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         self.task().phaser(mode)
     }
 
-    /// As [`phaser`](Self::phaser) in signal-wait mode, with a reduction: `op` combines the values of a phase.
+    /// As [`phaser`](Self::phaser) in signal-wait mode, with a reduction: `op` combines the values
+    /// of a phase.
     ///
     /// ```
     /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::Cx};
@@ -448,8 +454,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         self.task().adopt(registration)
     }
 
-    /// Spawns the future that `body` returns as a task of the enclosing scope, with the registrations that `on` requests. They
-    /// are dropped with the context, also by a panic.
+    /// Spawns the future that `body` returns as a task of the enclosing scope, with the
+    /// registrations that `on` requests. They are dropped with the context, also by a panic.
     ///
     /// ```
     /// # use tautline_core::{phaser::{Mode, Op, PhaserError}, port::Host, task::Cx};
@@ -466,7 +472,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
     /// ```
     ///
     /// # Errors
-    /// [`PhaserError::Capability`], or [`PhaserError::Scope`] for a phaser of another scope. Nothing is spawned then.
+    /// [`PhaserError::Capability`], or [`PhaserError::Scope`] for a phaser of another scope.
+    /// Nothing is spawned then.
     pub fn spawn_phased<'m, F, T, Q>(
         &mut self,
         on: impl IntoIterator<Item = Request<'m, 'scope, Q>>,

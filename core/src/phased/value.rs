@@ -7,7 +7,8 @@ use crate::task::{Cx, Handle, TaskCx};
 use core::future::Future;
 
 impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
-    /// As [`spawn_phased`](Self::spawn_phased), and returns a handle that gives the value of the future. One allocation more.
+    /// As [`spawn_phased`](Self::spawn_phased), and returns a handle that gives the value of the
+    /// future. One allocation more.
     ///
     /// # Errors
     /// As [`Cx::spawn_phased`].
@@ -28,7 +29,8 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
 }
 
 impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
-    /// As [`spawn_phased`](Self::spawn_phased), and returns a handle that gives the value of the future. One allocation more.
+    /// As [`spawn_phased`](Self::spawn_phased), and returns a handle that gives the value of the
+    /// future. One allocation more.
     ///
     /// ```
     /// # use tautline_core::{phaser::{Mode, PhaserError}, port::Host, task::Cx};

@@ -28,8 +28,8 @@ impl<'p, P: Host> Member<'_, PoolPort<'p, P>> {
         Suspends::new(pool, self.registration.next())
     }
 
-    /// As [`Registration::wait_blocking`]. Blocks the worker: the tasks that it waits for have to run on
-    /// others. In async code, `await` the other form.
+    /// As [`Registration::wait_blocking`]. Blocks the worker: the tasks that it waits for have to
+    /// run on others. In async code, `await` the other form.
     ///
     /// # Errors
     /// As [`Registration::wait_blocking`].
@@ -37,8 +37,8 @@ impl<'p, P: Host> Member<'_, PoolPort<'p, P>> {
         self.blocking(Registration::wait_blocking)
     }
 
-    /// As [`Registration::next_blocking`]. Blocks the worker: the tasks that it waits for have to run on
-    /// others. In async code, `await` the other form.
+    /// As [`Registration::next_blocking`]. Blocks the worker: the tasks that it waits for have to
+    /// run on others. In async code, `await` the other form.
     ///
     /// # Errors
     /// As [`Registration::next_blocking`].
@@ -46,8 +46,8 @@ impl<'p, P: Host> Member<'_, PoolPort<'p, P>> {
         self.blocking(Registration::next_blocking)
     }
 
-    /// As [`Registration::next_single_blocking`]. Blocks the worker: the tasks that it waits for have to run on
-    /// others. In async code, `await` the other form.
+    /// As [`Registration::next_single_blocking`]. Blocks the worker: the tasks that it waits for
+    /// have to run on others. In async code, `await` the other form.
     ///
     /// # Errors
     /// As [`Registration::next_single_blocking`].

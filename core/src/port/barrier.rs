@@ -49,8 +49,9 @@ pub trait Barrier: Relax {
     /// Arrives, and waits until all included threads have: a phaser waits at a line by this call
     /// alone.
     ///
-    /// Provided: [`arrive`](Self::arrive), then polls of [`is_done`](Self::is_done). A machine whose
-    /// barrier stalls or interrupts threads implements this instead of those two, and may block.
+    /// Provided: [`arrive`](Self::arrive), then polls of [`is_done`](Self::is_done). A machine
+    /// whose barrier stalls or interrupts threads implements this instead of those two, and may
+    /// block.
     #[inline]
     fn meet(&self, line: Line) {
         self.arrive(line);

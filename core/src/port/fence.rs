@@ -2,15 +2,17 @@
 
 use crate::sync::full_fence;
 
-/// Fences other threads from outside, so that a frequent operation of theirs needs no fence of its own.
+/// Fences other threads from outside, so that a frequent operation of theirs needs no fence of its
+/// own.
 ///
-/// In the store-buffering (Dekker) pattern both sides fence between their store and their load. Where one side runs
-/// far more often than the other, its fence may be a light one, which costs nothing, if the rare side executes a
-/// heavy one (Dice, Huang, Yang: Asymmetric Dekker Synchronization, 2001; C++ proposal P1202).
+/// In the store-buffering (Dekker) pattern both sides fence between their store and their load.
+/// Where one side runs far more often than the other, its fence may be a light one, which costs
+/// nothing, if the rare side executes a heavy one (Dice, Huang, Yang: Asymmetric Dekker
+/// Synchronization, 2001; C++ proposal P1202).
 ///
 /// # Safety
-/// The implementor must ensure that, where [`heavy_fence`](Self::heavy_fence) returns true, it and every
-/// [`light_fence`](Self::light_fence) of another thread behave as a pair of full fences.
+/// The implementor must ensure that, where [`heavy_fence`](Self::heavy_fence) returns true, it and
+/// every [`light_fence`](Self::light_fence) of another thread behave as a pair of full fences.
 pub unsafe trait Fence {
     /// Orders this thread's accesses with respect to threads that execute a heavy fence. Provided:
     /// a full fence.

@@ -6,10 +6,11 @@
 //! depends on them. The other traits affect progress only: an implementation that panics inside a
 //! wait of the pool aborts the process.
 //!
-//! The safe traits are implemented for references too, [`Link`] for mutable ones. The unsafe ones are not: a pool owns its
-//! [`Host`], and this module makes no promise on behalf of an implementor. With [`Thread`] for references, safe code could
-//! give one port to two pools. A thread that is worker 0 of one of them would be taken for worker 0 of the other, whose
-//! queue would then have two owners.
+//! The safe traits are implemented for references too, [`Link`] for mutable ones. The unsafe ones
+//! are not: a pool owns its [`Host`], and this module makes no promise on behalf of an implementor.
+//! With [`Thread`] for references, safe code could give one port to two pools. A thread that is
+//! worker 0 of one of them would be taken for worker 0 of the other, whose queue would then have
+//! two owners.
 //!
 //! ```compile_fail,E0277
 //! # use tautline_core::{port::Host, task::Pool};

@@ -19,8 +19,9 @@ pub trait Transport<M> {
     /// Whether the computation has ended, or is being stopped.
     fn is_closed(&self) -> bool;
 
-    /// Ends the computation for a message of `from` that no correct place sends. Provided: panics, for transports between
-    /// places of one process, where only an error of the program itself leads to such a message.
+    /// Ends the computation for a message of `from` that no correct place sends. Provided: panics,
+    /// for transports between places of one process, where only an error of the program itself
+    /// leads to such a message.
     ///
     /// # Panics
     /// If not overridden.

@@ -1,4 +1,5 @@
-//! A machine that any thread steps: events of the program and messages of other ranks, processed one at a time.
+//! A machine that any thread steps: events of the program and messages of other ranks, processed
+//! one at a time.
 //!
 //! | part | kind | what it is |
 //! |---|---|---|
@@ -9,18 +10,21 @@
 //! | [`Operation`] | carrier | one of them, in which every rank of a group has a machine (feature `wire`) |
 //!
 //! # Algorithm
-//! A thread that gives an input takes the machine, and processes what waits before its own. A thread that finds the machine taken puts
-//! its input into a queue, and leaves it to the holder ([`Combiner`](crate::comm::Combiner)). Messages are sent within a step. Effects are the program's code: they
-//! wait in a second queue, and are carried out in order, one at a time, by a thread that has released the machine. So an effect may
-//! submit events, and stop the service, and no thread blocks.
+//! A thread that gives an input takes the machine, and processes what waits before its own. A
+//! thread that finds the machine taken puts its input into a queue, and leaves it to the holder
+//! ([`Combiner`](crate::comm::Combiner)). Messages are sent within a step. Effects are the
+//! program's code: they wait in a second queue, and are carried out in order, one at a time, by a
+//! thread that has released the machine. So an effect may submit events, and stop the service, and
+//! no thread blocks.
 //!
 //! # Proved
-//! By loom (`verify/tests/service.rs`): each input is processed once, those of a thread in order; effects are carried out once, in
-//! the order of the steps; what an effect submits is processed; nothing is left when all threads have returned.
+//! By loom (`verify/tests/service.rs`): each input is processed once, those of a thread in order;
+//! effects are carried out once, in the order of the steps; what an effect submits is processed;
+//! nothing is left when all threads have returned.
 //!
 //! # Not proved
-//! A panic in a step reaches the thread that steps; the machine is dropped then, and later inputs have no effect. A panic of an effect
-//! reaches the thread that carries it out, and ends no other.
+//! A panic in a step reaches the thread that steps; the machine is dropped then, and later inputs
+//! have no effect. A panic of an effect reaches the thread that carries it out, and ends no other.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "wire")]

@@ -15,7 +15,8 @@ pub struct Ranks<M: Portable + 'static> {
     channel: Channel<M>,
 }
 
-/// A machine whose messages cross ranks, and which any thread may step. Implemented for all of them.
+/// A machine whose messages cross ranks, and which any thread may step. Implemented for all of
+/// them.
 pub trait WireMachine:
     Machine<Message: Portable + 'static, Event: Send, Effect: Send, Calls: Send, Refusal: Send>
     + Send
@@ -38,8 +39,9 @@ impl<M: WireMachine> Carrier<M> for Ranks<M::Message> {
 
 /// A handler that learns of the end of the channel.
 pub trait WireHandler<M: Machine, C>: Handler<M, C> {
-    /// Processes that the channels of this rank have ended with `error`, after which the service is [stopped](Service::stop). May be
-    /// called several times, and while another thread carries out an effect.
+    /// Processes that the channels of this rank have ended with `error`, after which the service is
+    /// [stopped](Service::stop). May be called several times, and while another thread carries out
+    /// an effect.
     fn failed(&self, error: &Error, service: &Service<M, C, Self>);
 }
 
@@ -48,8 +50,9 @@ where
     M: WireMachine,
     H: WireHandler<M, Ranks<M::Message>> + 'static,
 {
-    /// [Connects](Self::connect) this rank's part in a protocol with those of the other ranks, by the next channel of `exchange`: every
-    /// rank makes this call, at `site`. The service lives until it is [stopped](Self::stop).
+    /// [Connects](Self::connect) this rank's part in a protocol with those of the other ranks, by
+    /// the next channel of `exchange`: every rank makes this call, at `site`. The service lives
+    /// until it is [stopped](Self::stop).
     pub fn open<L: Link>(
         self: &Arc<Self>,
         exchange: &Exchange<L>,
@@ -73,8 +76,9 @@ where
     M: WireMachine<Peer = Rank>,
     H: WireHandler<M, Operation<M::Message>> + 'static,
 {
-    /// [Connects](Self::connect) this rank's part in a protocol with those of the other ranks of a group, as the next operation of
-    /// `calls`, which every rank of the group begins at `site`. The service lives until it is [stopped](Self::stop).
+    /// [Connects](Self::connect) this rank's part in a protocol with those of the other ranks of a
+    /// group, as the next operation of `calls`, which every rank of the group begins at `site`. The
+    /// service lives until it is [stopped](Self::stop).
     pub fn begin(
         self: &Arc<Self>,
         calls: &Calls,

@@ -5,8 +5,8 @@ use core::ops::Deref;
 
 /// A value alone on its cache line.
 ///
-/// `crossbeam_utils::CachePadded` takes two lines on x86-64, since some processors fetch them in pairs. This takes one:
-/// for values there are very many of.
+/// `crossbeam_utils::CachePadded` takes two lines on x86-64, since some processors fetch them in
+/// pairs. This takes one: for values there are very many of.
 // POWER and Apple's processors have lines of 128 bytes, mainframes of 256.
 #[cfg_attr(
     any(

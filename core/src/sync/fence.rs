@@ -19,19 +19,22 @@ pub fn full_fence() {
     FENCES.store(0, super::Ordering::Relaxed);
 }
 
-/// The light half of an asymmetric fence on a machine with the heavy one ([`port::Fence`](crate::port::Fence)): binds
-/// the compiler, and is no instruction.
+/// The light half of an asymmetric fence on a machine with the heavy one
+/// ([`port::Fence`](crate::port::Fence)): binds the compiler, and is no instruction.
 ///
-/// The heavy half is a full fence between two instructions of this thread. Instructions are in the compiler's order, so
-/// that order is all that is missing: no access may cross this call, loads before stores included.
+/// The heavy half is a full fence between two instructions of this thread. Instructions are in the
+/// compiler's order, so that order is all that is missing: no access may cross this call, loads
+/// before stores included.
 ///
-/// For 64-bit POWER, LLVM makes a compiler fence an instruction: `sync`, or `lwsync` below SeqCst, which also would let the
-/// compiler move a load before a store. So it is an assembly block without instructions there, which the compiler must
-/// assume to access all memory that other threads can. That requires Rust 1.95.
+/// For 64-bit POWER, LLVM makes a compiler fence an instruction: `sync`, or `lwsync` below SeqCst,
+/// which also would let the compiler move a load before a store. So it is an assembly block without
+/// instructions there, which the compiler must assume to access all memory that other threads can.
+/// That requires Rust 1.95.
 #[inline(always)]
 pub fn light_fence() {
     #[cfg(not(any(tautline_loom, tautline_shuttle, target_arch = "powerpc64")))]
-    // ORDERING: SeqCst: weaker ones let the compiler move a load before a store; the heavy fence does the rest (F1).
+    // ORDERING: SeqCst: weaker ones let the compiler move a load before a store; the heavy fence
+    // does the rest (F1).
     core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
     #[cfg(all(not(any(tautline_loom, tautline_shuttle)), target_arch = "powerpc64"))]
     // SAFETY: has no instructions.

@@ -1,7 +1,7 @@
 //! A pointer of which loom also checks the end: freeing it is a write to it.
 //!
-//! Loom alone does not notice an access to a word that was freed. It does not see the order that an `Arc` gives, so the words in one
-//! cannot be checked like this.
+//! Loom alone does not notice an access to a word that was freed. It does not see the order that an
+//! `Arc` gives, so the words in one cannot be checked like this.
 
 use core::ops::Deref;
 use loom::sync::atomic::AtomicPtr;

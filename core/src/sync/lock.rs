@@ -115,7 +115,8 @@ pub struct Guard<'a, T> {
 impl<T> Deref for Guard<'_, T> {
     type Target = T;
     fn deref(&self) -> &T {
-        // SAFETY: the guard exists, so this thread holds the lock and no other thread accesses the value.
+        // SAFETY: the guard exists, so this thread holds the lock and no other thread accesses the
+        // value.
         self.lock.value.with(|p| unsafe { &*p })
     }
 }

@@ -41,7 +41,8 @@ pub use watched::{
 #[cfg(tautline_loom)]
 pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering, fence};
 
-/// An `AtomicPtr` that its owner frees as soon as its value permits: with loom, freeing it is a write.
+/// An `AtomicPtr` that its owner frees as soon as its value permits: with loom, freeing it is a
+/// write.
 #[cfg(not(tautline_loom))]
 pub use AtomicPtr as FreedPtr;
 #[cfg(tautline_loom)]

@@ -1,8 +1,8 @@
 //! Wakers that ask: a future that is polled with one can note what it waits for.
 //!
-//! A probe forwards each wake-up to the waker of its task, so a future may keep it as its waker. A waker is recognised as that
-//! of a probe by the address of its table, which is a static; a combinator that polls its parts with wakers of its own hides
-//! them.
+//! A probe forwards each wake-up to the waker of its task, so a future may keep it as its waker. A
+//! waker is recognised as that of a probe by the address of its table, which is a static; a
+//! combinator that polls its parts with wakers of its own hides them.
 //!
 //! # Words
 //! `notes`: under its lock.
@@ -39,8 +39,9 @@ impl Probe {
 
     /// Returns the waker with which a future is to be polled.
     pub fn waker(self: &Arc<Self>) -> Waker {
-        // SAFETY: the functions of the table keep the contract of a waker for a pointer from an `Arc`: `share` counts one
-        // more reference, `wake` and `release` give one up, and a probe is Send and Sync.
+        // SAFETY: the functions of the table keep the contract of a waker for a pointer from an
+        // `Arc`: `share` counts one more reference, `wake` and `release` give one up, and a probe
+        // is Send and Sync.
         unsafe { Waker::new(Arc::into_raw(Arc::clone(self)).cast(), &TABLE) }
     }
 
@@ -50,12 +51,13 @@ impl Probe {
     }
 }
 
-/// Notes that the caller, a future that was polled with `waker` and is pending, waits for `what` since the call at `site`, if that
-/// is known. Does nothing unless `waker` is that of a [`Probe`].
+/// Notes that the caller, a future that was polled with `waker` and is pending, waits for `what`
+/// since the call at `site`, if that is known. Does nothing unless `waker` is that of a [`Probe`].
 #[inline]
 pub fn note(waker: &Waker, what: &'static str, site: Option<&'static Location<'static>>) {
     if ptr::eq(waker.vtable(), &TABLE) {
-        // SAFETY: a waker with this table has a pointer from an `Arc` of a probe, which it keeps alive.
+        // SAFETY: a waker with this table has a pointer from an `Arc` of a probe, which it keeps
+        // alive.
         let probe = unsafe { &*waker.data().cast::<Probe>() };
         probe.notes.lock(&Spin).push((what, site));
     }

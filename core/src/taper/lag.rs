@@ -83,9 +83,9 @@ impl<'a> Lag<'a> {
         u128::from(self.last) * self.finish.len() as u128 - self.sum
     }
 
-    /// Returns a bound of the lag from the costs alone: corollary 3, the largest
-    /// (p − 1) cost_i − fill_i, where fill_i is the cost of all chunks after i; or lag_0 − Σ cost if
-    /// that is larger, as it may be without any excess, for which the corollary does not hold.
+    /// Returns a bound of the lag from the costs alone: corollary 3, the largest (p − 1) cost_i −
+    /// fill_i, where fill_i is the cost of all chunks after i; or lag_0 − Σ cost if that is larger,
+    /// as it may be without any excess, for which the corollary does not hold.
     pub fn bound(&self) -> u128 {
         let bound = self.exceeded.unwrap_or(i128::MIN).max(self.initial);
         // A lag is never negative.

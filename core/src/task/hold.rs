@@ -1,7 +1,8 @@
 //! Holds: shares of a scope that any thread may release.
 //!
-//! A hold is a share as a task has one, without a body. It refers to the scope by pointer, without a lifetime: the scope and its
-//! pool live until the share is given up, so a hold that is never dropped keeps them for ever.
+//! A hold is a share as a task has one, without a body. It refers to the scope by pointer, without
+//! a lifetime: the scope and its pool live until the share is given up, so a hold that is never
+//! dropped keeps them for ever.
 
 use super::cx::Cx;
 use super::future::TaskCx;
@@ -15,13 +16,14 @@ use core::ptr::NonNull;
 
 /// A share of a scope, which does not end before it is dropped, on any thread: by [`Cx::hold`].
 ///
-/// What runs outside of the pool joins a scope with it: an operation of a communication thread, of a device, of another library.
-/// Its end releases the scope as that of a task does: what the thread did before the drop is visible after the scope, and its owner
-/// is woken if this was the last share. An abort of the scope, by a panic or a cancellation, does not release holds: the scope
+/// What runs outside of the pool joins a scope with it: an operation of a communication thread, of
+/// a device, of another library. Its end releases the scope as that of a task does: what the thread
+/// did before the drop is visible after the scope, and its owner is woken if this was the last
+/// share. An abort of the scope, by a panic or a cancellation, does not release holds: the scope
 /// waits for them, and reports the first panic or the cancellation afterwards.
 ///
-/// A hold borrows nothing. If it is leaked, or dropped only after the scope, the scope does not end; a runtime in which nothing
-/// else runs reports the calls that took the holds.
+/// A hold borrows nothing. If it is leaked, or dropped only after the scope, the scope does not
+/// end; a runtime in which nothing else runs reports the calls that took the holds.
 ///
 /// ```
 /// # use tautline_core::{port::Host, task::{Cx, Hold}};
@@ -66,8 +68,9 @@ impl<P: Host> Hold<P> {
         }
     }
 
-    /// Aborts the scope with a panic, as that of a task does, and releases the hold. Tasks that have not begun are dropped, some of
-    /// them by this thread. The owner of the scope gets `payload` if it is the first panic.
+    /// Aborts the scope with a panic, as that of a task does, and releases the hold. Tasks that
+    /// have not begun are dropped, some of them by this thread. The owner of the scope gets
+    /// `payload` if it is the first panic.
     ///
     /// ```
     /// # use tautline_core::{port::{Host, Unwind}, task::Cx};
@@ -113,7 +116,8 @@ impl<P: Host> fmt::Debug for Hold<P> {
 }
 
 impl<P: Host> Cx<'_, '_, P> {
-    /// Returns a share of the enclosing scope, which does not end before the share is dropped, by any thread.
+    /// Returns a share of the enclosing scope, which does not end before the share is dropped, by
+    /// any thread.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};

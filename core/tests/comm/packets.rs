@@ -6,8 +6,8 @@ use tautline_core::comm::*;
 
 const WORLD: CommId = CommId(0);
 
-/// Receives that only a lost rank could end are errors, as are sends to it, offered or new. Messages that have arrived are
-/// received, and receives from any rank wait for the others.
+/// Receives that only a lost rank could end are errors, as are sends to it, offered or new.
+/// Messages that have arrived are received, and receives from any rank wait for the others.
 #[test]
 fn a_lost_rank_ends_what_depends_on_it() {
     let mut ranks = Ranks::new(3, 100);
@@ -103,7 +103,8 @@ fn unexpected_packets_end_the_communication_with_their_rank() {
     ];
     for (number, packet) in packets.into_iter().enumerate() {
         let mut ranks = Ranks::new(3, 100);
-        // Rank 0 has sent 84 bytes to rank 1 and offers one more message, to rank 2; it has claimed 10 bytes.
+        // Rank 0 has sent 84 bytes to rank 1 and offers one more message, to rank 2; it has claimed
+        // 10 bytes.
         ranks.send(0, 1, 0, &[1; 20]);
         ranks.send(0, 2, 0, &[1; 90]);
         ranks.step(0);

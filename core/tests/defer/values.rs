@@ -1,7 +1,8 @@
 //! Deferred balancing of iterations that have a state: a known defect.
 //!
-//! A driver sends with [`Notice::Data`] the states as they are then. The donor executes these iterations once more at least, and the
-//! receiver continues from the older states. So the iterations are executed once in each instance, but the results are wrong.
+//! A driver sends with [`Notice::Data`] the states as they are then. The donor executes these
+//! iterations once more at least, and the receiver continues from the older states. So the
+//! iterations are executed once in each instance, but the results are wrong.
 
 use super::driver::Random;
 use std::collections::HashMap;
@@ -112,7 +113,8 @@ impl World {
             .collect();
     }
 
-    /// Runs all instances. Returns how many iterations end in another state than in a sequential loop.
+    /// Runs all instances. Returns how many iterations end in another state than in a sequential
+    /// loop.
     fn run(&mut self, random: &mut Random, cost: impl Fn(u64, u64) -> u64) -> usize {
         let left = |rank: &Holder| rank.machine.instance() < INSTANCES;
         while self.ranks.iter().any(left) {
@@ -151,8 +153,8 @@ impl World {
     }
 }
 
-/// Lucco, acceptance fact 30 is not met for states: nine of ten runs in which something moves end wrong. A machine that sends a state
-/// after its last execution ends this test.
+/// Lucco, acceptance fact 30 is not met for states: nine of ten runs in which something moves end
+/// wrong. A machine that sends a state after its last execution ends this test.
 #[test]
 fn a_known_defect_states_are_sent_before_their_last_execution() {
     for geometry in [Geometry::Contiguous, Geometry::Free] {

@@ -46,7 +46,8 @@ fn false_reports_are_refused() {
     }
 }
 
-/// So are an answer without a request, and a second request along one lifeline; the place continues as before.
+/// So are an answer without a request, and a second request along one lifeline; the place continues
+/// as before.
 #[test]
 fn answers_and_requests_out_of_turn_are_refused() {
     let mut place = Place::new(PlaceId(0), 3, Graph::Full, 0);

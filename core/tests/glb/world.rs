@@ -1,4 +1,5 @@
-//! Units of work on the driver, with callbacks of the test: every turn, message and park is observed.
+//! Units of work on the driver, with callbacks of the test: every turn, message and park is
+//! observed.
 //!
 //! Places of the configuration without threads are simulated.
 

@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::fmt::Debug;
 use tautline_core::lifeline::{AnyBound, Bound, Bounding};
 
-/// Improves a bound by values from the worst to the best, each of which but repeated ones improves it, and by their keys.
+/// Improves a bound by values from the worst to the best, each of which but repeated ones improves
+/// it, and by their keys.
 fn descends<T: Bounding + PartialEq + Debug>(values: &[T]) {
     let (bound, other): (Bound<T>, Bound<T>) = (Bound::default(), Bound::default());
     let mut keys = vec![u128::from(bound.key())];
@@ -31,7 +32,8 @@ fn reversed<T: Copy>(values: &[T]) -> Vec<Reverse<T>> {
     values.iter().rev().copied().map(Reverse).collect()
 }
 
-/// A bound of any type of values takes each better one, minimised and maximised, and another place takes it by its key.
+/// A bound of any type of values takes each better one, minimised and maximised, and another place
+/// takes it by its key.
 #[test]
 fn bounds_of_all_types() {
     macro_rules! check {
@@ -63,7 +65,8 @@ fn bounds_of_all_types() {
     descends(&reversed(&[&[f64::INFINITY], &floats[..]].concat()));
 }
 
-/// Without a value a bound prunes nothing; not-a-number is no value, nor is a number that is no key of the type.
+/// Without a value a bound prunes nothing; not-a-number is no value, nor is a number that is no key
+/// of the type.
 #[test]
 fn a_bound_without_a_value() {
     assert_eq!(Bound::<usize>::default().get(), usize::MAX);

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-/// The time after the panic within which all workers leave the loop: several times what a busy machine needs.
+/// The time after the panic within which all workers leave the loop: several times what a busy
+/// machine needs.
 const LATEST: Duration = Duration::from_secs(20);
 
 /// The body of a loop which panics on the thread that has called it.
@@ -18,7 +19,8 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    /// Called by this thread; the panic waits until another thread runs a part of the loop, unless there is no other.
+    /// Called by this thread; the panic waits until another thread runs a part of the loop, unless
+    /// there is no other.
     pub(crate) fn new(is_alone: bool) -> Self {
         Self {
             caller: thread::current().id(),

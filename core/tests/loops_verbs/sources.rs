@@ -76,7 +76,8 @@ fn a_long_line_is_searched_once() {
             .count();
         assert_eq!(count, 1);
     });
-    // Twice or thrice each byte: by its claim, as the byte before the next claim, and as a part of the line.
+    // Twice or thrice each byte: by its claim, as the byte before the next claim, and as a part of
+    // the line.
     assert!(calls.into_inner() <= 300_000);
 }
 

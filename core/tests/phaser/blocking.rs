@@ -1,4 +1,5 @@
-//! Phases that a barrier line carries which can only block: the machine has no arrival without a wait.
+//! Phases that a barrier line carries which can only block: the machine has no arrival without a
+//! wait.
 
 use super::ports::{Yield, config, on_threads, tasks};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -91,8 +92,8 @@ impl Barrier for Stalls {
     }
 }
 
-/// One task leaves while the others are blocked; another registers a task, so that the phaser goes to software and
-/// back.
+/// One task leaves while the others are blocked; another registers a task, so that the phaser goes
+/// to software and back.
 #[test]
 fn a_barrier_is_carried_by_a_line_that_blocks() {
     const PHASES: usize = 300;

@@ -1,4 +1,5 @@
-//! One program with all features of phasers, for tasks of any pool. Tests of several crates include this file.
+//! One program with all features of phasers, for tasks of any pool. Tests of several crates include
+//! this file.
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use tautline_core::phaser::Mode::{Signal, SignalWait, SignalWaitSingle, Wait};

@@ -120,7 +120,8 @@ fn program<P: Port + Clone>(port: P) -> (Vec<u64>, usize) {
     (seen, singles.into_inner())
 }
 
-/// Fact 52: one program has the same results on the ports of this test, by calls that block. For tasks of pools: `program.rs`.
+/// Fact 52: one program has the same results on the ports of this test, by calls that block. For
+/// tasks of pools: `program.rs`.
 #[test]
 fn programs_are_the_same_on_all_ports() {
     let expected = (vec![0, 1, 2], 50);

@@ -1,4 +1,5 @@
-//! The cost function: coherence, sampling, predictions, scaled transfers, and the table of call sites.
+//! The cost function: coherence, sampling, predictions, scaled transfers, and the table of call
+//! sites.
 
 use super::policies;
 use super::reference::Random;
@@ -85,7 +86,8 @@ fn only_heavy_or_varying_sections_are_refined() {
     let mut steep = CostFunction::default();
     for _ in 0..5 {
         execute(&mut even, 16_000, |at| 1000 + at % 7);
-        // One section of the first sixteen has more than ten times the mean and the variance of the loop.
+        // One section of the first sixteen has more than ten times the mean and the variance of the
+        // loop.
         let spread = |at| if at % 4 == 0 { 39_700 } else { 100 };
         execute(&mut steep, 16_000, |at| {
             if at / 1000 == 5 { spread(at) } else { 100 }
@@ -99,7 +101,8 @@ fn only_heavy_or_varying_sections_are_refined() {
     );
 }
 
-/// A loop of sections that each have their mean and deviation: of two successive iterations one is above and one below.
+/// A loop of sections that each have their mean and deviation: of two successive iterations one is
+/// above and one below.
 struct Sections([(u64, u64); 16]);
 
 impl Sections {
@@ -137,7 +140,8 @@ impl Sections {
     }
 }
 
-/// The deviation of one section, so that its mean · variance is half a percent below 2 μσ², and above.
+/// The deviation of one section, so that its mean · variance is half a percent below 2 μσ², and
+/// above.
 #[test]
 fn a_section_is_refined_above_the_limit_only() {
     let mut random = Random(23);
@@ -203,9 +207,9 @@ fn small_transfers_are_refused() {
     }
 }
 
-/// Lucco, acceptance fact 26: a take is the most iterations whose predicted work is no more than that of as many tasks of mean
-/// cost, so one more exceeds it: the error is less than the task at that place. Only a task that costs more alone is taken all the
-/// same.
+/// Lucco, acceptance fact 26: a take is the most iterations whose predicted work is no more than
+/// that of as many tasks of mean cost, so one more exceeds it: the error is less than the task at
+/// that place. Only a task that costs more alone is taken all the same.
 #[test]
 fn a_scaled_take_has_the_work_of_that_many_tasks() {
     const N: u64 = 10_000;

@@ -1,4 +1,5 @@
-//! Tasks that are bound to a domain: where they run, regardless of the binding worker, and in which order they are taken.
+//! Tasks that are bound to a domain: where they run, regardless of the binding worker, and in which
+//! order they are taken.
 
 use super::crew::{Crew, attend, panic_of, run_on, wait_until};
 use std::future::poll_fn;
@@ -70,8 +71,8 @@ fn check(cx: &Cx, place: Domain) {
     assert!(below.contains(&here.0), "worker {} for {place}", here.0);
 }
 
-/// Chatterjee, acceptance fact 10: a task that is spawned at p runs on a worker of subtree(p), regardless of its spawner: every worker
-/// spawns at every place.
+/// Chatterjee, acceptance fact 10: a task that is spawned at p runs on a worker of subtree(p),
+/// regardless of its spawner: every worker spawns at every place.
 #[test]
 fn every_worker_spawns_at_every_place() {
     for outside in OUTSIDE {

@@ -79,8 +79,8 @@ impl Bell {
 /// A future with an erased type: for async code that calls itself.
 pub(super) type Boxed<'s, R> = Pin<Box<dyn Future<Output = R> + Send + 's>>;
 
-/// Chatterjee, acceptance fact 3: with one worker, an async task that awaits a finish with two children completes, and so do
-/// children that await in turn.
+/// Chatterjee, acceptance fact 3: with one worker, an async task that awaits a finish with two
+/// children completes, and so do children that await in turn.
 #[test]
 fn one_worker_is_enough_for_tasks_that_await() {
     fn leaves<'s, 'e: 's>(task: TaskCx<'s, 'e>, deep: usize) -> Boxed<'s, usize> {
@@ -136,8 +136,8 @@ fn a_suspended_task_holds_no_worker() {
     }
 }
 
-/// Chatterjee, acceptance fact 4, for async code: on one worker `async A; B` is B then A where tasks are spawned (help-first),
-/// and A then B where they are forked (work-first), at any depth.
+/// Chatterjee, acceptance fact 4, for async code: on one worker `async A; B` is B then A where
+/// tasks are spawned (help-first), and A then B where they are forked (work-first), at any depth.
 #[test]
 fn spawns_are_help_first_and_async_forks_work_first() {
     async fn program<'s, 'e: 's>(task: TaskCx<'s, 'e>, order: &'s Mutex<String>) {

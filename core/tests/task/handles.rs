@@ -13,8 +13,8 @@ use std::thread;
 use tautline_core::finish::Reason;
 use tautline_core::task::{Handle, JoinError, Wait};
 
-/// A joined task gives its value, in any order of joins, also one that borrows, and one of a task that was stolen. With one
-/// worker the waiter runs the task itself.
+/// A joined task gives its value, in any order of joins, also one that borrows, and one of a task
+/// that was stolen. With one worker the waiter runs the task itself.
 #[test]
 fn a_joined_task_gives_its_value() {
     for workers in WORKERS {
@@ -34,7 +34,8 @@ fn a_joined_task_gives_its_value() {
     }
 }
 
-/// Handles are values: async tasks of one scope await those that were spawned before, and a handle outlives its scope.
+/// Handles are values: async tasks of one scope await those that were spawned before, and a handle
+/// outlives its scope.
 #[test]
 fn async_tasks_await_older_ones() {
     for workers in WORKERS {
@@ -53,8 +54,8 @@ fn async_tasks_await_older_ones() {
     }
 }
 
-/// In a scope that waits by `Own` or `Park`, tasks of that scope can be joined, with one worker too, and with several that all
-/// wait.
+/// In a scope that waits by `Own` or `Park`, tasks of that scope can be joined, with one worker
+/// too, and with several that all wait.
 #[test]
 fn tasks_of_an_isolated_scope_are_joined() {
     for workers in WORKERS {
@@ -82,7 +83,8 @@ fn tasks_of_an_isolated_scope_are_joined() {
     }
 }
 
-/// A dropped handle detaches: the task runs, the scope waits for it, and its value is dropped before the scope ends.
+/// A dropped handle detaches: the task runs, the scope waits for it, and its value is dropped
+/// before the scope ends.
 #[test]
 fn a_dropped_handle_detaches() {
     for workers in WORKERS {
@@ -129,8 +131,8 @@ fn a_detached_value_may_panic_in_its_drop() {
     }
 }
 
-/// A panic reaches the owner of the scope with its payload, and ends every wait for the task: also if the waiter panics because
-/// of that, which is not the first panic.
+/// A panic reaches the owner of the scope with its payload, and ends every wait for the task: also
+/// if the waiter panics because of that, which is not the first panic.
 #[test]
 fn the_owner_gets_the_payload_and_the_waiter_an_error() {
     for workers in WORKERS {
@@ -170,8 +172,8 @@ fn the_owner_gets_the_payload_and_the_waiter_an_error() {
     }
 }
 
-/// A cancellation ends the wait for a task that has not begun, and for one that is suspended; one that is running gives its
-/// value.
+/// A cancellation ends the wait for a task that has not begun, and for one that is suspended; one
+/// that is running gives its value.
 #[test]
 fn a_wait_ends_when_its_task_is_cancelled() {
     for workers in WORKERS {
@@ -250,8 +252,8 @@ fn async_code_awaits_values() {
     }
 }
 
-/// A handle can be awaited in another executor, with another waker at each poll: the last one is woken, once the value is
-/// there.
+/// A handle can be awaited in another executor, with another waker at each poll: the last one is
+/// woken, once the value is there.
 #[test]
 fn the_last_waker_is_woken() {
     struct Counting(AtomicUsize);
@@ -293,7 +295,8 @@ fn the_last_waker_is_woken() {
     }
 }
 
-/// A waker that panics when it is woken or dropped harms neither the task nor its scope, and the value is there.
+/// A waker that panics when it is woken or dropped harms neither the task nor its scope, and the
+/// value is there.
 #[test]
 fn a_hostile_waker_is_contained() {
     fn clone(_: *const ()) -> RawWaker {
@@ -355,8 +358,8 @@ fn a_handle_returns_its_result_once() {
     });
 }
 
-/// Forks in a `join_with` that waits by `Own` or `Park` may be made while a lock is held that unrelated tasks, in the same
-/// deque, acquire; `second` is stolen.
+/// Forks in a `join_with` that waits by `Own` or `Park` may be made while a lock is held that
+/// unrelated tasks, in the same deque, acquire; `second` is stolen.
 #[test]
 fn a_lock_may_be_held_over_join_with() {
     for workers in WORKERS {
@@ -399,7 +402,8 @@ fn a_lock_may_be_held_over_join_with() {
     }
 }
 
-/// `join_with` waits for the tasks that its halves spawn, returns both values, and propagates panics.
+/// `join_with` waits for the tasks that its halves spawn, returns both values, and propagates
+/// panics.
 #[test]
 fn join_with_is_a_scope() {
     for workers in WORKERS {

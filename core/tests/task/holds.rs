@@ -1,4 +1,5 @@
-//! Holds: a scope ends after the release of each, by any thread, whatever else ends it; and their failures.
+//! Holds: a scope ends after the release of each, by any thread, whatever else ends it; and their
+//! failures.
 
 use super::WORKERS;
 use super::crew::{Crew, Cx, on, panic_of, run_on, wait_until, within};
@@ -27,7 +28,8 @@ fn when_parked(
     release(hold);
 }
 
-/// The owner is parked when a thread that is no worker drops the last hold: it is woken, and the scope ends.
+/// The owner is parked when a thread that is no worker drops the last hold: it is woken, and the
+/// scope ends.
 #[test]
 fn the_last_hold_wakes_its_owner() {
     for workers in WORKERS {
@@ -60,8 +62,8 @@ fn a_hold_borrows_nothing() {
     assert!(RELEASED.load(SeqCst));
 }
 
-/// A task of a scope takes a hold of it, and a task of another scope has it: the first scope alone waits, also if the
-/// other is cancelled and drops it with the task.
+/// A task of a scope takes a hold of it, and a task of another scope has it: the first scope alone
+/// waits, also if the other is cancelled and drops it with the task.
 #[test]
 fn a_hold_outlives_the_scope_in_which_it_is() {
     for workers in WORKERS {
@@ -92,7 +94,8 @@ fn a_hold_outlives_the_scope_in_which_it_is() {
     }
 }
 
-/// Neither a panic nor a cancellation ends a scope before its holds are released; it is reported afterwards.
+/// Neither a panic nor a cancellation ends a scope before its holds are released; it is reported
+/// afterwards.
 #[test]
 fn an_abort_waits_for_holds() {
     for workers in WORKERS {
@@ -132,7 +135,8 @@ fn an_abort_waits_for_holds() {
     }
 }
 
-/// A hold that fails is a task that panics: waiting tasks are dropped, and the owner gets the payload.
+/// A hold that fails is a task that panics: waiting tasks are dropped, and the owner gets the
+/// payload.
 #[test]
 fn a_failure_reaches_the_owner() {
     for workers in WORKERS {
@@ -175,7 +179,8 @@ fn later_failures_are_discarded() {
     assert_eq!(first, Some("first"));
 }
 
-/// The finish of async code, which waits without a worker, or whose future is dropped: the scope around it waits for its holds.
+/// The finish of async code, which waits without a worker, or whose future is dropped: the scope
+/// around it waits for its holds.
 #[test]
 fn async_finishes_wait_for_holds() {
     for workers in WORKERS {
@@ -218,7 +223,8 @@ fn a_hold_knows_its_call() {
     });
 }
 
-/// Many holds of several calls, released in another order than taken, by workers and by another thread.
+/// Many holds of several calls, released in another order than taken, by workers and by another
+/// thread.
 #[test]
 fn holds_are_released_in_any_order() {
     const TASKS: usize = 50;

@@ -16,8 +16,8 @@ const STOPPED: Cancelled = Cancelled {
     reason: Reason::Interrupted,
 };
 
-/// A token that another thread cancels reaches running tasks, which poll, suspended futures, and tasks that wait for a cell; the
-/// bodies of those that do not run are dropped.
+/// A token that another thread cancels reaches running tasks, which poll, suspended futures, and
+/// tasks that wait for a cell; the bodies of those that do not run are dropped.
 #[test]
 fn a_token_reaches_every_kind_of_task() {
     struct Body<'a>(&'a AtomicUsize);
@@ -62,7 +62,8 @@ fn a_token_reaches_every_kind_of_task() {
     }
 }
 
-/// A cancelled token lets no body begin; one that is not cancelled changes nothing; the reason of an inner cancellation is kept.
+/// A cancelled token lets no body begin; one that is not cancelled changes nothing; the reason of
+/// an inner cancellation is kept.
 #[test]
 fn a_token_is_a_finish() {
     for workers in WORKERS {
@@ -84,7 +85,8 @@ fn a_token_is_a_finish() {
     }
 }
 
-/// A task may cancel the token of its own finish, and a finish around it ends too if it has the same token.
+/// A task may cancel the token of its own finish, and a finish around it ends too if it has the
+/// same token.
 #[test]
 fn a_token_is_cancelled_from_inside() {
     for workers in WORKERS {
@@ -104,8 +106,8 @@ fn a_token_is_cancelled_from_inside() {
     }
 }
 
-/// Many finishes, on several threads and pools, begin and end while a token is cancelled: each returns `Ok` or the reason, and
-/// none is accessed after its end (for the address sanitizer).
+/// Many finishes, on several threads and pools, begin and end while a token is cancelled: each
+/// returns `Ok` or the reason, and none is accessed after its end (for the address sanitizer).
 #[test]
 fn finishes_end_while_the_token_is_cancelled() {
     const TURNS: usize = if cfg!(miri) { 3 } else { 100 };
@@ -135,8 +137,8 @@ fn finishes_end_while_the_token_is_cancelled() {
     }
 }
 
-/// Async code: the token ends the wait of a suspended finish; a future that is dropped leaves the token's list, and its tasks
-/// continue.
+/// Async code: the token ends the wait of a suspended finish; a future that is dropped leaves the
+/// token's list, and its tasks continue.
 #[test]
 fn async_finishes_have_tokens() {
     for workers in WORKERS {
@@ -193,7 +195,8 @@ fn async_finishes_have_tokens() {
     }
 }
 
-/// The destructor of a task that a token drops may panic, or use the token: the panic is one of that task.
+/// The destructor of a task that a token drops may panic, or use the token: the panic is one of
+/// that task.
 #[test]
 fn what_a_token_drops_may_panic() {
     struct Bomb(CancelToken);

@@ -71,8 +71,8 @@ impl Partial {
         Some((start, start + time, machine))
     }
 
-    /// Branches as Giffler and Thompson (1960) do: on the machine of the operation that can end first, by each that can start
-    /// before that end. Empty if all operations are scheduled.
+    /// Branches as Giffler and Thompson (1960) do: on the machine of the operation that can end
+    /// first, by each that can start before that end. Empty if all operations are scheduled.
     pub(crate) fn children(&self, instance: &Instance) -> Vec<Self> {
         let all = 0..instance.jobs.len();
         let next = |job| Some((job, self.next(instance, job)?));
@@ -98,7 +98,8 @@ impl Partial {
         child
     }
 
-    /// The least end of jobs alone, and of machines alone: their earliest start, their work, the least that follows it.
+    /// The least end of jobs alone, and of machines alone: their earliest start, their work, the
+    /// least that follows it.
     fn least(&self, instance: &Instance) -> u64 {
         let mut of_jobs = self.jobs.iter().map(|job| job.1).max().unwrap_or(0);
         let mut of_machines = vec![(u64::MAX, 0, u64::MAX); self.machines.len()];

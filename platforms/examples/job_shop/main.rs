@@ -1,5 +1,5 @@
-//! A job shop by branch and bound, `job_shop [FILE [SECONDS]]`: prints the incumbent, its gap and the nodes while it runs; at
-//! the deadline and upon Ctrl-C it ends with the best schedule so far.
+//! A job shop by branch and bound, `job_shop [FILE [SECONDS]]`: prints the incumbent, its gap and
+//! the nodes while it runs; at the deadline and upon Ctrl-C it ends with the best schedule so far.
 
 mod instance;
 

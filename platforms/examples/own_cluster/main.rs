@@ -1,5 +1,5 @@
-//! A bag of one's own, adaptive integration, on 1 to 1024 places of a cluster of one's own, which `cluster.toml` describes;
-//! `own_cluster FILE` simulates another one.
+//! A bag of one's own, adaptive integration, on 1 to 1024 places of a cluster of one's own, which
+//! `cluster.toml` describes; `own_cluster FILE` simulates another one.
 
 use std::env;
 use std::error::Error;
@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use tautline::machines;
 use tautline::prelude::*;
 
-/// The time of a task on this machine: what an integrand that is itself a computation might take. A program measures its own.
+/// The time of a task on this machine: what an integrand that is itself a computation might take. A
+/// program measures its own.
 const TASK_NS: u64 = 20_000;
 const RANGE: [f64; 2] = [0.001, 1.0];
 const TOLERANCE: f64 = 1e-10;
@@ -22,7 +23,8 @@ fn simpson(from: f64, to: f64) -> f64 {
     (to - from) / 6.0 * (integrand(from) + 4.0 * middle + integrand(to))
 }
 
-/// Intervals to be integrated, the integral of those that are done, and the number of those visited.
+/// Intervals to be integrated, the integral of those that are done, and the number of those
+/// visited.
 struct Intervals {
     todo: Vec<[f64; 2]>,
     integral: f64,

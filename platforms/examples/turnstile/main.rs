@@ -1,4 +1,5 @@
-//! A protocol of one's own: ranks enter a section one at a time, by a token that moves along a tree.
+//! A protocol of one's own: ranks enter a section one at a time, by a token that moves along a
+//! tree.
 mod turnstile;
 
 use std::sync::Arc;

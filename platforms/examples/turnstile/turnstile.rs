@@ -1,8 +1,10 @@
-//! Mutual exclusion among ranks: one token, which moves along a tree towards the ranks that request it.
+//! Mutual exclusion among ranks: one token, which moves along a tree towards the ranks that request
+//! it.
 //!
-//! Raymond 1989, "A tree-based algorithm for distributed mutual exclusion", ACM TOCS 7 (1). Each rank knows which neighbour the
-//! token is behind, and keeps the requests of its neighbours and its own in order. It passes a request on once for all that wait,
-//! and the token to the first. Messages between two ranks must arrive in order.
+//! Raymond 1989, "A tree-based algorithm for distributed mutual exclusion", ACM TOCS 7 (1). Each
+//! rank knows which neighbour the token is behind, and keeps the requests of its neighbours and its
+//! own in order. It passes a request on once for all that wait, and the token to the first.
+//! Messages between two ranks must arrive in order.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -65,7 +67,8 @@ pub(crate) struct Turnstile {
 }
 
 impl Turnstile {
-    /// Creates the part of `here`, one of `ranks`; rank 0 has the token. The same `radix` at all ranks.
+    /// Creates the part of `here`, one of `ranks`; rank 0 has the token. The same `radix` at all
+    /// ranks.
     pub(crate) fn new(here: Rank, ranks: u32, radix: u32) -> Self {
         let tree = Branch::new(here, ranks, radix);
         Self {

@@ -32,8 +32,9 @@ use tautline_node::pool::Node;
 /// A computation whose work is divided among all workers while it runs, with its settings.
 ///
 /// [`Runtime::balancer`] and [`balancer`](crate::balancer()) create one; in a task it is
-/// [`Cx::balancer`](tautline_core::task::Cx::balancer). [`sum`](Self::sum) runs tasks of one function, [`run`](Self::run) any work;
-/// [`across`](Self::across) is the same over ranks, [`simulated`](Self::simulated) in virtual time. It may run any number of times.
+/// [`Cx::balancer`](tautline_core::task::Cx::balancer). [`sum`](Self::sum) runs tasks of one
+/// function, [`run`](Self::run) any work; [`across`](Self::across) is the same over ranks,
+/// [`simulated`](Self::simulated) in virtual time. It may run any number of times.
 ///
 /// ```
 /// use tautline::balance::{Fairness, Graph, Steal};
@@ -207,10 +208,11 @@ impl<'a, F> Balancer<'a, F> {
         self
     }
 
-    /// Stops the computation for [`Reason::Deadline`](crate::balance::Reason::Deadline) if it has not ended so long after the call of
-    /// [`run`](Self::run); the result is then what has been found until then. A worker checks the
-    /// time after each grain, and a task that runs is waited for: a long one should poll its [`control`](Self::control)
-    /// ([the guide](crate::guide::balancing)).
+    /// Stops the computation for [`Reason::Deadline`](crate::balance::Reason::Deadline) if it has
+    /// not ended so long after the call of [`run`](Self::run); the result is then what has been
+    /// found until then. A worker checks the time after each grain, and a task that runs is waited
+    /// for: a long one should poll its [`control`](Self::control) ([the
+    /// guide](crate::guide::balancing)).
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -295,7 +297,8 @@ impl<'a, F> Balancer<'a, F> {
         }
     }
 
-    /// Returns all parameters of the balancer, as they will be used. The global runtime is started, if it had not been.
+    /// Returns all parameters of the balancer, as they will be used. The global runtime is started,
+    /// if it had not been.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -306,7 +309,8 @@ impl<'a, F> Balancer<'a, F> {
     /// ```
     ///
     /// # Errors
-    /// The first setting that is out of bounds; as [`Runtime::new`], if the global runtime cannot start.
+    /// The first setting that is out of bounds; as [`Runtime::new`], if the global runtime cannot
+    /// start.
     pub fn config(&self) -> Result<Config> {
         self.config_of(self.runtime()?.plan())
     }

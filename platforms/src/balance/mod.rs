@@ -1,4 +1,5 @@
-//! Balanced computations: give a [`Balancer`] tasks or a [`Bag`], and call [`sum`](Balancer::sum) or [`run`](Balancer::run).
+//! Balanced computations: give a [`Balancer`] tasks or a [`Bag`], and call [`sum`](Balancer::sum)
+//! or [`run`](Balancer::run).
 //!
 //! | a computation | is created by | and ends with |
 //! |---|---|---|
@@ -9,8 +10,8 @@
 //!
 //! A place is a share of the machine with its own workers; places request work from each other at
 //! random and then along lifelines. On one machine as few places as possible are best; more places
-//! show how the program would perform on many machines. A search whose tasks are positions in a tree of choices is a
-//! [`backtrack`].
+//! show how the program would perform on many machines. A search whose tasks are positions in a
+//! tree of choices is a [`backtrack`].
 #![forbid(unsafe_code)]
 
 pub mod backtrack;

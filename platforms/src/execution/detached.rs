@@ -1,9 +1,11 @@
-//! Tasks that are spawned from outside of a runtime, and the handles with which any thread or executor waits for them.
+//! Tasks that are spawned from outside of a runtime, and the handles with which any thread or
+//! executor waits for them.
 //!
-//! The tasks are those of one finish, which a thread of the runtime opens when the first is spawned; the thread itself is one
-//! more caller of the runtime, and works as the others do. Bodies wait in one queue. For each, a future in the finish spawns a
-//! task, which any worker may run, and which starts the *oldest* body: workers run their newest tasks first and steal the
-//! oldest ones, but bodies start first in, first out.
+//! The tasks are those of one finish, which a thread of the runtime opens when the first is
+//! spawned; the thread itself is one more caller of the runtime, and works as the others do. Bodies
+//! wait in one queue. For each, a future in the finish spawns a task, which any worker may run, and
+//! which starts the *oldest* body: workers run their newest tasks first and steal the oldest ones,
+//! but bodies start first in, first out.
 
 use crate::execution::engine::Engine;
 use crate::process::contain::contain;
@@ -70,8 +72,8 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// The value of a task that was [spawned](crate::Runtime::spawn) from outside of the runtime: joined by a thread, or awaited in
-/// any executor.
+/// The value of a task that was [spawned](crate::Runtime::spawn) from outside of the runtime:
+/// joined by a thread, or awaited in any executor.
 ///
 /// Dropping it detaches the task, which continues.
 pub struct Detached<R> {
@@ -143,7 +145,8 @@ impl<R> Drop for Sender<R> {
 }
 
 impl<R> Detached<R> {
-    /// Waits for the task: a worker of the same runtime runs other tasks meanwhile, any other thread blocks.
+    /// Waits for the task: a worker of the same runtime runs other tasks meanwhile, any other
+    /// thread blocks.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -196,7 +199,8 @@ impl<R> Future for Detached<R> {
     }
 }
 
-/// A computation that runs while it is [awaited](crate::Runtime::run_async). Dropping it cancels the computation.
+/// A computation that runs while it is [awaited](crate::Runtime::run_async). Dropping it cancels
+/// the computation.
 #[must_use = "dropping it cancels the computation"]
 #[derive(Debug)]
 pub struct Running<R> {
@@ -258,7 +262,8 @@ impl Outer {
         });
         let sender = Sender(Arc::clone(&cell));
         let job = move |cx: &mut Cx<'_>| {
-            // A panic would cancel the other tasks. A value or a payload that is not wanted is dropped inside.
+            // A panic would cancel the other tasks. A value or a payload that is not wanted is
+            // dropped inside.
             contain(|| {
                 let ended = catch_unwind(AssertUnwindSafe(|| cx.finish(body)));
                 sender.0.end(match ended {
@@ -295,7 +300,8 @@ impl Outer {
         contain(|| _ = engine.threads.run(|cx| cx.finish_until(&self.token, job)));
     }
 
-    /// Starts the thread that opens the finish, unless it was started before. Returns false if the system refuses it.
+    /// Starts the thread that opens the finish, unless it was started before. Returns false if the
+    /// system refuses it.
     fn start(&self, engine: &Arc<Engine>) -> bool {
         let mut thread = self.thread.lock().expect("no panic while the lock is held");
         if thread.is_some() {
@@ -306,7 +312,8 @@ impl Outer {
         let engine = Arc::clone(engine);
         let serve_all = move || {
             while !queue.is_closed() {
-                // A finish that was ended because nothing could go on panics here; bodies that have not started do so in the next.
+                // A finish that was ended because nothing could go on panics here; bodies that have
+                // not started do so in the next.
                 contain(|| {
                     let queue = Arc::clone(&queue);
                     _ = engine.threads.run(|cx| {
@@ -322,7 +329,8 @@ impl Outer {
         thread.is_some()
     }
 
-    /// Cancels all tasks, and waits until they have ended, unless the calling thread may be inside of one.
+    /// Cancels all tasks, and waits until they have ended, unless the calling thread may be inside
+    /// of one.
     pub(crate) fn end(&self, engine: &Engine) {
         // First, so that no further finish begins.
         self.queue.close();
@@ -343,8 +351,8 @@ fn may_join(engine: &Engine, thread: &JoinHandle<()>) -> bool {
     !engine.is_worker() && thread.thread().id() != thread::current().id()
 }
 
-/// Spawns a task for each body in a queue, until it is closed. The future has the type of a balanced computation's, so that
-/// programs find the task for it compiled.
+/// Spawns a task for each body in a queue, until it is closed. The future has the type of a
+/// balanced computation's, so that programs find the task for it compiled.
 fn serve(task: TaskCx<'_>, queue: Arc<Queue>) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
     Box::pin(async move {
         queue.reopen();
@@ -390,7 +398,8 @@ impl Queue {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// States that no task was spawned for the bodies: those of an earlier finish were dropped with it.
+    /// States that no task was spawned for the bodies: those of an earlier finish were dropped with
+    /// it.
     fn reopen(&self) {
         self.waiting().tasks = 0;
     }

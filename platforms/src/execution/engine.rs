@@ -12,11 +12,13 @@ use tautline_core::port::Thread;
 use tautline_node::pool::{self, Threads};
 use tautline_node::process::Owned;
 
-/// The threads of a runtime. Tasks that are [detached](crate::runtime::Detached) may keep them longer than the runtime.
+/// The threads of a runtime. Tasks that are [detached](crate::runtime::Detached) may keep them
+/// longer than the runtime.
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub threads: Threads,
-    /// Dropped after the threads have ended, when it writes what was recorded. In the child of `fork` nothing is.
+    /// Dropped after the threads have ended, when it writes what was recorded. In the child of
+    /// `fork` nothing is.
     pub watch: Owned<Watch>,
     pub plan: Plan,
     pub processors: Claim,

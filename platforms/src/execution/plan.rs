@@ -1,16 +1,19 @@
 //! The settings of a runtime: the machine, the environment and the builder's settings, read once.
 //!
-//! The variables of the [processors](crate::pinning), of [memories](crate::platform), of [phasers](mod@crate::phaser) and of
-//! [observation](crate::watch) are described there; those of the balancer are the setters of [`Balancer`](crate::balance::Balancer).
+//! The variables of the [processors](crate::pinning), of [memories](crate::platform), of
+//! [phasers](mod@crate::phaser) and of [observation](crate::watch) are described there; those of
+//! the balancer are the setters of [`Balancer`](crate::balance::Balancer).
 //!
 #![doc = include_str!("../setting/table/table.md")]
 //!
-//! `TAUTLINE_WORKERS` counts the workers of each place if the number of places is set, else of all. What is recorded is described in
-//! [`watch`](crate::watch), and what happens if no task can go on in [`Stalled`].
+//! `TAUTLINE_WORKERS` counts the workers of each place if the number of places is set, else of all.
+//! What is recorded is described in [`watch`](crate::watch), and what happens if no task can go on
+//! in [`Stalled`].
 //!
-//! A setter of the [`Builder`] or of [`Balancer`](crate::balance::Balancer) overrides the variable. An empty variable counts as unset, and
-//! blanks around a value are ignored; a malformed value is an error that names the variable, the value, and what is allowed.
-//! A variable whose name begins with `TAUTLINE_` and is [unknown](crate::variables::ALL) is reported once, unless
+//! A setter of the [`Builder`] or of [`Balancer`](crate::balance::Balancer) overrides the variable.
+//! An empty variable counts as unset, and blanks around a value are ignored; a malformed value is
+//! an error that names the variable, the value, and what is allowed. A variable whose name begins
+//! with `TAUTLINE_` and is [unknown](crate::variables::ALL) is reported once, unless
 //! `TAUTLINE_WARN` is 0. [`Plan::explain`] lists every setting with its source.
 #![forbid(unsafe_code)]
 
@@ -83,7 +86,8 @@ pub struct Plan {
     pub cpus: Vec<usize>,
     /// The processors for workers.
     pub pinning: Pinning,
-    /// Whether workers are pinned by default, and so only while no other runtime has workers on one of `cpus`.
+    /// Whether workers are pinned by default, and so only while no other runtime has workers on one
+    /// of `cpus`.
     yields: bool,
     /// The memories of the node.
     pub tree: Hierarchy,
@@ -124,7 +128,8 @@ impl Plan {
         &self.choices
     }
 
-    /// Adapts this plan to the workers that the system has allowed: what is reported is what runs. A place keeps one worker at least.
+    /// Adapts this plan to the workers that the system has allowed: what is reported is what runs.
+    /// A place keeps one worker at least.
     pub(crate) fn reduce(&mut self, started: usize) {
         let wanted = self.workers();
         self.balancing = setting::reduced(self.balancing, started);

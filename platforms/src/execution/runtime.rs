@@ -55,21 +55,26 @@ pub use tautline_core::task::{CancelToken, Cancelled, Handle, JoinError, Outside
 
 /// The workers of a program: they run tasks, phasers and balanced computations.
 ///
-/// By default there is one for each processor that the process may use, up to the quota of its control group. All but the thread that
-/// calls [`run`](Self::run) are pinned, unless another runtime has pinned workers to one of the processors, the quota is below their
-/// number, or the process is in a network namespace of its own, as in a container ([`pinning`](crate::pinning)). Starting a worker
-/// starts a thread, so a program makes one runtime and keeps it.
-/// Entering it is cheap: an empty [`run`](Self::run) takes about 50 ns, a region that is forked onto two workers and joined 0.2 to 0.6 µs,
-/// and idle workers use 0.04 ms of processor time a second (`benches/TASKS.md`, virtual machines with two processors).
+/// By default there is one for each processor that the process may use, up to the quota of its
+/// control group. All but the thread that calls [`run`](Self::run) are pinned, unless another
+/// runtime has pinned workers to one of the processors, the quota is below their number, or the
+/// process is in a network namespace of its own, as in a container ([`pinning`](crate::pinning)).
+/// Starting a worker starts a thread, so a program makes one runtime and keeps it. Entering it is
+/// cheap: an empty [`run`](Self::run) takes about 50 ns, a region that is forked onto two workers
+/// and joined 0.2 to 0.6 µs, and idle workers use 0.04 ms of processor time a second
+/// (`benches/TASKS.md`, virtual machines with two processors).
 ///
-/// A task that blocks its thread, by a lock, a socket, or sleep, occupies its worker meanwhile; no further worker is started for it.
-/// Tasks that wait for each other use cells, phasers, handles or other futures, which do not.
+/// A task that blocks its thread, by a lock, a socket, or sleep, occupies its worker meanwhile; no
+/// further worker is started for it. Tasks that wait for each other use cells, phasers, handles or
+/// other futures, which do not.
 ///
-/// Dropping it ends the worker threads. Tasks of [`spawn`](Self::spawn) and [`run_async`](Self::run_async) that have not begun
-/// are dropped then, and suspended ones; the drop waits for those that run, unless a task of this runtime drops it.
+/// Dropping it ends the worker threads. Tasks of [`spawn`](Self::spawn) and
+/// [`run_async`](Self::run_async) that have not begun are dropped then, and suspended ones; the
+/// drop waits for those that run, unless a task of this runtime drops it.
 ///
-/// A child of `fork` may use it: its first call there starts other threads, which are neither pinned nor observed. Tasks of the parent
-/// stay with the parent: there, a handle of one of them ends as cancelled.
+/// A child of `fork` may use it: its first call there starts other threads, which are neither
+/// pinned nor observed. Tasks of the parent stay with the parent: there, a handle of one of them
+/// ends as cancelled.
 ///
 /// ```
 /// use tautline::prelude::*;
@@ -145,15 +150,17 @@ impl Runtime {
         })
     }
 
-    /// Runs `body` as a task on the calling thread, which is one of the workers meanwhile, and returns when it
-    /// and all tasks that it spawned have ended. Called from a task it is a nested scope. It does not
-    /// return as long as a task waits, for a cell that is not put for example: if nothing else runs, a line on standard error
-    /// reports the waits after some seconds ([`Stalled`](crate::watch::Stalled)).
+    /// Runs `body` as a task on the calling thread, which is one of the workers meanwhile, and
+    /// returns when it and all tasks that it spawned have ended. Called from a task it is a nested
+    /// scope. It does not return as long as a task waits, for a cell that is not put for example:
+    /// if nothing else runs, a line on standard error reports the waits after some seconds
+    /// ([`Stalled`](crate::watch::Stalled)).
     ///
-    /// Any number of threads may be inside at the same time, and may wait for each other there. At least four of them, and as
-    /// many as there are workers up to 16, share their tasks with the workers. The tasks of a further one run on its own
-    /// thread alone, until it calls `run` again: it need not wait, but it gets no help, and is not
-    /// [observed](Builder::observe). Programs with more threads than that let a few of them call `run`.
+    /// Any number of threads may be inside at the same time, and may wait for each other there. At
+    /// least four of them, and as many as there are workers up to 16, share their tasks with the
+    /// workers. The tasks of a further one run on its own thread alone, until it calls `run` again:
+    /// it need not wait, but it gets no help, and is not [observed](Builder::observe). Programs
+    /// with more threads than that let a few of them call `run`.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -165,13 +172,14 @@ impl Runtime {
     /// ```
     ///
     /// # Panics
-    /// With the first panic of `body` or of a task; or, with [`Stalled::Panic`](crate::watch::Stalled::Panic), if nothing can go
-    /// on.
+    /// With the first panic of `body` or of a task; or, with
+    /// [`Stalled::Panic`](crate::watch::Stalled::Panic), if nothing can go on.
     pub fn run<'e, R>(&self, body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
         self.engine.threads.run(body)
     }
 
-    /// Runs the future that `body` returns and all that it spawns; the calling thread is a worker meanwhile.
+    /// Runs the future that `body` returns and all that it spawns; the calling thread is a worker
+    /// meanwhile.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -195,10 +203,11 @@ impl Runtime {
         })
     }
 
-    /// As [`run`](Self::run), and is cancelled after `after`: tasks that have not begun by then are dropped. A running one ends
-    /// earlier where it polls [`cancelled`](tautline_core::task::Cx::cancelled), and at its next loop of `par`, `par_for` or
-    /// `concurrent`, which unwinds out of the run ([`Cx::par`](tautline_core::task::Cx::par), Cancellation). In a task use a
-    /// [`Deadline`].
+    /// As [`run`](Self::run), and is cancelled after `after`: tasks that have not begun by then are
+    /// dropped. A running one ends earlier where it polls
+    /// [`cancelled`](tautline_core::task::Cx::cancelled), and at its next loop of `par`, `par_for`
+    /// or `concurrent`, which unwinds out of the run ([`Cx::par`](tautline_core::task::Cx::par),
+    /// Cancellation). In a task use a [`Deadline`].
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -233,12 +242,14 @@ impl Runtime {
         self.run(|cx| cx.finish_until(&deadline, body))
     }
 
-    /// Spawns `body` as a task, from any thread, and returns immediately; the handle gives its value, with that of the tasks
-    /// that it spawns. The task borrows nothing; a dropped handle detaches it. Tasks spawned so, and by
-    /// [`run_async`](Self::run_async), start in the order of the calls.
+    /// Spawns `body` as a task, from any thread, and returns immediately; the handle gives its
+    /// value, with that of the tasks that it spawns. The task borrows nothing; a dropped handle
+    /// detaches it. Tasks spawned so, and by [`run_async`](Self::run_async), start in the order of
+    /// the calls.
     ///
-    /// The first call starts a thread, which works in this runtime as a caller of [`run`](Self::run) does. If the system refuses it,
-    /// the calling thread runs `body` before this returns, and the next call tries to start the thread again. `body` must then not wait
+    /// The first call starts a thread, which works in this runtime as a caller of
+    /// [`run`](Self::run) does. If the system refuses it, the calling thread runs `body` before
+    /// this returns, and the next call tries to start the thread again. `body` must then not wait
     /// for what the caller does afterwards, such as to send a message or to release a lock.
     ///
     /// ```
@@ -257,8 +268,9 @@ impl Runtime {
         self.outer().spawn(&self.engine, body)
     }
 
-    /// Starts `body` as [`spawn`](Self::spawn) does, to be awaited by another executor, as that of tokio. If the future is
-    /// dropped, by a timeout say, the computation is cancelled: it is a [`finish`](tautline_core::task::Cx::finish).
+    /// Starts `body` as [`spawn`](Self::spawn) does, to be awaited by another executor, as that of
+    /// tokio. If the future is dropped, by a timeout say, the computation is cancelled: it is a
+    /// [`finish`](tautline_core::task::Cx::finish).
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -300,8 +312,8 @@ impl Runtime {
         choices
     }
 
-    /// Returns the time that each worker has spent in each state until now; `None` if the runtime is
-    /// not [observed](Builder::observe).
+    /// Returns the time that each worker has spent in each state until now; `None` if the runtime
+    /// is not [observed](Builder::observe).
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -350,8 +362,8 @@ impl Runtime {
         self.engine.threads.pool().port().now()
     }
 
-    /// Returns the number of workers, the caller of [`run`](Self::run) included. Fewer than requested if the
-    /// system refused threads.
+    /// Returns the number of workers, the caller of [`run`](Self::run) included. Fewer than
+    /// requested if the system refused threads.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -362,8 +374,8 @@ impl Runtime {
         self.engine.threads.workers()
     }
 
-    /// Changes the number of workers, at any time. Surplus workers go on standby as soon as they find no
-    /// task.
+    /// Changes the number of workers, at any time. Surplus workers go on standby as soon as they
+    /// find no task.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -375,8 +387,8 @@ impl Runtime {
     /// ```
     ///
     /// # Errors
-    /// No worker, or more than [`Builder::at_most`]; or the system refused a thread: then there are as many as it
-    /// permits.
+    /// No worker, or more than [`Builder::at_most`]; or the system refused a thread: then there are
+    /// as many as it permits.
     pub fn set_workers(&self, workers: usize) -> Result<()> {
         let most = self.engine.threads.most();
         if !(1..=most).contains(&workers) {
@@ -390,10 +402,12 @@ impl Runtime {
     }
 }
 
-/// Returns the runtime of the process, which the first call starts with the settings of the environment
-/// ([`plan`](crate::plan)). It is never dropped: what is observed is not written at the end, of which a message warns.
+/// Returns the runtime of the process, which the first call starts with the settings of the
+/// environment ([`plan`](crate::plan)). It is never dropped: what is observed is not written at the
+/// end, of which a message warns.
 ///
-/// A library should take a [`Runtime`] or a [`Cx`] from its caller; this is for programs that want no runtime of their own.
+/// A library should take a [`Runtime`] or a [`Cx`] from its caller; this is for programs that want
+/// no runtime of their own.
 ///
 /// ```
 /// # use tautline::prelude::*;

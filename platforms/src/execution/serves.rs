@@ -1,4 +1,5 @@
-//! A runtime computes for one rank at a time: ranks that shared its workers would wait for each other.
+//! A runtime computes for one rank at a time: ranks that shared its workers would wait for each
+//! other.
 
 use crate::Result;
 use crate::error::refuse;

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What all of them begin with.
 const PREFIX: &str = "TAUTLINE_";
 
-/// The variables of the library and of its command, which [`plan`](mod@crate::plan#) and [`watch`](mod@crate::watch) describe.
+/// The variables of the library and of its command, which [`plan`](mod@crate::plan#) and
+/// [`watch`](mod@crate::watch) describe.
 ///
 /// ```
 /// assert!(tautline::variables::ALL.contains(&"TAUTLINE_WORKERS"));
@@ -38,9 +39,10 @@ pub fn check() -> Result<()> {
         .try_for_each(|name| environment::text(name).map(drop))
 }
 
-/// Reports in one line the variables that begin with `TAUTLINE_` and are not in [`ALL`], since a mistyped name has no effect: once
-/// in the life of the process, by the launcher or the first rank alone, and unless `TAUTLINE_WARN` is `0`. The first
-/// [runtime](crate::Runtime) with the settings of the environment does this; a program may earlier.
+/// Reports in one line the variables that begin with `TAUTLINE_` and are not in [`ALL`], since a
+/// mistyped name has no effect: once in the life of the process, by the launcher or the first rank
+/// alone, and unless `TAUTLINE_WARN` is `0`. The first [runtime](crate::Runtime) with the settings
+/// of the environment does this; a program may earlier.
 ///
 /// ```
 /// tautline::variables::warn_of_unknown();

@@ -1,19 +1,20 @@
-//! Places that leave no processor idle, on machines with more processors than one place has workers.
+//! Places that leave no processor idle, on machines with more processors than one place has
+//! workers.
 //!
 //! # Algorithm
-//! The processors that workers are pinned to by default ([`Machine::cpus`]) are laid out in the order of
-//! the machine: package, memory node, last-level cache, core. Up to [`Crew::MAX`] of them are one place.
-//! More are cut into places of consecutive processors, whose numbers differ by one at most; every processor
-//! has one worker. The first cut that fits is taken, the fewest places first, and of two with as many
-//! places the one that begins with the larger places:
+//! The processors that workers are pinned to by default ([`Machine::cpus`]) are laid out in the
+//! order of the machine: package, memory node, last-level cache, core. Up to [`Crew::MAX`] of them
+//! are one place. More are cut into places of consecutive processors, whose numbers differ by one
+//! at most; every processor has one worker. The first cut that fits is taken, the fewest places
+//! first, and of two with as many places the one that begins with the larger places:
 //!
-//! 1. no place crosses a border of memory nodes or last-level caches, with at most twice as many places
-//!    as are needed;
+//! 1. no place crosses a border of memory nodes or last-level caches, with at most twice as many
+//!    places as are needed;
 //! 2. no place crosses a border of memory nodes, with at most four times as many;
 //! 3. as few places as possible.
 //!
-//! A place crosses no border if it lies within a part of the machine or consists of whole parts. The places
-//! with a processor more come first in the result, as in [`Config::smaller`].
+//! A place crosses no border if it lies within a part of the machine or consists of whole parts.
+//! The places with a processor more come first in the result, as in [`Config::smaller`].
 #![forbid(unsafe_code)]
 
 use crate::host::pinning::{ordered, ranges};
@@ -203,7 +204,8 @@ impl Row {
         let crossing = self.crossing(&sizes, &self.nodes);
         let most = sizes.iter().max().copied();
         let mut rest = self.cpus.as_slice();
-        // The larger ones, of which each has one more, and the others; both in the order of the machine.
+        // The larger ones, of which each has one more, and the others; both in the order of the
+        // machine.
         let (mut places, mut smaller) = (Vec::with_capacity(sizes.len()), Vec::new());
         for (place, size) in sizes.into_iter().enumerate() {
             let (own, after) = rest.split_at(size);

@@ -87,8 +87,8 @@ impl FileError {
     /// Returns the text of the file, which must have at most `most` bytes.
     ///
     /// # Errors
-    /// [`FileError::Unreadable`], also if the file is longer, compressed or in UTF-16; [`FileError::Malformed`] at the first byte that is
-    /// not UTF-8.
+    /// [`FileError::Unreadable`], also if the file is longer, compressed or in UTF-16;
+    /// [`FileError::Malformed`] at the first byte that is not UTF-8.
     pub fn read(path: &Path, most: u64) -> Result<String, Self> {
         let file = path.display().to_string();
         let mut bytes = Vec::new();

@@ -1,8 +1,9 @@
 //! Two copies of a grid, in bands of rows, for stencils whose bands meet at a phaser.
 //!
-//! A step reads the state after phase p and writes that after phase p + 1 to the other copy. A phaser keeps the bands in step; it
-//! is not trusted to: every access checks what it finds, by a lock of each copy of a band that is never waited for. So a
-//! band that is in another phase is an error, and no data race, however the phaser is used.
+//! A step reads the state after phase p and writes that after phase p + 1 to the other copy. A
+//! phaser keeps the bands in step; it is not trusted to: every access checks what it finds, by a
+//! lock of each copy of a band that is never waited for. So a band that is in another phase is an
+//! error, and no data race, however the phaser is used.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,9 +11,10 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
 /// A grid of rows in bands, each with its state of two phases.
 ///
-/// A band that calculates a phase reads its own rows and the next row of either neighbour, and writes its rows of the next phase.
-/// A band calculates a phase once; all of them pass a phaser or another barrier between two phases. The check costs a step four
-/// uncontended locks, so bands should have many cells.
+/// A band that calculates a phase reads its own rows and the next row of either neighbour, and
+/// writes its rows of the next phase. A band calculates a phase once; all of them pass a phaser or
+/// another barrier between two phases. The check costs a step four uncontended locks, so bands
+/// should have many cells.
 ///
 /// ```
 /// use tautline::phaser::{Bands, BandsError, PhaserError};
@@ -115,7 +117,8 @@ impl From<BandsError> for crate::Error {
 
 type Reading<'a, T> = RwLockReadGuard<'a, State<T>>;
 
-/// What a band reads in a phase: its rows, and the next row of either neighbour. Passed by [`Bands::step`].
+/// What a band reads in a phase: its rows, and the next row of either neighbour. Passed by
+/// [`Bands::step`].
 pub struct Rows<'a, T> {
     width: usize,
     rows: Range<usize>,
@@ -165,7 +168,8 @@ impl<T> Rows<'_, T> {
 }
 
 impl<T: Clone> Bands<T> {
-    /// Divides rows of `width` cells into `bands` bands, whose numbers of rows differ by at most one: the state before phase 0.
+    /// Divides rows of `width` cells into `bands` bands, whose numbers of rows differ by at most
+    /// one: the state before phase 0.
     ///
     /// ```
     /// # use tautline::phaser::Bands;
@@ -225,8 +229,8 @@ impl<T: Clone> Bands<T> {
         self.bands.is_empty()
     }
 
-    /// Calculates a phase of a band, counted from 0: `act` reads the state before it, and writes the cells of the band after it,
-    /// which hold an older state before that.
+    /// Calculates a phase of a band, counted from 0: `act` reads the state before it, and writes
+    /// the cells of the band after it, which hold an older state before that.
     ///
     /// ```
     /// # use tautline::phaser::Bands;

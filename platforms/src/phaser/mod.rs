@@ -42,8 +42,8 @@
 //!
 //! [`Bands`] are a grid for stencils whose bands of rows meet at a phaser.
 //!
-//! Their configuration follows from the machine ([`rule`](mod@rule)); `TAUTLINE_PHASER_DEGREE` overrides
-//! the degree.
+//! Their configuration follows from the machine ([`rule`](mod@rule)); `TAUTLINE_PHASER_DEGREE`
+//! overrides the degree.
 #![forbid(unsafe_code)]
 
 mod bands;
@@ -72,7 +72,8 @@ pub type Phaser<Q = SpinThenYield> = phaser::Phaser<Q>;
 /// A phaser's reduction among threads; see [`phaser::Accumulator`], and [`TaskAccumulator`].
 pub type Accumulator<T, Q = SpinThenYield> = phaser::Accumulator<T, Q>;
 
-/// The context of a phased task on this machine; see [`phased::Phased`](tautline_core::phased::Phased).
+/// The context of a phased task on this machine; see
+/// [`phased::Phased`](tautline_core::phased::Phased).
 pub type Phased<'scope, 'env, Q = PoolPort<'scope, Node>> =
     tautline_core::phased::Phased<'scope, 'env, Node, Q>;
 
@@ -154,8 +155,8 @@ pub fn accumulator_for_threads<T: Element>(
     Ok(Accumulator::create(rule::port(config), op, None, config)?)
 }
 
-/// Returns the configuration of phasers of `tasks` tasks on `machine`: by the [`rule`](rule::rule), unless
-/// the environment overrides it.
+/// Returns the configuration of phasers of `tasks` tasks on `machine`: by the [`rule`](rule::rule),
+/// unless the environment overrides it.
 ///
 /// ```
 /// use tautline::{Machine, phaser};

@@ -115,8 +115,8 @@ pub struct Rules {
     help: String,
 }
 
-/// Chooses how a phaser of `tasks` tasks is built; `None` stands for any number of tasks that share a
-/// runtime's workers.
+/// Chooses how a phaser of `tasks` tasks is built; `None` stands for any number of tasks that share
+/// a runtime's workers.
 ///
 /// ```
 /// use tautline::phaser::rule::{rule, Site};

@@ -12,10 +12,11 @@ use tautline_node::process::{Owned, PerProcess};
 
 /// A [`CancelToken`] that is cancelled after a time, as [`Reason::Deadline`].
 ///
-/// It is for [`finish_until`](tautline_core::task::Cx::finish_until) in tasks and in async code. Tasks that have not begun are
-/// dropped, and suspended ones; a running one ends earlier where it polls [`cancelled`](tautline_core::task::Cx::cancelled), and at
-/// its next loop of `par`, `par_for` or `concurrent`, which unwinds to the finish ([`Cx::par`](tautline_core::task::Cx::par),
-/// Cancellation). Dropping it revokes the deadline.
+/// It is for [`finish_until`](tautline_core::task::Cx::finish_until) in tasks and in async code.
+/// Tasks that have not begun are dropped, and suspended ones; a running one ends earlier where it
+/// polls [`cancelled`](tautline_core::task::Cx::cancelled), and at its next loop of `par`,
+/// `par_for` or `concurrent`, which unwinds to the finish
+/// ([`Cx::par`](tautline_core::task::Cx::par), Cancellation). Dropping it revokes the deadline.
 ///
 /// ```
 /// use std::time::Duration;
@@ -37,7 +38,8 @@ use tautline_node::process::{Owned, PerProcess};
 #[derive(Debug)]
 pub struct Deadline {
     token: CancelToken,
-    /// `None` if it has passed already, or lies beyond the clock. In the child of `fork`, a deadline of the parent does not pass.
+    /// `None` if it has passed already, or lies beyond the clock. In the child of `fork`, a
+    /// deadline of the parent does not pass.
     key: Option<Owned<Key>>,
 }
 
@@ -48,7 +50,8 @@ impl Deadline {
     /// Creates a token that is cancelled when `after` has passed from now on.
     ///
     /// # Panics
-    /// If the system refuses the thread that all deadlines of the process share: see [`try_after`](Self::try_after).
+    /// If the system refuses the thread that all deadlines of the process share: see
+    /// [`try_after`](Self::try_after).
     pub fn after(after: Duration) -> Self {
         match Self::try_after(after) {
             Ok(deadline) => deadline,
@@ -56,8 +59,8 @@ impl Deadline {
         }
     }
 
-    /// As [`after`](Self::after), with an error in place of the panic: for a program that is to work where it may have no further
-    /// thread.
+    /// As [`after`](Self::after), with an error in place of the panic: for a program that is to
+    /// work where it may have no further thread.
     ///
     /// ```
     /// use std::time::Duration;

@@ -7,13 +7,14 @@ use tautline_core::finish::Reason;
 use tautline_core::task::CancelToken;
 use tautline_node::interrupts;
 
-/// A [`CancelToken`] that is cancelled by the first Ctrl-C, `SIGTERM` or `SIGHUP`, as [`Reason::Interrupted`]. Feature `signals`, on Unix
-/// systems.
+/// A [`CancelToken`] that is cancelled by the first Ctrl-C, `SIGTERM` or `SIGHUP`, as
+/// [`Reason::Interrupted`]. Feature `signals`, on Unix systems.
 ///
-/// It is for [`finish_until`](tautline_core::task::Cx::finish_until), where it ends tasks and loops as a
-/// [`Deadline`](crate::runtime::Deadline) does; for a balanced computation there is
-/// [`Balancer::interruptible`](crate::balance::Balancer::interruptible). The second signal ends the process, as does the first one while there is no such
-/// token; those within 0.2 s after the first are the same interrupt. A signal that the process ignored from the start, as under `nohup`,
+/// It is for [`finish_until`](tautline_core::task::Cx::finish_until), where it ends tasks and loops
+/// as a [`Deadline`](crate::runtime::Deadline) does; for a balanced computation there is
+/// [`Balancer::interruptible`](crate::balance::Balancer::interruptible). The second signal ends the
+/// process, as does the first one while there is no such token; those within 0.2 s after the first
+/// are the same interrupt. A signal that the process ignored from the start, as under `nohup`,
 /// stays ignored.
 ///
 /// ```

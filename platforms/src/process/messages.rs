@@ -1,4 +1,5 @@
-//! What the library states outside of results: warnings, reports of a deadlock, tables and errors of requested outputs.
+//! What the library states outside of results: warnings, reports of a deadlock, tables and errors
+//! of requested outputs.
 
 use crate::process::contain::contain;
 use std::io::{self, Write};
@@ -15,8 +16,9 @@ fn with_hook<R>(act: impl FnOnce(&mut Option<Arc<Hook>>) -> R) -> R {
     without_forks(|| act(&mut HOOK.lock().unwrap_or_else(PoisonError::into_inner)))
 }
 
-/// Passes all further messages of the library in this process to `hook`, for example to a logger; they are printed to standard
-/// error before. Most messages are one line; the times and states of all workers are several.
+/// Passes all further messages of the library in this process to `hook`, for example to a logger;
+/// they are printed to standard error before. Most messages are one line; the times and states of
+/// all workers are several.
 ///
 /// It may be called on any thread, also on a worker between tasks. Its panics are contained.
 ///

@@ -1,4 +1,5 @@
-//! Parts of the library that a process has once: messages, deadlines, interrupts; and code that depends on nothing here.
+//! Parts of the library that a process has once: messages, deadlines, interrupts; and code that
+//! depends on nothing here.
 #![forbid(unsafe_code)]
 
 pub(crate) mod contain;

@@ -1,5 +1,5 @@
-//! Lists in order, by insertion. A sort would be compiled for each type and key; what is listed here are the parts and the workers of
-//! one machine, and most come in order.
+//! Lists in order, by insertion. A sort would be compiled for each type and key; what is listed
+//! here are the parts and the workers of one machine, and most come in order.
 #![forbid(unsafe_code)]
 
 /// Inserts an item before the first one whose key is not less.

@@ -7,7 +7,8 @@ use tautline_core::balance::{self, Left};
 use tautline_core::comm;
 use tautline_core::wire::{self, Cause};
 
-/// A call over the ranks of a program that has ended without a result. Displayed as one line that names the rank and the reason.
+/// A call over the ranks of a program that has ended without a result. Displayed as one line that
+/// names the rank and the reason.
 ///
 /// ```
 /// use tautline::Error;
@@ -37,7 +38,8 @@ pub enum RankErrorKind {
     Panicked,
     /// A scope around its task was cancelled.
     Cancelled,
-    /// It makes another call, or has not made this one within the [limit](crate::world::World::wait_at_most).
+    /// It makes another call, or has not made this one within the
+    /// [limit](crate::world::World::wait_at_most).
     Diverged,
     /// It has sent what no correct rank sends, or more than is permitted.
     Violated,

@@ -1,8 +1,8 @@
 //! Protocols of one's own between the ranks of a program.
 //!
-//! A protocol is a [`Machine`], of which each rank has one: it processes events of the program and messages of the other ranks, and
-//! requires effects. [`World::serve`] connects the machines of all ranks. The how-to is `docs/protocol.md`; its program is
-//! `examples/turnstile`.
+//! A protocol is a [`Machine`], of which each rank has one: it processes events of the program and
+//! messages of the other ranks, and requires effects. [`World::serve`] connects the machines of all
+//! ranks. The how-to is `docs/protocol.md`; its program is `examples/turnstile`.
 
 use crate::ranks::world::World;
 use std::panic::Location;
@@ -13,11 +13,13 @@ pub use tautline_core::service::{Carrier, Handler, Ranks, Service, WireHandler, 
 pub use tautline_core::wire::Error;
 
 impl World {
-    /// Starts this rank's part in a protocol of all ranks: every rank makes this call, in the same order as other calls over the world.
-    /// `kind` names the protocol in errors, and `calls` answers the machine within its steps.
+    /// Starts this rank's part in a protocol of all ranks: every rank makes this call, in the same
+    /// order as other calls over the world. `kind` names the protocol in errors, and `calls`
+    /// answers the machine within its steps.
     ///
-    /// A message is processed by a thread that receives, and an effect carried out by a thread that has given the service an event
-    /// or a message: both must be short, and not wait for other ranks. A panic there ends the calls of all ranks.
+    /// A message is processed by a thread that receives, and an effect carried out by a thread that
+    /// has given the service an event or a message: both must be short, and not wait for other
+    /// ranks. A panic there ends the calls of all ranks.
     ///
     /// The service lives until it is [stopped](Service::stop), or the world ends.
     ///

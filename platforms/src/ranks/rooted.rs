@@ -1,5 +1,6 @@
-//! Operations whose values begin or end at rank 0 alone. All of them go up and down the tree of ranks, as the others do: a rank that
-//! had only sent its value could run ahead of rank 0 by any number of calls, which would have to be kept.
+//! Operations whose values begin or end at rank 0 alone. All of them go up and down the tree of
+//! ranks, as the others do: a rank that had only sent its value could run ahead of rank 0 by any
+//! number of calls, which would have to be kept.
 
 use tautline_core::collective::{Deal, Operation};
 

@@ -84,8 +84,8 @@ impl Choice {
     }
 }
 
-/// The reason, and the source; of a requested value, the value, the source, and what would be chosen
-/// otherwise.
+/// The reason, and the source; of a requested value, the value, the source, and what would be
+/// chosen otherwise.
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

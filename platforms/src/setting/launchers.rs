@@ -5,8 +5,9 @@ use super::{RANK, RANKS, environment};
 use crate::{Error, Result};
 use std::borrow::Cow;
 
-/// The variables of the rank and of the number of ranks, by the launchers that set both: those of MPI that are known, Slurm, and
-/// Flux. `PMI_RANK` is set by MPICH, Intel MPI and others of their family.
+/// The variables of the rank and of the number of ranks, by the launchers that set both: those of
+/// MPI that are known, Slurm, and Flux. `PMI_RANK` is set by MPICH, Intel MPI and others of their
+/// family.
 const COUNTED: [[&str; 2]; 6] = [
     ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"],
     ["PMI_RANK", "PMI_SIZE"],
@@ -29,7 +30,8 @@ const UNCOUNTED: [&str; 4] = [
     "MPI_LOCALRANKID",
 ];
 
-/// The processes by which launchers start ranks on a machine, by the beginnings of their names. What they start has variables of its own.
+/// The processes by which launchers start ranks on a machine, by the beginnings of their names.
+/// What they start has variables of its own.
 #[cfg(feature = "process")]
 const PROGRAMS: [&str; 11] = [
     "flux-shell",
@@ -62,7 +64,8 @@ pub(crate) struct Launched {
     pub(crate) ranks: Option<u32>,
 }
 
-/// Returns the rank of this process, as a text for the names of files; `None` if no launcher has started it.
+/// Returns the rank of this process, as a text for the names of files; `None` if no launcher has
+/// started it.
 ///
 /// # Errors
 /// As [`launched`].
@@ -74,7 +77,8 @@ pub(crate) fn rank() -> Result<Option<String>> {
     }
 }
 
-/// Returns which rank this process is, as a text for people: `rank 1 of 4`. `None` if no launcher has started it.
+/// Returns which rank this process is, as a text for people: `rank 1 of 4`. `None` if no launcher
+/// has started it.
 ///
 /// # Errors
 /// As [`launched`].
@@ -109,8 +113,8 @@ fn is_started_by_rank(_: &str) -> bool {
     false
 }
 
-/// Returns what the first launcher that is known states; `None` if none has started this process: also if it has the variables from a
-/// rank that has started it.
+/// Returns what the first launcher that is known states; `None` if none has started this process:
+/// also if it has the variables from a rank that has started it.
 ///
 /// # Errors
 /// A variable that is not a number, or a rank that is not below the number of ranks.

@@ -1,5 +1,6 @@
-//! The settings. Each one with a variable is a row of [`TABLE`]: its name, variable, option, bounds and default. The builder, the
-//! environment, the options of the command, [`Plan::explain`](crate::plan::Plan::explain), data and documentation are views of it.
+//! The settings. Each one with a variable is a row of [`TABLE`]: its name, variable, option, bounds
+//! and default. The builder, the environment, the options of the command,
+//! [`Plan::explain`](crate::plan::Plan::explain), data and documentation are views of it.
 //!
 //! A new setting is a row, and the field of [`Rules`] or of the builder that has its value.
 #![forbid(unsafe_code)]
@@ -34,7 +35,8 @@ pub struct Setting {
     pub kind: Kind,
     /// The default.
     pub default: &'static str,
-    /// The reason for the default, if that is explained in general; else [`Rule::why`] does, or nothing.
+    /// The reason for the default, if that is explained in general; else [`Rule::why`] does, or
+    /// nothing.
     pub why: &'static str,
     /// The effect: the help of the option, and a cell of the documentation.
     pub help: &'static str,

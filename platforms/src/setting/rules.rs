@@ -1,8 +1,10 @@
-//! The balancer's parameters: those that the program, options or variables request, and the defaults of the others.
+//! The balancer's parameters: those that the program, options or variables request, and the
+//! defaults of the others.
 //!
-//! The defaults are derived from simulations, which `apps/tables/defaults.md` shows with the commands that
-//! repeat them. A machine enters by its places and workers: the latency of its network, from a torus of
-//! microseconds to the 35 of Ethernet, changes the best settings less than the seed does.
+//! The defaults are derived from simulations, which `apps/tables/defaults.md` shows with the
+//! commands that repeat them. A machine enters by its places and workers: the latency of its
+//! network, from a torus of microseconds to the 35 of Ethernet, changes the best settings less than
+//! the seed does.
 #![forbid(unsafe_code)]
 
 use super::choice::{Choice, Source};
@@ -20,14 +22,15 @@ pub(super) const BINARY_PLACES: u32 = 8192;
 /// The share of a thief: half, the only amount that performs acceptably on every tree.
 pub(super) const SHARE: Steal = Steal::Half;
 
-/// Returns the number of random steals: one for each doubling of the places. With fewer, many places become quiet after a
-/// bad guess and wait; additional ones find little and are served by places that have work.
+/// Returns the number of random steals: one for each doubling of the places. With fewer, many
+/// places become quiet after a bad guess and wait; additional ones find little and are served by
+/// places that have work.
 pub fn random_steals(places: u32) -> usize {
     places.max(2).next_power_of_two().trailing_zeros() as usize
 }
 
-/// Returns the lifeline graph: the binary hypercube; for very many places one with fewer dimensions, as every quiet place
-/// has sent requests along all of them.
+/// Returns the lifeline graph: the binary hypercube; for very many places one with fewer
+/// dimensions, as every quiet place has sent requests along all of them.
 pub fn lifelines(places: u32) -> Graph {
     let radix = if places <= BINARY_PLACES { 2 } else { 8 };
     Graph::Hypercube { radix }
@@ -148,7 +151,8 @@ pub fn checked(config: Config) -> Result<Config> {
     }
 }
 
-/// Returns the parameters for fewer workers in the same places, of which each keeps as many as it must have.
+/// Returns the parameters for fewer workers in the same places, of which each keeps as many as it
+/// must have.
 pub(crate) fn reduced(config: Config, workers: usize) -> Config {
     let reduced = config.divided(config.places, workers.max(config.places as usize));
     match check(&reduced) {
@@ -158,8 +162,8 @@ pub(crate) fn reduced(config: Config, workers: usize) -> Config {
     }
 }
 
-/// Explains the parameters whose defaults depend on the machine, or were measured, with [`Source::Asked`] where another value than the
-/// default is set.
+/// Explains the parameters whose defaults depend on the machine, or were measured, with
+/// [`Source::Asked`] where another value than the default is set.
 pub fn explain(config: &Config) -> Vec<Choice> {
     let explained = balancer().filter(|(_, rule)| rule.is_explained);
     explained

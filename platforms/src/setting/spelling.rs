@@ -50,8 +50,8 @@ impl Lifelines {
     }
 }
 
-/// Parses a number that is not negative, for a setting that allows `MOST`. What fits `T` is left to the
-/// setting, which knows all its bounds; what does not is refused by the same bound.
+/// Parses a number that is not negative, for a setting that allows `MOST`. What fits `T` is left to
+/// the setting, which knows all its bounds; what does not is refused by the same bound.
 ///
 /// ```
 /// use tautline::internal::spelling;

@@ -47,7 +47,8 @@ fn rules_of_the_program_come_before_those_of_the_environment() {
     assert_eq!((rules.seed, rules.random_steals), (Some(1), Some(3)));
 }
 
-/// Another text than the default for each parameter: it is read into one field, whose value is shown as it was written.
+/// Another text than the default for each parameter: it is read into one field, whose value is
+/// shown as it was written.
 #[test]
 fn every_rule_reads_and_shows_its_own_field() {
     let shape = Config {

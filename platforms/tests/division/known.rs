@@ -1,4 +1,5 @@
-//! Machines that exist, in numbers: packages, memory nodes of each, last-level caches of a node, cores of a cache, threads of a core.
+//! Machines that exist, in numbers: packages, memory nodes of each, last-level caches of a node,
+//! cores of a cache, threads of a core.
 
 use crate::shape::Shape;
 

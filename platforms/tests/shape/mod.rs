@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use tautline::Machine;
 use tautline::platform::machine_from_xml;
 
-/// Performance cores of two threads and efficiency cores of one, four of which share a cache; their kinds;
-/// and a memory without processors.
+/// Performance cores of two threads and efficiency cores of one, four of which share a cache; their
+/// kinds; and a memory without processors.
 pub(crate) const HYBRID: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE topology SYSTEM "hwloc2.dtd">
 <topology version="3.0">

@@ -1,4 +1,5 @@
-//! Forks, loops and a balanced computation, by a program that depends on the library without features.
+//! Forks, loops and a balanced computation, by a program that depends on the library without
+//! features.
 #![forbid(unsafe_code)]
 
 use tautline::prelude::*;
@@ -17,7 +18,8 @@ fn main() -> tautline::Result<()> {
 
     let numbers: Vec<u64> = (1..=100_000).collect();
     let sum: u64 = rt.run(|cx| cx.par(&numbers).sum());
-    // The type of the right side is inferred: no crate in this program compares numbers with a type of its own.
+    // The type of the right side is inferred: no crate in this program compares numbers with a type
+    // of its own.
     assert_eq!(sum, numbers.iter().sum());
 
     let ways = rt.balancer().sum([20u32], |stairs, todo| {

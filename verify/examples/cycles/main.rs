@@ -1,4 +1,5 @@
-//! Cycles an episode of barriers, shipped ones and ones by hand, on machines in virtual time: the tables of `verify/CYCLES.md`.
+//! Cycles an episode of barriers, shipped ones and ones by hand, on machines in virtual time: the
+//! tables of `verify/CYCLES.md`.
 //!
 //! ```sh
 //! RUSTFLAGS="--cfg tautline_shuttle" cargo run --release -p tautline-verify --example cycles [THREADS…]

@@ -1,4 +1,5 @@
-//! A machine with one thread: memory that is given out once, one worker, panics that end the program.
+//! A machine with one thread: memory that is given out once, one worker, panics that end the
+//! program.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;

@@ -1,9 +1,10 @@
 //! Keeps the stacks of loom's coroutines from one execution of a model to the next.
 //!
-//! Loom makes each thread of each execution a coroutine on a stack of its own: mapped, its lowest page protected, unmapped. A
-//! model has up to some 100 000 executions of a few threads, and spends most of its time in the kernel for that. So `mmap`,
-//! `mprotect` and `munmap` of libc are replaced in a program that calls [`keep_stacks`]: a thread's stacks wait for its next
-//! coroutine with as large a stack. All other mappings pass through, and so does what libc calls itself.
+//! Loom makes each thread of each execution a coroutine on a stack of its own: mapped, its lowest
+//! page protected, unmapped. A model has up to some 100 000 executions of a few threads, and spends
+//! most of its time in the kernel for that. So `mmap`, `mprotect` and `munmap` of libc are replaced
+//! in a program that calls [`keep_stacks`]: a thread's stacks wait for its next coroutine with as
+//! large a stack. All other mappings pass through, and so does what libc calls itself.
 //!
 //! On Linux only; elsewhere this does nothing.
 

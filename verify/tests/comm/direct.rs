@@ -28,7 +28,8 @@ fn submit(worker: &Combiner<Worker<Shared>>, tasks: &Tasks, tag: u32) {
     worker.run(|worker| worker.step());
 }
 
-/// Each of two threads submits a message and sends one without a task, in either order: all leave once, those of a thread in order.
+/// Each of two threads submits a message and sends one without a task, in either order: all leave
+/// once, those of a thread in order.
 fn direct(is_first: bool) {
     let Scene {
         worker, machine, ..

@@ -31,7 +31,8 @@ fn lock_loses_no_update() {
     });
 }
 
-/// A thread that takes a permit too early is given another one; a lost permit is a wait without end.
+/// A thread that takes a permit too early is given another one; a lost permit is a wait without
+/// end.
 #[test]
 fn no_permit_is_lost() {
     schedules("no_permit_is_lost", 5_000, || {

@@ -1,6 +1,7 @@
 //! Async code: no wake-up is lost, and wakers may be used late.
 //!
-//! The state machine of a future that is a task is the crate `async-task`, whose atomics loom does not see.
+//! The state machine of a future that is a task is the crate `async-task`, whose atomics loom does
+//! not see.
 
 use super::machine::{Cell, Cxt, Machine, fail, number_of, with_others};
 use loom::sync::atomic::{AtomicUsize as Flag, Ordering::Relaxed as Loose};
@@ -64,8 +65,8 @@ fn block_on_wakes() {
     });
 }
 
-/// A second wake-up while the first is being handled, or after the wait has ended and the pool is dropped: it is counted, or
-/// has no effect.
+/// A second wake-up while the first is being handled, or after the wait has ended and the pool is
+/// dropped: it is counted, or has no effect.
 #[test]
 fn block_on_woken_late() {
     Model::new("block_on_woken_late")

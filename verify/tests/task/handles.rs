@@ -31,7 +31,8 @@ fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// The task ends while another thread polls its handle: that thread gets the value, and observes what the task did.
+/// The task ends while another thread polls its handle: that thread gets the value, and observes
+/// what the task did.
 #[test]
 fn handle_polled() {
     Model::new("handle_polled").bound(2).floor(25).check(|| {

@@ -1,5 +1,5 @@
-//! Holds of scopes, released by threads that are no workers: the owner is woken and observes what they did, and nothing of
-//! the scope or of its pool is accessed afterwards.
+//! Holds of scopes, released by threads that are no workers: the owner is woken and observes what
+//! they did, and nothing of the scope or of its pool is accessed afterwards.
 
 use super::machine::{Cell, Cxt, Machine, Payload, number_of, overwrite_stack};
 use loom::thread;
@@ -30,8 +30,8 @@ fn release_later(hold: Hold<Machine>, cell: &Arc<Cell>, value: usize) {
     });
 }
 
-/// J1, H3: a foreign thread releases the only hold while the owner ends its body, settles, or parks; the scope is that of
-/// the run, after which the pool is dropped.
+/// J1, H3: a foreign thread releases the only hold while the owner ends its body, settles, or
+/// parks; the scope is that of the run, after which the pool is dropped.
 #[test]
 fn hold_released() {
     Model::new("hold_released").floor(2_000).check(|| {
@@ -61,8 +61,9 @@ fn hold_two_released() {
         });
 }
 
-/// A hold fails while the owner spawns a task that waits for a cell: that task is dropped, by the thread or by the owner, which
-/// gets the payload and observes what preceded. The thread does not access the scope afterwards.
+/// A hold fails while the owner spawns a task that waits for a cell: that task is dropped, by the
+/// thread or by the owner, which gets the payload and observes what preceded. The thread does not
+/// access the scope afterwards.
 #[test]
 fn hold_fails() {
     Model::new("hold_fails").bound(3).floor(5_100).check(|| {
@@ -82,8 +83,8 @@ fn hold_fails() {
     });
 }
 
-/// A hold is the last share of the finish of async code, which is in an `Arc`, as it keeps the run around it: the awaiter is
-/// woken, or has gone, and the pool waits for the thread.
+/// A hold is the last share of the finish of async code, which is in an `Arc`, as it keeps the run
+/// around it: the awaiter is woken, or has gone, and the pool waits for the thread.
 #[test]
 fn hold_async() {
     Model::new("hold_async").bound(3).floor(4_700).check(|| {

@@ -1,4 +1,5 @@
-//! Tasks that wait for cells: each becomes ready or is cancelled, exactly one of the two, and its memory is freed once.
+//! Tasks that wait for cells: each becomes ready or is cancelled, exactly one of the two, and its
+//! memory is freed once.
 
 use super::machine::{Cell, Cxt, overwrite_stack, with_others};
 use loom::thread;
@@ -156,8 +157,8 @@ fn waiting_put_end() {
     both_ways(model, || put_against_end(1, 1));
 }
 
-/// X3, X4: a put that is not the last one against the abort: it accesses no cell that was freed with the scope, and the
-/// task does not stay waiting.
+/// X3, X4: a put that is not the last one against the abort: it accesses no cell that was freed
+/// with the scope, and the task does not stay waiting.
 #[test]
 fn waiting_walk_end() {
     Model::new("waiting_walk_end")

@@ -75,8 +75,8 @@ impl Hart<'_> {
         }
     }
 
-    /// Odd harts leave when all others have arrived, so that only their leaving ends the episode; they return after the
-    /// others have continued without them.
+    /// Odd harts leave when all others have arrived, so that only their leaving ends the episode;
+    /// they return after the others have continued without them.
     fn leave_and_return(self, line: Line) {
         let harts = self.chip.harts();
         let (odd, even) = (harts / 2, harts - harts / 2);

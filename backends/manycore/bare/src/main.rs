@@ -1,7 +1,7 @@
 //! The core on a board: judges what the board lends, then runs tasks on it.
 //!
-//! Prints one line a part, with its ticks of 0.1 microseconds; the last is PASS, or FAIL after the cause. The exit code of the
-//! machine agrees.
+//! Prints one line a part, with its ticks of 0.1 microseconds; the last is PASS, or FAIL after the
+//! cause. The exit code of the machine agrees.
 #![no_std]
 #![no_main]
 

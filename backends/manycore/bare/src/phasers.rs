@@ -1,4 +1,5 @@
-//! Phasers between harts: a fixed set, then one whose members come and go; the board's lines carry what they can.
+//! Phasers between harts: a fixed set, then one whose members come and go; the board's lines carry
+//! what they can.
 
 use crate::Chip;
 use crate::hart::Hart;

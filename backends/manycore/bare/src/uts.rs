@@ -1,8 +1,9 @@
 //! An unbalanced tree, a task a node.
 //!
 //! # Algorithm
-//! The tree `anl` of Saraswat 2011, table 1: binomial with 2000 children at the root, two children with probability 0.4995
-//! elsewhere, seed 559. A node is a SHA-1 state; that of its child is the hash of state and index.
+//! The tree `anl` of Saraswat 2011, table 1: binomial with 2000 children at the root, two children
+//! with probability 0.4995 elsewhere, seed 559. A node is a SHA-1 state; that of its child is the
+//! hash of state and index.
 
 use crate::Chip;
 use alloc::format;
@@ -15,7 +16,8 @@ use tautline_core::task::Cx;
 
 const SEED: u32 = 559;
 const ROOT_CHILDREN: u32 = 2000;
-/// Nodes whose last word, without its sign, is below this have two children; the product is not an integer.
+/// Nodes whose last word, without its sign, is below this have two children; the product is not an
+/// integer.
 const LIMIT: u32 = (0.4995 * (1u64 << 31) as f64) as u32 + 1;
 
 /// The published counts of the tree.

@@ -19,8 +19,9 @@ impl Clint {
     /// Returns the interruptor at `base`, for the harts below `harts`.
     ///
     /// # Safety
-    /// The caller must ensure that the registers of the harts below `harts` exist as long as this value or a copy of
-    /// it is used, and that memory safety depends on none of them: any copy may write them at any time.
+    /// The caller must ensure that the registers of the harts below `harts` exist as long as this
+    /// value or a copy of it is used, and that memory safety depends on none of them: any copy may
+    /// write them at any time.
     pub const unsafe fn at(base: NonNull<u8>, harts: usize) -> Self {
         Self { base, harts }
     }

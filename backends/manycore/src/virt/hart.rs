@@ -26,11 +26,13 @@ pub(super) fn time() -> u64 {
 
 /// Orders all earlier accesses to memory and devices before all later ones.
 pub(super) fn order_devices() {
-    // SAFETY: a fence. It is declared to access memory, so that the compiler moves no access across it.
+    // SAFETY: a fence. It is declared to access memory, so that the compiler moves no access across
+    // it.
     unsafe { asm!("fence iorw, iorw", options(nostack, preserves_flags)) }
 }
 
-/// Sleeps until a software interrupt is pending, or the timer interrupt if it is enabled; returns whether it was the former.
+/// Sleeps until a software interrupt is pending, or the timer interrupt if it is enabled; returns
+/// whether it was the former.
 pub(super) fn wait(timer_counts: bool) -> bool {
     let ends = if timer_counts {
         SOFTWARE | TIMER
@@ -38,7 +40,8 @@ pub(super) fn wait(timer_counts: bool) -> bool {
         SOFTWARE
     };
     let pending: usize;
-    // SAFETY: interrupts are off (`mstatus.MIE`), so that a pending one ends the `wfi` and has no other effect.
+    // SAFETY: interrupts are off (`mstatus.MIE`), so that a pending one ends the `wfi` and has no
+    // other effect.
     unsafe {
         asm!("csrw mie, {ends}", "wfi", "csrr {pending}, mip",
             ends = in(reg) ends, pending = lateout(reg) pending, options(nostack, preserves_flags));

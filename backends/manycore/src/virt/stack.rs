@@ -1,11 +1,12 @@
 //! Stacks: one for each hart, further pieces from the heap.
 //!
 //! # Algorithm
-//! Below each stack lie [`GUARD_BYTES`] that trap. Those of a hart's own stack are locked by the first entry of its physical
-//! memory protection, permanently. Those of the piece that it currently uses are in the second entry, which changes with the
-//! piece and so is not locked. An unlocked entry does not apply to machine mode, except where loads and stores have the rights
-//! of user mode (`mstatus.MPRV`): the entry code sets that, and gives user mode all other memory by the third entry.
-//! A trap returns to the rights of machine mode, so the message about it can be written.
+//! Below each stack lie [`GUARD_BYTES`] that trap. Those of a hart's own stack are locked by the
+//! first entry of its physical memory protection, permanently. Those of the piece that it currently
+//! uses are in the second entry, which changes with the piece and so is not locked. An unlocked
+//! entry does not apply to machine mode, except where loads and stores have the rights of user mode
+//! (`mstatus.MPRV`): the entry code sets that, and gives user mode all other memory by the third
+//! entry. A trap returns to the rights of machine mode, so the message about it can be written.
 
 use super::{MOST_HARTS, STACK_SHIFT, hart};
 use alloc::alloc::{alloc, dealloc};
@@ -14,7 +15,8 @@ use core::arch::asm;
 use core::ops::Range;
 use tautline_core::sync::{AtomicUsize, Ordering};
 
-/// The lowest bytes of a stack, which trap: a power of two. A function with larger locals could step over them.
+/// The lowest bytes of a stack, which trap: a power of two. A function with larger locals could
+/// step over them.
 pub(super) const GUARD_BYTES: usize = 32 << 10;
 
 /// A further piece of stack.
@@ -66,8 +68,8 @@ pub(super) fn floor() -> usize {
 /// Makes the guard of `piece` trap on this hart, in place of the previous one; 0 for none.
 fn protect(piece: usize) {
     let (none, on) = (0xff_usize << 8, NO_ACCESS << 8);
-    // SAFETY: only stacks are forbidden, and of these only what no live frame uses. The entry is off while the address changes;
-    // the last instruction makes later accesses observe it.
+    // SAFETY: only stacks are forbidden, and of these only what no live frame uses. The entry is
+    // off while the address changes; the last instruction makes later accesses observe it.
     unsafe {
         asm!("csrc pmpcfg0, {none}", "sfence.vma", none = in(reg) none, options(nostack));
         if piece != 0 {
@@ -91,8 +93,8 @@ pub(super) fn on_more(mut body: &mut dyn FnMut()) {
     // ORDERING: Relaxed: private to the hart.
     mine.store(piece.addr(), Ordering::Relaxed);
     protect(piece.addr());
-    // SAFETY: the top is aligned as calls require, and the piece belongs to this call alone; the stack pointer is restored from a
-    // register that calls preserve; nothing unwinds here.
+    // SAFETY: the top is aligned as calls require, and the piece belongs to this call alone; the
+    // stack pointer is restored from a register that calls preserve; nothing unwinds here.
     unsafe {
         asm!("mv s2, sp", "mv sp, {top}", "jalr {call}", "mv sp, s2",
             top = in(reg) piece.add(PIECE.size()),
@@ -104,7 +106,8 @@ pub(super) fn on_more(mut body: &mut dyn FnMut()) {
     protect(before);
     // ORDERING: Relaxed: private to the hart.
     mine.store(before, Ordering::Relaxed);
-    // SAFETY: the piece was allocated above with this layout, no frame is on it any more, and its guard is off.
+    // SAFETY: the piece was allocated above with this layout, no frame is on it any more, and its
+    // guard is off.
     unsafe { dealloc(piece, PIECE) };
 }
 

@@ -113,7 +113,8 @@ pub(super) fn get_news(socket: &mut UnixStream) -> Vec<(u32, News)> {
     (0..count).map(news).collect()
 }
 
-/// The recipients in this process of what arrives at another one, by number, and of what ends there.
+/// The recipients in this process of what arrives at another one, by number, and of what ends
+/// there.
 #[derive(Clone, Default)]
 pub(super) struct Arrived {
     recipients: Arc<Mutex<BTreeMap<u32, Arc<dyn Recipient>>>>,
@@ -149,7 +150,8 @@ impl There {
         }
     }
 
-    /// Calls with numbers, and with bytes where the call has some; returns whether memory is returned.
+    /// Calls with numbers, and with bytes where the call has some; returns whether memory is
+    /// returned.
     fn call(&self, call: Call, numbers: &[u64], bytes: Option<&[u8]>) -> bool {
         let mut socket = self.socket.lock().unwrap();
         put(&mut socket, &[call as u64, self.link]);

@@ -1,5 +1,6 @@
-//! POWER, whose spinning threads take issue slots from the other seven of their core: low priority, then medium again, as Linux's
-//! `cpu_relax`. The standard library has no pause there. That requires Rust 1.95, whose inline assembly for POWER is stable.
+//! POWER, whose spinning threads take issue slots from the other seven of their core: low priority,
+//! then medium again, as Linux's `cpu_relax`. The standard library has no pause there. That
+//! requires Rust 1.95, whose inline assembly for POWER is stable.
 #![allow(unsafe_code)]
 
 use core::arch::asm;

@@ -1,8 +1,9 @@
 //! The processors that this thread may use.
 //!
-//! Linux passes the mask of a thread on to the threads and processes that it starts. What a task starts would be confined to the
-//! processor of its worker, so the mask that a worker had before it was pinned is kept here. A mask of one processor, to which a
-//! worker was pinned, counts as inherited from that worker.
+//! Linux passes the mask of a thread on to the threads and processes that it starts. What a task
+//! starts would be confined to the processor of its worker, so the mask that a worker had before it
+//! was pinned is kept here. A mask of one processor, to which a worker was pinned, counts as
+//! inherited from that worker.
 
 use crate::process::{ForChild, do_for_children, without_forks};
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +14,8 @@ type Pinned = (usize, Vec<usize>);
 /// By processor once. Locked where no fork can happen, so that a child finds it unlocked.
 static PINNED: Mutex<Vec<Pinned>> = Mutex::new(Vec::new());
 
-/// Pins the calling thread, which works for the rest of its life, to processor `cpu`. Returns false if the system refuses.
+/// Pins the calling thread, which works for the rest of its life, to processor `cpu`. Returns false
+/// if the system refuses.
 pub(crate) fn pin_worker(cpu: usize) -> bool {
     let before = system();
     let is_pinned = pin(cpu);
@@ -36,7 +38,8 @@ fn remember(cpu: usize, before: Vec<usize>) {
     }
 }
 
-/// Returns the entry of the worker from which the calling thread has its mask, if it does. Called without forks.
+/// Returns the entry of the worker from which the calling thread has its mask, if it does. Called
+/// without forks.
 fn inherited() -> Option<Pinned> {
     let here = system();
     let pinned = PINNED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -58,8 +61,9 @@ const UNPIN: ForChild = ForChild {
     act: |_| (),
 };
 
-/// Calls `act` while the calling thread may use all processors that its process may use. Elsewhere than on a pinned worker, or a thread
-/// that was started by a task there, it only calls `act`. Programs that use `tautline` call it as `tautline::pinning::unpinned`.
+/// Calls `act` while the calling thread may use all processors that its process may use. Elsewhere
+/// than on a pinned worker, or a thread that was started by a task there, it only calls `act`.
+/// Programs that use `tautline` call it as `tautline::pinning::unpinned`.
 pub fn unpinned<R>(act: impl FnOnce() -> R) -> R {
     let _pinned = without_forks(inherited).map(|(cpu, before)| {
         confine(&before);
@@ -98,8 +102,8 @@ fn system() -> Vec<usize> {
 #[cfg(target_os = "linux")]
 fn read_mask(mut mask: Vec<usize>) -> Option<Vec<usize>> {
     let bytes = size_of_val(mask.as_slice());
-    // SAFETY: the kernel writes at most `bytes` bytes to the buffer, which is that large and aligned
-    // to the words that a mask is made of; 0 is the calling thread.
+    // SAFETY: the kernel writes at most `bytes` bytes to the buffer, which is that large and
+    // aligned to the words that a mask is made of; 0 is the calling thread.
     let status = unsafe { libc::sched_getaffinity(0, bytes, mask.as_mut_ptr().cast()) };
     let width = usize::BITS as usize;
     let allowed = |cpu: &usize| mask[cpu / width] >> (cpu % width) & 1 == 1;
@@ -113,8 +117,8 @@ fn system() -> Vec<usize> {
         .unwrap_or_default()
 }
 
-/// Restricts the calling thread, and those that it starts from now on, to the processors `cpus`. Returns false if the system refuses:
-/// the thread then runs on any allowed processor.
+/// Restricts the calling thread, and those that it starts from now on, to the processors `cpus`.
+/// Returns false if the system refuses: the thread then runs on any allowed processor.
 #[cfg(target_os = "linux")]
 pub fn confine(cpus: &[usize]) -> bool {
     confine_to(&words(cpus))
@@ -132,7 +136,8 @@ fn words(cpus: &[usize]) -> Vec<usize> {
     mask
 }
 
-/// Restricts the calling thread to the processors of a mask. Only calls the system, so a handler may call it.
+/// Restricts the calling thread to the processors of a mask. Only calls the system, so a handler
+/// may call it.
 #[cfg(target_os = "linux")]
 fn confine_to(mask: &[usize]) -> bool {
     // SAFETY: the kernel only reads the bytes of the mask; 0 is the calling thread.
@@ -146,8 +151,8 @@ pub fn confine(_: &[usize]) -> bool {
     false
 }
 
-/// Pins the calling thread to processor `cpu`. Returns false if the system refuses: the thread then runs
-/// on any allowed processor.
+/// Pins the calling thread to processor `cpu`. Returns false if the system refuses: the thread then
+/// runs on any allowed processor.
 #[cfg(target_os = "linux")]
 pub fn pin(cpu: usize) -> bool {
     confine(&[cpu])

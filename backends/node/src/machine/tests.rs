@@ -83,7 +83,8 @@ fn cores_come_before_their_second_threads() {
 #[test]
 fn a_sparse_mask_is_never_widened_and_never_counted_through() {
     let fake = Fake::new();
-    // Eight threads a core, as on POWER; the mask has holes, and a core with its first thread missing.
+    // Eight threads a core, as on POWER; the mask has holes, and a core with its first thread
+    // missing.
     for cpu in 0..32 {
         let first = cpu / 8 * 8;
         fake.cpu(cpu, &format!("{first}-{}", first + 7));
@@ -279,7 +280,8 @@ fn a_quota_of_less_than_a_processor_leaves_one() {
 #[test]
 fn partial_tables_are_used_as_far_as_they_go() {
     let fake = Fake::new();
-    // Two processors of a core, one without a table, one whose table names another, one that is empty.
+    // Two processors of a core, one without a table, one whose table names another, one that is
+    // empty.
     fake.cpu(0, "0-1").cpu(1, "0-1").cpu(3, "4-5").cpu(4, "\n");
     fake.put("sys/devices/system/node/node0/cpulist", "0-1\n")
         .put("sys/devices/system/node/node1/meminfo", "no list")
@@ -312,7 +314,8 @@ fn tables_that_are_not_text_are_missing_tables() {
     assert_eq!((machine.quota(), machine.online()), (None, 4));
 }
 
-/// Two cores of two threads with a cache and a memory node each, of which the first is above processor 63.
+/// Two cores of two threads with a cache and a memory node each, of which the first is above
+/// processor 63.
 #[test]
 fn masks_are_read_where_there_are_no_lists() {
     let fake = Fake::new();

@@ -8,7 +8,8 @@ use tautline_core::hierarchy::{Domain, Kind, Spec};
 use tautline_core::task::Wait;
 use tautline_node::pool::{Plan, Threads};
 
-/// Calls `body` on `callers` threads, once all of them are inside a run; returns what they returned, by caller.
+/// Calls `body` on `callers` threads, once all of them are inside a run; returns what they
+/// returned, by caller.
 fn meet<R: Send>(
     threads: &Threads,
     callers: usize,
@@ -29,7 +30,8 @@ fn meet<R: Send>(
     })
 }
 
-/// Any number of callers meet in their bodies, with joins, spawned tasks and nested runs, and again on the same pool.
+/// Any number of callers meet in their bodies, with joins, spawned tasks and nested runs, and again
+/// on the same pool.
 #[test]
 fn any_number_of_callers_meet() {
     for workers in [1, 2, 4] {
@@ -59,7 +61,8 @@ fn callers_meet_while_all_workers_are_blocked() {
     });
 }
 
-/// A run inside the run of a caller without a seat is nested in it: a lock may be held over an isolated scope.
+/// A run inside the run of a caller without a seat is nested in it: a lock may be held over an
+/// isolated scope.
 #[test]
 fn a_run_inside_a_run_without_a_seat() {
     let (threads, lock) = (&start(1), &Mutex::new(0));

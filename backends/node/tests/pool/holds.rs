@@ -101,7 +101,8 @@ fn a_task_of_another_scope_releases_a_hold() {
     }
 }
 
-/// Ten thousand holds, released by four plain threads while the owner takes more, and while it waits.
+/// Ten thousand holds, released by four plain threads while the owner takes more, and while it
+/// waits.
 #[test]
 fn four_threads_release_ten_thousand_holds() {
     const THREADS: usize = 4;

@@ -2,10 +2,10 @@
 //!
 //! # Algorithm
 //! A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990): no entry is added for a time before the one
-//! that was taken last, so an entry is grouped by the highest bit in which its time differs from that.
-//! When the lowest group comes up it is spread over lower ones; so an entry moves at most once a bit, and
-//! always along plain arrays. What differs: entries of one time are always in one group and are moved
-//! in order, so they need no sequence numbers.
+//! that was taken last, so an entry is grouped by the highest bit in which its time differs from
+//! that. When the lowest group comes up it is spread over lower ones; so an entry moves at most
+//! once a bit, and always along plain arrays. What differs: entries of one time are always in one
+//! group and are moved in order, so they need no sequence numbers.
 
 use std::collections::VecDeque;
 

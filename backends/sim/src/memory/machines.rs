@@ -1,12 +1,12 @@
 //! Machines, and where their figures come from.
 //!
-//! Published: in Chatterjee 2013. Reported: known from the literature on the machine, not compared with it here. Assumed: no
-//! source has the figure; the order of magnitude at best.
+//! Published: in Chatterjee 2013. Reported: known from the literature on the machine, not compared
+//! with it here. Assumed: no source has the figure; the order of magnitude at best.
 
 use super::{Banks, Coherent, Machine, Memory, ScratchPad, Seats, Signals};
 
-/// IBM Cyclops64: 80 cores of two thread units each, without data caches. Reported figures are from papers on its system
-/// software from the University of Delaware, 2005 to 2010.
+/// IBM Cyclops64: 80 cores of two thread units each, without data caches. Reported figures are from
+/// papers on its system software from the University of Delaware, 2005 to 2010.
 pub const CYCLOPS64: Machine = Machine {
     name: "Cyclops64",
     // Published.
@@ -23,7 +23,8 @@ pub const CYCLOPS64: Machine = Machine {
             store_cycles: 20,
             // Reported.
             load_cycles: 31,
-            // From the crossbar's published 384 GB/s over its reported 96 ports: 8 bytes a cycle each.
+            // From the crossbar's published 384 GB/s over its reported 96 ports: 8 bytes a cycle
+            // each.
             busy_cycles: 1,
             // Assumed: read, add, write. That it is done at the memory is reported.
             update_busy_cycles: 3,
@@ -37,9 +38,10 @@ pub const CYCLOPS64: Machine = Machine {
             store_cycles: 36,
             // Reported.
             load_cycles: 57,
-            // The difference between loads from here and from the chip's memory, both reported: the time of the DRAM itself,
-            // and a row cycle of such parts (DDR2: 55 ns). That it serves one word at a time, with no row left open, is
-            // assumed; long bursts at the reported 16 GB/s would be 8 bytes a cycle and bank.
+            // The difference between loads from here and from the chip's memory, both reported: the
+            // time of the DRAM itself, and a row cycle of such parts (DDR2: 55 ns). That it serves
+            // one word at a time, with no row left open, is assumed; long bursts at the reported 16
+            // GB/s would be 8 bytes a cycle and bank.
             busy_cycles: 26,
             // Assumed: a write follows in the open row.
             update_busy_cycles: 34,
@@ -134,7 +136,8 @@ pub const NIAGARA2: Machine = Machine {
     signals: NO_SIGNALS,
 };
 
-/// A node of two x86 processors of 32 cores, two threads a core. All assumed, after measurements of such nodes.
+/// A node of two x86 processors of 32 cores, two threads a core. All assumed, after measurements of
+/// such nodes.
 pub const XEON: Machine = Machine {
     name: "Xeon",
     threads: 128,

@@ -1,4 +1,5 @@
-//! The core's collective operations in virtual time: a barrier, then the sum of a value of each rank.
+//! The core's collective operations in virtual time: a barrier, then the sum of a value of each
+//! rank.
 
 use tautline_core::Rank;
 use tautline_core::collective::{AllReduce, Barrier, Branch, CombineForAll, Meet, Message, Stray};
@@ -140,8 +141,8 @@ fn value(rank: u32) -> u64 {
 /// The sum that all ranks end with, or the rank that one of them lost.
 type Answer = Result<u64, Rank>;
 
-/// Runs both operations over `ranks` ranks. Returns the answer and the time it took; fails if they do not end within
-/// a virtual second.
+/// Runs both operations over `ranks` ranks. Returns the answer and the time it took; fails if they
+/// do not end within a virtual second.
 fn run(cluster: Cluster, ranks: u32, faults: Option<Faults>) -> (Answer, u64) {
     let part = |here| {
         let branch = Branch::new(here, ranks, 8);

@@ -11,8 +11,8 @@ fn bytes_take_time_and_occupy_both_adapters() {
         mb_per_s: 500,
         ..FREE
     };
-    // 2 ns a byte. The second message leaves after the first, the third comes from elsewhere and waits at the
-    // destination.
+    // 2 ns a byte. The second message leaves after the first, the third comes from elsewhere and
+    // waits at the destination.
     let received = deliver(cluster, 3, &[(0, 2, 100), (0, 2, 50), (1, 2, 100)]);
     assert_eq!(received[2], [(0, 1_200), (2, 1_410), (1, 1_620)]);
 }
@@ -28,7 +28,8 @@ fn bytes_within_a_node_are_not_transmitted() {
     assert_eq!(deliver(cluster, 2, &[(0, 1, 1_000)])[1], [(0, 30)]);
 }
 
-/// Many messages of one pair on a network that delays some far more than others, over busy adapters.
+/// Many messages of one pair on a network that delays some far more than others, over busy
+/// adapters.
 #[test]
 fn ordered_messages_do_not_overtake() {
     let letters: Vec<_> = (0..200)
@@ -65,7 +66,8 @@ fn ordered_messages_do_not_overtake() {
     }
 }
 
-/// Place 0 sends to the others of a node with two ranks, each with a communication worker or without one.
+/// Place 0 sends to the others of a node with two ranks, each with a communication worker or
+/// without one.
 fn from_one_to_all(worker: bool) -> Vec<Relay> {
     let cluster = Cluster {
         near_ns: 100,
@@ -103,7 +105,8 @@ fn a_communication_worker_encodes_and_decodes() {
     assert_eq!(of(3), (380, (380, 380)));
 }
 
-/// Nodes 0 and 1 send to different nodes; on a ring they share a link, on other shapes only where these have few links.
+/// Nodes 0 and 1 send to different nodes; on a ring they share a link, on other shapes only where
+/// these have few links.
 #[test]
 fn messages_wait_for_links() {
     let on = |shape| Cluster {
@@ -124,7 +127,8 @@ fn messages_wait_for_links() {
         let received = deliver(cluster, 8, &[(0, a, 500), (1, b, 500)]);
         [received[a as usize][0].1, received[b as usize][0].1]
     };
-    // 0 to 2 over nodes 1 and 2; 1 to 3 over node 2: the link from node 1 to 2 is free when the head of the first comes.
+    // 0 to 2 over nodes 1 and 2; 1 to 3 over node 2: the link from node 1 to 2 is free when the
+    // head of the first comes.
     let ring = on(Shape::Torus([8, 1, 1]));
     assert_eq!(arrival(ring, [2, 3]), [1_500, 1_100]);
     assert_eq!(arrival(ring, [7, 3]), [1_000, 1_100]);

@@ -138,7 +138,8 @@ fn run(setup: Setup, tolerance: Tolerance, clerks: Vec<Clerk>) -> Outcome<Clerk>
     setup.run(clerks.into_iter().map(part).collect())
 }
 
-/// Returns what happens at each place, where each of the clerks serves a message for so long, and when all has happened.
+/// Returns what happens at each place, where each of the clerks serves a message for so long, and
+/// when all has happened.
 fn happened(serve_ns: Option<u64>, mut clerks: Vec<Clerk>) -> (Vec<Vec<(u64, Happened)>>, u64) {
     for clerk in &mut clerks {
         clerk.serve_ns = serve_ns;

@@ -154,7 +154,8 @@ pub(super) fn by_qemu(
     logged(set, BufReader::new(log))
 }
 
-/// Reads QEMU's log: each instruction in assembly before it first runs, and a line each time that it does.
+/// Reads QEMU's log: each instruction in assembly before it first runs, and a line each time that
+/// it does.
 fn logged(set: Set, log: impl BufRead) -> Result<Counts> {
     let (mut code, mut executed) = (Code::new(), HashMap::<u64, u64>::new());
     for line in log.lines() {

@@ -1,8 +1,8 @@
-//! Instructions of the core's operations, and which of them synchronize, against a table in the tree: what an operation costs
-//! is changed on purpose only.
+//! Instructions of the core's operations, and which of them synchronize, against a table in the
+//! tree: what an operation costs is changed on purpose only.
 //!
-//! `tautline-costs` in `verify/nostd` performs one operation many times, without a library of the system. Two runs differ by
-//! operations alone, so what the start and the end cost cancels out.
+//! `tautline-costs` in `verify/nostd` performs one operation many times, without a library of the
+//! system. Two runs differ by operations alone, so what the start and the end cost cancels out.
 
 mod count;
 mod sync;
@@ -203,8 +203,9 @@ pub(super) fn list(tree: &Tree, _: &[String]) -> Result<Verdict> {
     })
 }
 
-/// An update that the compiler turns into a load would let a worker park beside an item: the read-modify-write must be one. x86
-/// may have a locked fence and a load instead, since there every change of the word is locked too.
+/// An update that the compiler turns into a load would let a worker park beside an item: the
+/// read-modify-write must be one. x86 may have a locked fence and a load instead, since there every
+/// change of the word is locked too.
 fn unlike_update(section: &Section) -> Option<String> {
     let row = section.rows.iter().find(|row| row.operation == LOOK)?;
     (!row.atomic.is_one_update()).then(|| {
@@ -313,8 +314,8 @@ fn build(tree: &Tree) -> Result<String> {
     version(Command::new(compiler).current_dir(&tree.root))
 }
 
-/// Builds the program for the other processors with the distribution's compiler, whose library's source is beside it. Returns
-/// the compiler's version.
+/// Builds the program for the other processors with the distribution's compiler, whose library's
+/// source is beside it. Returns the compiler's version.
 fn build_emulated(tree: &Tree) -> Result<String> {
     let emulated = || PROCESSORS.iter().filter_map(|p| p.emulated.as_ref());
     let features: BTreeSet<Option<&str>> = emulated().map(|e| e.feature).collect();

@@ -20,7 +20,8 @@ pub(super) enum Set {
     Riscv,
 }
 
-/// Atomic updates of Arm's that are one instruction each; the last eight in the order of their encoding.
+/// Atomic updates of Arm's that are one instruction each; the last eight in the order of their
+/// encoding.
 const LSE: [&str; 10] = [
     "cas", "swp", "ldadd", "ldclr", "ldeor", "ldset", "ldsmax", "ldsmin", "ldumax", "ldumin",
 ];
@@ -85,7 +86,8 @@ fn word(text: &str) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }
 
-/// Returns the exclusive access to a byte or halfword, which disassemblers without POWER7's instructions do not know.
+/// Returns the exclusive access to a byte or halfword, which disassemblers without POWER7's
+/// instructions do not know.
 fn byte_or_half(word: u32) -> Option<&'static str> {
     match (word >> 26, word >> 1 & 0x3ff) {
         (31, 52) => Some("lbarx"),
@@ -138,7 +140,8 @@ impl Mix {
         entries.collect::<Option<_>>().map(Self)
     }
 
-    /// Whether this is one read-modify-write: one instruction, or a load and a store that belong together.
+    /// Whether this is one read-modify-write: one instruction, or a load and a store that belong
+    /// together.
     pub(super) fn is_one_update(&self) -> bool {
         let one = |name: &str| self.0.get(name).copied() == Some(100);
         let names: Vec<&str> = self.0.keys().map(String::as_str).collect();

@@ -1,11 +1,11 @@
-//! Checks that take too long for every change: all tests marked `#[ignore = "cargo ci deep: …"]`, with
-//! optimised code, and the long jobs. `cargo ci deep NAME…` runs the steps whose name contains one of
-//! the words.
+//! Checks that take too long for every change: all tests marked `#[ignore = "cargo ci deep: …"]`,
+//! with optimised code, and the long jobs. `cargo ci deep NAME…` runs the steps whose name contains
+//! one of the words.
 //!
 //! [`ledger`] keeps when each step last passed; `cargo ci deep --list` shows it.
 //!
-//! A test is marked by its reason and named in [`STEPS`]; a unit test of this crate fails if either is
-//! missing, so that no ignored test is forgotten.
+//! A test is marked by its reason and named in [`STEPS`]; a unit test of this crate fails if either
+//! is missing, so that no ignored test is forgotten.
 
 mod coverage;
 mod deny;

@@ -31,7 +31,8 @@ const CHECKERS: &[Checker] = &[
     },
 ];
 
-/// Returns the layers of our crates that a crate may import. `tests` requests those that its tests may use.
+/// Returns the layers of our crates that a crate may import. `tests` requests those that its tests
+/// may use.
 fn allowed(layer: Layer, tests: bool) -> &'static [Layer] {
     use Layer::*;
     match layer {

@@ -8,9 +8,11 @@ use std::path::Path;
 
 /// The modules of the core that may contain unsafe code; backends may as well.
 const UNSAFE: &[&str] = &["sync", "deque", "phaser", "flow", "task"];
-/// The folders of otherwise safe modules that may contain unsafe code; their modules deny it elsewhere.
+/// The folders of otherwise safe modules that may contain unsafe code; their modules deny it
+/// elsewhere.
 const UNSAFE_FOLDERS: &[&str] = &["comm/packet_link", "comm/slot", "loops/raw"];
-/// The modules of the core that may declare unsafe traits and functions, but contain no unsafe code.
+/// The modules of the core that may declare unsafe traits and functions, but contain no unsafe
+/// code.
 const DECLARING: &[&str] = &["port"];
 /// Crates without unsafe code, which the compiler enforces.
 const SAFE_CRATES: &[&str] = &["platforms", "apps", "verify", "benches", "ci"];

@@ -1,4 +1,5 @@
-//! The floors: which crates and modules may import which, and where unsafe, std and hardware may appear.
+//! The floors: which crates and modules may import which, and where unsafe, std and hardware may
+//! appear.
 
 mod crates;
 mod floors;

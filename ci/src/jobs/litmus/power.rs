@@ -1,5 +1,5 @@
-//! POWER: `lwsync` before a release, `isync` behind a branch after an acquiring load, `lwsync` after
-//! an acquiring update.
+//! POWER: `lwsync` before a release, `isync` behind a branch after an acquiring load, `lwsync`
+//! after an acquiring update.
 
 use super::assembly::{Exchange, Processor, Thread};
 use super::program::Order;

@@ -158,8 +158,8 @@ impl Program {
         guards.collect()
     }
 
-    /// An error if a location has no first value, or a register of the outcome is never set: such an
-    /// outcome would be impossible for the wrong reason.
+    /// An error if a location has no first value, or a register of the outcome is never set: such
+    /// an outcome would be impossible for the wrong reason.
     fn check(&self) -> Result<()> {
         for op in self.threads.iter().flatten() {
             if let Some(at) = op.location()

@@ -1,8 +1,8 @@
 //! The ids by which comments name pairs of accesses.
 //!
-//! The table at the head of a file gives each pair of accesses an id (`| D1 | … |`). A comment cites
-//! a pair of its own file by the id alone, and one of another file with that file's name before it:
-//! `chase_lev.D1`; a `mod.rs` has the name of its folder.
+//! The table at the head of a file gives each pair of accesses an id (`| D1 | … |`). A comment
+//! cites a pair of its own file by the id alone, and one of another file with that file's name
+//! before it: `chase_lev.D1`; a `mod.rs` has the name of its folder.
 
 use crate::source::Source;
 use crate::syntax::Lexed;

@@ -1,9 +1,9 @@
 //! Every atomic access names the access that it pairs with.
 //!
-//! An access is `Ordering::{Relaxed, Acquire, Release, AcqRel}`, `fence(…)` or one of [`FENCES`]. Its
-//! `// ORDERING:` stands on a line of its statement or in the comment directly above one. `SeqCst` is
-//! allowed in fences only: loom takes a `SeqCst` access for an `AcqRel` one; and in [`SHUTTLE`], which
-//! loom does not see. Ids that comments cite must be in a table ([`ids`]).
+//! An access is `Ordering::{Relaxed, Acquire, Release, AcqRel}`, `fence(…)` or one of [`FENCES`].
+//! Its `// ORDERING:` stands on a line of its statement or in the comment directly above one.
+//! `SeqCst` is allowed in fences only: loom takes a `SeqCst` access for an `AcqRel` one; and in
+//! [`SHUTTLE`], which loom does not see. Ids that comments cite must be in a table ([`ids`]).
 
 mod ids;
 
@@ -132,7 +132,8 @@ fn argued(source: &Source, tokens: &[&Token], at: usize, code: &BTreeSet<usize>)
     comment(source, tokens, at, code, "ORDERING:")
 }
 
-/// Whether a comment of the statement around token `at` has that word. `code`: the lines that have any.
+/// Whether a comment of the statement around token `at` has that word. `code`: the lines that have
+/// any.
 pub(super) fn comment(
     source: &Source,
     tokens: &[&Token],
@@ -156,7 +157,8 @@ pub(super) fn comment(
 /// The lines from the start of the statement to token `at`, without those of blocks on the way.
 fn statement_lines(tokens: &[&Token], at: usize) -> BTreeSet<usize> {
     let mut lines = BTreeSet::from([tokens[at].line]);
-    // Lines seen since a comma that ends the statement, unless the comma turns out to be inside a call.
+    // Lines seen since a comma that ends the statement, unless the comma turns out to be inside a
+    // call.
     let mut beyond: Option<BTreeSet<usize>> = None;
     let mut depth = 0usize;
     let mut i = at;

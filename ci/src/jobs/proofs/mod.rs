@@ -1,7 +1,8 @@
 //! Results of verification whose inputs have not changed since: `verify/PROVED.toml`.
 //!
-//! A file of verify/tests is run if the hash of everything that its result depends on differs from the one with which it passed.
-//! So that a dependency that is missing there is found, a random tenth of the other files is run as well.
+//! A file of verify/tests is run if the hash of everything that its result depends on differs from
+//! the one with which it passed. So that a dependency that is missing there is found, a random
+//! tenth of the other files is run as well.
 
 mod depends;
 
@@ -133,7 +134,8 @@ impl Plan {
         )
     }
 
-    /// Writes what passed, and removes what failed. Not on a server, and not where variables change what is run.
+    /// Writes what passed, and removes what failed. Not on a server, and not where variables change
+    /// what is run.
     pub(super) fn store(self, tree: &Tree) -> Result<()> {
         // Jobs of two lanes write the same file.
         static WRITING: Mutex<()> = Mutex::new(());

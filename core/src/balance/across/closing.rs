@@ -6,9 +6,9 @@
 //! into one, which travel up the tree of ranks, merged on the way; the whole travels down, encoded
 //! once.
 //!
-//! If a rank was lost and the program [tolerates](Machine::lost) that, each rank whose result is not
-//! in flight sends it to rank 0 instead, which waits for the ranks that are left and sends the whole
-//! to each of them. Results that were in flight through the lost rank are lost, too.
+//! If a rank was lost and the program [tolerates](Machine::lost) that, each rank whose result is
+//! not in flight sends it to rank 0 instead, which waits for the ranks that are left and sends the
+//! whole to each of them. Results that were in flight through the lost rank are lost, too.
 
 use super::message::{InClosing, Part};
 use super::salvage::Salvage;
@@ -45,7 +45,8 @@ pub enum Next {
     Count,
     /// To decode the result.
     End(Bulk<u8>),
-    /// To end with an error, of which the other ranks are to be informed: results were on their way when a rank was lost.
+    /// To end with an error, of which the other ranks are to be informed: results were on their way
+    /// when a rank was lost.
     Late,
 }
 
@@ -161,7 +162,8 @@ impl<B: Bag + Portable> Machine for Closing<B> {
     ) -> Result<(), Stray> {
         match message {
             InClosing::Kept(part) if self.is_home() => {
-                // It takes no part in the wave: this rank begins none, or has begun one that cannot end.
+                // It takes no part in the wave: this rank begins none, or has begun one that cannot
+                // end.
                 self.is_late |= self.own.is_none() && !self.is_salvaging;
                 self.is_salvaging |= self.own.is_some();
                 self.salvage.put(from, part);

@@ -1,9 +1,10 @@
 //! Requests of other ranks while all workers of this one are in long tasks.
 //!
 //! # Algorithm
-//! Workers serve requests between two grains. A request that was there when a thread [nudged](crate::wire::Exchange::nudge) the
-//! channels, and is still there at its next call, with nothing processed in between, is served by that thread: with what the
-//! workers have set aside for other places, or with nothing. A worker that is alone at its place sets nothing aside, since it
+//! Workers serve requests between two grains. A request that was there when a thread
+//! [nudged](crate::wire::Exchange::nudge) the channels, and is still there at its next call, with
+//! nothing processed in between, is served by that thread: with what the workers have set aside for
+//! other places, or with nothing. A worker that is alone at its place sets nothing aside, since it
 //! divides its own bag later and better; no thread but its own touches that.
 //!
 //! The loot is not observed: observers belong to workers.

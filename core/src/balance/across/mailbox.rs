@@ -45,7 +45,8 @@ impl<B: Bag + Portable + 'static> Default for Mailbox<B> {
 impl<B: Bag + Portable + 'static> Mailbox<B> {
     /// Counts a message between places as sent.
     pub(super) fn count_sent(&self) {
-        // ORDERING: Relaxed: the end of the workers' scope, and the lock of `lending`, order it before the count is read.
+        // ORDERING: Relaxed: the end of the workers' scope, and the lock of `lending`, order it
+        // before the count is read.
         self.sent.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -55,8 +56,8 @@ impl<B: Bag + Portable + 'static> Mailbox<B> {
         self.processed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the numbers of messages between places that were sent and processed. Final for those sent once the workers have
-    /// ended and nothing is lent.
+    /// Returns the numbers of messages between places that were sent and processed. Final for those
+    /// sent once the workers have ended and nothing is lent.
     pub(super) fn counts(&self) -> Counts {
         Counts {
             // ORDERING: Relaxed: as above.
@@ -81,7 +82,8 @@ impl<B: Bag + Portable + 'static> Mailbox<B> {
         drop(lending);
     }
 
-    /// Serves the requests that wait since the last call, if no worker has processed anything since.
+    /// Serves the requests that wait since the last call, if no worker has processed anything
+    /// since.
     fn serve_overdue(&self) {
         let mut lending = self.lending.lock(&Spin);
         let Some(lending) = &mut *lending else {

@@ -28,8 +28,7 @@ use super::places::Places;
 use super::run::{deadline, run_workers};
 use super::settings::TaskBalancer;
 use crate::collective::Branch;
-use crate::finish::Reason;
-use crate::glb::{Bag, Config, Control, IntoBag, Observer, Run, gather};
+use crate::glb::{Bag, Config, Control, Gathered, IntoBag, Observer, Run, gather};
 use crate::id::{Layout, PlaceId, Rank, WorkerId};
 use crate::machine::{Action, Machine, Step};
 use crate::port::{Host, Link};
@@ -128,8 +127,8 @@ impl<'x, L: Link> Across<'x, L> {
 }
 
 impl<P: Host, F> TaskBalancer<'_, '_, '_, P, F> {
-    /// As [`run`](Self::run), over all ranks of an exchange: every rank makes this call, with the same settings.
-    /// The places of the parameters are those of each rank.
+    /// As [`run`](Self::run), over all ranks of an exchange: every rank makes this call, with the
+    /// same settings. The places of the parameters are those of each rank.
     ///
     /// The work is that of rank 0's `bag`; the others' are dropped. Every rank ends with the same
     /// output, with the statistics of all places, and with the statistics and observers of its own
@@ -148,7 +147,7 @@ impl<P: Host, F> TaskBalancer<'_, '_, '_, P, F> {
         across: &Across<'_, L>,
         work: W,
         shared: impl Fn(PlaceId) -> <W::Bag as Bag>::Shared,
-        mut output: <W::Bag as Bag>::Output,
+        output: <W::Bag as Bag>::Output,
     ) -> Result<Run<<W::Bag as Bag>::Output, O>, RankError>
     where
         W: IntoBag<Bag: Portable + 'static>,
@@ -192,37 +191,22 @@ impl<P: Host, F> TaskBalancer<'_, '_, '_, P, F> {
         };
         let accounts = peers.kept(port, port.catch(workers))?;
         let (teams, peers) = places.into_parts();
-        let gathered = gather(teams, seats, accounts);
-        let own = Part::of(gathered.bags, gathered.places).sent(peers.sent());
-        let (whole, stopped) = combine(cx, own, peers)?;
-        let ticks_per_second = port.ticks_per_second();
-        if let Some(bag) = whole.bag {
-            bag.submit(&mut output);
-        }
-        Ok(Run {
-            output,
-            complete: whole.complete,
-            stopped,
-            elapsed: Duration::from_secs_f64((port.now() - began) as f64 / ticks_per_second),
-            ticks_per_second,
-            began,
-            places: whole.places,
-            workers: gathered.workers,
-            messages: whole.messages,
-            bytes: whole.bytes,
-            observers: gathered.observers,
-        })
+        combine(cx, gather(teams, seats, accounts), peers, began, output)
     }
 }
 
-/// Combines what the ranks have found, `own` at this one, and returns it with the reason why the computation was stopped.
-fn combine<B: Bag + Portable + 'static, P: Host, L: Link + Send>(
+/// Combines the results of all ranks, those at this one `gathered`, into the run that began at tick
+/// `began`.
+fn combine<B: Bag + Portable + 'static, O, P: Host, L: Link + Send>(
     cx: &mut Cx<'_, '_, P>,
-    mut own: Part<B>,
+    gathered: Gathered<B, O>,
     mut peers: Peers<'_, B, L>,
-) -> Result<(Part<B>, Option<Reason>), RankError> {
+    began: u64,
+    mut output: B::Output,
+) -> Result<Run<B::Output, O>, RankError> {
     let port = cx.pool_of_scope().port();
     let ticks_per_second = port.ticks_per_second();
+    let mut own = Part::of(gathered.bags, gathered.places).sent(peers.sent());
     own.scale_times(1e9 / ticks_per_second);
     let closing = Closing::new(&peers.branch, own);
     let closed = port.catch(|| close(cx, closing, &mut peers));
@@ -230,10 +214,26 @@ fn combine<B: Bag + Portable + 'static, P: Host, L: Link + Send>(
     peers.leave();
     let mut whole: Part<B> = unpack(&result.0).map_err(RankError::Result)?;
     whole.scale_times(ticks_per_second / 1e9);
-    Ok((whole, peers.reason(is_salvaged)))
+    if let Some(bag) = whole.bag {
+        bag.submit(&mut output);
+    }
+    Ok(Run {
+        output,
+        complete: whole.complete,
+        stopped: peers.reason(is_salvaged),
+        elapsed: Duration::from_secs_f64((port.now() - began) as f64 / ticks_per_second),
+        ticks_per_second,
+        began,
+        places: whole.places,
+        workers: gathered.workers,
+        messages: whole.messages,
+        bytes: whole.bytes,
+        observers: gathered.observers,
+    })
 }
 
-/// Drives `closing` to the result; also returns whether it is that of the ranks that are left after a loss.
+/// Drives `closing` to the result; also returns whether it is that of the ranks that are left after
+/// a loss.
 fn close<B: Bag + Portable + 'static, P: Host, L: Link + Send>(
     cx: &mut Cx<'_, '_, P>,
     mut closing: Closing<B>,

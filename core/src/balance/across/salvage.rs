@@ -58,7 +58,8 @@ impl<B: Bag> Salvage<B> {
         parts.filter_map(|(rank, part)| matches!(part, Kept::Part(_)).then_some(rank))
     }
 
-    /// Returns all results after rank 0's `own`, as a partial one, and forgets them. The places of lost ranks have done nothing.
+    /// Returns all results after rank 0's `own`, as a partial one, and forgets them. The places of
+    /// lost ranks have done nothing.
     pub(super) fn whole(&mut self, mut own: Part<B>) -> Part<B> {
         let places = own.places.len();
         for kept in self.parts.drain(..) {

@@ -7,7 +7,8 @@ use alloc::collections::VecDeque;
 pub(super) struct Peer<T, B> {
     /// The number of calls that it has made, at least.
     pub(super) begun: u64,
-    /// The calls that it is not known to have made, of messages that were sent to it, with their bytes.
+    /// The calls that it is not known to have made, of messages that were sent to it, with their
+    /// bytes.
     pub(super) ahead: VecDeque<(u64, usize)>,
     pub(super) ahead_bytes: usize,
     /// Messages for it that are held back.
@@ -38,7 +39,8 @@ impl<T, B> Default for Peer<T, B> {
 }
 
 impl<T, B> Peer<T, B> {
-    /// Whether a message of a call may be sent to it: it has made the call, or may keep the message, which is counted then.
+    /// Whether a message of a call may be sent to it: it has made the call, or may keep the
+    /// message, which is counted then.
     pub(super) fn admits(
         &mut self,
         number: u64,

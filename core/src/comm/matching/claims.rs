@@ -97,7 +97,8 @@ impl<K: Copy + Eq> Messenger<K> {
     }
 }
 
-/// Sends a body that was claimed. Returns it if it is a vector, unless the link keeps it until it has left.
+/// Sends a body that was claimed. Returns it if it is a vector, unless the link keeps it until it
+/// has left.
 fn send_body<K: Copy + Eq>(
     to: Rank,
     offer: u64,

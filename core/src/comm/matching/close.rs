@@ -1,8 +1,9 @@
 //! The end of the receives of a rank, which may still send.
 //!
 //! # Algorithm
-//! A rank whose program has ended notifies the others, which end the sends that it has not claimed: none of two ranks that leave
-//! waits for the other one's receives. Messages without an offer are accounted for in [`unreceived`](super::unreceived).
+//! A rank whose program has ended notifies the others, which end the sends that it has not claimed:
+//! none of two ranks that leave waits for the other one's receives. Messages without an offer are
+//! accounted for in [`unreceived`](super::unreceived).
 
 use super::Incoming;
 use super::messenger::{Messenger, Peer, Place};
@@ -17,9 +18,10 @@ use crate::machine::Step;
 use core::mem;
 
 impl<K: Copy + Eq> Messenger<K> {
-    /// Ends the receives of this rank, now and in future, with [`Error::Closed`], except for those whose message was claimed; sends
-    /// continue until they have ended. Messages that no receive has taken are dropped, also those that arrive later. Sends of other
-    /// ranks to this one of which the message is not here end with an error; the others are [counted](Self::unreceived).
+    /// Ends the receives of this rank, now and in future, with [`Error::Closed`], except for those
+    /// whose message was claimed; sends continue until they have ended. Messages that no receive
+    /// has taken are dropped, also those that arrive later. Sends of other ranks to this one of
+    /// which the message is not here end with an error; the others are [counted](Self::unreceived).
     pub(super) fn close(&mut self, step: &mut Step<'_, Self>) {
         if mem::replace(&mut self.is_closed, true) {
             return;
@@ -60,7 +62,8 @@ impl<K: Copy + Eq> Messenger<K> {
         }
     }
 
-    /// Lets a rank that has closed know which of its messages have arrived, while this one receives.
+    /// Lets a rank that has closed know which of its messages have arrived, while this one
+    /// receives.
     fn acknowledge(&self, rank: Rank, step: &mut Step<'_, Self>) {
         let short = &self.peers[rank.index()].short;
         let messages = short.arrived();
@@ -79,15 +82,16 @@ impl<K: Copy + Eq> Messenger<K> {
     }
 
     /// Whether each message that was sent without an offer has arrived, or counts as
-    /// [unreceived](Self::unreceived). To be asked once this rank has closed: no other acknowledges before.
+    /// [unreceived](Self::unreceived). To be asked once this rank has closed: no other acknowledges
+    /// before.
     pub fn is_settled(&self) -> bool {
         let is_settled = |peer: &Peer| peer.lost.is_some() || peer.short.is_settled();
         self.peers.iter().all(is_settled)
     }
 
-    /// Returns the messages without an offer of which this rank alone knows that no receive has taken them: those that were
-    /// dropped here, and those sent from here that arrived after their receiver had closed. Their sends have ended without
-    /// an error.
+    /// Returns the messages without an offer of which this rank alone knows that no receive has
+    /// taken them: those that were dropped here, and those sent from here that arrived after their
+    /// receiver had closed. Their sends have ended without an error.
     pub fn unreceived(&self) -> impl Iterator<Item = Unreceived> {
         let here = self.here;
         let peers = (0..).map(Rank).zip(&self.peers);

@@ -8,7 +8,8 @@ use core::{fmt, hash, ops};
 #[cfg(feature = "wire")]
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// The bytes of a message: an encoding, or a vector of plain data, which is moved through all layers and copied by none that can avoid it.
+/// The bytes of a message: an encoding, or a vector of plain data, which is moved through all
+/// layers and copied by none that can avoid it.
 ///
 /// ```
 /// use tautline_core::comm::Body;

@@ -1,7 +1,8 @@
 //! Slots in segments: created one by one, never moved.
 //!
 //! # Words
-//! `segments`: each set once, by a thread that creates a slot in it. `created`: incremented by each thread that creates a slot.
+//! `segments`: each set once, by a thread that creates a slot in it. `created`: incremented by each
+//! thread that creates a slot.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -49,11 +50,12 @@ impl<P> Table<P> {
     /// If no slot of its segment was created.
     pub(super) fn slot(&self, index: usize) -> &Slot<P> {
         let (segment, at) = place(index);
-        // ORDERING: Acquire, pairs with Release in create (Q1): another thread may have created the segment.
+        // ORDERING: Acquire, pairs with Release in create (Q1): another thread may have created the
+        // segment.
         let first = self.segments[segment].load(Ordering::Acquire);
         assert!(!first.is_null(), "slot {index} was not created");
-        // SAFETY: `create` allocated the segment with `slots_of(segment)` slots, of which `at` is one. They live as long as
-        // the table, and are accessed by shared references only.
+        // SAFETY: `create` allocated the segment with `slots_of(segment)` slots, of which `at` is
+        // one. They live as long as the table, and are accessed by shared references only.
         unsafe { &*first.add(at) }
     }
 
@@ -100,7 +102,8 @@ impl<P> Drop for Table<P> {
             let first = word.load(Ordering::Relaxed);
             if !first.is_null() {
                 let slots = ptr::slice_from_raw_parts_mut(first, slots_of(segment));
-                // SAFETY: `create` made the pointer from a box of this length, and nothing borrows from the table any more.
+                // SAFETY: `create` made the pointer from a box of this length, and nothing borrows
+                // from the table any more.
                 drop(unsafe { Box::from_raw(slots) });
             }
         }

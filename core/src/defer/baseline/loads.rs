@@ -36,8 +36,8 @@ impl Loads {
         }
     }
 
-    /// Returns an exchange of half the disparity, if it exceeds twice `min` between two ranks that have reported; of predicted
-    /// work, if it also is worthwhile by what is left in the subtree.
+    /// Returns an exchange of half the disparity, if it exceeds twice `min` between two ranks that
+    /// have reported; of predicted work, if it also is worthwhile by what is left in the subtree.
     pub(super) fn exchange(&mut self, min: u64, is_predicted: bool) -> Option<Exchange> {
         let known = |at: &usize| self.left[*at].0 > 0;
         let ranks = || (0..self.left.len()).filter(known);

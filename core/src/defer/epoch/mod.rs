@@ -1,25 +1,31 @@
-//! Self-scheduling without a central queue: ranks execute their own iterations, and only the right to a chunk is competed for.
+//! Self-scheduling without a central queue: ranks execute their own iterations, and only the right
+//! to a chunk is competed for.
 //!
 //! # Algorithm
-//! Distributed self-scheduling and distributed tapering (Lucco 1995, 003:366-397; spec 2.5). Each rank begins with a block of the
-//! iterations. All ranks use one chunk size, that of the *epoch*. A rank that begins a chunk sends a token up the tree of ranks;
-//! one without iterations sends a *hungry* token, once an epoch. When p tokens have arrived, the root ends the epoch: it
-//! computes the next chunk size from the iterations left, and orders ranks that are behind to send a chunk to ranks that are
-//! ahead. An epoch in which no rank has begun a chunk does not end, as all iterations left are then on their way.
+//! Distributed self-scheduling and distributed tapering (Lucco 1995, 003:366-397; spec 2.5). Each
+//! rank begins with a block of the iterations. All ranks use one chunk size, that of the *epoch*. A
+//! rank that begins a chunk sends a token up the tree of ranks; one without iterations sends a
+//! *hungry* token, once an epoch. When p tokens have arrived, the root ends the epoch: it computes
+//! the next chunk size from the iterations left, and orders ranks that are behind to send a chunk
+//! to ranks that are ahead. An epoch in which no rank has begun a chunk does not end, as all
+//! iterations left are then on their way.
 //!
-//! Tokens are combined: a node of the tree passes on as many as its subtree has ranks (003:370), so an epoch costs about one
-//! message up and one down an edge. A token of an old epoch counts for the present one (003:395). What a token carries are sums
-//! since the beginning, not differences: messages may overtake each other.
+//! Tokens are combined: a node of the tree passes on as many as its subtree has ranks (003:370), so
+//! an epoch costs about one message up and one down an edge. A token of an old epoch counts for the
+//! present one (003:395). What a token carries are sums since the beginning, not differences:
+//! messages may overtake each other.
 //!
 //! # Prediction
-//! The cached variants (003:534-548; spec 2.11) have chunks of equal predicted work, and level predicted work between ranks. See
-//! `root`.
+//! The cached variants (003:534-548; spec 2.11) have chunks of equal predicted work, and level
+//! predicted work between ranks. See `root`.
 //!
-//! The iterations' data travels with [`Message::Data`], in the same envelope; what it consists of is the driver's business.
+//! The iterations' data travels with [`Message::Data`], in the same envelope; what it consists of
+//! is the driver's business.
 //!
 //! # Proved
-//! Over every order of deliveries for up to 4 ranks (`verify/tests/explore/defer.rs`): every iteration begins exactly once, the end is
-//! reported once at each rank, after all have begun, and the epoch of a rank never decreases.
+//! Over every order of deliveries for up to 4 ranks (`verify/tests/explore/defer.rs`): every
+//! iteration begins exactly once, the end is reported once at each rank, after all have begun, and
+//! the epoch of a rank never decreases.
 
 mod gather;
 mod message;
@@ -38,7 +44,8 @@ use core::ops::Range;
 use gather::Gather;
 use root::Root;
 
-/// One rank's part in a self-scheduled loop: it executes chunks, combines the tokens of its subtree, and at rank 0 ends epochs.
+/// One rank's part in a self-scheduled loop: it executes chunks, combines the tokens of its
+/// subtree, and at rank 0 ends epochs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Epochs<W = Count> {
     branch: Branch,
@@ -62,7 +69,8 @@ pub struct Epochs<W = Count> {
 }
 
 impl Epochs {
-    /// Creates the machine of rank `here` in a loop, whose processors are the ranks. All ranks give the same loop and policy.
+    /// Creates the machine of rank `here` in a loop, whose processors are the ranks. All ranks give
+    /// the same loop and policy.
     ///
     /// # Panics
     /// If `here` is not one of the ranks.
@@ -72,8 +80,8 @@ impl Epochs {
 }
 
 impl<W: Predict> Epochs<W> {
-    /// Creates the machine of the cached variant of the policy, which schedules predicted work. All ranks give the same
-    /// prediction.
+    /// Creates the machine of the cached variant of the policy, which schedules predicted work. All
+    /// ranks give the same prediction.
     ///
     /// # Panics
     /// If `here` is not one of the ranks.
@@ -91,9 +99,10 @@ impl<W: Predict> Epochs<W> {
         )
     }
 
-    /// Creates the same machine for a rank that begins with the iterations of `stock`, in the order of their predicted work,
-    /// longest first: those that it executed in the instance before, so that only what has changed since has to move. Iterations
-    /// move one by one, so they must not communicate. The stocks of all ranks are the loop.
+    /// Creates the same machine for a rank that begins with the iterations of `stock`, in the order
+    /// of their predicted work, longest first: those that it executed in the instance before, so
+    /// that only what has changed since has to move. Iterations move one by one, so they must not
+    /// communicate. The stocks of all ranks are the loop.
     ///
     /// # Panics
     /// If `here` is not one of the ranks.
@@ -149,7 +158,8 @@ impl<W: Predict> Epochs<W> {
         self.epoch
     }
 
-    /// Returns the work of a chunk in this epoch: the number of its iterations, unless another work is predicted.
+    /// Returns the work of a chunk in this epoch: the number of its iterations, unless another work
+    /// is predicted.
     pub fn chunk(&self) -> u64 {
         self.chunk
     }
@@ -182,7 +192,8 @@ impl<W: Predict> Epochs<W> {
         self.pass_on(step);
     }
 
-    /// Passes tokens to the parent if enough of them are here; at the root, ends the epoch or the loop.
+    /// Passes tokens to the parent if enough of them are here; at the root, ends the epoch or the
+    /// loop.
     fn pass_on(&mut self, step: &mut Step<'_, Self>) {
         let started = self.gather.started();
         let (is_due, chunks) = (self.gather.is_due(self.epoch), self.gather.chunks());
@@ -205,7 +216,8 @@ impl<W: Predict> Epochs<W> {
         }
     }
 
-    /// Enters an epoch, and sends what the orders for this rank demand. A late message has orders only.
+    /// Enters an epoch, and sends what the orders for this rank demand. A late message has orders
+    /// only.
     fn enter(&mut self, epoch: Epoch, step: &mut Step<'_, Self>) {
         let is_new = epoch.number > self.epoch;
         for (child, ranks) in children(&self.branch) {

@@ -1,34 +1,39 @@
-//! Deferred load balancing: what one instance of a loop measures decides which iterations move for later ones.
+//! Deferred load balancing: what one instance of a loop measures decides which iterations move for
+//! later ones.
 //!
 //! # Algorithm
-//! Lucco 1995, 003:550-649 (spec 2.12). Each rank begins with a block. After its iterations a rank reports the work of its sections up the tree of
-//! ranks. The root decides which iterations move, if the loads differ by more than 3 % of the loop, and if what that gains exceeds
-//! the threshold and the cost of moving, which the next instances share.
+//! Lucco 1995, 003:550-649 (spec 2.12). Each rank begins with a block. After its iterations a rank
+//! reports the work of its sections up the tree of ranks. The root decides which iterations move,
+//! if the loads differ by more than 3 % of the loop, and if what that gains exceeds the threshold
+//! and the cost of moving, which the next instances share.
 //!
 //! | geometry | which iterations move |
 //! |---|---|
 //! | [`Geometry::Contiguous`] (c of the spec) | blocks stay contiguous: split points move, so iterations move along the lines of communication only |
 //! | [`Geometry::Free`] (b of the spec) | any, from the ranks with most work to those with least |
 //!
-//! - *Transfers span instances.* The donor sends the data and still executes these iterations. A rank that has all it is
-//!   to receive acknowledges that with its next report. The root announces with the end of an instance that all ranks have; then
-//!   all switch at the same instance. So each iteration has one executor in each instance.
-//! - *A plan an instance.* The next plan is announced with the switch to the one before, from what was measured until then: so no
-//!   plan is older than two instances when it takes effect.
-//! - *Bandwidth.* At most [`Conditions::capacity`] iterations cross a split point, or leave or reach a rank, in one plan. There is one plan
-//!   at a time, so nothing is reserved twice.
-//! - *Coherence guard.* No plan begins while the work-weighted coherence of successive instances, Σmin/Σmax of the times of each
-//!   iteration, is below [`Conditions::coherence`], or not known: a plan made from the first instance of a loop without coherence
-//!   would stay.
+//! - *Transfers span instances.* The donor sends the data and still executes these iterations. A
+//!   rank that has all it is to receive acknowledges that with its next report. The root announces
+//!   with the end of an instance that all ranks have; then all switch at the same instance. So each
+//!   iteration has one executor in each instance.
+//! - *A plan an instance.* The next plan is announced with the switch to the one before, from what
+//!   was measured until then: so no plan is older than two instances when it takes effect.
+//! - *Bandwidth.* At most [`Conditions::capacity`] iterations cross a split point, or leave or
+//!   reach a rank, in one plan. There is one plan at a time, so nothing is reserved twice.
+//! - *Coherence guard.* No plan begins while the work-weighted coherence of successive instances,
+//!   Σmin/Σmax of the times of each iteration, is below [`Conditions::coherence`], or not known: a
+//!   plan made from the first instance of a loop without coherence would stay.
 //!
 //! # Not for iterations with a state
-//! [`Notice::Data`] is sent when a plan is announced, and the donor executes these iterations at least once more. A driver that sends
-//! their states with it makes the receiver continue from older ones: each iteration is executed once in each instance, on a state that
-//! may lack an execution. Only data that executions do not change can be sent so.
+//! [`Notice::Data`] is sent when a plan is announced, and the donor executes these iterations at
+//! least once more. A driver that sends their states with it makes the receiver continue from older
+//! ones: each iteration is executed once in each instance, on a state that may lack an execution.
+//! Only data that executions do not change can be sent so.
 //!
 //! # Proved
-//! Over every order of deliveries for up to 4 ranks and instances (`verify/tests/explore/defer.rs`): each iteration is executed once in
-//! each instance, and a transfer takes effect at one instance, once its data has arrived and was acknowledged.
+//! Over every order of deliveries for up to 4 ranks and instances
+//! (`verify/tests/explore/defer.rs`): each iteration is executed once in each instance, and a
+//! transfer takes effect at one instance, once its data has arrived and was acknowledged.
 
 mod check;
 mod message;
@@ -57,12 +62,12 @@ use profile::{Profile, sections};
 /// The iterations of a rank.
 type Owned = Vec<Range<u64>>;
 
-/// The strips of a rank where iterations may be anywhere. Neighbours are often long at the same time, so they begin at
-/// different ranks.
+/// The strips of a rank where iterations may be anywhere. Neighbours are often long at the same
+/// time, so they begin at different ranks.
 const STRIPS: u32 = 64;
 
-/// A plan is made in an instance once all but this part of the iterations were executed: late enough to know them, early enough for
-/// the data to arrive before the next one.
+/// A plan is made in an instance once all but this part of the iterations were executed: late
+/// enough to know them, early enough for the data to arrive before the next one.
 const MEASURED: u64 = 4;
 
 /// One rank's part in a loop that is executed again and again.
@@ -100,7 +105,8 @@ pub struct Deferred {
 }
 
 impl Deferred {
-    /// Creates the machine of rank `here` of `p` in a loop of `n` iterations, which begins in blocks.
+    /// Creates the machine of rank `here` of `p` in a loop of `n` iterations, which begins in
+    /// blocks.
     ///
     /// # Panics
     /// If `here` is not one of the ranks, or `n` exceeds `2^63`.
@@ -139,8 +145,8 @@ impl Deferred {
         &self.owned[0]
     }
 
-    /// Returns the range from the first to the last iteration that this rank executes in this instance: all of them, if blocks are
-    /// contiguous.
+    /// Returns the range from the first to the last iteration that this rank executes in this
+    /// instance: all of them, if blocks are contiguous.
     pub fn block(&self) -> Range<u64> {
         let ends = |first: &Range<u64>| first.start..self.parts().last().map_or(0, |last| last.end);
         self.parts().first().map_or(0..0, ends)
@@ -241,8 +247,8 @@ impl Deferred {
         }
     }
 
-    /// Passes the accounts of the subtree on, once each rank has reported something new or has ended the instance; at the root,
-    /// decides.
+    /// Passes the accounts of the subtree on, once each rank has reported something new or has
+    /// ended the instance; at the root, decides.
     fn go_up(&mut self, step: &mut Step<'_, Self>) {
         let own = self.own.as_ref().map(core::slice::from_ref);
         let below = self.below.iter().map(|accounts| accounts.as_deref());
@@ -285,7 +291,8 @@ impl Deferred {
         self.next(switch, plan, step);
     }
 
-    /// At the root, makes a plan in the course of an instance, so that it can take effect with the next one.
+    /// At the root, makes a plan in the course of an instance, so that it can take effect with the
+    /// next one.
     fn reconsider(&mut self, accounts: &[Account], step: &mut Step<'_, Self>) {
         let left: u64 = accounts.iter().map(|account| account.left).sum();
         let Some(before) = self.profile.as_ref().filter(|_| left <= self.n / MEASURED) else {
@@ -363,7 +370,8 @@ impl Deferred {
         self.begin(step);
     }
 
-    /// Returns the number of the newest plan of which everything that this rank receives has arrived.
+    /// Returns the number of the newest plan of which everything that this rank receives has
+    /// arrived.
     fn ready(&self) -> u64 {
         let Some(plan) = &self.plan else {
             return self.plans;
@@ -383,8 +391,9 @@ impl Machine for Deferred {
     type Message = Notice;
     /// Of a chunk it takes the time of each iteration.
     type Event = Event<Vec<u64>>;
-    /// The first instance begins with an event; the others begin by themselves, with a chunk, which may be empty. A driver that
-    /// wants no more of them does not execute it. There is no [`Effect::End`].
+    /// The first instance begins with an event; the others begin by themselves, with a chunk, which
+    /// may be empty. A driver that wants no more of them does not execute it. There is no
+    /// [`Effect::End`].
     type Effect = Effect;
     type Calls = ();
     type Refusal = Refusal;

@@ -1,8 +1,9 @@
 //! Iterations that may be anywhere: what the ranks with most work give to those with least.
 //!
 //! # Algorithm
-//! Free pairing (spec 2.12 of Lucco 1995, b, with as many decisions as there are ranks off balance): the rank with most work gives
-//! to the one with least what comes closest to half of their difference, until the rest is not worth it.
+//! Free pairing (spec 2.12 of Lucco 1995, b, with as many decisions as there are ranks off
+//! balance): the rank with most work gives to the one with least what comes closest to half of
+//! their difference, until the rest is not worth it.
 
 use super::Owned;
 use super::message::{Move, Proposal};
@@ -84,7 +85,8 @@ fn take(pieces: &mut Vec<Piece>, difference: u64) -> Option<Piece> {
     Some(pieces.remove(at))
 }
 
-/// Joins adjacent moves, and keeps those for which ranks have the bandwidth: `capacity` iterations out and in.
+/// Joins adjacent moves, and keeps those for which ranks have the bandwidth: `capacity` iterations
+/// out and in.
 fn limited(sorted: Vec<(usize, usize, u64, u64)>, most: u64, p: usize, capacity: u64) -> Proposal {
     let mut used = alloc::vec![(0_u64, 0_u64); p];
     let mut shift = 0;

@@ -6,8 +6,8 @@ use super::{Owned, pairs, splits};
 use crate::defer::{Conditions, Geometry};
 use alloc::vec::Vec;
 
-/// Returns the moves that are worth it, if there are any. `owned` is what the ranks will execute in the next instance,
-/// `instances` the number of instances so far.
+/// Returns the moves that are worth it, if there are any. `owned` is what the ranks will execute in
+/// the next instance, `instances` the number of instances so far.
 pub(super) fn decide(
     owned: &[Owned],
     accounts: &[Account],
@@ -39,8 +39,8 @@ pub(super) fn decide(
     let gain = u128::from(most.saturating_sub(after));
     let migration = u128::from(shift) * u128::from(conditions.migrate_ns);
     let horizon = u128::from(instances + 1).min(64);
-    // Judged by where the iterations are to go, although it takes several plans if the bandwidth is small: a single step may gain
-    // nothing.
+    // Judged by where the iterations are to go, although it takes several plans if the bandwidth is
+    // small: a single step may gain nothing.
     let pays = gain * horizon > migration && gain * 1000 >= u128::from(most) * threshold;
     (pays && !moves.is_empty()).then_some(moves)
 }

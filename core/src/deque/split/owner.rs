@@ -318,7 +318,8 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         let top = deque.shared(Ordering::Relaxed).top();
         let mut clean = deque.own.clean.get();
         while clean != top {
-            // ORDERING: Acquire, pairs with Release in steal (split.S2): the thief has read the slot.
+            // ORDERING: Acquire, pairs with Release in steal (split.S2): the thief has read the
+            // slot.
             if !deque.slot(clean).load(Ordering::Acquire).is_null() {
                 break;
             }
@@ -360,8 +361,8 @@ impl<'a, T: NonNullWord, const N: usize> End<'a, T, N> {
         // No request can be settled until `bottom` has passed `split`, so `split` is unchanged, or,
         // if the addition finds a request, beyond that.
         let one = Shared::new(0, STEP).0;
-        // ORDERING: AcqRel, pairs with Acquire in steal (split.S1): the slot is written before it is offered; and with AcqRel in look
-        // (split.S3, split.S4).
+        // ORDERING: AcqRel, pairs with Acquire in steal (split.S1): the slot is written before it
+        // is offered; and with AcqRel in look (split.S3, split.S4).
         let before = Shared(deque.public.shared.fetch_add(one, Ordering::AcqRel));
         if before.is_requested() {
             self.end_request(Shared::new(before.top(), next));

@@ -1,9 +1,10 @@
 //! Waiting as a future.
 //!
 //! # Algorithm
-//! All futures that wait for a cell share its [`Wakers`], a list under a lock, made by the first of them and published to the
-//! put. A future that is dropped removes its waker, so the memory is bounded by the largest number of futures that waited at
-//! one time. Nodes cannot be removed from the lock-free list of the cell.
+//! All futures that wait for a cell share its [`Wakers`], a list under a lock, made by the first of
+//! them and published to the put. A future that is dropped removes its waker, so the memory is
+//! bounded by the largest number of futures that waited at one time. Nodes cannot be removed from
+//! the lock-free list of the cell.
 //!
 //! # Proved
 //! By loom: `future_put`, `future_dropped`, `futures_share` in `verify/tests/flow.rs`.
@@ -92,8 +93,8 @@ impl<T> Ddf<T> {
     /// }
     /// ```
     ///
-    /// A cell that is never put is waited for without end. A runtime reports a program in which nothing else can run, with
-    /// the call of this function.
+    /// A cell that is never put is waited for without end. A runtime reports a program in which
+    /// nothing else can run, with the call of this function.
     #[track_caller]
     pub fn wait(&self) -> Wait<'_, T> {
         let slot = WakerSlot::new(self.latch(), Location::caller());
@@ -181,7 +182,8 @@ impl<'a, I: Inputs<'a>> Future for WaitAll<'a, I> {
     }
 }
 
-/// Waits until a cell is full and returns its index and its value: of several full ones, those of the first in the list.
+/// Waits until a cell is full and returns its index and its value: of several full ones, those of
+/// the first in the list.
 ///
 /// ```
 /// # use tautline_core::flow::{Ddf, wait_any};

@@ -1,8 +1,8 @@
 //! The state that the workers of one place share.
 //!
 //! # Words
-//! The words of [`lifeline`](crate::lifeline) and of the part that serves other places (`lender`), and a hint that is read
-//! without a lock once per turn: `grain`, written under the tuner's.
+//! The words of [`lifeline`](crate::lifeline) and of the part that serves other places (`lender`),
+//! and a hint that is read without a lock once per turn: `grain`, written under the tuner's.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -75,8 +75,8 @@ pub(super) struct Slot<B> {
 impl<B> Slot<B> {
     /// Takes the start signal, if this worker was claimed. Called by the worker itself only.
     pub(super) fn take_start(&self) -> bool {
-        // ORDERING: Acquire, pairs with Release in Team::start (T1). The worker alone clears the flag, so the clearing store
-        // may be Relaxed.
+        // ORDERING: Acquire, pairs with Release in Team::start (T1). The worker alone clears the
+        // flag, so the clearing store may be Relaxed.
         let start = self.start.load(Ordering::Acquire);
         if start {
             // ORDERING: Relaxed: no thread sets the flag again before this worker has left.
@@ -93,7 +93,8 @@ struct ProtocolState<B> {
     victims: Victims,
 }
 
-/// The choice of victims, which only has to be uniform, seeded and cheap: xorshift (Marsaglia 2003).
+/// The choice of victims, which only has to be uniform, seeded and cheap: xorshift (Marsaglia
+/// 2003).
 #[derive(Debug)]
 struct Victims(u64);
 

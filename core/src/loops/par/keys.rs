@@ -100,7 +100,8 @@ impl<P: Host, T: Send> Par<'_, '_, '_, P, SliceMut<'_, T>> {
         self.sort_by(|a, b| key(a).cmp(&key(b)));
     }
 
-    /// Sorts the slice as [`sort_unstable`](Self::sort_unstable), by keys. `key` is called for each comparison.
+    /// Sorts the slice as [`sort_unstable`](Self::sort_unstable), by keys. `key` is called for each
+    /// comparison.
     ///
     /// ```
     /// # use core::cmp::Reverse;
@@ -118,7 +119,8 @@ impl<P: Host, T: Send> Par<'_, '_, '_, P, SliceMut<'_, T>> {
         self.sort_unstable_by(|a, b| key(a).cmp(&key(b)));
     }
 
-    /// Sorts the slice as [`sort`](Self::sort), by keys, of which each is computed once. Allocates the keys.
+    /// Sorts the slice as [`sort`](Self::sort), by keys, of which each is computed once. Allocates
+    /// the keys.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -138,7 +140,8 @@ impl<P: Host, T: Send> Par<'_, '_, '_, P, SliceMut<'_, T>> {
         // By key and position, so the order of equal keys is kept.
         cx.par(&mut keys).sort_unstable();
         for to in 0..slice.len() {
-            // An item whose place was taken before has moved to where the item of that place came from.
+            // An item whose place was taken before has moved to where the item of that place came
+            // from.
             let mut from = keys[to].1;
             while from < to {
                 from = keys[from].1;

@@ -1,9 +1,10 @@
 //! Inclusive prefix sums of slices.
 //!
 //! # Algorithm
-//! In three passes (Blelloch 1990, section 1.3): each block by itself, in parallel; the last items of the blocks, one after the
-//! other; and each block but the first with the last item of the block before, in parallel. The blocks depend on the length only,
-//! so a floating-point result has the same bits in every run.
+//! In three passes (Blelloch 1990, section 1.3): each block by itself, in parallel; the last items
+//! of the blocks, one after the other; and each block but the first with the last item of the block
+//! before, in parallel. The blocks depend on the length only, so a floating-point result has the
+//! same bits in every run.
 
 use super::super::raw::SliceMut;
 use super::Par;
@@ -15,8 +16,8 @@ const BLOCKS: usize = 256;
 const BLOCK_MIN: usize = 1024;
 
 impl<P: Host, T: Send + Sync> Par<'_, '_, '_, P, SliceMut<'_, T>> {
-    /// Replaces each item by the combination of all items up to it, by an associative `op`: `op` is called with earlier items
-    /// first.
+    /// Replaces each item by the combination of all items up to it, by an associative `op`: `op` is
+    /// called with earlier items first.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -27,7 +28,8 @@ impl<P: Host, T: Send + Sync> Par<'_, '_, '_, P, SliceMut<'_, T>> {
     /// # }
     /// ```
     ///
-    /// If a finish around this task is cancelled, the scan [unwinds](crate::task::Cx::par) to it; the items are unspecified then.
+    /// If a finish around this task is cancelled, the scan [unwinds](crate::task::Cx::par) to it;
+    /// the items are unspecified then.
     ///
     /// # Panics
     /// With a panic of `op`; the items are unspecified then.

@@ -14,8 +14,8 @@ pub struct WithCx<'x, 's, 'e: 's, P: Host, S> {
 }
 
 impl<'s, 'e, P: Host, S: Source> WithCx<'_, 's, 'e, P, S> {
-    /// Calls `f` with a context and each item, as [`Par::for_each`]. While a call waits, for a fork or an inner loop, its worker
-    /// may run other items of this loop.
+    /// Calls `f` with a context and each item, as [`Par::for_each`]. While a call waits, for a fork
+    /// or an inner loop, its worker may run other items of this loop.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};

@@ -1,8 +1,8 @@
 //! Items that are moved out of a vector.
 //!
 //! # Words
-//! `taken`: a bit for each item, set by the worker that claims the item, before it is moved out. Allocated only for items that
-//! need to be dropped.
+//! `taken`: a bit for each item, set by the worker that claims the item, before it is moved out.
+//! Allocated only for items that need to be dropped.
 //!
 //! # Orderings
 //! None: the bits are read when the loop has ended, and its joins publish them.
@@ -29,8 +29,8 @@ pub struct Owned<T> {
     memory: Vec<T>,
 }
 
-// SAFETY: a shared reference moves out an item by its claim, which one thread holds, so items are sent between threads, and
-// never shared. `memory` is not accessed.
+// SAFETY: a shared reference moves out an item by its claim, which one thread holds, so items are
+// sent between threads, and never shared. `memory` is not accessed.
 unsafe impl<T: Send> Sync for Owned<T> {}
 
 impl<T> Owned<T> {
@@ -128,7 +128,8 @@ impl<T> Untaken<'_, T> {
             let at = self.next;
             self.next += 1;
             if !self.owned.is_taken(at) {
-                // SAFETY: the item at `at` is initialised, no claim covered it, and `next` has passed it, so it is dropped once.
+                // SAFETY: the item at `at` is initialised, no claim covered it, and `next` has
+                // passed it, so it is dropped once.
                 unsafe { ptr::drop_in_place(self.owned.base.add(at)) };
             }
         }
@@ -154,7 +155,8 @@ impl<T> Iterator for Items<'_, T> {
     #[inline]
     fn next(&mut self) -> Option<T> {
         let at = self.indices.next()?;
-        // SAFETY: the item is claimed by this iterator, below the length, and the range yields its index once.
+        // SAFETY: the item is claimed by this iterator, below the length, and the range yields its
+        // index once.
         Some(unsafe { self.base.add(at).read() })
     }
 

@@ -13,8 +13,8 @@ pub struct SliceMut<'a, T> {
     borrowed: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: a shared reference gives access to an item only by a claim, which one thread holds; it then has `&mut T`, for which
-// `T: Send` is required.
+// SAFETY: a shared reference gives access to an item only by a claim, which one thread holds; it
+// then has `&mut T`, for which `T: Send` is required.
 unsafe impl<T: Send> Sync for SliceMut<'_, T> {}
 
 impl<'a, T> SliceMut<'a, T> {
@@ -26,14 +26,16 @@ impl<'a, T> SliceMut<'a, T> {
         }
     }
 
-    /// Returns the start of the slice, for access to items of which no reference is in use any more.
+    /// Returns the start of the slice, for access to items of which no reference is in use any
+    /// more.
     pub(super) fn base(&self) -> *mut T {
         self.base
     }
 
     /// Returns the slice that this source was made of.
     pub fn into_slice(self) -> &'a mut [T] {
-        // SAFETY: the slice was borrowed for 'a, and this value, which is consumed, was the only access to it.
+        // SAFETY: the slice was borrowed for 'a, and this value, which is consumed, was the only
+        // access to it.
         unsafe { slice::from_raw_parts_mut(self.base, self.len) }
     }
 
@@ -43,7 +45,8 @@ impl<'a, T> SliceMut<'a, T> {
     /// The caller must have the claim on `indices`.
     unsafe fn part(&self, indices: Range<usize>) -> &'a mut [T] {
         assert!(indices.start <= indices.end && indices.end <= self.len);
-        // SAFETY: the indices are inside of the slice, which is borrowed for 'a, and the claim excludes other references.
+        // SAFETY: the indices are inside of the slice, which is borrowed for 'a, and the claim
+        // excludes other references.
         unsafe { slice::from_raw_parts_mut(self.base.add(indices.start), indices.len()) }
     }
 }

@@ -20,8 +20,9 @@ use state::{KIND, State};
 
 /// The operations of a rank's groups, over one channel of all ranks.
 ///
-/// An operation is a number within its group: it opens no channel and is not announced. All ranks of a group begin the same
-/// operations in the same order; where they do not, all channels end with an error that names both calls.
+/// An operation is a number within its group: it opens no channel and is not announced. All ranks
+/// of a group begin the same operations in the same order; where they do not, all channels end with
+/// an error that names both calls.
 ///
 /// ```
 /// use std::panic::Location;
@@ -50,7 +51,8 @@ impl fmt::Debug for Operations {
 }
 
 impl Operations {
-    /// Opens the channel of the operations: a call of all ranks, as [`Exchange::open`]. Threads that find a lock taken call `relax`.
+    /// Opens the channel of the operations: a call of all ranks, as [`Exchange::open`]. Threads
+    /// that find a lock taken call `relax`.
     pub fn open<L: Link>(
         exchange: &Exchange<L>,
         relax: impl Relax + Send + Sync + 'static,
@@ -67,7 +69,8 @@ impl Operations {
         operations
     }
 
-    /// Makes the next group of all ranks: a call of all ranks, in the same order as other such calls.
+    /// Makes the next group of all ranks: a call of all ranks, in the same order as other such
+    /// calls.
     pub fn all(self: &Arc<Self>) -> Calls {
         let (id, group) = self.state().make_all();
         self.calls(id, group)
@@ -89,17 +92,20 @@ impl Operations {
         }))
     }
 
-    /// Returns the error of the ranks that have not begun an operation in which this one waits, as far as it knows.
+    /// Returns the error of the ranks that have not begun an operation in which this one waits, as
+    /// far as it knows.
     pub fn absent(&self) -> Option<Error> {
         self.state().absent()
     }
 
-    /// Notifies the other ranks that this one begins no further operation; before it [leaves](Exchange::leave).
+    /// Notifies the other ranks that this one begins no further operation; before it
+    /// [leaves](Exchange::leave).
     pub fn leave(&self) {
         self.state().event_of_all(|_| Some(Event::Leave));
     }
 
-    /// Whether nothing is held back that other ranks may not keep yet; to be awaited before this one [leaves](Exchange::leave).
+    /// Whether nothing is held back that other ranks may not keep yet; to be awaited before this
+    /// one [leaves](Exchange::leave).
     pub fn is_sent(&self) -> bool {
         self.state().is_sent()
     }
@@ -178,8 +184,9 @@ impl Inlet {
     }
 }
 
-/// Begins the operations of a group at this rank. Clones are the same group, which is kept, a few hundred bytes, until the
-/// [`Operations`] are dropped: other ranks may still wait in its operations.
+/// Begins the operations of a group at this rank. Clones are the same group, which is kept, a few
+/// hundred bytes, until the [`Operations`] are dropped: other ranks may still wait in its
+/// operations.
 #[derive(Clone)]
 pub struct Calls(Arc<Joined>);
 
@@ -201,8 +208,9 @@ impl Calls {
         &self.0.group
     }
 
-    /// Begins the next operation, for the call at `site`. `receiver` takes its messages, those that have come before on the calling
-    /// thread; ranks of the group are its places. It learns of losses and of the end of the channels as the receiver of a channel.
+    /// Begins the next operation, for the call at `site`. `receiver` takes its messages, those that
+    /// have come before on the calling thread; ranks of the group are its places. It learns of
+    /// losses and of the end of the channels as the receiver of a channel.
     pub fn begin<M: Portable + 'static>(
         &self,
         site: &'static Location<'static>,
@@ -222,7 +230,8 @@ impl Calls {
             number,
             messages: PhantomData,
         };
-        // After the end of the channels, a message that has come before does not let it end as if there were others to come.
+        // After the end of the channels, a message that has come before does not let it end as if
+        // there were others to come.
         while state.failed.is_none() {
             // The common case: no loss and no end to report to it.
             if state.losses.is_empty() {
@@ -268,7 +277,8 @@ fn deliver(receiver: &dyn Receiver, group: &Group, early: &[(Rank, Body)]) -> Op
     })
 }
 
-/// An operation of a group at this rank. Dropping it ends it here: what was sent still leaves, what arrives later is ignored.
+/// An operation of a group at this rank. Dropping it ends it here: what was sent still leaves, what
+/// arrives later is ignored.
 pub struct Operation<M> {
     calls: Calls,
     number: u64,
@@ -287,8 +297,9 @@ impl<M> Operation<M> {
         self.number
     }
 
-    /// Returns the error that a message of `from`, a rank of the group, is not what this operation expects, for a receiver that
-    /// decodes later than it takes. All channels are to [end](Exchange::fail) with it.
+    /// Returns the error that a message of `from`, a rank of the group, is not what this operation
+    /// expects, for a receiver that decodes later than it takes. All channels are to
+    /// [end](Exchange::fail) with it.
     pub fn error(&self, from: Rank, fault: impl Into<Fault>) -> Error {
         let Joined {
             operations,
@@ -307,7 +318,8 @@ impl<M> Operation<M> {
 }
 
 impl<M: Portable + 'static> Operation<M> {
-    /// Sends `message` to another rank of the group. Any thread may call this, under a lock too: it is short and does not block.
+    /// Sends `message` to another rank of the group. Any thread may call this, under a lock too: it
+    /// is short and does not block.
     ///
     /// # Panics
     /// If `to` is this rank, or not in the group.

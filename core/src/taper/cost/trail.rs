@@ -1,9 +1,10 @@
 //! The loops around a loop, as a part of the key of its cost function.
 //!
 //! # Algorithm
-//! Lucco 1995, 003:486, 506-508 (spec 2.8): the key of a cost function is the loop and the three innermost frames of the path to it,
-//! here the loops that enclose it. A trail is one word, three hashes of 21 bits with the innermost loop's lowest, so it is copied
-//! to wherever a part of a loop runs. If two loops have one hash, their inner loops only predict worse.
+//! Lucco 1995, 003:486, 506-508 (spec 2.8): the key of a cost function is the loop and the three
+//! innermost frames of the path to it, here the loops that enclose it. A trail is one word, three
+//! hashes of 21 bits with the innermost loop's lowest, so it is copied to wherever a part of a loop
+//! runs. If two loops have one hash, their inner loops only predict worse.
 
 /// Bits of the hash of a loop.
 const BITS: u32 = 21;

@@ -11,8 +11,9 @@ use crate::task::pool::TaskScope;
 use core::ptr::NonNull;
 
 impl<'scope, P: Host> Cx<'scope, '_, P> {
-    /// Spawns `body` as a task of the enclosing scope, on any worker; the spawner continues (help-first). Allocates if `body`
-    /// is larger than twelve words, or if the tasks of this worker use all of its recycled blocks.
+    /// Spawns `body` as a task of the enclosing scope, on any worker; the spawner continues
+    /// (help-first). Allocates if `body` is larger than twelve words, or if the tasks of this
+    /// worker use all of its recycled blocks.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -40,8 +41,8 @@ impl<'scope, P: Host> Cx<'scope, '_, P> {
     ///     });
     /// }
     /// ```
-    /// If the tasks join the scope of the caller, the arguments have to outlive that scope, which is the first lifetime of
-    /// the context:
+    /// If the tasks join the scope of the caller, the arguments have to outlive that scope, which
+    /// is the first lifetime of the context:
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
     /// # struct Graph(Vec<Vec<usize>>);
@@ -61,7 +62,8 @@ impl<'scope, P: Host> Cx<'scope, '_, P> {
     ///     }
     /// }
     /// ```
-    /// and suggests the type `Cx<'a, 'a, P>`. That compiles, but its calls do not: the two lifetimes are never equal.
+    /// and suggests the type `Cx<'a, 'a, P>`. That compiles, but its calls do not: the two
+    /// lifetimes are never equal.
     /// ```compile_fail,E0521
     /// # use tautline_core::{port::Host, task::Cx};
     /// # struct Graph(Vec<Vec<usize>>);
@@ -81,8 +83,8 @@ impl<'scope, P: Host> Cx<'scope, '_, P> {
         self.at().offer(task);
     }
 
-    /// As [`spawn`](Self::spawn), on a worker below `domain` only; see [`Pool::tree`](crate::task::Pool::tree). Tasks of the
-    /// root run on any worker.
+    /// As [`spawn`](Self::spawn), on a worker below `domain` only; see
+    /// [`Pool::tree`](crate::task::Pool::tree). Tasks of the root run on any worker.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -108,11 +110,12 @@ impl<'scope, P: Host> Cx<'scope, '_, P> {
         self.pool().bind(domain, task);
     }
 
-    /// Spawns `body` with the values of `inputs` as soon as all of them are full, on the worker that puts the last one, or on
-    /// any if a thread outside of the pool does. One allocation.
+    /// Spawns `body` with the values of `inputs` as soon as all of them are full, on the worker
+    /// that puts the last one, or on any if a thread outside of the pool does. One allocation.
     ///
-    /// `inputs` is a reference to a cell, or a tuple of up to eight, an array, a slice or a vector of such references. The scope does not
-    /// end before all of them are put. A runtime reports a program in which nothing else can go on, with this call.
+    /// `inputs` is a reference to a cell, or a tuple of up to eight, an array, a slice or a vector
+    /// of such references. The scope does not end before all of them are put. A runtime reports a
+    /// program in which nothing else can go on, with this call.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};

@@ -12,7 +12,8 @@ use core::marker::PhantomData;
 use core::task::Poll;
 
 impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
-    /// Runs the future that `body` returns, and waits, without occupying a worker, until all tasks spawned in it have ended.
+    /// Runs the future that `body` returns, and waits, without occupying a worker, until all tasks
+    /// spawned in it have ended.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::TaskCx};
@@ -62,8 +63,8 @@ impl<P: Host> Drop for Watch<P> {
 impl<'scope, 'env, P: Host> Finish<'scope, 'env, P> {
     fn open(around: &TaskCx<'scope, 'env, P>) -> Self {
         let outer = around.scope();
-        // The tasks' share of the parent scope: what they borrow is alive until they have ended, even if the future that
-        // waits for them is dropped.
+        // The tasks' share of the parent scope: what they borrow is alive until they have ended,
+        // even if the future that waits for them is dropped.
         outer.enter();
         let owner = Owner::Future(Lock::new(Awaiter::NotPolled));
         let scope = TaskScope::new(outer.pool(), Some(outer), owner, outer.wait);

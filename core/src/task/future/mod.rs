@@ -19,11 +19,13 @@ use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
-/// The context of async code. Unlike a [`Cx`], it stays valid when a suspended task resumes on another worker.
+/// The context of async code. Unlike a [`Cx`], it stays valid when a suspended task resumes on
+/// another worker.
 ///
-/// Children may borrow what lives for `'scope`: that is the scope of the innermost [`Cx`] around them, which blocks until all
-/// of them have ended. They cannot borrow what an async task owns, since the task may be dropped before them: they take a share
-/// of it, or borrow what was made before the scope.
+/// Children may borrow what lives for `'scope`: that is the scope of the innermost [`Cx`] around
+/// them, which blocks until all of them have ended. They cannot borrow what an async task owns,
+/// since the task may be dropped before them: they take a share of it, or borrow what was made
+/// before the scope.
 ///
 /// ```
 /// # use tautline_core::{flow::Ddf, port::Host, task::TaskCx};
@@ -91,7 +93,8 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
 
     /// Returns the scope with the lifetime of its children.
     pub(super) fn of_child(&self) -> &'scope TaskScope<P> {
-        // SAFETY: a scope outlives its tasks, and `'scope`, that of the scope around it, outlives it.
+        // SAFETY: a scope outlives its tasks, and `'scope`, that of the scope around it, outlives
+        // it.
         unsafe { NonNull::from(self.scope()).as_ref() }
     }
 
@@ -298,8 +301,8 @@ impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
         }
     }
 
-    /// Spawns the future that `body` returns as a task of the enclosing scope, on any worker; while suspended, it occupies
-    /// none. One allocation.
+    /// Spawns the future that `body` returns as a task of the enclosing scope, on any worker; while
+    /// suspended, it occupies none. One allocation.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};

@@ -40,8 +40,8 @@ unsafe impl<'s, T> Inputs<'s> for Winner<'s, T> {
     }
 }
 
-/// Makes `body` wait for one of `cells`, as a task of `scope`, which already counts it. Returns false, and starts nothing, if
-/// `cells` is empty.
+/// Makes `body` wait for one of `cells`, as a task of `scope`, which already counts it. Returns
+/// false, and starts nothing, if `cells` is empty.
 #[track_caller]
 pub(in crate::task) fn start_any<'s, 'e: 's, P: Host, T: Send + Sync + 's>(
     scope: &'s TaskScope<P>,

@@ -35,12 +35,14 @@ where
         }
     }
 
-    /// Runs the fork on another worker than the owner: catches its panic, writes the result, and unparks the owner.
+    /// Runs the fork on another worker than the owner: catches its panic, writes the result, and
+    /// unparks the owner.
     unsafe fn run(header: NonNull<Header<P>>, on: &Worker<P>, from: WorkerId) {
         // SAFETY: the header is the first field of a fork, which is alive until it is done.
         let fork = unsafe { header.cast::<Self>().as_ref() };
         let around = fork.header.around;
-        // SAFETY: a task is run once, and the owner does not take the body of a fork that another worker runs.
+        // SAFETY: a task is run once, and the owner does not take the body of a fork that another
+        // worker runs.
         let body = unsafe { fork.take() };
         let port = on.pool().port();
         let result = port.catch(|| {

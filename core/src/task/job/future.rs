@@ -1,4 +1,5 @@
-//! Futures as tasks. Each poll is a task; while suspended, a future is referenced only by its wakers and its scope.
+//! Futures as tasks. Each poll is a task; while suspended, a future is referenced only by its
+//! wakers and its scope.
 //!
 //! The state machine between polls and wake-ups is the crate `async-task`.
 
@@ -13,7 +14,8 @@ use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
-/// Creates a task of `scope`, which already counts it, that runs `future`; one allocation. The caller schedules it.
+/// Creates a task of `scope`, which already counts it, that runs `future`; one allocation. The
+/// caller schedules it.
 pub(in crate::task) fn spawn_future<'s, P: Host>(
     scope: &'s TaskScope<P>,
     future: impl Future<Output = ()> + Send + 's,
@@ -34,8 +36,9 @@ pub(in crate::task) fn spawn_future<'s, P: Host>(
             Pool::schedule(task);
         }
     });
-    // SAFETY: the future is dropped before its scope is left, so before 's ends; it is Send; the schedule function is Send
-    // and Sync, and is not called after that; remaining wakers access neither.
+    // SAFETY: the future is dropped before its scope is left, so before 's ends; it is Send; the
+    // schedule function is Send and Sync, and is not called after that; remaining wakers access
+    // neither.
     let (future, handle) = unsafe {
         Builder::new()
             .metadata(home)

@@ -72,8 +72,8 @@ impl<T: Word> AffinityQueues<T> {
         &self.domains[domain.0 as usize - 1]
     }
 
-    /// Pushes a task that is bound to `domain`. `from` is the seat that the caller holds, if any, and whether it is below
-    /// the domain.
+    /// Pushes a task that is bound to `domain`. `from` is the seat that the caller holds, if any,
+    /// and whether it is below the domain.
     pub(crate) fn push(
         &self,
         domain: Domain,
@@ -93,7 +93,8 @@ impl<T: Word> AffinityQueues<T> {
         }
     }
 
-    /// Takes a task that is bound to `domain`, for `seat`, which is below it: of its own the newest, else another worker's.
+    /// Takes a task that is bound to `domain`, for `seat`, which is below it: of its own the
+    /// newest, else another worker's.
     pub(crate) fn take(&self, domain: Domain, seat: usize, relax: &impl Relax) -> Option<T> {
         let queues = self.queues(domain);
         // ORDERING: Relaxed: a hint; a worker that is about to park calls has_tasks.
@@ -106,8 +107,8 @@ impl<T: Word> AffinityQueues<T> {
         Some(task)
     }
 
-    /// As [`take`](Self::take), but takes only a `wanted` task. Other tasks are moved to the domain's inbox, from which
-    /// every worker below it takes.
+    /// As [`take`](Self::take), but takes only a `wanted` task. Other tasks are moved to the
+    /// domain's inbox, from which every worker below it takes.
     pub(crate) fn take_wanted(
         &self,
         domain: Domain,
@@ -134,8 +135,8 @@ impl<T: Word> AffinityQueues<T> {
     /// Returns whether `wanted` tasks may be bound to `domain`; settled against every push, as
     /// [`has_tasks`](Self::has_tasks). Ignores the unwanted tasks in the inbox only.
     ///
-    /// A task that the inbox got after the count was read was announced after it, so its worker observes that this one is
-    /// on standby.
+    /// A task that the inbox got after the count was read was announced after it, so its worker
+    /// observes that this one is on standby.
     pub(crate) fn has_wanted_tasks(
         &self,
         domain: Domain,
@@ -148,10 +149,11 @@ impl<T: Word> AffinityQueues<T> {
         waiting > queues.inbox.count(relax, |task| !wanted(task))
     }
 
-    /// Returns whether tasks are bound to `domain`; settled against every push: either this returns true, or the push
-    /// observes what the caller did before.
+    /// Returns whether tasks are bound to `domain`; settled against every push: either this returns
+    /// true, or the push observes what the caller did before.
     pub(crate) fn has_tasks(&self, domain: Domain) -> bool {
-        // ORDERING: AcqRel, pairs with AcqRel in push (Y2, Y3): the second of the two observes the first.
+        // ORDERING: AcqRel, pairs with AcqRel in push (Y2, Y3): the second of the two observes the
+        // first.
         self.queues(domain).waiting.fetch_add(0, Ordering::AcqRel) > 0
     }
 }
@@ -171,13 +173,15 @@ impl<T: Word> DomainQueues<T> {
         unsafe { deque.as_ref() }
     }
 
-    /// Returns the deque of a seat, creating it if there is none. Called by the holder of the seat only.
+    /// Returns the deque of a seat, creating it if there is none. Called by the holder of the seat
+    /// only.
     fn own(&self, seat: usize) -> &BucketDeque<T> {
         if let Some(deque) = self.deque(seat) {
             return deque;
         }
         let deque = Box::into_raw(Box::new(BucketDeque::with_buckets(FIRST.0, FIRST.1)));
-        // ORDERING: Release, pairs with Acquire in deque (Y1): the deque is initialized before it is found.
+        // ORDERING: Release, pairs with Acquire in deque (Y1): the deque is initialized before it
+        // is found.
         self.deques[seat].store(deque, Ordering::Release);
         // SAFETY: from the box above, which is freed with the queues.
         unsafe { &*deque }

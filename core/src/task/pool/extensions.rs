@@ -29,8 +29,8 @@ impl Extensions {
 }
 
 impl<P: Host> Pool<P> {
-    /// Keeps a value for the system whose type it is: settings, or what its tasks share. Replaces the value of that type, if there
-    /// is one.
+    /// Keeps a value for the system whose type it is: settings, or what its tasks share. Replaces
+    /// the value of that type, if there is one.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Pool};
@@ -47,8 +47,8 @@ impl<P: Host> Pool<P> {
         self
     }
 
-    /// Returns the value of type `T` that was [set](Self::with_extension). Meant for the start of an operation, not for each of
-    /// its tasks.
+    /// Returns the value of type `T` that was [set](Self::with_extension). Meant for the start of
+    /// an operation, not for each of its tasks.
     pub fn extension<T: Any>(&self) -> Option<&T> {
         self.extensions.get()
     }

@@ -62,8 +62,9 @@ impl Idle {
     /// then the caller must [`claim`](Self::claim) a sleeper and wake it.
     #[must_use]
     pub fn found(&self) -> bool {
-        // ORDERING: Acquire, pairs with Release in announce_sleep (Q4): the sleepers that are counted can be claimed. Every
-        // write of the count is a read-modify-write, so later ones continue each release.
+        // ORDERING: Acquire, pairs with Release in announce_sleep (Q4): the sleepers that are
+        // counted can be claimed. Every write of the count is a read-modify-write, so later ones
+        // continue each release.
         let before = self.count.fetch_sub(SEARCHER, Ordering::Acquire);
         before & SEARCHERS == SEARCHER && before >= SLEEPER
     }
@@ -72,11 +73,13 @@ impl Idle {
     pub fn announce_sleep(&self, worker: WorkerId) {
         // ORDERING: Release, pairs with Acquire in claim (Q1).
         self.state[worker.index()].store(ASLEEP, Ordering::Release);
-        // ORDERING: Release, pairs with Acquire in found (Q4); an offer observes it by the check that follows (Q2).
+        // ORDERING: Release, pairs with Acquire in found (Q4); an offer observes it by the check
+        // that follows (Q2).
         self.count.fetch_add(SLEEPER - SEARCHER, Ordering::Release);
     }
 
-    /// Returns whether the worker must stay parked: it was not claimed yet, or its claimer has not finished.
+    /// Returns whether the worker must stay parked: it was not claimed yet, or its claimer has not
+    /// finished.
     pub fn is_asleep(&self, worker: WorkerId) -> bool {
         // ORDERING: Acquire, pairs with Release in claim (Q3).
         self.state[worker.index()].load(Ordering::Acquire) != AWAKE
@@ -90,20 +93,22 @@ impl Idle {
         count >= SLEEPER && count & SEARCHERS == 0
     }
 
-    /// Makes a sleeper a searcher. A caller that gets true must unpark it, unless it is the sleeper itself.
+    /// Makes a sleeper a searcher. A caller that gets true must unpark it, unless it is the sleeper
+    /// itself.
     pub fn claim(&self, worker: WorkerId) -> bool {
         // ORDERING: Acquire, pairs with Release in announce_sleep (Q1).
         // ORDERING: failure Relaxed: nothing is read.
         let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
         let state = &self.state[worker.index()];
-        // ORDERING: Relaxed: a thread that must find the sleeper has observed its announcement (Q2, Q4). Saves others the
-        // exchange.
+        // ORDERING: Relaxed: a thread that must find the sleeper has observed its announcement (Q2,
+        // Q4). Saves others the exchange.
         if state.load(Ordering::Relaxed) != ASLEEP {
             return false;
         }
         let claimed = state.compare_exchange(ASLEEP, CLAIMED, success, failure);
         if claimed.is_ok() {
-            // ORDERING: Relaxed: a thread that sees it late causes a spurious wake-up; the worker observes it (Q3).
+            // ORDERING: Relaxed: a thread that sees it late causes a spurious wake-up; the worker
+            // observes it (Q3).
             self.count.fetch_sub(SLEEPER - SEARCHER, Ordering::Relaxed);
             // ORDERING: Release, pairs with Acquire in is_asleep (Q3).
             state.store(AWAKE, Ordering::Release);

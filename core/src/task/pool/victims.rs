@@ -5,8 +5,8 @@ use crate::id::WorkerId;
 use alloc::boxed::Box;
 use alloc::{vec, vec::Vec};
 
-/// The victims of one seat, the nearest first, in groups at equal distances. A group contains its victims twice, so that a
-/// rotation of it is a slice.
+/// The victims of one seat, the nearest first, in groups at equal distances. A group contains its
+/// victims twice, so that a rotation of it is a slice.
 pub(super) struct Victims(Box<[Box<[WorkerId]>]>);
 
 impl Victims {

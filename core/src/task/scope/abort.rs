@@ -1,16 +1,18 @@
 //! Aborting a scope, by a panic or a cancellation, and notifying its members that are in no queue.
 //!
 //! # Algorithm
-//! A poll asks whether this scope or one around it was aborted. Scopes nest to any depth and loops poll for each block, so a poll
-//! must not walk outwards. The root counts the aborts of its tree, and each scope remembers the count at which it and all scopes
-//! around it were clear. A poll at the same count is three loads; after an abort, one walk outwards ends at the first scope that
-//! is known to be clear, and leaves the count in the scopes that it passes. Only once a scope around is aborted does each poll walk
-//! to it, before the tasks inside end.
+//! A poll asks whether this scope or one around it was aborted. Scopes nest to any depth and loops
+//! poll for each block, so a poll must not walk outwards. The root counts the aborts of its tree,
+//! and each scope remembers the count at which it and all scopes around it were clear. A poll at
+//! the same count is three loads; after an abort, one walk outwards ends at the first scope that is
+//! known to be clear, and leaves the count in the scopes that it passes. Only once a scope around
+//! is aborted does each poll walk to it, before the tasks inside end.
 //!
 //! # Words
-//! `aborts`, in the root: the number of aborts in its tree; increased after `aborted` of the scope was set. `clear_at`: a count such
-//! that none of the first `clear_at` aborts was of this scope or of one around it, which is final; `usize::MAX` at first.
-//! An older count may overwrite a newer one, which costs a walk.
+//! `aborts`, in the root: the number of aborts in its tree; increased after `aborted` of the scope
+//! was set. `clear_at`: a count such that none of the first `clear_at` aborts was of this scope or
+//! of one around it, which is final; `usize::MAX` at first. An older count may overwrite a newer
+//! one, which costs a walk.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -66,8 +68,8 @@ impl<S: ScopePool> Scope<S> {
         self.root().members.lock(self.port())
     }
 
-    /// Notifies the members that are in no queue of an abort: futures are woken, and waiting tasks of aborted scopes are
-    /// cancelled.
+    /// Notifies the members that are in no queue of an abort: futures are woken, and waiting tasks
+    /// of aborted scopes are cancelled.
     pub(crate) fn notify_members(&self) {
         let (futures, waiting) = {
             let mut members = self.members();
@@ -84,20 +86,22 @@ impl<S: ScopePool> Scope<S> {
         }
     }
 
-    /// Returns the address of the outermost scope around this one, by which callers of the pool are distinguished.
+    /// Returns the address of the outermost scope around this one, by which callers of the pool are
+    /// distinguished.
     pub(crate) fn root_address(&self) -> usize {
         core::ptr::from_ref(self.root()).addr()
     }
 
-    /// Wakes the suspended futures of this scope and of all scopes around it, which are polled once more.
+    /// Wakes the suspended futures of this scope and of all scopes around it, which are polled once
+    /// more.
     pub(crate) fn wake_suspended(&self) {
         let futures = self.members().wakers();
         let port = self.port();
         futures.into_iter().for_each(|waker| wake(port, waker));
     }
 
-    /// Returns the number of suspended futures of this scope and of all scopes around it, and what else their end waits for:
-    /// cells and holds, with the calls that wait for or took them.
+    /// Returns the number of suspended futures of this scope and of all scopes around it, and what
+    /// else their end waits for: cells and holds, with the calls that wait for or took them.
     pub(crate) fn waits(&self) -> (usize, Vec<(&'static str, Site)>) {
         let members = self.members();
         // SAFETY: a member, under the lock of the members.
@@ -111,7 +115,8 @@ impl<S: ScopePool> Scope<S> {
         let mut slot = self.cause.lock(self.port());
         if slot.is_none() {
             *slot = Some(cause);
-            // ORDERING: Release, pairs with Acquire in is_aborted (J2): a worker that drops a task sees the cause.
+            // ORDERING: Release, pairs with Acquire in is_aborted (J2): a worker that drops a task
+            // sees the cause.
             self.aborted.store(true, Ordering::Release);
             self.count_abort();
             drop(slot);
@@ -122,7 +127,8 @@ impl<S: ScopePool> Scope<S> {
         }
     }
 
-    /// Aborts the scope because one of its tasks has unwound. A cancellation that unwinds ends at the finish.
+    /// Aborts the scope because one of its tasks has unwound. A cancellation that unwinds ends at
+    /// the finish.
     pub(crate) fn abort_by_task(&self, payload: Payload<S>) {
         let port = self.port();
         if self.cancellable && port.is_cancellation(&payload) && self.reason().is_some() {
@@ -134,7 +140,8 @@ impl<S: ScopePool> Scope<S> {
 
     /// Aborts the scope because of a panic of its body, which is the cause.
     pub(crate) fn abort_by_body(&self) {
-        // ORDERING: Release, pairs with Acquire in is_aborted (J2): a worker that drops a task sees what the body did.
+        // ORDERING: Release, pairs with Acquire in is_aborted (J2): a worker that drops a task sees
+        // what the body did.
         self.aborted.store(true, Ordering::Release);
         self.count_abort();
         self.notify_members();
@@ -142,20 +149,23 @@ impl<S: ScopePool> Scope<S> {
 
     /// Makes polls inside of this scope check `aborted`, which was set before.
     fn count_abort(&self) {
-        // ORDERING: Release, pairs with Acquire in is_clear (J3): a poll that loads this count observes `aborted`.
+        // ORDERING: Release, pairs with Acquire in is_clear (J3): a poll that loads this count
+        // observes `aborted`.
         self.root().aborts.fetch_add(1, Ordering::Release);
     }
 
     /// Returns whether neither this scope nor one around it was aborted.
     #[inline]
     fn is_clear(&self) -> bool {
-        // ORDERING: Acquire, pairs with Release in count_abort (J3): `aborted` of as many scopes is visible.
+        // ORDERING: Acquire, pairs with Release in count_abort (J3): `aborted` of as many scopes is
+        // visible.
         let aborts = self.root().aborts.load(Ordering::Acquire);
         // ORDERING: Relaxed: a count at which a scope is clear is final.
         self.clear_at.load(Ordering::Relaxed) == aborts || self.is_clear_at(aborts)
     }
 
-    /// As [`is_clear`](Self::is_clear), by a walk outwards to the first scope that is known to be clear at `aborts`.
+    /// As [`is_clear`](Self::is_clear), by a walk outwards to the first scope that is known to be
+    /// clear at `aborts`.
     #[cold]
     #[inline(never)]
     fn is_clear_at(&self, aborts: usize) -> bool {

@@ -1,4 +1,5 @@
-//! The members of a scope that are in no queue: suspended futures, tasks that wait for a cell, and holds.
+//! The members of a scope that are in no queue: suspended futures, tasks that wait for a cell, and
+//! holds.
 
 use crate::watch::Site;
 use alloc::vec::Vec;

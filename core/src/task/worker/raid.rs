@@ -7,8 +7,9 @@
 //! request itself publishes half of its tasks, and wakes no sleeper while another worker searches.
 //! So the requesting worker searches again: no other worker may have observed that half.
 //!
-//! Of each victim, with the others' words unconcerned: its push or pop observes the request, or the raid its item
-//! (`split.S8`); and a victim that answers observes the sleep that preceded the request (`split.S3`).
+//! Of each victim, with the others' words unconcerned: its push or pop observes the request, or the
+//! raid its item (`split.S8`); and a victim that answers observes the sleep that preceded the
+//! request (`split.S3`).
 
 use super::Worker;
 use crate::deque::split::Refused;
@@ -16,9 +17,10 @@ use crate::port::Host;
 use crate::sync::CachePadded;
 
 impl<P: Host> Worker<P> {
-    /// Requests the private tasks of `victims`, of `all` or of those that seem to have some, and publishes them if the machine
-    /// has a heavy fence; else their owners do so at their next fork or join. Returns whether there are, or were, public
-    /// tasks: if their owner has reclaimed them, it owes no answer.
+    /// Requests the private tasks of `victims`, of `all` or of those that seem to have some, and
+    /// publishes them if the machine has a heavy fence; else their owners do so at their next fork
+    /// or join. Returns whether there are, or were, public tasks: if their owner has reclaimed
+    /// them, it owes no answer.
     pub(super) fn raid(&self, victims: &[CachePadded<Self>], all: bool) -> bool {
         self.raid_rest(victims, all).0
     }
@@ -26,7 +28,8 @@ impl<P: Host> Worker<P> {
     /// As [`raid`](Self::raid). Also returns whether the fence, one for all victims, was executed.
     fn raid_rest(&self, victims: &[CachePadded<Self>], all: bool) -> (bool, bool) {
         let Some((victim, rest)) = victims.split_first() else {
-            // ORDERING: SeqCst, pairs with the light fences of the victims' pushes and pops (`split.S8`).
+            // ORDERING: SeqCst, pairs with the light fences of the victims' pushes and pops
+            // (`split.S8`).
             return (false, self.pool().port().heavy_fence());
         };
         if victim.id() == self.id() || !all && !victim.tasks.has_private() {

@@ -66,8 +66,9 @@ impl<P: Host> Worker<P> {
         asking != 0 && asking != self.asked.get() && self.waits.get().is_some()
     }
 
-    /// Ends the innermost wait if it is to end; else puts a question to tasks; else, if the limit of the wait has `elapsed`,
-    /// checks whether anything runs. Called outside of the sleep protocol, since it may queue tasks.
+    /// Ends the innermost wait if it is to end; else puts a question to tasks; else, if the limit
+    /// of the wait has `elapsed`, checks whether anything runs. Called outside of the sleep
+    /// protocol, since it may queue tasks.
     pub(super) fn check_wait(&self, elapsed: bool) {
         let Some(frame) = self.waits.get() else {
             return;

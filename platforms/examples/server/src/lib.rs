@@ -1,8 +1,9 @@
 //! A server whose requests are computations: `GET /queens/12` counts the ways to place 12 queens.
 //!
-//! A computation ends after a time-out, and when its client closes the connection: both drop the future of the handler, and with
-//! it that of `run_async`, which cancels the computation. Computations start in the order of their requests. The threads of tokio only wait,
-//! so `GET /boards`, the number of boards visited so far, is answered at any time.
+//! A computation ends after a time-out, and when its client closes the connection: both drop the
+//! future of the handler, and with it that of `run_async`, which cancels the computation.
+//! Computations start in the order of their requests. The threads of tokio only wait, so
+//! `GET /boards`, the number of boards visited so far, is answered at any time.
 
 use axum::Router;
 use axum::extract::{Path, State};
@@ -68,7 +69,8 @@ async fn boards(State(server): State<Arc<Server>>) -> String {
     format!("{}\n", server.boards.load(Relaxed))
 }
 
-/// The ways to place queens on the rows that are left; `taken` are the columns and the diagonals of those placed.
+/// The ways to place queens on the rows that are left; `taken` are the columns and the diagonals of
+/// those placed.
 fn ways(cx: &mut Cx, boards: &AtomicU64, all: u32, taken: [u32; 3]) -> u64 {
     boards.fetch_add(1, Relaxed);
     let [columns, left, right] = taken;

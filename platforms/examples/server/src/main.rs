@@ -1,4 +1,5 @@
-//! Serves on the port of this machine that is its argument: `tautline-server 3000`, then `curl localhost:3000/queens/12`.
+//! Serves on the port of this machine that is its argument: `tautline-server 3000`, then
+//! `curl localhost:3000/queens/12`.
 
 use std::time::Duration;
 use tautline::prelude::*;

@@ -98,8 +98,8 @@ fn a_client_that_leaves_ends_the_computation() {
     assert_stops(address);
 }
 
-/// The last one would be the first if the newest were started first. A few may overtake each other: several run at once, and
-/// the system schedules the clients.
+/// The last one would be the first if the newest were started first. A few may overtake each other:
+/// several run at once, and the system schedules the clients.
 #[test]
 fn the_first_request_is_the_first_that_is_answered() {
     let address = start(600 * MOMENT);

@@ -2,14 +2,15 @@
 //!
 //! # Algorithm
 //!
-//! Depth first, on one position that is changed and restored. A search stores, for each level of its
-//! path, the branches not yet taken (Finnerty 2022, recommended bag). To divide it, those of every level
-//! are split in two; the part split off includes the branches of the path, by which its new owner
-//! replays the path from the root. So the size of loot is bounded by the depth of the tree, regardless of
-//! what lies below. Splitting every level gives both sides near and far subtrees alike.
+//! Depth first, on one position that is changed and restored. A search stores, for each level of
+//! its path, the branches not yet taken (Finnerty 2022, recommended bag). To divide it, those of
+//! every level are split in two; the part split off includes the branches of the path, by which its
+//! new owner replays the path from the root. So the size of loot is bounded by the depth of the
+//! tree, regardless of what lies below. Splitting every level gives both sides near and far
+//! subtrees alike.
 //!
-//! A position stays with the worker that made it, and so does the stack of the walk: dividing copies a
-//! path, and no node allocates.
+//! A position stays with the worker that made it, and so does the stack of the walk: dividing
+//! copies a path, and no node allocates.
 #![forbid(unsafe_code)]
 
 mod branches;
@@ -26,7 +27,8 @@ use crate::balance::{AnyBound, Reason};
 /// A position in a tree of choices, initially that of the root.
 ///
 /// The walk calls [`branches`](Self::branches) at a position; for each branch it calls
-/// [`apply`](Self::apply), walks below, and calls [`undo`](Self::undo); then [`close`](Self::close).
+/// [`apply`](Self::apply), walks below, and calls [`undo`](Self::undo); then
+/// [`close`](Self::close).
 ///
 /// ```
 /// use std::ops::Range;
@@ -67,7 +69,8 @@ use crate::balance::{AnyBound, Reason};
 pub trait Position: Sized + Send {
     /// What all workers of a place share, one value a place.
     type Shared: Sync;
-    /// The branches of a position: [`Bits`], a [`Range`](std::ops::Range), or a type of the program.
+    /// The branches of a position: [`Bits`], a [`Range`](std::ops::Range), or a type of the
+    /// program.
     type Branches: Branches;
     /// The result; its default is that of an empty search.
     type Sum: Default + Send;

@@ -32,7 +32,8 @@ pub(super) struct Fork<B: Branches> {
 pub(super) struct Part<B: Branches> {
     /// From the root downwards.
     pub forks: Vec<Fork<B>>,
-    /// The branches open at the end of the path; `None` if there is no path, since the search is done.
+    /// The branches open at the end of the path; `None` if there is no path, since the search is
+    /// done.
     pub last: Option<B>,
 }
 
@@ -58,7 +59,8 @@ impl<B: Branches> Part<B> {
         forks.chain(&self.last).rev().all(|open| open.len() == 0)
     }
 
-    /// Removes from the end of each position's branches as many as `due` returns, given the number of open ones.
+    /// Removes from the end of each position's branches as many as `due` returns, given the number
+    /// of open ones.
     pub(super) fn cut(&mut self, due: &mut impl FnMut(usize) -> usize) -> Option<Self> {
         let mut give = |open: &mut B| {
             let given = match open.len() {

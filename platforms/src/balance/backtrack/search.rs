@@ -175,7 +175,8 @@ impl<P: Position> Search<P> {
         (&self.walk, &self.waiting)
     }
 
-    /// Creates a search of parts that another process has sent; `None` if they have more branches than can be counted.
+    /// Creates a search of parts that another process has sent; `None` if they have more branches
+    /// than can be counted.
     #[cfg(feature = "serde")]
     pub(super) fn received(
         mut waiting: Vec<Part<P::Branches>>,
@@ -262,7 +263,8 @@ impl<P: Position> Search<P> {
         self
     }
 
-    /// Splits parts off, level by level, `due` branches of each, given the number of branches of the level.
+    /// Splits parts off, level by level, `due` branches of each, given the number of branches of
+    /// the level.
     fn cut(&mut self, mut due: impl FnMut(usize) -> usize) -> Vec<Part<P::Branches>> {
         let mut loot = Vec::with_capacity(self.waiting.len() + 1);
         loot.extend(self.walk.cut(&mut due));
@@ -291,8 +293,8 @@ impl<P: Position> Bag for Search<P> {
         }
     }
 
-    /// `Count` takes what is nearest to the root, part by part; the others take the same share of every
-    /// level, as nearly as whole branches allow.
+    /// `Count` takes what is nearest to the root, part by part; the others take the same share of
+    /// every level, as nearly as whole branches allow.
     fn split(&mut self, share: Share) -> Option<Self> {
         let all = self.len();
         let amount = share.of(all);

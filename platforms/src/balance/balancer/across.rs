@@ -13,7 +13,8 @@ use tautline_core::balance::Across as Ranks;
 use tautline_core::glb::Sum;
 use tautline_core::wire::Portable;
 
-/// A balanced computation over all ranks of a [`World`], created by [`Balancer::across`]. Feature `serde`.
+/// A balanced computation over all ranks of a [`World`], created by [`Balancer::across`]. Feature
+/// `serde`.
 #[derive(Clone, Debug)]
 #[must_use = "nothing runs before `run`"]
 pub struct Across<'a, 'w, F> {
@@ -22,8 +23,9 @@ pub struct Across<'a, 'w, F> {
 }
 
 impl<'a, F> Balancer<'a, F> {
-    /// Runs over all ranks of `world`. Feature `serde`. The settings are those of each rank, which all should have alike: with two places of
-    /// three workers, four ranks have eight places and 24 workers.
+    /// Runs over all ranks of `world`. Feature `serde`. The settings are those of each rank, which
+    /// all should have alike: with two places of three workers, four ranks have eight places and 24
+    /// workers.
     ///
     /// ```
     /// use tautline::prelude::*;
@@ -40,9 +42,9 @@ impl<'a, F> Balancer<'a, F> {
     /// # Ok::<(), tautline::Error>(())
     /// ```
     ///
-    /// Each rank of a process needs a runtime of its own. By default
-    /// only the first runtime of a process would pin its workers: [`pinned(false)`](crate::runtime::Builder::pinned) leaves the choice
-    /// to the system.
+    /// Each rank of a process needs a runtime of its own. By default only the first runtime of a
+    /// process would pin its workers: [`pinned(false)`](crate::runtime::Builder::pinned) leaves the
+    /// choice to the system.
     pub fn across<'w>(self, world: &'w World) -> Across<'a, 'w, F> {
         let balancer = self;
         Across { balancer, world }
@@ -50,16 +52,17 @@ impl<'a, F> Balancer<'a, F> {
 }
 
 impl<F> Across<'_, '_, F> {
-    /// Runs rank 0's `work` to the end, as [`Balancer::run`]; the other ranks' is dropped. Every rank makes this call, and ends with the same
-    /// output and statistics. `shared` creates the value that the workers of a place of this rank share; the results
-    /// are added to `output`.
+    /// Runs rank 0's `work` to the end, as [`Balancer::run`]; the other ranks' is dropped. Every
+    /// rank makes this call, and ends with the same output and statistics. `shared` creates the
+    /// value that the workers of a place of this rank share; the results are added to `output`.
     ///
     /// If a rank stops the computation, all stop, and the output is what all of them had found.
     ///
-    /// A bag of the program's own derives `Serialize` and `Deserialize`, and owns its data; what it only reads belongs into `shared`. Its
-    /// encoding is at most 256 MiB. It should implement [`drop_tasks`](Bag::drop_tasks), or the result of a computation that was stopped carries
-    /// all tasks that were left. Observers are those of this rank. Several threads of a rank that run computations over one world must do
-    /// so in the same order as those of the other ranks.
+    /// A bag of the program's own derives `Serialize` and `Deserialize`, and owns its data; what it
+    /// only reads belongs into `shared`. Its encoding is at most 256 MiB. It should implement
+    /// [`drop_tasks`](Bag::drop_tasks), or the result of a computation that was stopped carries all
+    /// tasks that were left. Observers are those of this rank. Several threads of a rank that run
+    /// computations over one world must do so in the same order as those of the other ranks.
     ///
     /// ```
     /// use tautline::prelude::*;
@@ -131,9 +134,11 @@ impl<F> Across<'_, '_, F> {
         run.map_err(|error| Error::Rank(RankError::balanced(error, self.world.rank())))
     }
 
-    /// Adds the workers and observers of the other ranks to rank 0's `run`, in the order of places, with the times of all on the clock of rank 0;
-    /// leaves those of the others empty. Every rank makes this call, with the result of [`run`](Self::run) or [`sum`](Self::sum) of this very value, whose runtime has the clock. Returns how far the clocks may be off,
-    /// at rank 0 that of any.
+    /// Adds the workers and observers of the other ranks to rank 0's `run`, in the order of places,
+    /// with the times of all on the clock of rank 0; leaves those of the others empty. Every rank
+    /// makes this call, with the result of [`run`](Self::run) or [`sum`](Self::sum) of this very
+    /// value, whose runtime has the clock. Returns how far the clocks may be off, at rank 0 that of
+    /// any.
     ///
     /// ```
     /// use tautline::prelude::*;
@@ -155,7 +160,8 @@ impl<F> Across<'_, '_, F> {
     /// ```
     ///
     /// # Errors
-    /// The loss of a rank, a panic at another rank, or ranks that do not make the same calls. `run` is unchanged then.
+    /// The loss of a rank, a panic at another rank, or ranks that do not make the same calls. `run`
+    /// is unchanged then.
     pub fn collect<T>(&self, run: &mut Run<T, Recorder>) -> Result<Duration> {
         let runtime = self.balancer.runtime()?;
         let offset = self.world.clock_offset(|| runtime.now())?;
@@ -175,8 +181,8 @@ impl<F> Across<'_, '_, F> {
         Ok(Duration::from_secs_f64(most as f64 / run.ticks_per_second))
     }
 
-    /// Does rank 0's `roots` and every task that they lead to, and adds up the results, as [`Balancer::sum`] does. Every rank has
-    /// its own `task`, which must own what it uses.
+    /// Does rank 0's `roots` and every task that they lead to, and adds up the results, as
+    /// [`Balancer::sum`] does. Every rank has its own `task`, which must own what it uses.
     ///
     /// ```
     /// use tautline::prelude::*;

@@ -46,9 +46,10 @@ impl fmt::Debug for Reports<'_> {
 }
 
 impl<'a, F> Balancer<'a, F> {
-    /// Calls `report` after each `every` while the computation runs, and once when it has ended, on a thread of its own. It may
-    /// read what the tasks share, such as the incumbent in a [`Best`](crate::balance::Best). If it panics the computation is stopped,
-    /// and the panic reaches the caller.
+    /// Calls `report` after each `every` while the computation runs, and once when it has ended, on
+    /// a thread of its own. It may read what the tasks share, such as the incumbent in a
+    /// [`Best`](crate::balance::Best). If it panics the computation is stopped, and the panic
+    /// reaches the caller.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -105,9 +106,12 @@ impl<'a, F> Balancer<'a, F> {
         }
     }
 
-    /// Lets Ctrl-C end the computation with the result so far: the first `SIGINT`, `SIGTERM` or `SIGHUP` stops it for
-    /// [`Reason::Interrupted`], the next one ends the process as before; those within 0.2 s after the first are the same interrupt, also
-    /// when the computation has ended. While no such computation runs, these signals have the effect that they had. One that the process ignored from the start, as under `nohup`, stays ignored. Feature `signals`, on Unix systems.
+    /// Lets Ctrl-C end the computation with the result so far: the first `SIGINT`, `SIGTERM` or
+    /// `SIGHUP` stops it for [`Reason::Interrupted`], the next one ends the process as before;
+    /// those within 0.2 s after the first are the same interrupt, also when the computation has
+    /// ended. While no such computation runs, these signals have the effect that they had. One that
+    /// the process ignored from the start, as under `nohup`, stays ignored. Feature `signals`, on
+    /// Unix systems.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -129,8 +133,9 @@ impl<'a, F> Balancer<'a, F> {
         self
     }
 
-    /// Calls `run`, whose computation has this control, and does what these settings request meanwhile. `done` returns the tasks done so
-    /// far; `deadline` is the real time after which the control is stopped.
+    /// Calls `run`, whose computation has this control, and does what these settings request
+    /// meanwhile. `done` returns the tasks done so far; `deadline` is the real time after which the
+    /// control is stopped.
     pub(super) fn attended<R>(
         &self,
         control: &Control,
@@ -163,7 +168,8 @@ impl<'a, F> Balancer<'a, F> {
             };
             let ending = Ending(sign.clone());
             let result = {
-                // Revoked before the attendant ends: an interrupt that it would not receive has its default effect.
+                // Revoked before the attendant ends: an interrupt that it would not receive has its
+                // default effect.
                 let _interrupt = match self.is_interruptible {
                     true => Some(interrupt(sign)?),
                     false => None,

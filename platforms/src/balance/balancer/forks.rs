@@ -6,9 +6,10 @@ use crate::balance::{Bag, Control, Observer, PlaceId, Run, WorkerId};
 use crate::execution::runtime::Cx;
 
 impl<F> Balancer<'_, F> {
-    /// As [`run`](Self::run), with a task context for the processing of the bag: `process` is called in place of
-    /// [`Bag::process`], by the same rules, and may fork, run loops and wait. So workers without a task of the bag help with
-    /// long ones. `process` may call `Bag::process`, for its short tasks for example.
+    /// As [`run`](Self::run), with a task context for the processing of the bag: `process` is
+    /// called in place of [`Bag::process`], by the same rules, and may fork, run loops and wait. So
+    /// workers without a task of the bag help with long ones. `process` may call `Bag::process`,
+    /// for its short tasks for example.
     ///
     /// ```
     /// # use tautline::balance::Share;

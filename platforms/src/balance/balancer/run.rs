@@ -40,8 +40,9 @@ impl<F> Balancer<'_, F> {
         self.run(Sum::of(roots), |_| &task, S::default())
     }
 
-    /// Runs `work` to the end: an array or a vector of [`Task`](crate::balance::Task)s, or a [`Bag`]. `shared` creates the value that
-    /// the workers of a place share; the results are added to `output`.
+    /// Runs `work` to the end: an array or a vector of [`Task`](crate::balance::Task)s, or a
+    /// [`Bag`]. `shared` creates the value that the workers of a place share; the results are added
+    /// to `output`.
     ///
     /// ```
     /// use tautline::prelude::*;

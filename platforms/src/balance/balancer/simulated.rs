@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tautline_core::glb::Sum;
 use tautline_sim::{Interim, Simulation};
 
-/// A balanced computation on another machine in virtual time, created by [`Balancer::simulated`]. Feature `sim`.
+/// A balanced computation on another machine in virtual time, created by [`Balancer::simulated`].
+/// Feature `sim`.
 #[derive(Clone, Debug)]
 #[must_use = "nothing runs before `run`"]
 pub struct Simulated<'a, 'm, F> {
@@ -25,11 +26,11 @@ impl<'a, F> Balancer<'a, F> {
     /// The maximum number of places of a simulation. Feature `sim`.
     pub const SIMULATED_MAX: u32 = 1 << 17;
 
-    /// Runs on `machine` in virtual time: every task is done here, and is charged
-    /// the time that it would take there, given that it takes `task_ns` nanoseconds here, which
-    /// [`Run::task_ns`](crate::balance::Run::task_ns) measures. The [`deadline`](Self::deadline) is in virtual time; a
-    /// [`control`](Self::control) stops it, too, but counts no progress; [reports](Self::progress) are in real time. No runtime is
-    /// started. Feature `sim`.
+    /// Runs on `machine` in virtual time: every task is done here, and is charged the time that it
+    /// would take there, given that it takes `task_ns` nanoseconds here, which
+    /// [`Run::task_ns`](crate::balance::Run::task_ns) measures. The [`deadline`](Self::deadline) is
+    /// in virtual time; a [`control`](Self::control) stops it, too, but counts no progress;
+    /// [reports](Self::progress) are in real time. No runtime is started. Feature `sim`.
     ///
     /// ```
     /// # use tautline::balance::{Control, Reason};
@@ -108,7 +109,8 @@ impl<F> Simulated<'_, '_, F> {
         Ok(config)
     }
 
-    /// Does `roots` and every task that they lead to, and adds up the results, as [`Balancer::sum`] does.
+    /// Does `roots` and every task that they lead to, and adds up the results, as [`Balancer::sum`]
+    /// does.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -176,9 +178,10 @@ impl<F> Simulated<'_, '_, F> {
         self.balancer.attended(control, None, tasks, run)
     }
 
-    /// Returns what the same tasks would take on as many workers if balancing them cost nothing and took no time: a balancer that knows
-    /// no more about the tasks exceeds this efficiency by chance only. What is missing to 1 is a property of the tasks, of which too few are
-    /// ready at times.
+    /// Returns what the same tasks would take on as many workers if balancing them cost nothing and
+    /// took no time: a balancer that knows no more about the tasks exceeds this efficiency by
+    /// chance only. What is missing to 1 is a property of the tasks, of which too few are ready at
+    /// times.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -197,12 +200,11 @@ impl<F> Simulated<'_, '_, F> {
     /// #     }
     /// # }
     /// // As in the example of `Balancer::run`.
-    /// let cluster = tautline::machines::find("cluster")?;
-    /// let simulated = tautline::balancer().places(64).simulated(&cluster, 20_000);
-    /// let outcome = simulated.run([Node(12)], |_place| (), 0)?;
-    /// let bound = simulated.bound([Node(12)], &())?;
-    /// assert!(outcome.efficiency < bound.efficiency);
-    /// println!("{:.0} times as fast, of {:.0}", outcome.speedup(), bound.efficiency * outcome.workers as f64);
+    /// let cluster = tautline::machines::find("cluster")?; let simulated =
+    /// tautline::balancer().places(64).simulated(&cluster, 20_000); let outcome =
+    /// simulated.run([Node(12)], |_place| (), 0)?; let bound = simulated.bound([Node(12)], &())?;
+    /// assert!(outcome.efficiency < bound.efficiency); println!("{:.0} times as fast, of {:.0}",
+    /// outcome.speedup(), bound.efficiency * outcome.workers as f64);
     /// # Ok::<(), tautline::Error>(())
     /// ```
     ///

@@ -10,8 +10,8 @@ use tautline_core::task::Outside;
 use tautline_node::pool;
 
 impl Builder {
-    /// Creates a builder for the processors that [`Machine::discover`] finds, with the settings of the
-    /// environment.
+    /// Creates a builder for the processors that [`Machine::discover`] finds, with the settings of
+    /// the environment.
     ///
     /// ```
     /// use tautline::runtime::Builder;
@@ -27,7 +27,8 @@ impl Builder {
         }
     }
 
-    /// Creates a builder for the processors of `machine`, which need not be this one: environment variables are ignored.
+    /// Creates a builder for the processors of `machine`, which need not be this one: environment
+    /// variables are ignored.
     ///
     /// ```
     /// use tautline::Machine;
@@ -62,7 +63,8 @@ impl Builder {
         &self.machine
     }
 
-    /// Restricts the builder to these processors of its machine, as if the process could use no others: a rank of a launch.
+    /// Restricts the builder to these processors of its machine, as if the process could use no
+    /// others: a rank of a launch.
     ///
     /// ```
     /// # use tautline::{Machine, runtime::Builder};
@@ -78,15 +80,17 @@ impl Builder {
         self
     }
 
-    /// Sets the number of places, 1 to 4096. Default: `TAUTLINE_PLACES`, else as few as the workers need, at most 64 for each.
+    /// Sets the number of places, 1 to 4096. Default: `TAUTLINE_PLACES`, else as few as the workers
+    /// need, at most 64 for each.
     pub fn places(mut self, places: u32) -> Self {
         self.places = Some(places);
         self
     }
 
     /// Sets the number of workers: of each place if their number is set, else in all; the caller of
-    /// [`Runtime::run`](crate::Runtime::run) is one of them. Default: `TAUTLINE_WORKERS`, else the workers of the
-    /// [`platform`](Self::platform), else one for each processor that this process may use.
+    /// [`Runtime::run`](crate::Runtime::run) is one of them. Default: `TAUTLINE_WORKERS`, else the
+    /// workers of the [`platform`](Self::platform), else one for each processor that this process
+    /// may use.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -100,16 +104,18 @@ impl Builder {
         self
     }
 
-    /// Sets the maximum for [`Runtime::set_workers`](crate::Runtime::set_workers). Default: the processors of this process, or the workers if they are more.
+    /// Sets the maximum for [`Runtime::set_workers`](crate::Runtime::set_workers). Default: the
+    /// processors of this process, or the workers if they are more.
     pub fn at_most(mut self, workers: usize) -> Self {
         self.most = workers;
         self
     }
 
-    /// Sets whether workers are pinned to processors, all but the thread that calls [`Runtime::run`](crate::Runtime::run). Default:
-    /// yes, unless `TAUTLINE_NO_PIN` is 1, the quota of the control group is below the number of processors, the process is in a
-    /// network namespace of its own, as in a container, or another runtime has workers pinned to one of the processors
-    /// ([`pinning`](crate::pinning)).
+    /// Sets whether workers are pinned to processors, all but the thread that calls
+    /// [`Runtime::run`](crate::Runtime::run). Default: yes, unless `TAUTLINE_NO_PIN` is 1, the
+    /// quota of the control group is below the number of processors, the process is in a network
+    /// namespace of its own, as in a container, or another runtime has workers pinned to one of the
+    /// processors ([`pinning`](crate::pinning)).
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -124,7 +130,8 @@ impl Builder {
         self
     }
 
-    /// Sets the processors for workers. Default: those of the environment ([`pinning`](crate::pinning)).
+    /// Sets the processors for workers. Default: those of the environment
+    /// ([`pinning`](crate::pinning)).
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -184,7 +191,8 @@ impl Builder {
         self
     }
 
-    /// Sets what is recorded of the workers. Default: what the [environment](crate::watch) requests.
+    /// Sets what is recorded of the workers. Default: what the [environment](crate::watch)
+    /// requests.
     ///
     /// ```
     /// # use tautline::{prelude::*, watch::Observe};
@@ -197,7 +205,8 @@ impl Builder {
         self
     }
 
-    /// Sets what happens if no task of the runtime can go on. Default: `TAUTLINE_STALLED`, else a line on standard error.
+    /// Sets what happens if no task of the runtime can go on. Default: `TAUTLINE_STALLED`, else a
+    /// line on standard error.
     pub fn stalled(mut self, stalled: Stalled) -> Self {
         self.stalled = Some(stalled);
         self

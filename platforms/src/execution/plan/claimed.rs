@@ -6,8 +6,8 @@ use crate::host::pinning::{Claim, Refusal};
 use crate::setting::{Choice, PIN, Source};
 
 impl Plan {
-    /// As [`explain`](Self::explain); and whether a runtime that is started at this moment would leave its workers unpinned, since
-    /// another one has their processors, or may have them unseen.
+    /// As [`explain`](Self::explain); and whether a runtime that is started at this moment would
+    /// leave its workers unpinned, since another one has their processors, or may have them unseen.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -31,8 +31,8 @@ impl Plan {
         choices
     }
 
-    /// Claims the processors of the workers. If they are pinned only by default and another runtime has one of the processors, they
-    /// are not pinned.
+    /// Claims the processors of the workers. If they are pinned only by default and another runtime
+    /// has one of the processors, they are not pinned.
     pub(crate) fn claim(&mut self) -> Claim {
         if self.yields {
             match Claim::alone(&self.cpus) {

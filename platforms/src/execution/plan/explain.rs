@@ -159,7 +159,8 @@ mod tests {
         }
     }
 
-    /// The lines that `tautline topo --explain` shows of the machine in `root`, with two processors.
+    /// The lines that `tautline topo --explain` shows of the machine in `root`, with two
+    /// processors.
     fn lines(root: &Root) -> Vec<String> {
         let machine = Machine::read(&root.0, &[0, 1]);
         let plan = crate::execution::runtime::Builder::on(machine)
@@ -225,7 +226,8 @@ mod tests {
         }
     }
 
-    /// A quota of fewer processors than are allowed is that of a shared machine: workers are not pinned unless that is requested.
+    /// A quota of fewer processors than are allowed is that of a shared machine: workers are not
+    /// pinned unless that is requested.
     #[test]
     fn a_quota_leaves_workers_unpinned() {
         let quota = |name: &str, files: &[(&str, &str)]| {

@@ -9,7 +9,8 @@ use crate::setting::{NO_PIN, PIN, Source, environment};
 /// The placement of the workers: by the system, or by pinning.
 pub(crate) struct Placement {
     pub(crate) is_pinned: bool,
-    /// Whether that is by default, and so only while no other runtime has workers on one of their processors.
+    /// Whether that is by default, and so only while no other runtime has workers on one of their
+    /// processors.
     pub(super) yields: bool,
     pub(crate) source: Source,
     /// The reason to leave them unpinned where that is not requested.
@@ -74,7 +75,8 @@ impl Builder {
         })
     }
 
-    /// Returns notes on a placement that users may not expect, and on a list of OpenMP's that was passed over.
+    /// Returns notes on a placement that users may not expect, and on a list of OpenMP's that was
+    /// passed over.
     pub(super) fn surprises(
         &self,
         pinning: &Pinning,

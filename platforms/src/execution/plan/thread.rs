@@ -6,14 +6,16 @@ use crate::error::refuse;
 use crate::execution::plan::Builder;
 use tautline_node::pool::{Hook, Thread};
 
-/// The smallest and the largest stack, in bytes. Tasks that need more than a small one continue on further pieces.
+/// The smallest and the largest stack, in bytes. Tasks that need more than a small one continue on
+/// further pieces.
 const STACK_BYTES: (usize, usize) = (256 << 10, 1 << 30);
 
-/// The settings of the started threads, one for each worker but the first: the first is the caller of
-/// [`Runtime::run`](crate::Runtime::run), a thread of the program.
+/// The settings of the started threads, one for each worker but the first: the first is the caller
+/// of [`Runtime::run`](crate::Runtime::run), a thread of the program.
 impl Builder {
-    /// Sets what the names of the started threads begin with; a hyphen and the number of the worker follow. Debuggers, profilers
-    /// and messages of panics show it. Default: `tautline`. Linux keeps the first 15 bytes of a name.
+    /// Sets what the names of the started threads begin with; a hyphen and the number of the worker
+    /// follow. Debuggers, profilers and messages of panics show it. Default: `tautline`. Linux
+    /// keeps the first 15 bytes of a name.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -35,8 +37,8 @@ impl Builder {
         self
     }
 
-    /// Sets the stack of each started thread in bytes, from 256 KiB to 1 GiB. Default: 64 MiB, of which only what is touched
-    /// takes memory. Deep forks need no larger one: with the feature
+    /// Sets the stack of each started thread in bytes, from 256 KiB to 1 GiB. Default: 64 MiB, of
+    /// which only what is touched takes memory. Deep forks need no larger one: with the feature
     /// `deep-recursion` they continue on further pieces of stack.
     ///
     /// ```
@@ -53,10 +55,10 @@ impl Builder {
         self
     }
 
-    /// Sets what each started thread calls before it runs tasks: to register with a library, set a priority, or fill a
-    /// thread-local variable. The threads of callers do not call it; that which runs tasks of [`Runtime::spawn`](crate::Runtime::spawn) does, from the
-    /// first such task on. If it panics, the panic is reported as any other, and the
-    /// thread works nevertheless.
+    /// Sets what each started thread calls before it runs tasks: to register with a library, set a
+    /// priority, or fill a thread-local variable. The threads of callers do not call it; that which
+    /// runs tasks of [`Runtime::spawn`](crate::Runtime::spawn) does, from the first such task on.
+    /// If it panics, the panic is reported as any other, and the thread works nevertheless.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -75,9 +77,9 @@ impl Builder {
     /// # Ok::<(), tautline::Error>(())
     /// ```
     ///
-    /// Futures of tokio that use timers or sockets must be created and polled in the context of a tokio runtime. A
-    /// [`TaskCx`](crate::runtime::TaskCx) polls its futures on the workers, so each worker enters that context once, for the life
-    /// of the thread:
+    /// Futures of tokio that use timers or sockets must be created and polled in the context of a
+    /// tokio runtime. A [`TaskCx`](crate::runtime::TaskCx) polls its futures on the workers, so
+    /// each worker enters that context once, for the life of the thread:
     ///
     /// ```text
     /// let tokio = tokio::runtime::Runtime::new()?;
@@ -93,8 +95,8 @@ impl Builder {
         self
     }
 
-    /// Sets what each started thread calls after its last task, when the runtime is dropped: the counterpart of
-    /// [`on_thread_start`](Self::on_thread_start). A panic of it is only reported.
+    /// Sets what each started thread calls after its last task, when the runtime is dropped: the
+    /// counterpart of [`on_thread_start`](Self::on_thread_start). A panic of it is only reported.
     ///
     /// ```
     /// # use tautline::prelude::*;

@@ -3,7 +3,8 @@
 
 use tautline_node::pool::Node;
 
-/// The context of a task on this machine. Its methods are those of [`task::Cx`](tautline_core::task::Cx):
+/// The context of a task on this machine. Its methods are those of
+/// [`task::Cx`](tautline_core::task::Cx):
 ///
 /// | method | what it does |
 /// |---|---|
@@ -27,9 +28,9 @@ use tautline_node::pool::Node;
 /// | [`worker`](tautline_core::task::Cx::worker), [`pool`](tautline_core::task::Cx::pool) | the worker that runs the task, and its pool |
 ///
 ///
-/// `'scope` is how long tasks of its scope may borrow, `'env` what lies outside of the scope.
-/// A function whose tasks join the caller's scope takes `&mut Cx<'s, '_>` and borrows for `'s`; for `join`, and for tasks in a
-/// scope of its own, `&mut Cx` is enough.
+/// `'scope` is how long tasks of its scope may borrow, `'env` what lies outside of the scope. A
+/// function whose tasks join the caller's scope takes `&mut Cx<'s, '_>` and borrows for `'s`; for
+/// `join`, and for tasks in a scope of its own, `&mut Cx` is enough.
 ///
 /// ```
 /// use tautline::prelude::*;
@@ -58,8 +59,8 @@ use tautline_node::pool::Node;
 /// ```
 pub type Cx<'scope, 'env> = tautline_core::task::Cx<'scope, 'env, Node>;
 
-/// The context of async code on this machine; see [`task::TaskCx`](tautline_core::task::TaskCx). A function takes it by value, as it
-/// is `Clone`, and borrows for its `'scope` what its tasks use.
+/// The context of async code on this machine; see [`task::TaskCx`](tautline_core::task::TaskCx). A
+/// function takes it by value, as it is `Clone`, and borrows for its `'scope` what its tasks use.
 ///
 /// ```
 /// use tautline::prelude::*;

@@ -1,16 +1,18 @@
 //! The processors that runtimes pin workers to, of this process and of others.
 //!
-//! Two runtimes that pin workers to the same processor make them take turns there, even while other processors are idle. So a
-//! runtime that is not requested to pin its workers pins them only if it gets a claim to all its processors. One that is
-//! requested to pin them does so anyway. It warns if the other runtime is in the same process; of other processes it only reports
-//! in `explain`.
+//! Two runtimes that pin workers to the same processor make them take turns there, even while other
+//! processors are idle. So a runtime that is not requested to pin its workers pins them only if it
+//! gets a claim to all its processors. One that is requested to pin them does so anyway. It warns
+//! if the other runtime is in the same process; of other processes it only reports in `explain`.
 //!
-//! The claim of a process to processor n is an abstract Unix socket named `tautline-cpu-n`, which receives nothing: a name has one
-//! owner, whichever user that is, and the kernel frees it when the process ends, however it does. A claim costs a file
-//! descriptor for each processor. A process that shares a processor on request has no name for it, also once the other
-//! process has ended. The child of `fork` holds the names of its parent with it. Only processes of one network namespace see each
-//! other's claims: where this process has another one than the system, as in a container, programs beside it may be pinned to the
-//! same processors unnoticed, so workers are not pinned there by default. On other systems than Linux no other processes see them.
+//! The claim of a process to processor n is an abstract Unix socket named `tautline-cpu-n`, which
+//! receives nothing: a name has one owner, whichever user that is, and the kernel frees it when the
+//! process ends, however it does. A claim costs a file descriptor for each processor. A process
+//! that shares a processor on request has no name for it, also once the other process has ended.
+//! The child of `fork` holds the names of its parent with it. Only processes of one network
+//! namespace see each other's claims: where this process has another one than the system, as in a
+//! container, programs beside it may be pinned to the same processors unnoticed, so workers are not
+//! pinned there by default. On other systems than Linux no other processes see them.
 #![forbid(unsafe_code)]
 
 use super::refusal::Refusal;
@@ -36,7 +38,8 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// Claims the processors of a runtime's workers, and warns once if another runtime of this process has some of them.
+    /// Claims the processors of a runtime's workers, and warns once if another runtime of this
+    /// process has some of them.
     pub(crate) fn new(cpus: &[usize]) -> Self {
         static ONCE: AtomicBool = AtomicBool::new(false);
         let claim = Self::of(cpus, &CLAIMED);
@@ -66,7 +69,8 @@ impl Claim {
         claim
     }
 
-    /// In ascending order, and up to the first one that is refused: of several that claim the same processors, one succeeds.
+    /// In ascending order, and up to the first one that is refused: of several that claim the same
+    /// processors, one succeeds.
     fn alone_of(cpus: &[usize], registry: &'static Registry) -> Result<Self, usize> {
         let mut claim = Self::none(registry);
         let refused = distinct(cpus).into_iter().find(|&cpu| !claim.add(cpu));
@@ -121,7 +125,8 @@ struct Claimed {
     cpu: usize,
     /// How many of its runtimes do.
     runtimes: usize,
-    /// Held against other processes; `None` if one of them holds it, or the system has no such locks.
+    /// Held against other processes; `None` if one of them holds it, or the system has no such
+    /// locks.
     _lock: Option<lock::Lock>,
 }
 
@@ -193,8 +198,8 @@ mod lock {
 
     pub(super) type Lock = UnixDatagram;
 
-    /// Whether the network namespace with these `settings` is that of the system, which alone has those of devices. A system without
-    /// any settings has one namespace.
+    /// Whether the network namespace with these `settings` is that of the system, which alone has
+    /// those of devices. A system without any settings has one namespace.
     pub(super) fn is_seen_by_all(settings: &Path) -> bool {
         settings.join("netdev_budget").exists() || !settings.exists()
     }
@@ -203,8 +208,8 @@ mod lock {
     #[derive(Debug)]
     pub(super) struct Held;
 
-    /// Acquires a name. Returns `None` where the system refuses for another reason than that it is held: no descriptors, no
-    /// such sockets.
+    /// Acquires a name. Returns `None` where the system refuses for another reason than that it is
+    /// held: no descriptors, no such sockets.
     pub(super) fn acquire(name: &str) -> Result<Option<Lock>, Held> {
         let address = SocketAddr::from_abstract_name(name);
         match address.and_then(|address| UnixDatagram::bind_addr(&address)) {
@@ -270,7 +275,8 @@ mod tests {
         drop(Claim::alone_of(&[one, two, three], &THERE).unwrap());
     }
 
-    /// A container's namespace has fewer settings than that of the system; a system without them has one namespace.
+    /// A container's namespace has fewer settings than that of the system; a system without them
+    /// has one namespace.
     #[test]
     #[cfg(target_os = "linux")]
     fn a_container_is_noticed() {
@@ -286,7 +292,8 @@ mod tests {
         assert!(line.starts_with("not pinned: ") && line.lines().count() == 1);
     }
 
-    /// Of two runtimes of a process the second one gets no claim until the first is gone; to none there is always one.
+    /// Of two runtimes of a process the second one gets no claim until the first is gone; to none
+    /// there is always one.
     #[test]
     fn a_processor_belongs_to_one_runtime() {
         let first = 1 + std::process::id() as usize;

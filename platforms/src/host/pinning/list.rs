@@ -1,9 +1,9 @@
 //! Lists of places in the syntax of OpenMP.
 //!
 //! # Algorithm
-//! The grammar of `OMP_PLACES`, OpenMP 5.2, section 21.1.6. Where it leaves a choice: numbers are those of
-//! the system; `!` removes the number, or the place with exactly these numbers, from what precedes
-//! it; a place of one number needs no braces.
+//! The grammar of `OMP_PLACES`, OpenMP 5.2, section 21.1.6. Where it leaves a choice: numbers are
+//! those of the system; `!` removes the number, or the place with exactly these numbers, from what
+//! precedes it; a place of one number needs no braces.
 #![forbid(unsafe_code)]
 
 use crate::process::order::insert;
@@ -15,7 +15,8 @@ use tautline_node::machine::Cpu;
 
 /// More processors than any system has.
 const CPU_MAX: i64 = (1 << 20) - 1;
-/// The maximum number of numbers in a list, all places together; one in braces counts there and in its place.
+/// The maximum number of numbers in a list, all places together; one in braces counts there and in
+/// its place.
 const NUMBERS_MAX: usize = 1 << 20;
 
 /// Places for workers: a kind of part of the machine, or sets of processors.
@@ -135,8 +136,8 @@ impl fmt::Display for PlaceList {
 }
 
 impl PlaceList {
-    /// Returns the places on `machine`, each with its allowed processors, one of each core first. Places without an
-    /// allowed processor are omitted.
+    /// Returns the places on `machine`, each with its allowed processors, one of each core first.
+    /// Places without an allowed processor are omitted.
     ///
     /// ```
     /// use tautline::Machine;
@@ -356,7 +357,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the numbers, if all are numbers of processors and they are not too many; the error is at `start`.
+    /// Returns the numbers, if all are numbers of processors and they are not too many; the error
+    /// is at `start`.
     fn checked(
         &mut self,
         start: usize,

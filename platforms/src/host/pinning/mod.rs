@@ -1,27 +1,31 @@
 //! Pinning: the processor of each worker.
 //!
 //! By default the n-th worker runs on the n-th *allowed* processor, one of each core first
-//! ([`Machine::cpus`]). `TAUTLINE_PIN` lists other processors in the syntax of OpenMP places (`cores`,
-//! `sockets(1)`, `{0:4},{8:4}`). Otherwise `OMP_PLACES` does, unless `OMP_PROC_BIND` is `false`. The mask
-//! that a launcher set is never widened, and no more processors are used by default than the control group grants.
+//! ([`Machine::cpus`]). `TAUTLINE_PIN` lists other processors in the syntax of OpenMP places
+//! (`cores`, `sockets(1)`, `{0:4},{8:4}`). Otherwise `OMP_PLACES` does, unless `OMP_PROC_BIND` is
+//! `false`. The mask that a launcher set is never widened, and no more processors are used by
+//! default than the control group grants.
 //!
-//! The n-th worker is the n-th thread that the runtime starts, from the second on: the first worker is whichever thread calls
-//! [`run`](crate::Runtime::run), a thread of the program, which is not pinned. Linux passes the mask of a pinned worker on to the threads
-//! and processes that a task starts. Machines that are discovered there, and runtimes, have the processors of the process all the same;
-//! for other libraries' pools and for programs there is [`unpinned()`].
+//! The n-th worker is the n-th thread that the runtime starts, from the second on: the first worker
+//! is whichever thread calls [`run`](crate::Runtime::run), a thread of the program, which is not
+//! pinned. Linux passes the mask of a pinned worker on to the threads and processes that a task
+//! starts. Machines that are discovered there, and runtimes, have the processors of the process all
+//! the same; for other libraries' pools and for programs there is [`unpinned()`].
 //!
-//! A runtime that is not requested to pin its workers does so only while no other runtime, of this process or another, has workers
-//! pinned to one of its processors: two programs with one worker each would both run on the first processor. Nor does it where the
-//! control group grants less time than the allowed processors have, which is the sign of a machine with other programs, nor in
-//! a network namespace of its own, as a container has, where processes outside cannot see which processors it has. It is requested by
-//! [`pinned(true)`](crate::runtime::Builder::pinned), by [`pinning`](crate::runtime::Builder::pinning), or by
-//! `TAUTLINE_PIN`, `OMP_PLACES` or `TAUTLINE_NO_PIN=0`. [`Runtime::explain`](crate::Runtime::explain) and `tautline topo
-//! --explain` report a refusal.
+//! A runtime that is not requested to pin its workers does so only while no other runtime, of this
+//! process or another, has workers pinned to one of its processors: two programs with one worker
+//! each would both run on the first processor. Nor does it where the control group grants less time
+//! than the allowed processors have, which is the sign of a machine with other programs, nor in a
+//! network namespace of its own, as a container has, where processes outside cannot see which
+//! processors it has. It is requested by [`pinned(true)`](crate::runtime::Builder::pinned), by
+//! [`pinning`](crate::runtime::Builder::pinning), or by `TAUTLINE_PIN`, `OMP_PLACES` or
+//! `TAUTLINE_NO_PIN=0`. [`Runtime::explain`](crate::Runtime::explain) and `tautline topo --explain`
+//! report a refusal.
 //!
 //! # Algorithm
-//! OpenMP 5.2, section 10.1.3: `close`, `spread` and `primary`. Two things differ. A worker is pinned to one
-//! processor of its place, not to all of them. With more workers than places each place gets as many as
-//! it has free processors, so that none is shared while another is free.
+//! OpenMP 5.2, section 10.1.3: `close`, `spread` and `primary`. Two things differ. A worker is
+//! pinned to one processor of its place, not to all of them. With more workers than places each
+//! place gets as many as it has free processors, so that none is shared while another is free.
 #![forbid(unsafe_code)]
 
 mod claim;
@@ -115,8 +119,9 @@ impl Pinning {
         Self::asked(machine, "pin", list, bind)
     }
 
-    /// Returns the pinning that the environment requests, as the module documents. An empty variable counts as unset. A
-    /// malformed list in `OMP_PLACES` is ignored with a warning, since it was not written for this library.
+    /// Returns the pinning that the environment requests, as the module documents. An empty
+    /// variable counts as unset. A malformed list in `OMP_PLACES` is ignored with a warning, since
+    /// it was not written for this library.
     ///
     /// ```
     /// use tautline::Machine;
@@ -193,8 +198,8 @@ impl Pinning {
         }
     }
 
-    /// Returns the default number of workers: the number of processors in the places, at most what the control
-    /// group grants.
+    /// Returns the default number of workers: the number of processors in the places, at most what
+    /// the control group grants.
     ///
     /// ```
     /// use tautline::Machine;
@@ -245,7 +250,8 @@ impl Pinning {
             };
             return self.seats((0..threads).map(|thread| (step(thread), 1)));
         }
-        // The number of threads of each place: one more each in turn, while one has a free processor.
+        // The number of threads of each place: one more each in turn, while one has a free
+        // processor.
         let mut counts = vec![0; places];
         let (mut left, mut rounds) = (threads, 1);
         while left > 0 {
@@ -260,8 +266,8 @@ impl Pinning {
         self.seats(counts.into_iter().enumerate())
     }
 
-    /// Returns the processors of this many threads of each of these places: of a place those with the fewest threads, and of these those
-    /// in the fewest places, since places may overlap.
+    /// Returns the processors of this many threads of each of these places: of a place those with
+    /// the fewest threads, and of these those in the fewest places, since places may overlap.
     fn seats(&self, counts: impl Iterator<Item = (usize, usize)>) -> Vec<usize> {
         let shares = |cpu: usize| {
             let places = self.places.iter();

@@ -3,7 +3,8 @@
 
 use tautline_node::Machine;
 
-/// Returns the processors that workers of `machine` are pinned to by default, neighbours one after the other.
+/// Returns the processors that workers of `machine` are pinned to by default, neighbours one after
+/// the other.
 ///
 /// ```
 /// use tautline::{Machine, pinning};

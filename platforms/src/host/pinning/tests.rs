@@ -20,8 +20,9 @@ fn refusal(text: &str) -> String {
     list.map_or_else(|error| error.to_string(), |list| format!("accepted {list}"))
 }
 
-/// Sockets of cores of threads. The processors are numbered through all first threads, then all second
-/// ones; those that `mask` leaves out are not allowed. A cache for each two cores, a node for each socket.
+/// Sockets of cores of threads. The processors are numbered through all first threads, then all
+/// second ones; those that `mask` leaves out are not allowed. A cache for each two cores, a node
+/// for each socket.
 fn machine(sockets: usize, cores: usize, threads: usize, mask: impl Fn(&usize) -> bool) -> Machine {
     let all = sockets * cores;
     let cpus: Vec<Cpu> = (0..all * threads)
@@ -308,7 +309,8 @@ fn a_sparse_mask_is_never_widened() {
                 assert!(cpus.iter().all(|cpu| every.contains(cpu)), "{cpus:?}");
             }
         }
-        // The default: a dedicated processor for each, and a dedicated core as long as there are any.
+        // The default: a dedicated processor for each, and a dedicated core as long as there are
+        // any.
         let pinning = Pinning::of(&machine);
         let cores = |cpus: Vec<usize>| {
             cpus.iter()

@@ -3,12 +3,14 @@
 
 use tautline_node::machine;
 
-/// Calls `act` while the calling thread may use all processors that its process may use, for what inherits the processors of the thread
-/// that starts it: programs, threads, pools of other libraries. On a thread that is neither a pinned worker nor was started by a task on
-/// one, it only calls `act`.
+/// Calls `act` while the calling thread may use all processors that its process may use, for what
+/// inherits the processors of the thread that starts it: programs, threads, pools of other
+/// libraries. On a thread that is neither a pinned worker nor was started by a task on one, it only
+/// calls `act`.
 ///
-/// Runtimes and [`Machine::discover`](crate::Machine::discover) need no such call. Nor does a child of `fork`, which has all
-/// processors; but [`Command`](std::process::Command) calls `fork` only if something is to be done between it and `exec`.
+/// Runtimes and [`Machine::discover`](crate::Machine::discover) need no such call. Nor does a child
+/// of `fork`, which has all processors; but [`Command`](std::process::Command) calls `fork` only if
+/// something is to be done between it and `exec`.
 ///
 /// ```
 /// # use tautline::prelude::*;

@@ -1,9 +1,10 @@
 //! The tree of a machine, derived from the processors of each of its parts.
 //!
 //! # Algorithm
-//! Every socket, memory node, cache and core is a set of processors. The sets are processed from the largest
-//! to the smallest; each is a child of the smallest previous one that contains it. Equal sets are one place.
-//! A set that partly overlaps a previous one is omitted: no tree has both.
+//! Every socket, memory node, cache and core is a set of processors. The sets are processed from
+//! the largest to the smallest; each is a child of the smallest previous one that contains it.
+//! Equal sets are one place. A set that partly overlaps a previous one is omitted: no tree has
+//! both.
 #![forbid(unsafe_code)]
 
 use super::Platform;
@@ -172,7 +173,8 @@ fn innermost(tree: &[(Set, Vec<usize>)], holds: impl Fn(&Set) -> bool) -> (usize
     (at, level)
 }
 
-/// Merges two parts with the same processors into one place: of the kind that takes precedence, with both names.
+/// Merges two parts with the same processors into one place: of the kind that takes precedence,
+/// with both names.
 fn merge(into: &mut Set, set: Set) {
     let gap = if into.label.is_empty() { "" } else { " + " };
     if !into.label.split(" + ").any(|known| known == set.label) {

@@ -31,10 +31,10 @@
 //! workers = 1
 //! ```
 //!
-//! `num` is the number of copies under each copy of the place above, 1 by default. Workers belong to
-//! the innermost places. `type` is `mem`, `cache`, `core`, `node`, `device` or another word; `tuning`,
-//! `name`, `bytes` and `cpus`, the processor of each worker in order, are optional extensions. `scratch` is memory near its
-//! workers that software fills.
+//! `num` is the number of copies under each copy of the place above, 1 by default. Workers belong
+//! to the innermost places. `type` is `mem`, `cache`, `core`, `node`, `device` or another word;
+//! `tuning`, `name`, `bytes` and `cpus`, the processor of each worker in order, are optional
+//! extensions. `scratch` is memory near its workers that software fills.
 #![forbid(unsafe_code)]
 
 mod discover;
@@ -68,7 +68,8 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// Returns the platform of the file that `TAUTLINE_PLATFORM` names; `None` if that is unset or empty.
+    /// Returns the platform of the file that `TAUTLINE_PLATFORM` names; `None` if that is unset or
+    /// empty.
     ///
     /// ```
     /// use tautline::platform::Platform;
@@ -79,8 +80,9 @@ impl Platform {
     /// ```
     ///
     /// # Errors
-    /// A file that cannot be read or has a mistake, in a line that begins with the name of the variable; a processor that is
-    /// not allowed on `machine`. Without the feature `describe` no file can be read.
+    /// A file that cannot be read or has a mistake, in a line that begins with the name of the
+    /// variable; a processor that is not allowed on `machine`. Without the feature `describe` no
+    /// file can be read.
     pub fn from_environment(machine: &Machine) -> Result<Option<Self>> {
         let Some(file) = environment::text(PLATFORM.variable)? else {
             return Ok(None);
@@ -118,8 +120,9 @@ impl Platform {
         Self::of(&Machine::discover())
     }
 
-    /// Returns the processors of `machine` that workers are pinned to by default, one worker each, under its
-    /// sockets, memory nodes, caches and cores. Parts with the same processors are one place.
+    /// Returns the processors of `machine` that workers are pinned to by default, one worker each,
+    /// under its sockets, memory nodes, caches and cores. Parts with the same processors are one
+    /// place.
     ///
     /// ```
     /// use tautline::platform::Platform;

@@ -5,8 +5,8 @@ use tautline_core::watch::{Observer, State};
 /// Ticks by state.
 type Ticks = [u64; State::ALL.len()];
 
-/// Adds up a worker's ticks by state in buckets of equal width. When the run outgrows them the width
-/// doubles and neighbours merge, so that any run fits and no tick is lost.
+/// Adds up a worker's ticks by state in buckets of equal width. When the run outgrows them the
+/// width doubles and neighbours merge, so that any run fits and no tick is lost.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Life {

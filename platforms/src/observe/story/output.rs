@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process;
 
 /// A file that is opened before a run, so that a path that cannot be written is refused first, and
-/// filled after it. It keeps what it contains until then. If it was created for the run and is not filled, it is removed.
+/// filled after it. It keeps what it contains until then. If it was created for the run and is not
+/// filled, it is removed.
 #[derive(Debug)]
 pub struct Output {
     path: PathBuf,
@@ -51,8 +52,8 @@ impl Output {
         &self.path
     }
 
-    /// Replaces the content by what `write` writes: at once, when all of it is written, unless the folder permits no file beside this
-    /// one. A device or a pipe gets it as it comes.
+    /// Replaces the content by what `write` writes: at once, when all of it is written, unless the
+    /// folder permits no file beside this one. A device or a pipe gets it as it comes.
     ///
     /// ```
     /// use tautline::story::Output;
@@ -67,7 +68,8 @@ impl Output {
     /// ```
     ///
     /// # Errors
-    /// Those of the system and of `write`; the file then contains what it did before, if it was to be replaced at once.
+    /// Those of the system and of `write`; the file then contains what it did before, if it was to
+    /// be replaced at once.
     pub fn fill(
         mut self,
         write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,

@@ -9,8 +9,8 @@ use std::io::{self, Write};
 
 /// A plot: named series of points over one parameter.
 ///
-/// The colours are distinguishable by the colour-blind (Okabe and Ito 2008), and each series has a distinct
-/// mark; a point under the pointer shows its values. Values that are not finite, or beyond
+/// The colours are distinguishable by the colour-blind (Okabe and Ito 2008), and each series has a
+/// distinct mark; a point under the pointer shows its values. Values that are not finite, or beyond
 /// 1e100, are omitted.
 ///
 /// ```
@@ -304,7 +304,8 @@ impl Field {
     }
 }
 
-/// Returns the colour, the mark and the dashes of a series. Their counts are coprime, so 210 series differ.
+/// Returns the colour, the mark and the dashes of a series. Their counts are coprime, so 210 series
+/// differ.
 fn look(number: usize) -> (usize, &'static str, &'static str) {
     let mark = MARKS[number % MARKS.len()];
     (number % COLOURS.len(), mark, DASHES[number % DASHES.len()])

@@ -7,8 +7,8 @@ use std::io;
 use std::path::Path;
 use tautline_core::glb::Run;
 
-/// Writes what a [`Recorder`] has seen of a run. The title is the name of this program. A file is replaced at once, when all of it is
-/// written.
+/// Writes what a [`Recorder`] has seen of a run. The title is the name of this program. A file is
+/// replaced at once, when all of it is written.
 ///
 /// ```
 /// use tautline::prelude::*;
@@ -30,13 +30,15 @@ pub trait Written {
     /// Writes a page that draws what every worker did over time.
     ///
     /// # Errors
-    /// Those of the system; [`InvalidInput`](io::ErrorKind::InvalidInput) if no worker had a [`Recorder::life`].
+    /// Those of the system; [`InvalidInput`](io::ErrorKind::InvalidInput) if no worker had a
+    /// [`Recorder::life`].
     fn write_life(&self, path: impl AsRef<Path>) -> io::Result<()>;
 
     /// Writes the latest states of every worker, for ui.perfetto.dev.
     ///
     /// # Errors
-    /// Those of the system; [`InvalidInput`](io::ErrorKind::InvalidInput) if no worker had a [`Recorder::trace`].
+    /// Those of the system; [`InvalidInput`](io::ErrorKind::InvalidInput) if no worker had a
+    /// [`Recorder::trace`].
     fn write_trace(&self, path: impl AsRef<Path>) -> io::Result<()>;
 }
 

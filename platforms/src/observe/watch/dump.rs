@@ -29,9 +29,9 @@ impl Dump {
         }
     }
 
-    /// Returns the number of tasks that are suspended in a wait for a phase; `None` if the runtime was
-    /// built without [`Observe`](super::Observe) and variables of the [environment](super): then they
-    /// are not counted.
+    /// Returns the number of tasks that are suspended in a wait for a phase; `None` if the runtime
+    /// was built without [`Observe`](super::Observe) and variables of the [environment](super):
+    /// then they are not counted.
     ///
     /// ```
     /// # use tautline::{prelude::*, watch::Observe};

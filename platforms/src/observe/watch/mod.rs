@@ -1,18 +1,19 @@
 //! Observation of a runtime: where the time of each worker goes, for any program.
 //!
-//! The variables `TAUTLINE_TRACE`, `TAUTLINE_LIFE`, `TAUTLINE_TIMES`, `TAUTLINE_DUMP` and `TAUTLINE_STALLED` request it
-//! ([`plan`](mod@crate::plan); [`Stalled`]).
+//! The variables `TAUTLINE_TRACE`, `TAUTLINE_LIFE`, `TAUTLINE_TIMES`, `TAUTLINE_DUMP` and
+//! `TAUTLINE_STALLED` request it ([`plan`](mod@crate::plan); [`Stalled`]).
 //!
-//! The first two need the feature `story`. The first three are written when the runtime is dropped, so not by a program that keeps it in a
-//! `static`. Of several runtimes in one process, each writes the files when it is dropped.
-//! [`Builder::observe`](crate::runtime::Builder::observe) sets the same in the program, and the setter wins over the variable.
-//! [`Runtime::dump`](crate::Runtime::dump) needs no preparation, except that tasks suspended in a wait for a phase are
-//! counted only if one of these is set.
+//! The first two need the feature `story`. The first three are written when the runtime is dropped,
+//! so not by a program that keeps it in a `static`. Of several runtimes in one process, each writes
+//! the files when it is dropped. [`Builder::observe`](crate::runtime::Builder::observe) sets the
+//! same in the program, and the setter wins over the variable.
+//! [`Runtime::dump`](crate::Runtime::dump) needs no preparation, except that tasks suspended in a
+//! wait for a phase are counted only if one of these is set.
 //!
-//! A worker reports where it begins or ends a search for tasks, a sleep, or a wait that occupies it:
-//! never at a fork, a join or a spawn. What a worker does between two reports is `computing`. If
-//! nothing is observed, a report is a branch on a constant of the runtime, the clock is not read and
-//! no memory is allocated.
+//! A worker reports where it begins or ends a search for tasks, a sleep, or a wait that occupies
+//! it: never at a fork, a join or a spawn. What a worker does between two reports is `computing`.
+//! If nothing is observed, a report is a branch on a constant of the runtime, the clock is not read
+//! and no memory is allocated.
 //!
 //! ```
 //! use tautline::prelude::*;

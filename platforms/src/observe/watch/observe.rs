@@ -9,8 +9,8 @@ use std::sync::Arc;
 use tautline_core::watch::Observer;
 use tautline_core::{PlaceId, WorkerId};
 
-/// What is recorded of the workers of a runtime. [`Observe::new`] records the time in each state, the
-/// default nothing, unless a method or the environment requests it.
+/// What is recorded of the workers of a runtime. [`Observe::new`] records the time in each state,
+/// the default nothing, unless a method or the environment requests it.
 #[derive(Clone, Debug, Default)]
 #[must_use = "nothing is observed before it is given to a builder"]
 pub struct Observe {

@@ -14,15 +14,18 @@ use tautline_node::process::PerProcess;
 /// The time between two checks of a wait. A report takes four of them after the deadlock, or five.
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// What a runtime does if no task of it can go on: all workers are parked, and tasks wait for cells that are not put, for
-/// phases that do not end, or for each other. Only another thread of the program, which has such a cell, could continue it.
+/// What a runtime does if no task of it can go on: all workers are parked, and tasks wait for cells
+/// that are not put, for phases that do not end, or for each other. Only another thread of the
+/// program, which has such a cell, could continue it.
 ///
 /// Found some seconds after a deadlock, by the threads that wait; a runtime without a wait is not
-/// woken for it. The waiting tasks are polled once more, to learn what they wait for, and from which call on. A task
-/// that waits for a future of another library, for a timer or for another rank may be woken from outside, so nothing is
-/// done while there is one, nor while a [`Deadline`](crate::runtime::Deadline) of the process is pending. While a
-/// [`Hold`](crate::runtime::Hold) is not released, a line names the calls that took such holds, and nothing is ended. A task that
-/// blocks its thread, in a lock or a blocking wait for a phase, counts as running.
+/// woken for it. The waiting tasks are polled once more, to learn what they wait for, and from
+/// which call on. A task that waits for a future of another library, for a timer or for another
+/// rank may be woken from outside, so nothing is done while there is one, nor while a
+/// [`Deadline`](crate::runtime::Deadline) of the process is pending. While a
+/// [`Hold`](crate::runtime::Hold) is not released, a line names the calls that took such holds, and
+/// nothing is ended. A task that blocks its thread, in a lock or a blocking wait for a phase,
+/// counts as running.
 ///
 /// ```
 /// use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,10 +41,12 @@ const LIMIT: Duration = Duration::from_secs(1);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Stalled {
-    /// Prints one line to standard error, once, and continues to wait: another thread may put the cell.
+    /// Prints one line to standard error, once, and continues to wait: another thread may put the
+    /// cell.
     #[default]
     Report,
-    /// Ends every wait with a panic that states the waits, which reaches the caller of [`run`](crate::Runtime::run).
+    /// Ends every wait with a panic that states the waits, which reaches the caller of
+    /// [`run`](crate::Runtime::run).
     Panic,
     /// Prints the line and aborts the process.
     Abort,

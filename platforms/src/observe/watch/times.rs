@@ -35,8 +35,9 @@ pub struct WorkerTimes {
     pub times: Times,
 }
 
-/// The time that the workers of a runtime spent in each state. Displayed as a table: its rows are of the time in which something ran in
-/// the runtime, and a last one has the rest, [`State::NoRun`].
+/// The time that the workers of a runtime spent in each state. Displayed as a table: its rows are
+/// of the time in which something ran in the runtime, and a last one has the rest,
+/// [`State::NoRun`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TimeTable {

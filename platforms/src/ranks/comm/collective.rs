@@ -18,9 +18,9 @@ use tautline_core::progress::Pending;
 use tautline_core::service::{Handler, Operation, Service, WireHandler, WireMachine};
 use tautline_core::wire::{self, Portable};
 
-/// Every rank starts the same operation, in the same order as others, with values of the same type; it ends when all have. Values
-/// are combined in the order of ranks, so results have the same bits in every run. Each has a [`World`](crate::world::World)'s
-/// operation of the same name that waits.
+/// Every rank starts the same operation, in the same order as others, with values of the same type;
+/// it ends when all have. Values are combined in the order of ranks, so results have the same bits
+/// in every run. Each has a [`World`](crate::world::World)'s operation of the same name that waits.
 impl Comm {
     /// Starts an operation that ends when all ranks have started it.
     ///
@@ -76,7 +76,8 @@ impl Comm {
         self.wave("reduce", Location::caller(), operation, value)
     }
 
-    /// Starts an operation that brings the values of all ranks, by rank, to rank 0; the others get `None`.
+    /// Starts an operation that brings the values of all ranks, by rank, to rank 0; the others get
+    /// `None`.
     #[track_caller]
     pub fn gather<T>(&self, value: T) -> Request<Option<Vec<T>>>
     where
@@ -86,7 +87,8 @@ impl Comm {
         self.wave("gather", Location::caller(), operation, value)
     }
 
-    /// Starts an operation that combines the values of all ranks, for all. `operator` must be associative.
+    /// Starts an operation that combines the values of all ranks, for all. `operator` must be
+    /// associative.
     ///
     /// ```
     /// use tautline::world;
@@ -122,7 +124,8 @@ impl Comm {
         self.wave("all-gather", Location::caller(), operation, value)
     }
 
-    /// Starts an operation that combines, for each rank, the values of the ranks before it; rank 0 gets `None`.
+    /// Starts an operation that combines, for each rank, the values of the ranks before it; rank 0
+    /// gets `None`.
     #[track_caller]
     pub fn scan<T>(
         &self,
@@ -136,7 +139,8 @@ impl Comm {
         self.wave("scan", Location::caller(), operation, value)
     }
 
-    /// Starts an operation that sends one of `values` to each rank, by rank, and brings those of all ranks for this one, by rank.
+    /// Starts an operation that sends one of `values` to each rank, by rank, and brings those of
+    /// all ranks for this one, by rank.
     ///
     /// # Panics
     /// If there is not one value for each rank.
@@ -170,7 +174,8 @@ impl Comm {
         self.begin(kind, site, Wave::new(branch, operation), own)
     }
 
-    /// Begins an operation, and lets `machine` begin with `own`, and process each message that arrives, until it has ended.
+    /// Begins an operation, and lets `machine` begin with `own`, and process each message that
+    /// arrives, until it has ended.
     fn begin<M>(
         &self,
         kind: &'static str,
@@ -200,7 +205,8 @@ impl Comm {
             service.handler().put(Err(Error::Panicked), &service);
         }
         if !engine.progress.is_dedicated() {
-            // Sends, and ends the operation if the channels have ended: its errors reach the request.
+            // Sends, and ends the operation if the channels have ended: its errors reach the
+            // request.
             inside(|| _ = engine.exchange.turn());
         }
         engine.drive_alone();

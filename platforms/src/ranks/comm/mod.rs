@@ -1,7 +1,8 @@
 //! Messages between ranks, and collective operations, as tasks. Feature `serde`.
 //!
-//! Each call of a [`Comm`] starts an operation, returns at once, and is carried out by a communication worker, which is no worker of
-//! a runtime: a thread of the [`World`], or the thread that waits. What is returned, a [`Request`], is a data-driven cell:
+//! Each call of a [`Comm`] starts an operation, returns at once, and is carried out by a
+//! communication worker, which is no worker of a runtime: a thread of the [`World`], or the thread
+//! that waits. What is returned, a [`Request`], is a data-driven cell:
 //!
 //! | a program | by |
 //! |---|---|
@@ -37,12 +38,14 @@
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!
-//! Workers of a runtime that is built with [`world`](crate::plan::Builder::world) communicate while they have no task.
+//! Workers of a runtime that is built with [`world`](crate::plan::Builder::world) communicate while
+//! they have no task.
 //!
 //! # Order
-//! Messages of one communicator from a rank to another are received in the order in which they were sent, and receives take
-//! them in the order in which they were posted (MPI 4.1, 3.5). Values are encoded when they are sent, so a buffer may be changed at once;
-//! [`Bulk`](crate::world::Bulk) encodes a vector of plain data by one copy.
+//! Messages of one communicator from a rank to another are received in the order in which they were
+//! sent, and receives take them in the order in which they were posted (MPI 4.1, 3.5). Values are
+//! encoded when they are sent, so a buffer may be changed at once; [`Bulk`](crate::world::Bulk)
+//! encodes a vector of plain data by one copy.
 //!
 //! # Source
 //! Communication tasks: Chatterjee 2013, 4.3 (HC-COMM, HCMPI).
@@ -74,10 +77,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// The most bytes of a message beside the parcels of a link.
 const LONGEST: usize = 1 << 30;
 
-/// A communicator: what is sent by it is received by it alone. Made by [`World::comm`], by all ranks in the same order.
+/// A communicator: what is sent by it is received by it alone. Made by [`World::comm`], by all
+/// ranks in the same order.
 ///
-/// Dropped, its sends still leave; receives that no message has ended stay pending, and end with [`Error::Closed`] with the world. A clone or a request that outlives the world keeps its link, so that over MPI the library does not
-/// end, and the launcher takes the job for failed.
+/// Dropped, its sends still leave; receives that no message has ended stay pending, and end with
+/// [`Error::Closed`] with the world. A clone or a request that outlives the world keeps its link,
+/// so that over MPI the library does not end, and the launcher takes the job for failed.
 #[derive(Clone)]
 pub struct Comm {
     engine: Arc<ProgressEngine>,
@@ -93,7 +98,8 @@ impl fmt::Debug for Comm {
 }
 
 impl World {
-    /// Makes a communicator. Every rank makes this call, in the same order as other calls of the world.
+    /// Makes a communicator. Every rank makes this call, in the same order as other calls of the
+    /// world.
     ///
     /// ```
     /// use tautline::comm::Tag;
@@ -144,8 +150,8 @@ impl Comm {
         }
     }
 
-    /// Starts to send `value`, which is encoded before this returns. The request ends when the message
-    /// has left, maybe long before it is received.
+    /// Starts to send `value`, which is encoded before this returns. The request ends when the
+    /// message has left, maybe long before it is received.
     ///
     /// The message is sent whether or not the request is kept, also if the [`World`] is dropped
     /// next. A short one leaves at once, if the receiver has room, and its request ends without an
@@ -181,8 +187,9 @@ impl Comm {
         self.submit(operation, |_, _| Ok(()))
     }
 
-    /// Starts to send the elements of a vector of plain data, which is moved and not encoded; the request returns it when the message has
-    /// left. To be received by [`irecv_vec`](Self::irecv_vec).
+    /// Starts to send the elements of a vector of plain data, which is moved and not encoded; the
+    /// request returns it when the message has left. To be received by
+    /// [`irecv_vec`](Self::irecv_vec).
     ///
     /// ```
     /// use tautline::comm::Tag;
@@ -226,7 +233,8 @@ impl Comm {
     /// Sends `value`, and returns when it has left. In a task, use [`isend`](Self::isend).
     ///
     /// # Errors
-    /// A rank or a tag out of range, a value that cannot be encoded, the loss of the receiver, the end of the channels.
+    /// A rank or a tag out of range, a value that cannot be encoded, the loss of the receiver, the
+    /// end of the channels.
     pub fn send<T: Serialize + ?Sized>(&self, value: &T, to: Rank, tag: Tag) -> Result<()> {
         let body = self.encoded(value)?;
         let sent = request::send_at_once(&self.engine, &self.endpoint, to, tag, body);
@@ -245,8 +253,8 @@ impl Comm {
         self.irecv_at_most(source, tag, most)
     }
 
-    /// As [`irecv`](Self::irecv), of a message whose encoding has at most `bytes` bytes. A longer one is lost, and the receive
-    /// ends with [`Error::Truncated`].
+    /// As [`irecv`](Self::irecv), of a message whose encoding has at most `bytes` bytes. A longer
+    /// one is lost, and the receive ends with [`Error::Truncated`].
     pub fn irecv_at_most<T: Portable + Sync + 'static>(
         &self,
         source: impl Into<Option<Rank>>,
@@ -261,8 +269,9 @@ impl Comm {
         self.submit(operation, decoded)
     }
 
-    /// Starts to receive a vector that was sent by [`isend_vec`](Self::isend_vec) into `elements`, whose length is the most that is
-    /// accepted; the request returns it with what was received alone. If it fails, the vector is dropped.
+    /// Starts to receive a vector that was sent by [`isend_vec`](Self::isend_vec) into `elements`,
+    /// whose length is the most that is accepted; the request returns it with what was received
+    /// alone. If it fails, the vector is dropped.
     pub fn irecv_vec<T: Plain + Copy + Send + Sync + 'static>(
         &self,
         elements: Vec<T>,
@@ -278,10 +287,12 @@ impl Comm {
         self.submit(operation, request::elements)
     }
 
-    /// Receives a message, as [`irecv`](Self::irecv), and returns when it has arrived. In a task, use `irecv`.
+    /// Receives a message, as [`irecv`](Self::irecv), and returns when it has arrived. In a task,
+    /// use `irecv`.
     ///
     /// # Errors
-    /// A rank or a tag out of range, a message that is not a `T`, the loss of the sender, the end of the channels.
+    /// A rank or a tag out of range, a message that is not a `T`, the loss of the sender, the end
+    /// of the channels.
     pub fn recv<T: Portable + Sync + 'static>(
         &self,
         source: impl Into<Option<Rank>>,
@@ -294,7 +305,8 @@ impl Comm {
         received.unwrap_or_else(|| self.irecv(source, tag).wait_blocking())
     }
 
-    /// Waits for a message as [`irecv`](Self::irecv) does, but leaves it for a later receive: the request has its status.
+    /// Waits for a message as [`irecv`](Self::irecv) does, but leaves it for a later receive: the
+    /// request has its status.
     pub fn probe(
         &self,
         source: impl Into<Option<Rank>>,
@@ -306,14 +318,15 @@ impl Comm {
         self.submit(operation, |_, _| Ok(()))
     }
 
-    /// Ends the use of the communicator at this rank: operations that have not ended, and all later ones, end with [`Error::Freed`].
+    /// Ends the use of the communicator at this rank: operations that have not ended, and all later
+    /// ones, end with [`Error::Freed`].
     pub fn free(&self) {
         let freed = self.submit(Operation::Free(COMM), |_, _| Ok(()));
         drop(freed);
     }
 
-    /// Returns the number of communication tasks that were ever outstanding at the same time: the memory that they take is used
-    /// again.
+    /// Returns the number of communication tasks that were ever outstanding at the same time: the
+    /// memory that they take is used again.
     pub fn slots(&self) -> usize {
         self.endpoint.tasks().slots()
     }

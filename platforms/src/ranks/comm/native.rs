@@ -10,10 +10,11 @@ use tautline_core::comm::{
 use tautline_core::progress::Pending;
 use tautline_core::wire::Plain;
 
-/// The collective operations of the link's own library, MPI's: on vectors of numbers, combined in an order that is the library's. Made by
-/// [`Comm::native`].
+/// The collective operations of the link's own library, MPI's: on vectors of numbers, combined in
+/// an order that is the library's. Made by [`Comm::native`].
 ///
-/// Those of [`Comm`] take any values and operators, combine in the order of ranks, and name ranks that make another call.
+/// Those of [`Comm`] take any values and operators, combine in the order of ranks, and name ranks
+/// that make another call.
 #[derive(Clone)]
 pub struct Native {
     comm: Comm,
@@ -40,11 +41,13 @@ impl<C: Complete> Complete for Counted<C> {
 }
 
 impl Comm {
-    /// Returns the collective operations that the library of the link carries out; `None` over links without such a library, which are all
-    /// but MPI's. All ranks call it, in the same order as other calls of the world.
+    /// Returns the collective operations that the library of the link carries out; `None` over
+    /// links without such a library, which are all but MPI's. All ranks call it, in the same order
+    /// as other calls of the world.
     ///
-    /// The library does not check what the others send: the caller must [promise](Matched::promise) that all ranks start the same operations
-    /// of all that this method returns for this communicator, in the same order, with vectors of the same types and lengths.
+    /// The library does not check what the others send: the caller must [promise](Matched::promise)
+    /// that all ranks start the same operations of all that this method returns for this
+    /// communicator, in the same order, with vectors of the same types and lengths.
     ///
     /// ```
     /// use tautline::comm::{Matched, Operator};
@@ -81,7 +84,8 @@ impl Native {
         self.start(Collective::Barrier, none, |_, _| Ok(()))
     }
 
-    /// Starts an operation that brings rank 0's `vector` to all ranks; those of the others are as long.
+    /// Starts an operation that brings rank 0's `vector` to all ranks; those of the others are as
+    /// long.
     pub fn broadcast<T: Plain + Copy + Send + Sync + 'static>(
         &self,
         vector: Vec<T>,
@@ -90,8 +94,8 @@ impl Native {
         self.start(Collective::Broadcast, memory, elements)
     }
 
-    /// Starts an operation that brings to each rank `count` elements of rank 0's `vector`, which has as many for each, by rank. Those of the
-    /// others are not used.
+    /// Starts an operation that brings to each rank `count` elements of rank 0's `vector`, which
+    /// has as many for each, by rank. Those of the others are not used.
     ///
     /// # Panics
     /// If `vector` has another length at rank 0.
@@ -106,7 +110,8 @@ impl Native {
         self.vectors(Collective::Scatter, vector, count)
     }
 
-    /// Starts an operation that brings the vectors of all ranks, by rank, to rank 0; the others get an empty one.
+    /// Starts an operation that brings the vectors of all ranks, by rank, to rank 0; the others get
+    /// an empty one.
     pub fn gather<T: Plain + Copy + Send + Sync + 'static>(
         &self,
         vector: Vec<T>,
@@ -124,7 +129,8 @@ impl Native {
         self.vectors(Collective::AllGather, vector, count)
     }
 
-    /// Starts an operation that sends a part of `vector` to each rank, by rank, and brings those of all ranks for this one, by rank.
+    /// Starts an operation that sends a part of `vector` to each rank, by rank, and brings those of
+    /// all ranks for this one, by rank.
     ///
     /// # Panics
     /// If the vector cannot be divided into parts of equal length.
@@ -137,7 +143,8 @@ impl Native {
         self.vectors(Collective::AllToAll, vector, count)
     }
 
-    /// Starts an operation that combines the vectors of all ranks, element by element, at rank 0; the others get an empty one.
+    /// Starts an operation that combines the vectors of all ranks, element by element, at rank 0;
+    /// the others get an empty one.
     ///
     /// # Panics
     /// If `operator` does not apply to numbers of this type.

@@ -140,8 +140,8 @@ impl<T> Completion<T> {
             .is_some_and(|running| Arc::strong_count(running) == 1)
     }
 
-    /// Fills the cell, wakes what waits for it, and releases the holds; the program's code that this runs cannot panic on the calling
-    /// thread. Later calls have no effect.
+    /// Fills the cell, wakes what waits for it, and releases the holds; the program's code that
+    /// this runs cannot panic on the calling thread. Later calls have no effect.
     pub(super) fn put(&self, ended: Result<Received<T>>) {
         let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(running) = taken else {
@@ -150,7 +150,8 @@ impl<T> Completion<T> {
         let waiters = running.cell.fill(ended).ok();
         // The cell is full: a hold that comes later is released at once.
         let holds = running.take_holds();
-        // Before what waits runs, which may take the value out of the cell; if nothing waits, the value is dropped here.
+        // Before what waits runs, which may take the value out of the cell; if nothing waits, the
+        // value is dropped here.
         contain(|| drop(running));
         if let Some(mut waiters) = waiters {
             while contain(|| waiters.release()).is_none() {}
@@ -323,8 +324,9 @@ impl<T> Request<T> {
         }
     }
 
-    /// Releases `hold` when the operation has ended, or at once if it has: `comm.isend(&value, to, tag).hold(cx.hold())` has the scope
-    /// around a task wait for the operation. Of several holds each is kept.
+    /// Releases `hold` when the operation has ended, or at once if it has:
+    /// `comm.isend(&value, to, tag).hold(cx.hold())` has the scope around a task wait for the
+    /// operation. Of several holds each is kept.
     pub fn hold(self, hold: Hold) -> Self {
         let later = match &self.cell {
             Cell::Own(_) => Some(hold),
@@ -341,8 +343,8 @@ impl<T> Request<T> {
         self
     }
 
-    /// Returns the cell, which is full once the operation has ended: for [`spawn_when`](tautline_core::task::Cx::spawn_when), and for lists
-    /// of cells.
+    /// Returns the cell, which is full once the operation has ended: for
+    /// [`spawn_when`](tautline_core::task::Cx::spawn_when), and for lists of cells.
     pub fn cell(&self) -> &Ddf<Result<Received<T>>> {
         &self.cell
     }
@@ -352,8 +354,8 @@ impl<T> Request<T> {
         self.cell.get().ok()
     }
 
-    /// Withdraws a receive or a probe, which ends with [`Error::Cancelled`] unless a message has come before. Has no effect on what is sent,
-    /// nor on collective operations.
+    /// Withdraws a receive or a probe, which ends with [`Error::Cancelled`] unless a message has
+    /// come before. Has no effect on what is sent, nor on collective operations.
     pub fn cancel(&self) {
         if let Some((endpoint, ticket)) = &self.task {
             self.engine.assert_rank();
@@ -365,8 +367,8 @@ impl<T> Request<T> {
         }
     }
 
-    /// Waits for the end; the calling thread communicates, then sleeps. In a task, this blocks its worker: use
-    /// [`wait`](Self::wait), or `.await`.
+    /// Waits for the end; the calling thread communicates, then sleeps. In a task, this blocks its
+    /// worker: use [`wait`](Self::wait), or `.await`.
     ///
     /// # Errors
     /// How the operation has ended, if it has not succeeded.
@@ -441,8 +443,8 @@ pub fn wait_all_blocking<T: Send + Sync>(
     ended.into_iter().collect()
 }
 
-/// Waits until one of `requests` has ended, as [`Request::wait_blocking`]; returns its index, and how it has ended. It is removed from the list,
-/// whose last one takes its place.
+/// Waits until one of `requests` has ended, as [`Request::wait_blocking`]; returns its index, and
+/// how it has ended. It is removed from the list, whose last one takes its place.
 ///
 /// # Panics
 /// If `requests` is empty.

@@ -99,7 +99,8 @@ impl Bodies for Beside {
 }
 
 impl Endpoint {
-    /// Opens the next channel, for the call at `site`; its packets go by `packets`, if the link has that. Notifies `progress` of what arrives.
+    /// Opens the next channel, for the call at `site`; its packets go by `packets`, if the link has
+    /// that. Notifies `progress` of what arrives.
     pub(crate) fn open<L: Link>(
         exchange: &Exchange<L>,
         packets: Option<Arc<dyn PacketLink>>,
@@ -160,7 +161,8 @@ impl Endpoint {
         }
     }
 
-    /// Does what there is to do, unless another thread does, which then does what has come since, too. Returns whether there was anything.
+    /// Does what there is to do, unless another thread does, which then does what has come since,
+    /// too. Returns whether there was anything.
     pub(crate) fn step(&self) -> bool {
         self.worker.run(|worker| self.step_of(worker))
     }
@@ -182,8 +184,9 @@ impl Endpoint {
         sent
     }
 
-    /// Receives a message without a task, behind what was submitted before, if one has arrived and no other thread has the worker.
-    /// A thread that polls passes the same `seen`, empty at first: while nothing has come, a poll takes no lock.
+    /// Receives a message without a task, behind what was submitted before, if one has arrived and
+    /// no other thread has the worker. A thread that polls passes the same `seen`, empty at first:
+    /// while nothing has come, a poll takes no lock.
     pub(crate) fn receive_at_once(
         &self,
         pattern: Pattern,
@@ -279,7 +282,8 @@ impl Endpoint {
 
     /// Ends all operations that have not ended, and reports messages that were not received.
     pub(crate) fn close(&self, here: Rank) {
-        // Dropped outside of the lock: that ends operations, whose completions are the program's code.
+        // Dropped outside of the lock: that ends operations, whose completions are the program's
+        // code.
         let worker = self.worker.with(&SpinThenYield::default(), Option::take);
         if let Some(worker) = worker {
             worker

@@ -5,8 +5,8 @@ use super::ProgressEngine;
 use crate::observe::watch::Awaiting;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// An engine that others use, but do not keep: when the owner of the world drops it, none of them is left as the last one, which would
-/// end the link.
+/// An engine that others use, but do not keep: when the owner of the world drops it, none of them
+/// is left as the last one, which would end the link.
 #[derive(Clone, Default)]
 pub(crate) struct Handle(Arc<RwLock<Option<Arc<ProgressEngine>>>>);
 

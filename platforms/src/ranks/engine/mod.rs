@@ -36,7 +36,8 @@ use tautline_core::wire::{Exchange, Limits};
 use tautline_node::SpinThenYield;
 use waiting::Patience;
 
-/// For how long a thread polls by itself over a link with packets, MPI's, whose bell cannot wake: the progress thread would poll as long.
+/// For how long a thread polls by itself over a link with packets, MPI's, whose bell cannot wake:
+/// the progress thread would poll as long.
 const POLLING_PACKETS: Duration = Duration::from_micros(320);
 
 /// Bytes of a message of a communicator beside its body, at most.
@@ -48,8 +49,9 @@ pub(crate) const COMM: CommId = CommId(0);
 /// A link whose type is forgotten, so that a program is compiled once for all of them.
 pub(crate) type AnyLink = Box<dyn Link + Send>;
 
-/// The progress engine of a rank: its channels, the operations and communication workers that use them, and the choice of the thread
-/// that drives them. Shared by the world, its progress thread, and all that the world has made.
+/// The progress engine of a rank: its channels, the operations and communication workers that use
+/// them, and the choice of the thread that drives them. Shared by the world, its progress thread,
+/// and all that the world has made.
 pub(crate) struct ProgressEngine {
     pub(crate) exchange: RankOwned<Exchange<AnyLink>>,
     pub(crate) operations: Arc<Operations>,

@@ -4,8 +4,8 @@
 use std::ops::Deref;
 use tautline_node::process::Owned;
 
-/// A value of the process that has joined the ranks. A child of `fork` lacks the threads that may hold its locks, and is no rank: a use
-/// panics there, and a drop has no effect.
+/// A value of the process that has joined the ranks. A child of `fork` lacks the threads that may
+/// hold its locks, and is no rank: a use panics there, and a drop has no effect.
 pub(crate) struct RankOwned<T>(Owned<T>);
 
 impl<T> RankOwned<T> {

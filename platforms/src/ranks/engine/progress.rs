@@ -12,18 +12,20 @@ use tautline_core::wire::{Cause, Error, Exchange};
 /// The longest time without progress while a rank sends what waits when its program ends.
 const GOODBYE: Duration = Duration::from_secs(10);
 
-/// How often the receivers of channels look what has happened here: a request that a worker has not served for two such times is served
-/// for it, so this is long for a grain.
+/// How often the receivers of channels look what has happened here: a request that a worker has not
+/// served for two such times is served for it, so this is long for a grain.
 const NUDGE: Duration = Duration::from_millis(2);
 
 /// Which threads of a rank send and receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProgressMode {
-    /// Threads that wait for a message and idle workers of a runtime [with this world](crate::plan::Builder::world); if there are
-    /// none, the progress thread, which sleeps while nothing moves.
+    /// Threads that wait for a message and idle workers of a runtime [with this
+    /// world](crate::plan::Builder::world); if there are none, the progress thread, which sleeps
+    /// while nothing moves.
     #[default]
     Cooperative,
-    /// The progress thread alone, which polls without sleep: for a processor that nothing else uses.
+    /// The progress thread alone, which polls without sleep: for a processor that nothing else
+    /// uses.
     Dedicated,
 }
 
@@ -108,8 +110,8 @@ impl ProgressEngine {
     }
 }
 
-/// Sends and receives until the world ends, and leaves. A panic ends all channels, at all ranks, and nothing else: the operations end with
-/// an error, and later ones, too.
+/// Sends and receives until the world ends, and leaves. A panic ends all channels, at all ranks,
+/// and nothing else: the operations end with an error, and later ones, too.
 pub(crate) fn carry(engine: &ProgressEngine, handle: &Handle) {
     _ = engine.carrier.set(thread::current());
     while inside(|| drive(engine)).is_none() {
@@ -124,7 +126,8 @@ pub(crate) fn carry(engine: &ProgressEngine, handle: &Handle) {
 pub(crate) fn end(engine: &ProgressEngine, handle: &Handle) {
     handle.end();
     inside(|| leave(engine));
-    // The locks of `end` order it: a thread whose channel or endpoint `end` does not find observes it, and takes turns.
+    // The locks of `end` order it: a thread whose channel or endpoint `end` does not find observes
+    // it, and takes turns.
     engine.progress.dedicate(false, engine);
     inside(|| engine.end());
 }
@@ -223,7 +226,8 @@ pub(crate) fn of_this_rank(exchange: &Exchange<AnyLink>, cause: Cause) -> Error 
     }
 }
 
-/// Sends what can be sent without waiting for other ranks, then ends their calls, as the program has panicked here.
+/// Sends what can be sent without waiting for other ranks, then ends their calls, as the program
+/// has panicked here.
 fn end_calls(exchange: &Exchange<AnyLink>) {
     let since = Instant::now();
     let mut moved = exchange.turn();

@@ -17,8 +17,8 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Returns the ranks that have not made the call, as far as this one knows: it hears of up to 32 ranks, or else of
-    /// those next to it in a tree.
+    /// Returns the ranks that have not made the call, as far as this one knows: it hears of up to
+    /// 32 ranks, or else of those next to it in a tree.
     pub fn ranks(&self) -> Vec<Rank> {
         let mut ranks = vec![self.error.peer];
         if let Cause::Absent { others, .. } = &self.error.cause {
@@ -67,7 +67,8 @@ impl Patience {
         self.state().waiting.clone()
     }
 
-    /// Looks, now and then, which ranks have not come; ends the channels if they have not within the limit.
+    /// Looks, now and then, which ranks have not come; ends the channels if they have not within
+    /// the limit.
     pub(crate) fn look(&self, engine: &ProgressEngine) {
         let ProgressEngine {
             exchange,

@@ -1,4 +1,5 @@
-//! Values that all ranks must have alike, such as their arguments and the files that each of them reads.
+//! Values that all ranks must have alike, such as their arguments and the files that each of them
+//! reads.
 
 use super::{Rank, World};
 use crate::Result;
@@ -21,10 +22,11 @@ impl fmt::Display for Different {
 impl std::error::Error for Different {}
 
 impl World {
-    /// Checks that all ranks have the same `value` of `what`. All ranks make this call, and all return the error if one of them
-    /// differs from rank 0, so that none computes with the others.
+    /// Checks that all ranks have the same `value` of `what`. All ranks make this call, and all
+    /// return the error if one of them differs from rank 0, so that none computes with the others.
     ///
-    /// A program whose ranks each read a file compares a digest of its content so. What rank 0 alone reads needs no comparison.
+    /// A program whose ranks each read a file compares a digest of its content so. What rank 0
+    /// alone reads needs no comparison.
     ///
     /// ```
     /// use tautline::world;

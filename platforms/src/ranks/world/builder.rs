@@ -117,7 +117,8 @@ impl WorldBuilder {
         add_awaiting(handle.awaiting());
         let (carried, described) = (Arc::clone(&engine), Arc::clone(&engine));
         let here = engine.exchange.here();
-        // With the stack of a worker: values may nest deep, and this thread decodes those of communicators.
+        // With the stack of a worker: values may nest deep, and this thread decodes those of
+        // communicators.
         let threads = pool::Thread {
             name: "tautline-link".to_owned(),
             ..pool::Thread::default()
@@ -143,9 +144,10 @@ impl WorldBuilder {
     }
 }
 
-/// Runs `program` as each of `ranks` ranks, on as many threads of this process, and returns the results by rank. The threads
-/// are named `rank 0`, `rank 1` and so on, which the message of a panic shows. A panic discards all results: a
-/// program that wants the errors of the other ranks prints them in `program`.
+/// Runs `program` as each of `ranks` ranks, on as many threads of this process, and returns the
+/// results by rank. The threads are named `rank 0`, `rank 1` and so on, which the message of a
+/// panic shows. A panic discards all results: a program that wants the errors of the other ranks
+/// prints them in `program`.
 ///
 /// ```
 /// use tautline::prelude::*;
@@ -167,7 +169,8 @@ impl WorldBuilder {
 /// ```
 ///
 /// # Panics
-/// With the panic of a rank, after all have ended; if `ranks` is 0, or if the system refuses a thread.
+/// With the panic of a rank, after all have ended; if `ranks` is 0, or if the system refuses a
+/// thread.
 pub fn loopback<T: Send>(ranks: u32, program: impl Fn(&World) -> T + Sync) -> Vec<T> {
     World::builder().links(Loopback::new(ranks), program)
 }

@@ -7,7 +7,8 @@
 use super::World;
 use crate::Result;
 
-/// How often ranks compare their clocks: waits are woken with different delays, and the shortest ones count.
+/// How often ranks compare their clocks: waits are woken with different delays, and the shortest
+/// ones count.
 const ROUNDS: usize = 16;
 
 /// What leads from the clock of a rank to that of rank 0.
@@ -20,11 +21,13 @@ pub(crate) struct Offset {
 }
 
 impl World {
-    /// Compares the clock `now` of this rank with that of rank 0, of ticks of the same length. Every rank makes this call.
+    /// Compares the clock `now` of this rank with that of rank 0, of ticks of the same length.
+    /// Every rank makes this call.
     ///
     /// # Algorithm
-    /// Rank 0 takes its time after all ranks have begun the round before, and before any of them ends the present one. So what is to be
-    /// added is at least that time less the end of this round here, and at most that time less the beginning of the round before.
+    /// Rank 0 takes its time after all ranks have begun the round before, and before any of them
+    /// ends the present one. So what is to be added is at least that time less the end of this
+    /// round here, and at most that time less the beginning of the round before.
     pub(crate) fn clock_offset(&self, now: impl Fn() -> u64) -> Result<Offset> {
         let (mut least, mut most) = (i64::MIN, i64::MAX);
         let mut before = None;

@@ -21,11 +21,13 @@ use tautline_core::machine::{Action, Machine, Step};
 use tautline_core::service::Operation as Begun;
 use tautline_core::wire::{self, Cause, Portable, unpack};
 
-/// Every rank makes the same call, with values of the same type, and waits in it until all have: a worker that makes it runs no
-/// other task meanwhile. Values are combined in the order of ranks, so results have the same bits in every run.
+/// Every rank makes the same call, with values of the same type, and waits in it until all have: a
+/// worker that makes it runs no other task meanwhile. Values are combined in the order of ranks, so
+/// results have the same bits in every run.
 ///
 /// # Errors
-/// All of these: the loss of a rank, a panic at another rank, or ranks that do not make the same calls.
+/// All of these: the loss of a rank, a panic at another rank, or ranks that do not make the same
+/// calls.
 impl World {
     /// Returns when all ranks have called it.
     ///
@@ -62,7 +64,8 @@ impl World {
         self.wave("broadcast", Location::caller(), operation, ())
     }
 
-    /// Returns the value that rank 0 has for this rank: one for each, by rank. The `values` of the other ranks are dropped.
+    /// Returns the value that rank 0 has for this rank: one for each, by rank. The `values` of the
+    /// other ranks are dropped.
     ///
     /// ```
     /// # use tautline::world;
@@ -87,8 +90,8 @@ impl World {
         self.wave("scatter", Location::caller(), operation, ())
     }
 
-    /// Returns what the values of all ranks combine to, at rank 0, and `None` at the others. `operator` as for
-    /// [`all_reduce`](Self::all_reduce), but `T` need not be `Clone`.
+    /// Returns what the values of all ranks combine to, at rank 0, and `None` at the others.
+    /// `operator` as for [`all_reduce`](Self::all_reduce), but `T` need not be `Clone`.
     ///
     /// ```
     /// # use tautline::world;
@@ -122,7 +125,8 @@ impl World {
         self.wave("gather", Location::caller(), operation, value)
     }
 
-    /// Returns what the values of all ranks combine to, at all ranks. `operator` must be associative, and need not be commutative.
+    /// Returns what the values of all ranks combine to, at all ranks. `operator` must be
+    /// associative, and need not be commutative.
     ///
     /// ```
     /// # use tautline::world;
@@ -158,7 +162,8 @@ impl World {
         self.wave("all-gather", Location::caller(), operation, value)
     }
 
-    /// Returns what the values of all ranks before this one combine to; `None` at rank 0. `operator` as for [`all_reduce`](Self::all_reduce).
+    /// Returns what the values of all ranks before this one combine to; `None` at rank 0.
+    /// `operator` as for [`all_reduce`](Self::all_reduce).
     ///
     /// ```
     /// # use tautline::world;
@@ -177,7 +182,8 @@ impl World {
         self.wave("scan", Location::caller(), operation, value)
     }
 
-    /// Sends the values to the ranks, one to each, by rank. Returns those that the ranks have sent to this one, by rank.
+    /// Sends the values to the ranks, one to each, by rank. Returns those that the ranks have sent
+    /// to this one, by rank.
     ///
     /// ```
     /// # use tautline::world;
@@ -216,7 +222,8 @@ impl World {
         self.drive(kind, site, Wave::new(branch, operation), own)
     }
 
-    /// Begins an operation, lets `machine` begin with `own`, and process each message, until it has ended.
+    /// Begins an operation, lets `machine` begin with `own`, and process each message, until it has
+    /// ended.
     fn drive<M>(
         &self,
         kind: &'static str,
@@ -244,7 +251,8 @@ impl World {
         let mut last = Vec::new();
         let output = loop {
             if has_sent.take() {
-                // Also if the call returns now: the others would wait until the next turn of this rank.
+                // Also if the call returns now: the others would wait until the next turn of this
+                // rank.
                 engine.progress.look(engine);
             }
             if let Some(output) = output.take() {

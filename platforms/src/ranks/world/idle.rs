@@ -6,8 +6,8 @@ use crate::ranks::engine::ProgressEngine;
 use tautline_node::pool::Idle;
 
 impl Builder {
-    /// Lets workers that have found no task send and receive for `world` before they sleep, so that what a message starts need not wait for
-    /// another thread. The last such call counts.
+    /// Lets workers that have found no task send and receive for `world` before they sleep, so that
+    /// what a message starts need not wait for another thread. The last such call counts.
     ///
     /// ```
     /// use tautline::comm::Tag;

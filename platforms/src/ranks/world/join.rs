@@ -25,9 +25,10 @@ use tautline_process::{RANK_VARIABLE, RANKS_VARIABLE, SEGMENT_VARIABLE};
 const PREFIX: &str = "TAUTLINE_";
 
 impl World {
-    /// Joins the ranks with which this process was launched: by `tautline launch -n 4 -- PROGRAM`, or, with the feature `mpi`, by a
-    /// launcher of MPI, as in `mpirun -n 4 PROGRAM`. Feature `process`. A process that was started by hand is the only rank; it starts
-    /// no thread, no MPI library, and waits for nothing.
+    /// Joins the ranks with which this process was launched: by `tautline launch -n 4 -- PROGRAM`,
+    /// or, with the feature `mpi`, by a launcher of MPI, as in `mpirun -n 4 PROGRAM`. Feature
+    /// `process`. A process that was started by hand is the only rank; it starts no thread, no MPI
+    /// library, and waits for nothing.
     ///
     /// All ranks must run the same program with the same arguments, else all return the error; and
     /// rank 0 must have joined before this returns. Where variables of this library differ from
@@ -89,8 +90,9 @@ impl World {
 }
 
 impl WorldBuilder {
-    /// Compares these arguments in place of those of the process when ranks [join](Self::join): for programs of which some arguments
-    /// may differ, such as the name of a file that each rank writes. Feature `process`.
+    /// Compares these arguments in place of those of the process when ranks [join](Self::join): for
+    /// programs of which some arguments may differ, such as the name of a file that each rank
+    /// writes. Feature `process`.
     ///
     /// ```
     /// use tautline::world::World;
@@ -181,7 +183,8 @@ struct Greeting {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Program {
     path: String,
-    /// Its device, number, length, and time of change in seconds and nanoseconds; equal ones are one file.
+    /// Its device, number, length, and time of change in seconds and nanoseconds; equal ones are
+    /// one file.
     file: [i64; 5],
 }
 

@@ -40,7 +40,8 @@ impl Mail {
         self.error.clone().map(Err)
     }
 
-    /// Drops the messages of an operation that has ended; keeps the memory of `last` and of a few others.
+    /// Drops the messages of an operation that has ended; keeps the memory of `last` and of a few
+    /// others.
     fn clear(&mut self, last: Vec<u8>) {
         self.recycle(last);
         while let Some((_, buffer)) = self.arrived.pop_front() {
@@ -58,7 +59,8 @@ impl Mail {
 }
 
 impl Mailbox {
-    /// Returns the next message, or the error with which the channels have ended, if there is either.
+    /// Returns the next message, or the error with which the channels have ended, if there is
+    /// either.
     pub(super) fn try_next(&self) -> Option<Result<(Rank, Vec<u8>), Error>> {
         // ORDERING: Relaxed: a hint; the lock of the mail orders what it announces.
         if !self.has_mail.load(Ordering::Relaxed) {
@@ -136,8 +138,8 @@ thread_local! {
 }
 
 impl Mailbox {
-    /// Returns an empty mailbox: that of the last operation of this thread, unless another thread may still put a message of that
-    /// operation into it.
+    /// Returns an empty mailbox: that of the last operation of this thread, unless another thread
+    /// may still put a message of that operation into it.
     pub(super) fn take() -> Arc<Self> {
         let last = LAST.try_with(Cell::take).ok().flatten();
         let emptied = last.and_then(|mut mailbox| {
@@ -147,7 +149,8 @@ impl Mailbox {
         emptied.unwrap_or_default()
     }
 
-    /// Keeps the mailbox of an operation that has ended for the next one, with the buffer of its last message.
+    /// Keeps the mailbox of an operation that has ended for the next one, with the buffer of its
+    /// last message.
     pub(super) fn give_back(mailbox: Arc<Self>, last: Vec<u8>) {
         mailbox.mail().clear(last);
         _ = LAST.try_with(|kept| kept.set(Some(mailbox)));

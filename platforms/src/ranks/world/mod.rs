@@ -1,10 +1,12 @@
 //! The ranks of a program: what a computation over several memories runs on. Feature `serde`.
 //!
-//! Every rank runs the same program, and makes the same calls over the world in the same order. Ranks are processes of one machine
-//! ([`World::join`], feature `process`) or of several (feature `mpi`), or threads of one process ([`loopback`]); each has its own workers, and only encoded values pass
-//! between them.
+//! Every rank runs the same program, and makes the same calls over the world in the same order.
+//! Ranks are processes of one machine ([`World::join`], feature `process`) or of several (feature
+//! `mpi`), or threads of one process ([`loopback`]); each has its own workers, and only encoded
+//! values pass between them.
 //!
-//! [`Balancer::across`](crate::balance::Balancer::across) balances work over the ranks. Operations combine values of all ranks:
+//! [`Balancer::across`](crate::balance::Balancer::across) balances work over the ranks. Operations
+//! combine values of all ranks:
 //!
 //! | result | values combined | all values | rank 0's values |
 //! |---|---|---|---|
@@ -12,9 +14,10 @@
 //! | at rank 0 | [`reduce`](World::reduce) | [`gather`](World::gather) | |
 //! | another one at each rank | [`scan`](World::scan) | [`all_to_all`](World::all_to_all) | [`scatter`](World::scatter) |
 //!
-//! [`barrier`](World::barrier) has no value. None of them determines that no message is under way, as the core's
-//! [`Quiesce`](tautline_core::collective::Quiesce) does: what a program sends of its own, over a [communicator](crate::comm), it counts
-//! itself, and each other call ends when its messages have been processed.
+//! [`barrier`](World::barrier) has no value. None of them determines that no message is under way,
+//! as the core's [`Quiesce`](tautline_core::collective::Quiesce) does: what a program sends of its
+//! own, over a [communicator](crate::comm), it counts itself, and each other call ends when its
+//! messages have been processed.
 #![forbid(unsafe_code)]
 
 mod agree;
@@ -46,15 +49,16 @@ use tautline_node::process::Owned;
 
 /// The ranks of a program, seen from one of them.
 ///
-/// Workers send and receive while they compute, a progress thread while none does. That one sleeps unless there is something to
-/// do, but polls about 20 times a second, over MPI about 250 times.
+/// Workers send and receive while they compute, a progress thread while none does. That one sleeps
+/// unless there is something to do, but polls about 20 times a second, over MPI about 250 times.
 ///
 /// Dropped, it ends receives, and waits until messages have left, those that wait for a receive
 /// have arrived, and collective operations have ended, whether or not their requests were kept; or
 /// until the ranks that they need have ended, for 10 seconds without progress at most. Operations
 /// over a communicator that are started from then on end with an error.
 ///
-/// A child of `fork` is no rank: calls over the world of its parent panic there, and a drop has no effect.
+/// A child of `fork` is no rank: calls over the world of its parent panic there, and a drop has no
+/// effect.
 ///
 /// ```
 /// use tautline::world;
@@ -79,7 +83,8 @@ impl fmt::Debug for World {
 }
 
 impl World {
-    /// Returns the world of a program that runs as a single process. It starts no thread and waits for nothing.
+    /// Returns the world of a program that runs as a single process. It starts no thread and waits
+    /// for nothing.
     ///
     /// ```
     /// use tautline::world::World;
@@ -95,8 +100,8 @@ impl World {
         }
     }
 
-    /// Selects which threads of this rank communicate, from now on. Balanced computations of this rank are not affected: their workers
-    /// communicate while they compute.
+    /// Selects which threads of this rank communicate, from now on. Balanced computations of this
+    /// rank are not affected: their workers communicate while they compute.
     ///
     /// ```
     /// use tautline::comm::Tag;
@@ -117,9 +122,10 @@ impl World {
         self.engine.progress.dedicate(is_dedicated, &*self.engine);
     }
 
-    /// Limits how long this rank waits until the others make the call that it has made. After the limit the computation ends with an
-    /// error that names the ranks that have not, and all channels between the ranks with it. Without a limit, the default, it
-    /// waits forever for a rank that does something else and does not end.
+    /// Limits how long this rank waits until the others make the call that it has made. After the
+    /// limit the computation ends with an error that names the ranks that have not, and all
+    /// channels between the ranks with it. Without a limit, the default, it waits forever for a
+    /// rank that does something else and does not end.
     ///
     /// ```
     /// use std::sync::Barrier;
@@ -143,12 +149,14 @@ impl World {
         self.engine.patience.limit(limit);
     }
 
-    /// Tolerates the loss of ranks, from now on: a balanced computation that loses one, other than rank 0, ends early for
-    /// [`Reason::Lost`](crate::balance::Reason::Lost), and its output is what the ranks that are left had found, at all of them. Without this call, the default,
-    /// it ends with an error. All ranks call it, before the computations.
+    /// Tolerates the loss of ranks, from now on: a balanced computation that loses one, other than
+    /// rank 0, ends early for [`Reason::Lost`](crate::balance::Reason::Lost), and its output is
+    /// what the ranks that are left had found, at all of them. Without this call, the default, it
+    /// ends with an error. All ranks call it, before the computations.
     ///
-    /// An error it is still if results were on their way to rank 0 when the rank was lost, if a rank panics, and for all other operations over
-    /// the ranks. Later computations end at once, as partial ones. A launcher gives the ranks that are left 1.5 s to end.
+    /// An error it is still if results were on their way to rank 0 when the rank was lost, if a
+    /// rank panics, and for all other operations over the ranks. Later computations end at once, as
+    /// partial ones. A launcher gives the ranks that are left 1.5 s to end.
     ///
     /// ```
     /// use tautline::prelude::*;

@@ -1,5 +1,5 @@
-//! The balancer along lifelines, as in [`Balance`](crate::explore::Balance): the same states by the driver of all machines, which is slower, as
-//! what follows from an event is not kept.
+//! The balancer along lifelines, as in [`Balance`](crate::explore::Balance): the same states by the
+//! driver of all machines, which is slower, as what follows from an event is not kept.
 
 use crate::explore::world::{Tasks, loot};
 use crate::explore::{At, Checked, Flaw, Part, PartOf, Parts, Tree, View};

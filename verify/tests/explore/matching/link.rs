@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use tautline_core::Rank;
 use tautline_core::comm::{Bodies, Body};
 
-/// A link, which keeps the vectors that are sent until they leave, and the memory that is to receive others.
+/// A link, which keeps the vectors that are sent until they leave, and the memory that is to
+/// receive others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Link {
     pub(crate) is_direct: bool,

@@ -1,4 +1,5 @@
-//! The list: a table of the sources with the numbers of their facts, and for each source a table with a row for each fact.
+//! The list: a table of the sources with the numbers of their facts, and for each source a table
+//! with a row for each fact.
 //!
 //! # States
 //!

@@ -1,4 +1,5 @@
-//! `verify/FACTS.md` lists every fact of the sources once, with its state, and the facts that tests name are in it ([`list`]).
+//! `verify/FACTS.md` lists every fact of the sources once, with its state, and the facts that tests
+//! name are in it ([`list`]).
 //!
 //! # Forms
 //!
@@ -9,8 +10,9 @@
 //! | `facts 12 to 14 of Chatterjee` | of the source that is named |
 //! | `Fact 37`, `Facts 38 and 42` | of Chatterjee |
 //!
-//! A test names the facts in the comment above it, and those in the head of its file, whose table has a row for each: the tests
-//! and files in that row must exist, as must those in `verify/FACTS.md`.
+//! A test names the facts in the comment above it, and those in the head of its file, whose table
+//! has a row for each: the tests and files in that row must exist, as must those in
+//! `verify/FACTS.md`.
 
 mod list;
 

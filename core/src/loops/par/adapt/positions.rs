@@ -115,7 +115,8 @@ impl<'x, 's, 'e, P: Host, S: Chunked> Par<'x, 's, 'e, P, S> {
         self.with(|source| source.chunks(size))
     }
 
-    /// Divides a slice or range as [`chunks`](Self::chunks), without the last part if that is shorter.
+    /// Divides a slice or range as [`chunks`](Self::chunks), without the last part if that is
+    /// shorter.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -173,8 +174,8 @@ impl<'x, 's, 'e, 'a, P: Host, T: Sync> Par<'x, 's, 'e, P, &'a [T]> {
 }
 
 impl<'x, 's, 'e, 'a, P: Host, T: Send> Par<'x, 's, 'e, P, SliceMut<'a, T>> {
-    /// Divides a grid, stored row by row with `columns` items a row, into tiles of `height` rows and `width` columns. Those at
-    /// the right and lower edges may be smaller.
+    /// Divides a grid, stored row by row with `columns` items a row, into tiles of `height` rows
+    /// and `width` columns. Those at the right and lower edges may be smaller.
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};

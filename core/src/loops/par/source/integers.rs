@@ -13,8 +13,8 @@ const TOO_LONG: &str = "a loop longer than usize::MAX";
     note = "`par` takes ranges of integers and of characters"
 )]
 pub trait Countable: Copy + PartialOrd + Send + Sync {
-    /// Returns the number of values from `start` up to the one before `end`, which is not below it. `None` if that is above
-    /// `usize::MAX`.
+    /// Returns the number of values from `start` up to the one before `end`, which is not below it.
+    /// `None` if that is above `usize::MAX`.
     fn distance(start: Self, end: Self) -> Option<usize>;
 
     /// Returns the value that comes `count` after this one. There is one.

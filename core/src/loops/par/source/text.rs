@@ -1,8 +1,9 @@
 //! Characters, lines and words of strings.
 //!
 //! # Algorithm
-//! The indices of a string are those of its bytes. Each produces what begins there, so a claim on some bytes finds its first item
-//! by a search from its first byte on, and its last item may end beyond its last byte. No pass over the whole text comes first.
+//! The indices of a string are those of its bytes. Each produces what begins there, so a claim on
+//! some bytes finds its first item by a search from its first byte on, and its last item may end
+//! beyond its last byte. No pass over the whole text comes first.
 
 use super::super::super::raw::{Claimed, PerIndex, Source};
 use super::super::Par;
@@ -45,8 +46,8 @@ fn boundary(text: &str, at: usize) -> usize {
 
 /// The ends of the parts of a text.
 trait Separator: Sync {
-    /// Returns the parts of `text` without their separators, and their lengths with these. The last one, which has none, is omitted if
-    /// it is empty; the length of a separator may count for it.
+    /// Returns the parts of `text` without their separators, and their lengths with these. The last
+    /// one, which has none, is omitted if it is empty; the length of a separator may count for it.
     fn divide<'a>(&self, text: &'a str) -> impl Iterator<Item = (&'a str, usize)>;
 
     /// Returns what a separator leaves of the part that it ends.
@@ -95,7 +96,8 @@ impl<F: Fn(char) -> bool + Sync> Separator for When<F> {
     }
 }
 
-/// The parts of a text that end with a separator, and the rest after the last separator unless that is empty.
+/// The parts of a text that end with a separator, and the rest after the last separator unless that
+/// is empty.
 struct Parts<'a, B> {
     text: &'a str,
     separator: B,
@@ -107,8 +109,9 @@ impl<B: Separator> Parts<'_, B> {
         if indices.is_empty() || indices.start == 0 {
             return Some(0).filter(|_| !indices.is_empty());
         }
-        // Parts begin where a separator ends, of which the first here contains the byte before. The search ends with the claim, so
-        // that each byte is searched by one claim, however long the parts are.
+        // Parts begin where a separator ends, of which the first here contains the byte before. The
+        // search ends with the claim, so that each byte is searched by one claim, however long the
+        // parts are.
         let mut before = (0..indices.start).rev();
         let from = before.find(|at| self.text.is_char_boundary(*at))?;
         let near = &self.text[from..boundary(self.text, indices.end)];
@@ -166,7 +169,8 @@ impl<'x, 's, 'e, 'a, P: Host> Par<'x, 's, 'e, P, Text<'a>> {
         self.with(|Text(text)| Parts { text, separator })
     }
 
-    /// Iterates over the words of a string: its parts between white space, as [`str::split_whitespace`].
+    /// Iterates over the words of a string: its parts between white space, as
+    /// [`str::split_whitespace`].
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};
@@ -180,8 +184,9 @@ impl<'x, 's, 'e, 'a, P: Host> Par<'x, 's, 'e, P, Text<'a>> {
             .filter(|word| !word.is_empty())
     }
 
-    /// Iterates over the parts of a string between the characters for which `separates` returns true. The part after the last of
-    /// them is omitted if it is empty, as by [`str::split_terminator`].
+    /// Iterates over the parts of a string between the characters for which `separates` returns
+    /// true. The part after the last of them is omitted if it is empty, as by
+    /// [`str::split_terminator`].
     ///
     /// ```
     /// # use tautline_core::{port::Host, task::Cx};

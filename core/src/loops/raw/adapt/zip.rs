@@ -34,8 +34,8 @@ impl<A: Indexed, B: Indexed> Source for Zip<A, B> {
         claimed: Claimed,
         (first, second): &mut Self::State,
     ) -> impl Iterator<Item = Self::Item> {
-        // SAFETY: the new claim is passed to the second source only, and the given one to the first; they are different values,
-        // owned by this one, and receive no other claims.
+        // SAFETY: the new claim is passed to the second source only, and the given one to the
+        // first; they are different values, owned by this one, and receive no other claims.
         let again = unsafe { Claimed::new(claimed.indices()) };
         let firsts = self.first.items(claimed, first);
         firsts.zip(self.second.items(again, second))
@@ -83,8 +83,9 @@ impl<A: Source, B: Source<Item = A::Item>> Source for Chain<A, B> {
         let (indices, len) = (claimed.indices(), self.first.len());
         let firsts = indices.start.min(len)..indices.end.min(len);
         let seconds = indices.start.max(len) - len..indices.end.max(len) - len;
-        // SAFETY: each claimed index is one of the first source or, less its length, one of the second, so the claims on these
-        // are as exclusive as the given one. Each is passed to its source, which receives no others.
+        // SAFETY: each claimed index is one of the first source or, less its length, one of the
+        // second, so the claims on these are as exclusive as the given one. Each is passed to its
+        // source, which receives no others.
         let (firsts, seconds) = unsafe { (Claimed::new(firsts), Claimed::new(seconds)) };
         let items = self.first.items(firsts, first);
         items.chain(self.second.items(seconds, second))

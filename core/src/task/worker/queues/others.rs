@@ -30,7 +30,8 @@ impl<P: Host> Queue<P> for Others {
         None
     }
 
-    /// Private tasks were published by a [raid](Worker::raid) before; forks that are pushed later are published, too.
+    /// Private tasks were published by a [raid](Worker::raid) before; forks that are pushed later
+    /// are published, too.
     fn is_settled_empty(on: &Worker<P>) -> bool {
         let (workers, port) = (on.pool().workers(), on.pool().port());
         let is_empty = |w: &Worker<P>| w.overflow.is_settled_empty(port);

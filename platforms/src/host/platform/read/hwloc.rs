@@ -1,8 +1,9 @@
 //! Topologies as `lstopo --of xml` writes them, versions 1 to 3 of hwloc.
 //!
-//! Version 1 nests everything; from version 2 on a memory node, possibly within a memory-side cache, is
-//! a sibling of its processors, with their set as an attribute, and there is a type for each
-//! level of caches. Other objects, distances, attributes of memories and kinds of processors are ignored.
+//! Version 1 nests everything; from version 2 on a memory node, possibly within a memory-side
+//! cache, is a sibling of its processors, with their set as an attribute, and there is a type for
+//! each level of caches. Other objects, distances, attributes of memories and kinds of processors
+//! are ignored.
 #![forbid(unsafe_code)]
 
 use super::{Mistake, shown, xml};

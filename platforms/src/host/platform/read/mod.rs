@@ -16,7 +16,8 @@ use tautline_node::Machine;
 const BYTES_MAX: u64 = 1 << 24;
 
 impl Platform {
-    /// Parses a tree from the text of an XML document; `file` is its name in errors. Feature `describe`.
+    /// Parses a tree from the text of an XML document; `file` is its name in errors. Feature
+    /// `describe`.
     ///
     /// ```
     /// use tautline::platform::Platform;
@@ -35,7 +36,8 @@ impl Platform {
         locate(file, text, hpt::read(text))
     }
 
-    /// Parses a tree from the text of a TOML document; `file` is its name in errors. Feature `describe`.
+    /// Parses a tree from the text of a TOML document; `file` is its name in errors. Feature
+    /// `describe`.
     ///
     /// ```
     /// use tautline::Platform;
@@ -61,8 +63,8 @@ impl Platform {
         locate(file, text, form::read(text))
     }
 
-    /// Reads a tree from a file: TOML if its name ends in `.toml`, else XML; a topology as `lstopo` writes
-    /// it is read as the machine that it describes. Feature `describe`.
+    /// Reads a tree from a file: TOML if its name ends in `.toml`, else XML; a topology as `lstopo`
+    /// writes it is read as the machine that it describes. Feature `describe`.
     ///
     /// ```
     /// use tautline::Platform;
@@ -94,8 +96,9 @@ impl Platform {
     }
 }
 
-/// Parses the machine that a topology describes as `lstopo --of xml` writes it (hwloc, versions 1 to 3): its
-/// allowed processors, without a quota. `file` is its name in errors. Feature `describe`.
+/// Parses the machine that a topology describes as `lstopo --of xml` writes it (hwloc, versions 1
+/// to 3): its allowed processors, without a quota. `file` is its name in errors. Feature
+/// `describe`.
 ///
 /// ```
 /// use tautline::platform::machine_from_xml;

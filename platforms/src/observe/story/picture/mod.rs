@@ -17,7 +17,8 @@ const CELLS_MAX: usize = 1 << 20;
 /// The characters of a fact that is shown at once; longer ones are folded.
 const FACT_SHOWN: usize = 120;
 
-/// What a picture shows. The page also states the command line, the date and the version of this crate.
+/// What a picture shows. The page also states the command line, the date and the version of this
+/// crate.
 #[derive(Debug)]
 pub struct Picture<'a> {
     /// What ran.

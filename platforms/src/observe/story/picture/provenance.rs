@@ -31,7 +31,8 @@ fn command(words: impl Iterator<Item = String>) -> String {
 /// Returns a moment by its seconds since 1970, as `2026-11-28 07:10 UTC`.
 fn date(seconds: u64) -> String {
     let (days, minutes) = (seconds / 86_400, seconds % 86_400 / 60);
-    // Years that begin in March, in eras of 400 years since 0000-03-01 (Hinnant, chrono-compatible low-level date algorithms).
+    // Years that begin in March, in eras of 400 years since 0000-03-01 (Hinnant, chrono-compatible
+    // low-level date algorithms).
     let day = days + 719_468;
     let (era, day) = (day / 146_097, day % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

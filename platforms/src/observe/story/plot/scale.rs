@@ -15,8 +15,8 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Creates an axis for `values`, at most [`VALUE_MAX`] in size, with about `most` marks. A logarithmic one
-    /// requires values of at least [`LOG_MIN`], else it is linear.
+    /// Creates an axis for `values`, at most [`VALUE_MAX`] in size, with about `most` marks. A
+    /// logarithmic one requires values of at least [`LOG_MIN`], else it is linear.
     pub(super) fn of(values: &[f64], log: bool, from_zero: bool, most: usize) -> Self {
         let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
         let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -54,8 +54,8 @@ impl Scale {
         }
     }
 
-    /// Marks at powers of two if all values are such, else at powers of ten, with 2 and 5 times them if
-    /// there are few.
+    /// Marks at powers of two if all values are such, else at powers of ten, with 2 and 5 times
+    /// them if there are few.
     fn logarithmic(values: &[f64], smallest: f64, largest: f64, most: usize) -> Self {
         let room = match smallest == largest {
             true => 2f64.sqrt(),

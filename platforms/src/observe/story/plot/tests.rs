@@ -23,7 +23,8 @@ fn plot(series: &[Series]) -> Plot<'_> {
     }
 }
 
-/// Every tag is closed in order, every attribute quoted, every `&` an entity: the names of the tags.
+/// Every tag is closed in order, every attribute quoted, every `&` an entity: the names of the
+/// tags.
 fn tags(text: &str) -> Vec<String> {
     let (mut open, mut all) = (Vec::new(), Vec::new());
     let mut rest = text;

@@ -1,7 +1,9 @@
-//! Steals in a trace, as flow events: a pair of a start `s` at the victim and a finish `f` at the thief.
+//! Steals in a trace, as flow events: a pair of a start `s` at the victim and a finish `f` at the
+//! thief.
 //!
-//! A flow event belongs to the stretch of its thread that contains its time, the beginning included and the end excluded; with
-//! `bp` = `e` this holds for the finish, too. A reader drops a finish without a start before it, so both ends are written or neither.
+//! A flow event belongs to the stretch of its thread that contains its time, the beginning included
+//! and the end excluded; with `bp` = `e` this holds for the finish, too. A reader drops a finish
+//! without a start before it, so both ends are written or neither.
 
 use super::{Micro, Steal, Trace, nanoseconds};
 use crate::observe::story::{Clock, Watched};
@@ -49,7 +51,8 @@ fn is_inside(trace: &Trace, clock: Clock, at: u64) -> bool {
     last.is_some_and(|span| !begun(span.to))
 }
 
-/// Returns the stolen tasks. Only the thief reports a steal, so the arrow starts one nanosecond before it finishes.
+/// Returns the stolen tasks. Only the thief reports a steal, so the arrow starts one nanosecond
+/// before it finishes.
 fn tasks(clock: Clock, workers: &[Watched<&Trace>]) -> impl Iterator<Item = Arrow> {
     let seats = workers.iter().enumerate();
     let rows: BTreeMap<_, _> = seats
@@ -64,8 +67,8 @@ fn tasks(clock: Clock, workers: &[Watched<&Trace>]) -> impl Iterator<Item = Arro
     })
 }
 
-/// Returns the loot that was both sent and received: whichever is received was the last of its kind to be sent between the two
-/// places, see [`Passage`].
+/// Returns the loot that was both sent and received: whichever is received was the last of its kind
+/// to be sent between the two places, see [`Passage`].
 fn loot(clock: Clock, workers: &[Watched<&Trace>]) -> impl Iterator<Item = Arrow> {
     let mut sides: Vec<(Passage, Point)> = steals(clock, workers)
         .filter_map(|(steal, point)| match steal {
@@ -123,7 +126,8 @@ mod tests {
         }
     }
 
-    /// The arrows of a trace of one worker a place: name, start and finish, each as a row and a time in nanoseconds.
+    /// The arrows of a trace of one worker a place: name, start and finish, each as a row and a
+    /// time in nanoseconds.
     fn arrows(traces: &[Trace]) -> Vec<(String, Point, Point)> {
         let workers: Vec<_> = (0..)
             .zip(traces)
@@ -176,7 +180,8 @@ mod tests {
             traces[1].stole((PlaceId(0), WorkerId(0)), 1_000 + at);
             assert_eq!(arrows(&traces).len(), usize::from(is_drawn), "{at}");
         }
-        // A thread that began to work later is not in the trace, nor is a worker of another runtime.
+        // A thread that began to work later is not in the trace, nor is a worker of another
+        // runtime.
         traces[1].stole((PlaceId(7), WorkerId(0)), 1_020);
         traces[0].stole((PlaceId(1), WorkerId(0)), 1_060);
         assert_eq!(arrows(&traces), []);

@@ -9,16 +9,17 @@ use std::io::{self, Write};
 use tautline_core::watch::State;
 use tautline_core::{PlaceId, WorkerId};
 
-/// Writes the traces of a run in the trace event format: a process for each place, named by the title and, of several, by its
-/// number; a thread for each worker; a counter of the workers of each place that compute, and an arrow for each steal, from the
-/// worker that it is taken from to the one that gets it. The arrow `task` marks a search that ended with a task of another
-/// worker; `loot` is the work that one place of a balanced computation sends to another. An arrow is drawn if stretches at both
-/// of its ends are kept.
+/// Writes the traces of a run in the trace event format: a process for each place, named by the
+/// title and, of several, by its number; a thread for each worker; a counter of the workers of each
+/// place that compute, and an arrow for each steal, from the worker that it is taken from to the
+/// one that gets it. The arrow `task` marks a search that ended with a task of another worker;
+/// `loot` is the work that one place of a balanced computation sends to another. An arrow is drawn
+/// if stretches at both of its ends are kept.
 ///
 /// Process and thread numbers begin at 1, and no two threads share one: Perfetto takes 0 for the
 /// idle thread of a Linux processor, and mistakes threads of equal numbers for one. Starts and
-/// lengths are whole nanoseconds, so that the end of a stretch never lies after the start of the next;
-/// stretches that overlap without nesting are dropped by readers.
+/// lengths are whole nanoseconds, so that the end of a stretch never lies after the start of the
+/// next; stretches that overlap without nesting are dropped by readers.
 ///
 /// ```
 /// use tautline::balance::{PlaceId, WorkerId};
@@ -211,7 +212,8 @@ mod tests {
         }
     }
 
-    /// Two workers of a place compute at the same time, then one does; the other place counts its own.
+    /// Two workers of a place compute at the same time, then one does; the other place counts its
+    /// own.
     #[test]
     fn computing_workers_are_counted_by_place() {
         let mut traces = [[1_000, 1_040], [1_010, 1_030], [1_020, 1_050]].map(|[from, to]| {

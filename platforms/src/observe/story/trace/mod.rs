@@ -139,7 +139,8 @@ impl Trace {
         }
     }
 
-    /// Keeps a steal. Those that are dropped lie mostly before the stretches that are kept, and would not be drawn.
+    /// Keeps a steal. Those that are dropped lie mostly before the stretches that are kept, and
+    /// would not be drawn.
     fn keep(&mut self, steal: Steal, at: u64) {
         if self.steals.len() == self.most {
             self.steals.pop_front();

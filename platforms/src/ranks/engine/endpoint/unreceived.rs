@@ -1,5 +1,5 @@
-//! Messages that were not received, of which no request informs the program: it has ended without an error, or was
-//! dropped.
+//! Messages that were not received, of which no request informs the program: it has ended without
+//! an error, or was dropped.
 
 use super::super::Error;
 use crate::process::messages;

@@ -27,8 +27,9 @@ impl Site {
 }
 
 impl World {
-    /// Restricts the calling thread, and those that it starts from now on, to this rank's part of the processors that several ranks may
-    /// use alike. Ranks to which their launcher has given processors of their own keep them.
+    /// Restricts the calling thread, and those that it starts from now on, to this rank's part of
+    /// the processors that several ranks may use alike. Ranks to which their launcher has given
+    /// processors of their own keep them.
     pub(in crate::ranks::world) fn share(&self) -> Result<()> {
         let sites = self.all_gather(Site::own())?;
         if let Some(cpus) = part(&sites, self.rank().index()) {
@@ -39,7 +40,8 @@ impl World {
     }
 }
 
-/// Returns the part of `rank` of the processors that it has in common with others; `None` if there is no other.
+/// Returns the part of `rank` of the processors that it has in common with others; `None` if there
+/// is no other.
 fn part(sites: &[Site], rank: usize) -> Option<Vec<usize>> {
     let own = &sites[rank];
     let alike = sites.iter().filter(|site| *site == own).count();

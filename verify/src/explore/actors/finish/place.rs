@@ -31,7 +31,8 @@ pub enum Sent {
 /// An act of an activity, as the place's machine processes it.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// Opens a finish inside the one that it belongs to, which is the parent unless that is left out by error.
+    /// Opens a finish inside the one that it belongs to, which is the parent unless that is left
+    /// out by error.
     Open {
         /// The finish of the activity; without one, the finish is that of the program.
         outer: Option<FinishId>,
