@@ -19,6 +19,7 @@ pub unsafe trait Fence {
     ///
     /// Called from any thread, at every fork and join; must not call back.
     #[inline(always)]
+    #[cfg_attr(tautline_loom, track_caller)]
     fn light_fence(&self) {
         // ORDERING: SeqCst: one half of the pair.
         full_fence();
@@ -28,6 +29,7 @@ pub unsafe trait Fence {
     /// Provided: a full fence, the other half of the provided light one.
     ///
     /// Called from any thread; may take microseconds; must not call back.
+    #[cfg_attr(tautline_loom, track_caller)]
     fn heavy_fence(&self) -> bool {
         // ORDERING: SeqCst: the other half.
         full_fence();

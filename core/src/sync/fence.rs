@@ -11,6 +11,7 @@
 /// is what LLVM emits for it on x86-64 since it stopped emitting `mfence` (rustc 1.95 does; older
 /// ones may not).
 #[inline(always)]
+#[cfg_attr(tautline_loom, track_caller)]
 pub fn full_fence() {
     // ORDERING: SeqCst: in place of the pair that the caller documents.
     super::fence(super::Ordering::SeqCst);
@@ -31,6 +32,7 @@ pub fn full_fence() {
 /// instructions there, which the compiler must assume to access all memory that other threads can.
 /// That requires Rust 1.95.
 #[inline(always)]
+#[cfg_attr(tautline_loom, track_caller)]
 pub fn light_fence() {
     #[cfg(not(any(tautline_loom, tautline_shuttle, target_arch = "powerpc64")))]
     // ORDERING: SeqCst: weaker ones let the compiler move a load before a store; the heavy fence

@@ -7,9 +7,9 @@
 
 mod cache_line;
 mod fence;
-#[cfg(tautline_loom)]
-mod freed;
 mod lock;
+#[cfg(tautline_loom)]
+mod modelled;
 mod permit;
 #[cfg(feature = "alloc")]
 mod probe;
@@ -39,14 +39,12 @@ pub use watched::{
 };
 
 #[cfg(tautline_loom)]
-pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering, fence};
+pub use modelled::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, FreedPtr, Ordering, fence};
 
 /// An `AtomicPtr` that its owner frees as soon as its value permits: with loom, freeing it is a
 /// write.
 #[cfg(not(tautline_loom))]
 pub use AtomicPtr as FreedPtr;
-#[cfg(tautline_loom)]
-pub use freed::FreedPtr;
 
 pub use crossbeam_utils::CachePadded;
 

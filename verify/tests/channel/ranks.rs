@@ -1,12 +1,13 @@
 //! Models of ranks over rings: their signals, and what a rank has sent last.
 
-use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+use loom::sync::atomic::{AtomicBool, Ordering::*};
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
 use std::sync::Arc;
 use tautline_core::Rank;
 use tautline_core::channel::{Futex, Local, Mesh, Roster, Signal};
 use tautline_core::port::Link;
+use tautline_core::sync::AtomicU32;
 use tautline_verify::model::Model;
 
 use super::FullFences;

@@ -235,6 +235,7 @@ impl<T: NonNullWord, const N: usize> SplitDeque<T, N> {
     }
 
     #[inline(always)]
+    #[cfg_attr(tautline_loom, track_caller)]
     fn shared(&self, order: Ordering) -> Shared {
         Shared(self.public.shared.load(order))
     }

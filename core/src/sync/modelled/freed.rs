@@ -3,8 +3,8 @@
 //! Loom alone does not notice an access to a word that was freed. It does not see the order that an
 //! `Arc` gives, so the words in one cannot be checked like this.
 
+use super::AtomicPtr;
 use core::ops::Deref;
-use loom::sync::atomic::AtomicPtr;
 
 /// An `AtomicPtr` that its owner frees as soon as its value permits.
 #[derive(Debug)]
