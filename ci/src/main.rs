@@ -26,6 +26,8 @@ usage: cargo ci              all jobs that `cargo ci list` marks with *, in two 
        cargo ci JOB…         these jobs, one after the other
        cargo ci mutants [NAME…]
                              the recorded mutants, or those whose name contains one of the words
+       cargo ci weaken [NAME…]
+                             weaker orderings in the models, or those whose file or name contains one of the words
        cargo ci litmus [NAME…]
                              the litmus tests, or those whose name contains one of the words
        cargo ci cross [TARGET…]
@@ -149,6 +151,7 @@ mod tests {
             "table",
             "tsan",
             "tsan-ranks",
+            "weaken",
             "wrap",
         ];
         assert_eq!(asked.len(), JOBS.len() - on_demand.len());

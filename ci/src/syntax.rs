@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub(crate) struct Token {
     pub line: usize,
+    /// In characters from the start of the line, from 1, as the compiler counts.
+    pub column: usize,
     pub text: String,
 }
 
@@ -27,9 +29,12 @@ pub(crate) fn lex(text: &str) -> Lexed {
         chars: text.chars().collect(),
         at: 0,
         line: 1,
+        start: 0,
+        column: 1,
         out: Lexed::default(),
     };
     while lexer.at < lexer.chars.len() {
+        lexer.column = lexer.at - lexer.start + 1;
         lexer.step();
     }
     lexer.out
@@ -43,6 +48,10 @@ struct Lexer {
     chars: Vec<char>,
     at: usize,
     line: usize,
+    /// Start of the line.
+    start: usize,
+    /// Column of the token that begins.
+    column: usize,
     out: Lexed,
 }
 
@@ -56,13 +65,14 @@ impl Lexer {
         self.at += 1;
         if c == '\n' {
             self.line += 1;
+            self.start = self.at;
         }
         c
     }
 
     fn push(&mut self, line: usize, text: impl Into<String>) {
-        let text = text.into();
-        self.out.tokens.push(Token { line, text });
+        let (column, text) = (self.column, text.into());
+        self.out.tokens.push(Token { line, column, text });
     }
 
     fn step(&mut self) {
@@ -236,5 +246,11 @@ mod tests {
         let last = lexed.tokens.last().map(|t| (t.line, t.text.as_str()));
         assert_eq!(last, Some((4, "x")));
         assert_eq!(words("0..n 1.5"), ["0", ".", ".", "n", "1.5"]);
+        let columns = lex("é + x\n \"\n\" f::g").tokens;
+        let columns: Vec<_> = columns.iter().map(|t| (t.line, t.column)).collect();
+        assert_eq!(
+            columns,
+            [(1, 1), (1, 3), (1, 5), (2, 2), (3, 3), (3, 4), (3, 6)]
+        );
     }
 }

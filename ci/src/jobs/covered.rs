@@ -1,15 +1,15 @@
-//! Every ordering that is more than Relaxed is weakened, and every fence removed, by a recorded
-//! mutant or in a litmus test that then allows the outcome; or, outside of the core, it documents
-//! why none can show it.
+//! Every ordering that is more than Relaxed, and every fence, is needed: a model fails with a weaker one
+//! ([`weaken`](super::weaken)), or a recorded mutant weakens it, or a litmus test then allows the outcome. Otherwise the list of
+//! survivors has the reason, or, outside of the core, its comment.
 //!
 //! A mutant that deletes a statement shows that the statement is needed, not its ordering.
 
 use super::litmus;
 use super::mutants::{Mutant, recorded};
-use super::orderings::{FENCES, comment, sources};
+use super::orderings::sources;
+use super::weaken::results::{All, Outcome, REASONS, Reason, read, reasons};
+use super::weaken::sites::{Weaker, sites};
 use super::{Verdict, judge};
-use crate::source::{Skip, Source};
-use crate::syntax::Token;
 use crate::tree::Tree;
 use anyhow::Result;
 use std::collections::BTreeSet;
@@ -19,14 +19,19 @@ use std::ops::Range;
 /// In the `// ORDERING:` of a site without a mutant: what follows is the reason.
 const MARK: &str = "no mutant:";
 
-const STRONG: &[&str] = &["Acquire", "Release", "AcqRel", "SeqCst"];
-
-/// Where no reason counts, since models run it.
+/// Where no reason in a comment counts, since models run it.
 const CORE: &str = "core/src/";
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
+    judged(tree, &read(tree)?)
+}
+
+/// Judges with these results of models.
+pub(super) fn judged(tree: &Tree, results: &All) -> Result<Verdict> {
     let mutants = recorded(tree)?;
     let tests = litmus::all(tree)?;
+    let reasons = reasons(tree)?;
+    let mut used = BTreeSet::new();
     let (mut core, mut others) = (Tally::default(), Tally::default());
     let mut findings = Vec::new();
     for source in sources(tree)? {
@@ -39,28 +44,83 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
         let necessary: Vec<Range<usize>> = necessary.map(|site| site.bytes.clone()).collect();
         let is_core = file.starts_with(CORE);
         let tally = if is_core { &mut core } else { &mut others };
-        for (site, is_marked) in sites(&source, &text) {
-            let is_weakened = own.iter().any(|m| weakens(m, &text, &site.bytes));
+        for site in sites(&source, &text, MARK) {
+            let weaker = site.weaker(&file);
+            let open = survivors(&weaker, results);
+            let is_weakened = !weaker.is_empty() && open.is_empty()
+                || own.iter().any(|m| weakens(m, &text, &site.bytes));
             match (is_weakened, necessary.contains(&site.bytes)) {
                 (true, true) => tally.both += 1,
-                (true, false) => tally.mutants += 1,
+                (true, false) => tally.weakened += 1,
                 (false, true) => tally.litmus += 1,
-                (false, false) if is_marked && !is_core => tally.excused += 1,
-                (false, false) => {
-                    let what = &text[site.bytes];
-                    let why = format!("{what} is weakened by no recorded mutant or litmus test");
-                    findings.push(source.at(site.line, why));
-                }
+                (false, false) if site.is_marked && !is_core => tally.excused += 1,
+                (false, false) => match excused(&weaker, &open, &reasons) {
+                    Some(own) => {
+                        used.extend(own);
+                        tally.excused += 1;
+                    }
+                    None => {
+                        let what = &text[site.bytes];
+                        findings.push(source.at(site.line, why(what, &weaker, results)));
+                    }
+                },
             }
         }
     }
+    let unused = reasons.difference(&used);
+    findings.extend(unused.map(|reason| {
+        let Reason { file, weaker } = reason;
+        format!("{REASONS}: {file}: {weaker}: needs no reason: it is judged, or not in the code")
+    }));
     judge(findings, format!("core: {core}; others: {others}"))
+}
+
+/// The orderings to which a site can be weakened, of all its accesses, without a model that fails.
+fn survivors(weaker: &[Weaker], results: &All) -> BTreeSet<&'static str> {
+    let is_killed = |w: &&Weaker| matches!(outcome(w, results), Some(Outcome::Killed(_)));
+    let killed: BTreeSet<_> = weaker.iter().filter(is_killed).map(|w| w.to).collect();
+    let all = weaker.iter().map(|w| w.to);
+    all.filter(|to| !killed.contains(to)).collect()
+}
+
+fn outcome<'a>(weaker: &Weaker, results: &'a All) -> Option<&'a Outcome> {
+    results.get(&weaker.file)?.outcomes.get(&weaker.name)
+}
+
+/// The reasons of a site, if each of its survivors has one.
+fn excused(
+    weaker: &[Weaker],
+    open: &BTreeSet<&str>,
+    reasons: &BTreeSet<Reason>,
+) -> Option<Vec<Reason>> {
+    let of = |w: &Weaker| Reason {
+        file: w.file.clone(),
+        weaker: w.name.clone(),
+    };
+    let listed = weaker.iter().filter(|w| open.contains(w.to));
+    let listed: Vec<&Weaker> = listed.filter(|w| reasons.contains(&of(w))).collect();
+    let has = |to: &&str| listed.iter().any(|w| w.to == *to);
+    let is_excused = !open.is_empty() && open.iter().all(has);
+    is_excused.then(|| listed.into_iter().map(of).collect())
+}
+
+/// What is missing for a site.
+fn why(what: &str, weaker: &[Weaker], results: &All) -> String {
+    let mut out = format!("{what} is weakened by no model, recorded mutant or litmus test");
+    for weaker in weaker {
+        let ended = match outcome(weaker, results) {
+            Some(outcome) => outcome.text(),
+            None => "not run: cargo ci weaken".into(),
+        };
+        out += &format!("\n    {}: {ended}", weaker.name);
+    }
+    out
 }
 
 /// How many sites are weakened by what.
 #[derive(Debug, Default)]
 struct Tally {
-    mutants: usize,
+    weakened: usize,
     litmus: usize,
     both: usize,
     excused: usize,
@@ -68,64 +128,17 @@ struct Tally {
 
 impl Display for Tally {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let (mutants, litmus, both) = (self.mutants, self.litmus, self.both);
-        let (excused, all) = (self.excused, mutants + litmus + both + self.excused);
+        let (weakened, litmus, both) = (self.weakened, self.litmus, self.both);
+        let (excused, all) = (self.excused, weakened + litmus + both + self.excused);
         write!(
             f,
-            "{all} sites, {mutants} in mutants, {litmus} in litmus tests, {both} in both, {excused} in neither"
+            "{all} sites, {weakened} in models, {litmus} in litmus tests, {both} in both, {excused} with a reason"
         )
     }
 }
 
-#[derive(Debug)]
-struct Site {
-    line: usize,
-    bytes: Range<usize>,
-}
-
-/// The strong orderings and fences of a file; whether each documents that no mutant of it can be
-/// killed.
-fn sites(source: &Source, text: &str) -> Vec<(Site, bool)> {
-    let tokens = source.live(Skip::TestsAndModels);
-    let code: BTreeSet<usize> = source.lexed.tokens.iter().map(|t| t.line).collect();
-    let found = (0..tokens.len()).filter_map(|at| {
-        let what = strong(&tokens, at)?;
-        let line = tokens[at].line;
-        let same =
-            |i: &usize| tokens[*i].line == line && strong(&tokens, *i).as_ref() == Some(&what);
-        let nth = (0..at).filter(same).count();
-        let bytes = place(text, line, &what, nth)?;
-        let marked = comment(source, &tokens, at, &code, MARK);
-        Some((Site { line, bytes }, marked))
-    });
-    found.collect()
-}
-
-/// What is written at a token if a strong ordering or a call of a fence begins there.
-fn strong(tokens: &[&Token], at: usize) -> Option<String> {
-    let text = |at: usize| tokens.get(at).map_or("", |t| t.text.as_str());
-    if text(at) == "Ordering" && text(at + 1) == "::" && STRONG.contains(&text(at + 2)) {
-        return Some(format!("Ordering::{}", text(at + 2)));
-    }
-    let defined = at > 0 && text(at - 1) == "fn";
-    let call = FENCES.contains(&text(at)) && text(at + 1) == "(" && !defined;
-    call.then(|| format!("{}()", text(at)))
-}
-
-/// Where the `nth` occurrence of `what` is in a line.
-fn place(text: &str, line: usize, what: &str, nth: usize) -> Option<Range<usize>> {
-    let start: usize = text
-        .split_inclusive('\n')
-        .take(line - 1)
-        .map(str::len)
-        .sum();
-    let end = text[start..].find('\n').map_or(text.len(), |n| start + n);
-    let (at, _) = text[start..end].match_indices(what).nth(nth)?;
-    Some(start + at..start + at + what.len())
-}
-
 /// Whether a mutant replaces an ordering by another one, or takes a fence away.
-fn weakens(m: &Mutant, text: &str, site: &Range<usize>) -> bool {
+pub(super) fn weakens(m: &Mutant, text: &str, site: &Range<usize>) -> bool {
     let Some((at, changed)) = changed(m, text) else {
         return false;
     };
@@ -166,9 +179,8 @@ fn changed(m: &Mutant, text: &str) -> Option<(usize, Range<usize>)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Verdict, run, sites, weakens};
+    use super::{Verdict, run, weakens};
     use crate::jobs::mutants::Mutant;
-    use crate::source::Source;
     use crate::tree::sample::Sample;
 
     const TEXT: &str = "
@@ -186,31 +198,25 @@ fn model() { A.load(Ordering::Acquire); }
 fn full_fence() { fence(Ordering::SeqCst) }
 ";
 
+    const JUDGED: &str = r#"
+file = "core/src/judged.rs"
+[[test]]
+name = "swapped"
+ids = ["J1"]
+claim = "The first value is read."
+init = { a = 0 }
+threads = ["was = swap a 1 $o", "store a 2 Relaxed"]
+never = ["0:was = 2"]
+orderings = { o = ["A.swap(1, Ordering::{Release})"] }
+weaker = [{ with = { o = "Relaxed" }, sometimes = ["C20"] }]
+"#;
+
     fn mutant(find: &str, replace: &str) -> Mutant {
         Mutant {
             find: find.into(),
             replace: replace.into(),
             ..Mutant::default()
         }
-    }
-
-    #[test]
-    fn what_ships_and_is_strong_is_a_site() {
-        let sites = sites(&Source::new("x.rs", TEXT), TEXT);
-        let said =
-            |(site, marked): &(super::Site, bool)| (TEXT[site.bytes.clone()].to_owned(), *marked);
-        let said: Vec<_> = sites.iter().map(said).collect();
-        let expected = [
-            ("Ordering::Release", false),
-            ("Ordering::Acquire", false),
-            ("Ordering::AcqRel", true),
-            ("full_fence()", false),
-            ("Ordering::SeqCst", false),
-        ];
-        assert_eq!(
-            said,
-            expected.map(|(text, marked)| (text.to_owned(), marked))
-        );
     }
 
     #[test]
@@ -241,24 +247,12 @@ fn full_fence() { fence(Ordering::SeqCst) }
     #[test]
     fn a_reason_counts_outside_of_the_core_alone() {
         let code = "// ORDERING: Release; no mutant: a reason.\nfn f() { A.store(1, Ordering::Release); }\n";
-        let judged = r#"
-file = "core/src/judged.rs"
-[[test]]
-name = "swapped"
-ids = ["J1"]
-claim = "The first value is read."
-init = { a = 0 }
-threads = ["was = swap a 1 $o", "store a 2 Relaxed"]
-never = ["0:was = 2"]
-orderings = { o = ["A.swap(1, Ordering::{Release})"] }
-weaker = [{ with = { o = "Relaxed" }, sometimes = ["C20"] }]
-"#;
         let table = "//! | J1 |\nfn f() { A.swap(1, Ordering::Release); }\n";
         let tree = |path| {
             Sample::new(&[
                 (path, code),
                 ("core/src/judged.rs", table),
-                ("verify/litmus/judged.toml", judged),
+                ("verify/litmus/judged.toml", JUDGED),
                 ("verify/mutants.toml", ""),
             ])
         };
@@ -268,6 +262,55 @@ weaker = [{ with = { o = "Relaxed" }, sometimes = ["C20"] }]
         let Verdict::Holds(text) = holds else {
             panic!("not run")
         };
-        assert!(text.starts_with("core: 1 sites, 0 in mutants, 1 in litmus tests, 0 in both, 0 in neither; others: 1 sites"), "{text}");
+        assert!(text.starts_with("core: 1 sites, 0 in models, 1 in litmus tests, 0 in both, 0 with a reason; others: 1 sites"), "{text}");
+    }
+
+    #[test]
+    fn a_survivor_needs_a_reason_and_nothing_else_has_one() {
+        let code = "fn f() { A.swap(1, Ordering::AcqRel); }\n";
+        let results = |release: &str| {
+            format!(
+                "[\"core/src/a.rs\"]\ncode = \"1\"\n\"f: A.swap AcqRel -> Acquire\" = \"sync::x\"\n\
+                 \"f: A.swap AcqRel -> Release\" = \"{release}\"\n"
+            )
+        };
+        let reason = |to: &str| {
+            format!(
+                "[[survivor]]\nfile = \"core/src/a.rs\"\nweaker = \"f: A.swap AcqRel -> {to}\"\nreason = \"r\"\n"
+            )
+        };
+        let end = |results: &str, reasons: &str| {
+            let tree = Sample::new(&[
+                ("core/src/a.rs", code),
+                (
+                    "core/src/judged.rs",
+                    "//! | J1 |\nfn f() { A.swap(1, Ordering::Release); }\n",
+                ),
+                ("verify/litmus/judged.toml", JUDGED),
+                ("verify/mutants.toml", ""),
+                ("verify/WEAKENED.toml", results),
+                ("verify/survivors.toml", reasons),
+            ]);
+            match run(&tree, &[]) {
+                Ok(Verdict::Holds(text)) => text,
+                Ok(Verdict::CannotRun(why)) => why,
+                Err(error) => error.to_string(),
+            }
+        };
+        let said = end(&results("sync::y"), "");
+        assert!(
+            said.contains("2 sites, 1 in models, 1 in litmus tests"),
+            "{said}"
+        );
+        let said = end(&results("survived 3"), "");
+        assert!(said.contains("-> Release: survived 3"), "{said}");
+        let said = end("", "");
+        assert!(said.contains("not run"), "{said}");
+        let said = end(&results("survived 3"), &reason("Release"));
+        assert!(said.contains("1 with a reason"), "{said}");
+        for (release, to) in [("survived 3", "Acquire"), ("sync::y", "Release")] {
+            let said = end(&results(release), &reason(to));
+            assert!(said.contains("needs no reason"), "{said}");
+        }
     }
 }

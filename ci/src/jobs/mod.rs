@@ -32,6 +32,7 @@ mod soak;
 mod static_file;
 mod systems;
 mod table;
+mod weaken;
 mod words;
 
 use crate::tree::Tree;
@@ -100,10 +101,11 @@ const fn on_demand(name: &'static str, about: &'static str, run: Run) -> Job {
 }
 
 /// The jobs with arguments: what follows their name on the command line is a filter.
-pub(crate) const WITH_WORDS: [&str; 5] = [CROSS, LITMUS, MUTANTS, WRAP, DEEP];
+pub(crate) const WITH_WORDS: [&str; 6] = [CROSS, LITMUS, MUTANTS, WEAKEN, WRAP, DEEP];
 const LITMUS: &str = "litmus";
 const CROSS: &str = "cross";
 const MUTANTS: &str = "mutants";
+const WEAKEN: &str = "weaken";
 const DEEP: &str = "deep";
 
 pub(crate) const JOBS: &[Job] = &[
@@ -126,7 +128,7 @@ pub(crate) const JOBS: &[Job] = &[
     ),
     job(
         "covered",
-        "every strong ordering and every fence is weakened by a recorded mutant or in a litmus test, or, outside of the core, documents why not",
+        "every strong ordering and every fence is weakened in models, by a recorded mutant or in a litmus test, or has a reason",
         covered::run,
     ),
     job(
@@ -253,6 +255,11 @@ pub(crate) const JOBS: &[Job] = &[
         MUTANTS,
         "every recorded mutant is killed by its model (mutants [NAME…]: those whose name contains one)",
         mutants::run,
+    ),
+    on_demand(
+        WEAKEN,
+        "every ordering that is weakened in the models lets one fail, or has a reason (weaken [NAME…]: those whose file or name contains one)",
+        weaken::run,
     ),
     on_demand(
         LITMUS,

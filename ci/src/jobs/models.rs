@@ -96,11 +96,25 @@ fn plan(tree: &Tree, files: &[&str], always: &[&str], choice: Choice) -> Result<
     Plan::new(tree, files.iter().map(command).collect(), always, choice)
 }
 
+/// The files that run with loom.
+fn loom_files(tree: &Tree) -> Vec<String> {
+    let mut programs = tree.programs(TESTS);
+    programs.retain(|name| !WITHOUT_LOOM.contains(&&**name) && !SCHEDULES.contains(&&**name));
+    programs
+}
+
+/// `cargo test` of all files that run with loom, as one command.
+pub(super) fn loom_command(tree: &Tree) -> Command {
+    let mut command = test_command(tree, CANARY);
+    for file in loom_files(tree).iter().filter(|file| *file != CANARY) {
+        command.args(["--test", file]);
+    }
+    command
+}
+
 fn all_models(tree: &Tree, bound: Option<&str>, choice: Choice) -> Result<Verdict> {
-    let programs = tree.programs(TESTS);
-    let names = programs.iter().map(String::as_str);
-    let with_loom = names.filter(|name| !WITHOUT_LOOM.contains(name) && !SCHEDULES.contains(name));
-    let with_loom: Vec<&str> = with_loom.collect();
+    let with_loom = loom_files(tree);
+    let with_loom: Vec<&str> = with_loom.iter().map(String::as_str).collect();
     let mut plan = plan(tree, &with_loom, &[CANARY], choice)?;
     let running = with_loom.iter().copied().filter(|file| plan.runs(file));
     build(tree, &running.collect::<Vec<_>>())?;

@@ -240,7 +240,7 @@ fn holds_unbroken(copy: &Tree, m: &Mutant) -> Result<bool> {
 }
 
 #[derive(Debug)]
-enum End {
+pub(super) enum End {
     /// The model failed, and what it said first.
     Killed(String),
     Survived,
@@ -285,7 +285,7 @@ fn judge_broken(copy: &Tree, m: &Mutant) -> Result<End> {
 }
 
 /// What the first panic said that is not about a floor, short enough for a table.
-fn how(out: &str) -> End {
+pub(super) fn how(out: &str) -> End {
     let lines: Vec<&str> = out.lines().collect();
     let panics = lines.windows(2).filter(|w| w[0].contains("panicked at"));
     let mut said: Vec<&str> = panics.map(|w| w[1].trim()).collect();

@@ -18,7 +18,7 @@ use super::cargo as cargo_jobs;
 use super::counted::passed;
 use super::{
     Verdict, cost, cross, litmus, models, mpi, mutants, native, package, sanitizers, soak,
-    static_file, systems,
+    static_file, systems, weaken,
 };
 use crate::context::{self, say};
 use crate::crates::named;
@@ -247,6 +247,7 @@ const STEPS: &[Step] = &[
     job("tsan", sanitizers::tsan),
     job("tsan-ranks", sanitizers::tsan_ranks),
     job("mutants", all_mutants),
+    job("weaken", weaken::run_all),
     job("litmus", litmus::run),
     job("proofs", models::proofs),
     Step {

@@ -28,7 +28,7 @@ const FLAGS: &[&str] = &[
 ];
 
 /// FNV-1a of 128 bits: nothing here is an adversary's.
-pub(super) struct Hash(u128);
+pub(in crate::jobs) struct Hash(u128);
 
 impl Default for Hash {
     fn default() -> Self {
@@ -38,12 +38,16 @@ impl Default for Hash {
 
 impl Hash {
     /// Adds a part, with its length, so that parts cannot be divided in two ways.
-    pub(super) fn add(&mut self, part: &[u8]) {
+    pub(in crate::jobs) fn add(&mut self, part: &[u8]) {
         let length = (part.len() as u64).to_le_bytes();
         for byte in length.iter().chain(part) {
             self.0 ^= u128::from(*byte);
             self.0 = self.0.wrapping_mul((1 << 88) + 0x13b);
         }
+    }
+
+    pub(in crate::jobs) fn text(&self) -> String {
+        format!("{:032x}", self.0)
     }
 
     pub(super) fn folded(&self) -> u64 {
@@ -80,7 +84,7 @@ pub(super) fn hashes(tree: &Tree, files: &[(String, Command)]) -> Result<BTreeMa
             let bytes = fs::read(tree.path(&path));
             hash.add(&bytes.with_context(|| path.display().to_string())?);
         }
-        out.insert(file.clone(), format!("{:032x}", hash.0));
+        out.insert(file.clone(), hash.text());
     }
     Ok(out)
 }
@@ -108,6 +112,12 @@ fn used(all: &[Crate]) -> Result<Vec<&Crate>> {
     }
     used.sort_by(|a, b| a.folder.cmp(&b.folder));
     Ok(used)
+}
+
+/// The folders of the crates that models may reach.
+pub(in crate::jobs) fn folders(tree: &Tree) -> Result<Vec<String>> {
+    let all = crates(tree)?;
+    Ok(used(&all)?.iter().map(|of| of.folder.clone()).collect())
 }
 
 /// Files on which all results depend.

@@ -6,6 +6,8 @@
 
 mod depends;
 
+pub(super) use depends::{Hash, folders};
+
 use super::counted::Counted;
 use crate::context::{lock, say};
 use crate::tree::Tree;
@@ -26,7 +28,7 @@ const HEAD: &str = "\
 /// Of the files without a change, one in this many is run.
 const SAMPLE: u64 = 10;
 /// Fixes which of them.
-const SEED: &str = "TAUTLINE_CI_SEED";
+pub(super) const SEED: &str = "TAUTLINE_CI_SEED";
 
 /// Which files are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,8 +141,7 @@ impl Plan {
     pub(super) fn store(self, tree: &Tree) -> Result<()> {
         // Jobs of two lanes write the same file.
         static WRITING: Mutex<()> = Mutex::new(());
-        let is_server = std::env::var_os("CI").is_some_and(|v| v == "true");
-        if is_server || self.choice == Choice::Other || !changes().is_empty() {
+        if !is_storing() || self.choice == Choice::Other {
             return Ok(());
         }
         // A file that was changed while it was run has not passed.
@@ -162,6 +163,12 @@ impl Plan {
     }
 }
 
+/// Whether results are written.
+pub(super) fn is_storing() -> bool {
+    let is_server = std::env::var_os("CI").is_some_and(|v| v == "true");
+    !is_server && changes().is_empty()
+}
+
 /// The variables that change what models do.
 fn changes() -> Vec<(String, String)> {
     let ours = |(name, _): &(String, String)| name.starts_with("TAUTLINE_") && name != SEED;
@@ -169,7 +176,7 @@ fn changes() -> Vec<(String, String)> {
 }
 
 /// Set, or the time.
-fn seed() -> u64 {
+pub(super) fn seed() -> u64 {
     let set = std::env::var(SEED).ok().and_then(|set| set.parse().ok());
     set.unwrap_or_else(|| {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -177,11 +184,17 @@ fn seed() -> u64 {
     })
 }
 
-fn is_sampled(seed: u64, file: &str) -> bool {
+pub(super) fn is_sampled(seed: u64, file: &str) -> bool {
     let mut hash = depends::Hash::default();
     hash.add(&seed.to_le_bytes());
     hash.add(file.as_bytes());
     hash.folded() % SAMPLE == 0
+}
+
+/// How far each program looked when it passed.
+pub(super) fn counts(tree: &Tree) -> Result<BTreeMap<String, u64>> {
+    let proofs = read(tree)?.into_values();
+    Ok(proofs.flat_map(|proof| proof.counts).collect())
 }
 
 fn read(tree: &Tree) -> Result<Proofs> {
