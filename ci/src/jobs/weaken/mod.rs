@@ -80,6 +80,16 @@ impl Kept<'_> {
             false => Ok(()),
         }
     }
+
+    /// Removes the results of a site that is no longer noticed.
+    fn remove(&self, weaker: &Weaker) {
+        if let Some(results) = lock(&self.all).get_mut(&weaker.file) {
+            results.outcomes.remove(&weaker.name);
+            if let Some(none) = weaker.left_out() {
+                results.outcomes.remove(&none.name);
+            }
+        }
+    }
 }
 
 fn all(tree: &Tree, chosen: impl Fn(&Weaker, bool) -> bool) -> Result<Verdict> {
@@ -168,15 +178,18 @@ fn plan(
         let is_whole = !is_same && weaker.iter().any(is_chosen);
         let mut outcomes = BTreeMap::new();
         for weaker in weaker {
-            if is_whole || is_chosen(weaker) {
+            let is_due = is_whole || is_chosen(weaker);
+            if is_due {
                 let (weaker, killer) = (weaker.clone(), killer(weaker));
                 due.push(Due { weaker, killer });
-                continue;
             }
-            let names = [Some(weaker.clone()), weaker.left_out()];
-            let names = names.into_iter().flatten().map(|weaker| weaker.name);
-            let known = names.filter_map(|name| old.outcomes.get_key_value(&name));
-            outcomes.extend(known.map(|(name, outcome)| (name.clone(), outcome.clone())));
+            // Until there is a new one, the old result holds, unless the code has changed.
+            if is_same || !is_due {
+                let names = [Some(weaker.clone()), weaker.left_out()];
+                let names = names.into_iter().flatten().map(|weaker| weaker.name);
+                let known = names.filter_map(|name| old.outcomes.get_key_value(&name));
+                outcomes.extend(known.map(|(name, outcome)| (name.clone(), outcome.clone())));
+            }
         }
         if !outcomes.is_empty() {
             let code = old.code;
@@ -188,14 +201,14 @@ fn plan(
 
 /// Whether the test that failed last time fails again.
 fn fails_again(tree: &Tree, kept: &Kept, due: &Due) -> Result<bool> {
-    let Some(killer) = &due.killer else {
-        return Ok(false);
-    };
-    let fails = timed(tree, killer, &due.weaker, 0)? == Ended::Failed;
-    if fails {
+    if let Some(killer) = &due.killer
+        && timed(tree, killer, &due.weaker, 0)? == Ended::Failed
+    {
         kept.add(&due.weaker, Outcome::Killed(killer.name.clone()))?;
+        return Ok(true);
     }
-    Ok(fails)
+    kept.remove(&due.weaker);
+    Ok(false)
 }
 
 /// A weaker ordering that no test has noticed yet, and how its tests ended.
@@ -367,9 +380,9 @@ weaker = [{ with = { o = "Relaxed" }, sometimes = ["C20"] }]
         let tests = [Test::named("sync::x"), Test::named("sync::y")];
         assert_eq!(due(&old, &tests, false), (vec![], 0, 3));
         let all = vec![LOAD.to_owned(), FENCE.to_owned()];
-        assert_eq!(due(&old, &tests, true), (all.clone(), 1, 0));
+        assert_eq!(due(&old, &tests, true), (all.clone(), 1, 3));
         // Its test is gone.
-        assert_eq!(due(&old, &tests[1..], false), (all[..1].to_vec(), 0, 2));
+        assert_eq!(due(&old, &tests[1..], false), (all[..1].to_vec(), 0, 3));
         old.get_mut(FILE).unwrap().code.clear();
         assert_eq!(due(&old, &tests, false), (all.clone(), 1, 0));
         assert_eq!(due(&All::new(), &tests, false), (all, 0, 0));

@@ -83,7 +83,10 @@ pub(crate) fn write(tree: &Tree, all: &All) -> Result<()> {
 
 fn shown(all: &All) -> String {
     let mut out = HEAD.to_owned();
-    for (file, Results { code, outcomes }) in all {
+    let run = all
+        .iter()
+        .filter(|(_, results)| !results.outcomes.is_empty());
+    for (file, Results { code, outcomes }) in run {
         _ = writeln!(out, "\n[\"{file}\"]\ncode = \"{code}\"");
         for (name, outcome) in outcomes {
             _ = writeln!(out, "\"{name}\" = \"{}\"", outcome.text());
