@@ -2,7 +2,7 @@
 //!
 //! The models are built once. Each access with a strong ordering runs with every next weaker one in the tests that reach it, those of
 //! its module and short ones first, until one fails. To learn what a test reaches, it runs once with a list of accesses. A fence that
-//! may be weaker is left out, too. A litmus test judges more than a model does: accesses that have one are not tried in all models.
+//! may be weaker is left out, too. Of an access that a litmus test or a recorded mutant judges as well, only the tests of its module run.
 //!
 //! A result counts until the code of its file changes: a tenth of the others is repeated, to notice that a model became weaker. It begins
 //! with the test that failed last time, so that few repeat more than one run.
@@ -105,8 +105,12 @@ fn all(tree: &Tree, chosen: impl Fn(&Weaker, bool) -> bool) -> Result<Verdict> {
     let is_open = each(&due, |due| Ok(!fails_again(tree, &kept, due)?))?;
     let open = due.into_iter().zip(is_open).filter(|(_, is_open)| *is_open);
     let open = open.map(|(due, _)| due.weaker);
-    let is_judged = |weaker: &Weaker| code[&weaker.file].judged.contains(&weaker.name);
-    let open = open.filter(|weaker| !is_judged(weaker)).map(Open::new);
+    let open = open.map(|weaker| Open {
+        is_judged: code[&weaker.file].judged.contains(&weaker.name),
+        weaker,
+        passed: 0,
+        cut: 0,
+    });
     let known = code.values().flat_map(|code| &code.weaker);
     let learned = Learned::new(tree, &tests, known)?;
     search(&kept, open.collect(), &learned)?;
@@ -212,19 +216,26 @@ fn fails_again(tree: &Tree, kept: &Kept, due: &Due) -> Result<bool> {
 }
 
 /// A weaker ordering that no test has noticed yet, and how its tests ended.
+#[derive(Clone)]
 struct Open {
     weaker: Weaker,
+    /// Whether more than models judge it: then the tests of its module are enough.
+    is_judged: bool,
     passed: usize,
     cut: usize,
 }
 
 impl Open {
-    fn new(weaker: Weaker) -> Self {
-        Self {
+    /// Returns what is to be tried after this has survived.
+    fn next(self) -> Option<Self> {
+        let is_reached = self.passed + self.cut > 0;
+        let weaker = self.weaker.left_out().filter(|_| is_reached)?;
+        Some(Self {
             weaker,
             passed: 0,
             cut: 0,
-        }
+            ..self
+        })
     }
 }
 
@@ -233,49 +244,45 @@ impl Open {
 fn search(kept: &Kept, mut open: Vec<Open>, learned: &Learned) -> Result<()> {
     while !open.is_empty() {
         for is_own in [true, false] {
-            let tried = each(&open, |open| tried(kept, open, learned, is_own))?;
-            open = tried.into_iter().flatten().collect();
+            let tried = each(&open, |open| match open.is_judged && !is_own {
+                true => Ok(Some(open.clone())),
+                false => tried(kept, open.clone(), learned, is_own),
+            });
+            open = tried?.into_iter().flatten().collect();
         }
-        let mut left_out = Vec::new();
         for Open {
             weaker,
             passed,
             cut,
-        } in open
+            ..
+        } in &open
         {
+            let (passed, cut) = (*passed, *cut);
             let outcome = Outcome::Survived { passed, cut };
             say!("{}: {}: {}", weaker.file, weaker.name, outcome.text());
-            kept.add(&weaker, outcome)?;
-            let is_reached = passed + cut > 0;
-            left_out.extend(weaker.left_out().filter(|_| is_reached).map(Open::new));
+            kept.add(weaker, outcome)?;
         }
-        open = left_out;
+        open = open.into_iter().filter_map(Open::next).collect();
     }
     Ok(())
 }
 
 /// Runs the tests of the module of a site, or all others. Returns what remains if none fails.
-fn tried(kept: &Kept, open: &Open, learned: &Learned, is_own: bool) -> Result<Option<Open>> {
-    let weaker = &open.weaker;
-    let (mut passed, mut cut) = (open.passed, open.cut);
-    for known in learned.in_order(weaker, is_own) {
-        let Some(usual) = learned.usual(known, weaker)? else {
+fn tried(kept: &Kept, mut open: Open, learned: &Learned, is_own: bool) -> Result<Option<Open>> {
+    for known in learned.in_order(&open.weaker, is_own) {
+        let Some(usual) = learned.usual(known, &open.weaker)? else {
             continue;
         };
-        match timed(kept.tree, known.test, weaker, usual)? {
+        match timed(kept.tree, known.test, &open.weaker, usual)? {
             Ended::Failed => {
-                kept.add(weaker, Outcome::Killed(known.test.name.clone()))?;
+                kept.add(&open.weaker, Outcome::Killed(known.test.name.clone()))?;
                 return Ok(None);
             }
-            Ended::Passed => passed += 1,
-            Ended::CutOff => cut += 1,
+            Ended::Passed => open.passed += 1,
+            Ended::CutOff => open.cut += 1,
         }
     }
-    Ok(Some(Open {
-        weaker: weaker.clone(),
-        passed,
-        cut,
-    }))
+    Ok(Some(open))
 }
 
 /// Runs a test with a weaker ordering, and reports it.
