@@ -1,6 +1,7 @@
-//! Every ordering that is more than Relaxed, and every fence, is needed: a model fails with a weaker one
-//! ([`weaken`](super::weaken)), or a recorded mutant weakens it, or a litmus test then allows the outcome. Otherwise the list of
-//! survivors has the reason, or, outside of the core, its comment.
+//! Every ordering that is more than Relaxed, and every fence, is needed: a model fails with a
+//! weaker one ([`weaken`](super::weaken)), or a recorded mutant weakens it, or a litmus test then
+//! allows the outcome. Otherwise the list of survivors has the reason, or, outside of the core, its
+//! comment.
 //!
 //! A mutant that deletes a statement shows that the statement is needed, not its ordering.
 

@@ -48,7 +48,8 @@ impl<'a> Learned<'a> {
         })
     }
 
-    /// Returns the tests of the module of this site, or all others: those with few executions first.
+    /// Returns the tests of the module of this site, or all others: those with few executions
+    /// first.
     pub(super) fn in_order(&self, weaker: &Weaker, is_own: bool) -> Vec<&Known<'a>> {
         let folders = Path::new(&weaker.file).iter();
         let folders: Vec<_> = folders.map(|name| name.to_string_lossy()).collect();

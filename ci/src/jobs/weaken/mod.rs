@@ -1,11 +1,15 @@
-//! Orderings weakened without a build: each access of a model can have a weaker one at run time, and a model must notice.
+//! Orderings weakened without a build: each access of a model can have a weaker one at run time,
+//! and a model must notice.
 //!
-//! The models are built once. Each access with a strong ordering runs with every next weaker one in the tests that reach it, those of
-//! its module and short ones first, until one fails. To learn what a test reaches, it runs once with a list of accesses. A fence that
-//! may be weaker is left out, too. Of an access that a litmus test or a recorded mutant judges as well, only the tests of its module run.
+//! The models are built once. Each access with a strong ordering runs with every next weaker one in
+//! the tests that reach it, those of its module and short ones first, until one fails. To learn
+//! what a test reaches, it runs once with a list of accesses. A fence that may be weaker is left
+//! out, too. Of an access that a litmus test or a recorded mutant judges as well, only the tests of
+//! its module run.
 //!
-//! A result counts until the code of its file changes: a tenth of the others is repeated, to notice that a model became weaker. It begins
-//! with the test that failed last time, so that few repeat more than one run.
+//! A result counts until the code of its file changes: a tenth of the others is repeated, to notice
+//! that a model became weaker. It begins with the test that failed last time, so that few repeat
+//! more than one run.
 
 mod learned;
 pub(super) mod results;
@@ -30,7 +34,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// Runs those whose file or name contains one of the words; without words, those that changed, and a sample.
+/// Runs those whose file or name contains one of the words; without words, those that changed, and
+/// a sample.
 pub(super) fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
     let seed = seed();
     let chosen = |w: &Weaker, is_known: bool| match words {
@@ -239,8 +244,8 @@ impl Open {
     }
 }
 
-/// Runs tests that reach a site until one fails, all sites with those of their modules before any with the others. A fence that
-/// survives is left out.
+/// Runs tests that reach a site until one fails, all sites with those of their modules before any
+/// with the others. A fence that survives is left out.
 fn search(kept: &Kept, mut open: Vec<Open>, learned: &Learned) -> Result<()> {
     while !open.is_empty() {
         for is_own in [true, false] {

@@ -16,7 +16,7 @@ const HEAD: &str = "\
 const SURVIVED: &str = "survived ";
 const CUT: &str = " cut off";
 
-/// How a weaker ordering ended.
+/// The outcome of a weaker ordering.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// This test failed: `PROGRAM::TEST`.

@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 
 /// The folder in which cargo runs these tests.
 const FOLDER: &str = "verify";
-/// A weaker ordering leaves more to explore: seconds, and multiples of the usual time, after which a test is cut off. It has
-/// not failed then.
+/// A weaker ordering leaves more to explore: seconds, and multiples of the usual time, after which
+/// a test is cut off. It has not failed then.
 const LIMIT: (u64, u64) = (60, 5);
 /// The status of `timeout` is not kept; it is at least this late.
 const LATE: Duration = Duration::from_millis(1);
@@ -41,7 +41,7 @@ pub(super) struct Reached {
     pub seconds: u64,
 }
 
-/// How a run with a weaker ordering ended.
+/// The outcome of a run with a weaker ordering.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Ended {
     Failed,
@@ -118,7 +118,8 @@ impl Test {
         command
     }
 
-    /// Runs the test as shipped, and keeps what it reaches, beside the programs, until they are built again.
+    /// Runs the test as shipped, and keeps what it reaches, beside the programs, until they are
+    /// built again.
     pub(super) fn reached(&self, tree: &Tree) -> Result<Reached> {
         let folder = target_dir(tree).join("weaken").join(hash(&self.binary)?);
         fs::create_dir_all(&folder)?;

@@ -1,7 +1,8 @@
 //! Strong orderings and fences in the text of a file, and the accesses that have them.
 //!
-//! A model knows an access by its line and column; results are kept by a name that does not change when other lines do: the
-//! function, the word, the operation, and a number where the same occurs again in the file.
+//! A model knows an access by its line and column; results are kept by a name that does not change
+//! when other lines do: the function, the word, the operation, and a number where the same occurs
+//! again in the file.
 
 use crate::jobs::orderings::{FENCES, comment};
 use crate::source::{Skip, Source, close};
@@ -121,7 +122,8 @@ fn text<'t>(tokens: &[&'t Token], at: usize) -> &'t str {
     tokens.get(at).map_or("", |t| t.text.as_str())
 }
 
-/// The ordering that begins at a token, or that of the fence that is called there, and its last token.
+/// The ordering that begins at a token, or that of the fence that is called there, and its last
+/// token.
 fn strong(tokens: &[&Token], at: usize) -> Option<(&'static str, usize)> {
     if text(tokens, at) == "Ordering" && text(tokens, at + 1) == "::" {
         let named = STRONG.iter().find(|name| **name == text(tokens, at + 2));
@@ -132,7 +134,7 @@ fn strong(tokens: &[&Token], at: usize) -> Option<(&'static str, usize)> {
     (is_call && !is_defined).then_some(("SeqCst", at + 2))
 }
 
-/// Where a token begins in the text.
+/// Returns the position of a token in the text.
 fn byte(text: &str, token: &Token) -> Option<usize> {
     let lines = text.split_inclusive('\n');
     let start: usize = lines.take(token.line - 1).map(str::len).sum();
@@ -187,7 +189,7 @@ fn word(tokens: &[&Token], call: usize) -> String {
     String::new()
 }
 
-/// Where the path begins that a call ends: the compiler counts from there, but for methods.
+/// Returns the first token of the path of a call: the compiler counts from there, but for methods.
 fn first_of_path(tokens: &[&Token], mut at: usize) -> usize {
     while at >= 2 && text(tokens, at - 1) == "::" && is_word(text(tokens, at - 2)) {
         at -= 2;
@@ -224,7 +226,7 @@ fn opening(tokens: &[&Token], at: usize) -> Option<usize> {
     None
 }
 
-/// What the argument at a token is for the call with this parenthesis.
+/// Returns the role of the argument at a token in the call with this parenthesis.
 fn role(tokens: &[&Token], open: usize, at: usize) -> &'static str {
     if !text(tokens, open - 1).starts_with("compare_exchange") {
         return "order";
@@ -235,7 +237,7 @@ fn role(tokens: &[&Token], open: usize, at: usize) -> &'static str {
     }
 }
 
-/// How many commas precede a token in a list.
+/// Returns the number of commas before a token in a list.
 fn position(tokens: &[&Token], open: usize, at: usize) -> usize {
     let mut i = open + 1;
     let mut commas = 0;
@@ -250,7 +252,8 @@ fn position(tokens: &[&Token], open: usize, at: usize) -> usize {
     commas
 }
 
-/// The calls to which the name is passed that `let` gives to the ordering at a token; `tuple`: the parenthesis around it.
+/// The calls to which the name is passed that `let` gives to the ordering at a token; `tuple`: the
+/// parenthesis around it.
 fn bound(tokens: &[&Token], at: usize, tuple: Option<usize>) -> Vec<(usize, &'static str)> {
     let first = tuple.unwrap_or(at);
     let Some(begin) = (0..first).rev().find(|i| text(tokens, *i) == "let") else {

@@ -1,8 +1,9 @@
 //! Atomics under loom: those of loom, with orderings that can be weakened at run time ([`weaken`]).
 //!
 //! # Algorithm
-//! Each access passes its ordering through [`weaken`], by the place in the code that calls it, and then is an access of
-//! loom. Nothing else is added, so the executions of a model are those without this module.
+//! Each access passes its ordering through [`weaken`], by the place in the code that calls it, and
+//! then is an access of loom. Nothing else is added, so the executions of a model are those without
+//! this module.
 
 mod freed;
 mod weaken;

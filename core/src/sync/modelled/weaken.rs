@@ -1,9 +1,10 @@
 //! Accesses by their place in the code, and a weaker ordering for one of them.
 //!
-//! A mutant that weakens an ordering needs no build: a run with `TAUTLINE_SITES=FILE` appends a line to the file for each
-//! site that its executions reach, and one with `TAUTLINE_WEAKEN=SITE=ORDERING` executes that site with the weaker ordering,
-//! or leaves out a fence, for `none`. A site is `FILE:LINE:COLUMN ROLE ORDERING`, where the role of an ordering is `order`, or, of
-//! a compare-exchange, `success` or `failure`. `cargo ci weaken` runs both.
+//! A mutant that weakens an ordering needs no build: a run with `TAUTLINE_SITES=FILE` appends a
+//! line to the file for each site that its executions reach, and one with
+//! `TAUTLINE_WEAKEN=SITE=ORDERING` executes that site with the weaker ordering, or leaves out a
+//! fence, for `none`. A site is `FILE:LINE:COLUMN ROLE ORDERING`, where the role of an ordering is
+//! `order`, or, of a compare-exchange, `success` or `failure`. `cargo ci weaken` runs both.
 
 #![expect(
     clippy::std_instead_of_alloc,
