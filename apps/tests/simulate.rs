@@ -259,7 +259,7 @@ fn machines_are_listed_and_read_from_files() {
         lines[0].contains(":10:18: default_places 128: at most 64"),
         "{lines:?}"
     );
-    let expected = ":18:1: unknown key nap_ns, expected one of look_ns, serve_ns";
+    let expected = ":18:10: unknown key costs.nap_ns, expected one of look_ns, serve_ns";
     assert!(lines[1].contains(expected), "{lines:?}");
     assert_eq!(refused.status.code(), Some(2));
     assert_eq!(unknown.status.code(), Some(2));

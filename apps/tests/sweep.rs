@@ -344,7 +344,7 @@ fn bad_sweeps_get_one_line_and_run_nothing() {
         ),
         (
             "uts D7 --vary wke_ns=7",
-            ["--vary wke_ns", "did you mean wake_ns?"],
+            ["--vary wke", "did you mean wake_ns?"],
         ),
         (
             "uts D7 --vary encode_mb_per_s=7,9",
