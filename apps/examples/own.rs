@@ -1,4 +1,5 @@
-//! A program of one's own with the options of the command `tautline`: `--workers`, `--deadline`, `--json`, `--life`, `--help`.
+//! A program of one's own with the options of the command `tautline`: `--workers`, `--deadline`,
+//! `--json`, `--life`, `--help`.
 use std::process::ExitCode;
 use tautline::balance::{Local, Task, Tasks};
 use tautline_cli::program::{self, Work};
@@ -13,7 +14,8 @@ struct Options {
     sum: u64,
 }
 
-/// A sum that is left to pay, and the largest coin allowed for it, by position. It may travel between processes.
+/// A sum that is left to pay, and the largest coin allowed for it, by position. It may travel
+/// between processes.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Payment(u64, usize);
 

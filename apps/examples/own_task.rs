@@ -1,4 +1,5 @@
-//! A task with a command line: `--workers`, `--deadline`, `--life`, `--trace`, `--times`, `--json`, `--help`.
+//! A task with a command line: `--workers`, `--deadline`, `--life`, `--trace`, `--times`, `--json`,
+//! `--help`.
 use std::process::ExitCode;
 use tautline::runtime::Cx;
 use tautline_cli::program;

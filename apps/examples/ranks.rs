@@ -1,4 +1,5 @@
-//! The nodes of an unbalanced tree, counted over ranks: `cargo run --release --example ranks -- 2 T1L`.
+//! The nodes of an unbalanced tree, counted over ranks:
+//! `cargo run --release --example ranks -- 2 T1L`.
 //!
 //! The ranks are threads of this process that share nothing but encoded bytes.
 

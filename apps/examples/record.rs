@@ -1,6 +1,7 @@
 //! Records the tree of tasks of a sequential program: each task's parent and duration.
 //!
-//! `cargo run --release --example record > tree.csv`, then `tautline simulate recorded tree.csv --places 64`.
+//! `cargo run --release --example record > tree.csv`, then
+//! `tautline simulate recorded tree.csv --places 64`.
 
 use tautline_cli::recorded::{Recorder, Task};
 

@@ -1,4 +1,5 @@
-//! One set of workers for everything: two tree searches, forks, a data-driven task and a phaser at once.
+//! One set of workers for everything: two tree searches, forks, a data-driven task and a phaser at
+//! once.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tautline::phaser::PhaserError;

@@ -1,7 +1,9 @@
-//! The applications of the command `tautline`: bags of work, and tasks with messages, with published or independently computed results.
+//! The applications of the command `tautline`: bags of work, and tasks with messages, with
+//! published or independently computed results.
 //!
-//! They are examples of the [balancer](tautline::balance) and measure it; programs depend on the crate [`tautline`], and on this one only for a
-//! command line: [`program`] gives them the options and results of the command.
+//! They are examples of the [balancer](tautline::balance) and measure it; programs depend on the
+//! crate [`tautline`], and on this one only for a command line: [`program`] gives them the options
+//! and results of the command.
 //!
 //! | module | application |
 //! |---|---|

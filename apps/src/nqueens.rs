@@ -2,11 +2,12 @@
 //!
 //! # Algorithm
 //!
-//! Dancing links (Knuth 2000). A row of the matrix is a queen on a square, with a one in each of four
-//! columns: its rank and file, which must be covered, and its two diagonals, which may be. The first
-//! uncovered column is branched on (Finnerty 2022), so the ranks are filled in order, and the tree is
-//! that of filling the board row by row. What differs from Knuth: the four ones of a row are adjacent and need
-//! no links among each other, and sizes of columns are not stored, as they are not used.
+//! Dancing links (Knuth 2000). A row of the matrix is a queen on a square, with a one in each of
+//! four columns: its rank and file, which must be covered, and its two diagonals, which may be. The
+//! first uncovered column is branched on (Finnerty 2022), so the ranks are filled in order, and the
+//! tree is that of filling the board row by row. What differs from Knuth: the four ones of a row
+//! are adjacent and need no links among each other, and sizes of columns are not stored, as they
+//! are not used.
 #![forbid(unsafe_code)]
 
 use tautline::balance::backtrack::{Bits, Position, Search};
@@ -111,7 +112,8 @@ struct One {
     down: u16,
 }
 
-/// The neighbours of a column among those that must still be covered; an optional column is its own neighbour.
+/// The neighbours of a column among those that must still be covered; an optional column is its own
+/// neighbour.
 #[derive(Clone, Copy, Debug, Default)]
 struct Head {
     left: u16,
@@ -122,8 +124,9 @@ struct Head {
 ///
 /// # Words
 ///
-/// `ones` begins with the heads of the columns: ranks, files, diagonals, antidiagonals. After them, from
-/// `first` on, are the rows, rank by rank. `heads` contains the columns, and the root after the last.
+/// `ones` begins with the heads of the columns: ranks, files, diagonals, antidiagonals. After them,
+/// from `first` on, are the rows, rank by rank. `heads` contains the columns, and the root after
+/// the last.
 #[derive(Clone, Debug)]
 pub struct Matrix {
     size: u16,
@@ -189,8 +192,8 @@ impl Matrix {
         self.ones[usize::from(column)].up = one;
     }
 
-    /// Removes a column, which is the one at `KIND` of its rows, and these rows from the others; calls `each`
-    /// with the rows.
+    /// Removes a column, which is the one at `KIND` of its rows, and these rows from the others;
+    /// calls `each` with the rows.
     #[inline(always)]
     fn cover<const KIND: u16>(&mut self, column: u16, mut each: impl FnMut(u16)) {
         let Head { left, right } = self.heads[usize::from(column)];

@@ -1,13 +1,15 @@
-//! Trees of tasks generated from a cheap hash: any shape, any distribution of costs, little other work.
+//! Trees of tasks generated from a cheap hash: any shape, any distribution of costs, little other
+//! work.
 //!
-//! A task costs some units, and a unit is what [`Bag::process`] counts; so a tree of 10^9 units may be
-//! some thousand tasks, and a simulation of it is not slowed down by the simulated program. On
+//! A task costs some units, and a unit is what [`Bag::process`] counts; so a tree of 10^9 units may
+//! be some thousand tasks, and a simulation of it is not slowed down by the simulated program. On
 //! threads a unit takes its time, a few nanoseconds.
 //!
 //! # Algorithm
-//! SplitMix64 (Steele, Lea, Flood 2014) from the hash of a task: its cost, the number of its children,
-//! their hashes. Numbers of children are computed by multiplications alone, so the shape is the same on every
-//! machine; exponential and Pareto costs may differ by a unit where logarithms do.
+//! SplitMix64 (Steele, Lea, Flood 2014) from the hash of a task: its cost, the number of its
+//! children, their hashes. Numbers of children are computed by multiplications alone, so the shape
+//! is the same on every machine; exponential and Pareto costs may differ by a unit where logarithms
+//! do.
 //!
 //! ```
 //! use tautline::prelude::*;

@@ -232,7 +232,8 @@ fn published_graphs_have_the_values_of_another_implementation() {
     }
 }
 
-/// Lengths and directions, on several workers: to the last bit as sequentially, and as by lists of predecessors.
+/// Lengths and directions, on several workers: to the last bit as sequentially, and as by lists of
+/// predecessors.
 #[test]
 fn random_graphs_with_lengths_and_directions() {
     for seed in 1..=8u64 {
@@ -287,7 +288,8 @@ fn a_seed_names_one_graph() {
         let back = |w: &u32| one.neighbours(*w).contains(&(v as u32));
         assert!(row.iter().all(back));
     }
-    // The first of the numbers has by far the most neighbours: the upper left quarter is drawn most.
+    // The first of the numbers has by far the most neighbours: the upper left quarter is drawn
+    // most.
     let most = rows(&one).iter().map(Vec::len).max();
     assert!(rows(&one)[..8].iter().map(Vec::len).max() == most);
 }

@@ -89,7 +89,8 @@ fn help_has_examples() {
     assert!(help.contains("[default: 10s]"), "{help}");
 }
 
-/// More tasks than any machine that runs tests has processors would take long; one processor has too few for two.
+/// More tasks than any machine that runs tests has processors would take long; one processor has
+/// too few for two.
 const CROWDED: &[&str] = &[
     "barrier",
     "--iterations",
@@ -205,8 +206,8 @@ fn a_busy_machine_is_measured_until_the_deadline() {
     let output = beside_load(|| tautline(&args));
     let table = text(&output.stdout);
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
-    // A hundred samples, each of some minutes, would take hours. Threads that share processors with others may take some
-    // seconds to notice that they are to end.
+    // A hundred samples, each of some minutes, would take hours. Threads that share processors with
+    // others may take some seconds to notice that they are to end.
     assert!(start.elapsed() < Duration::from_secs(60), "{table}");
     assert!(table.ends_with("\npartial: deadline\n"), "{table}");
 }
@@ -237,8 +238,8 @@ impl Drop for Running {
     }
 }
 
-/// Starts a measurement of two tasks, which take turns on one processor, then of three, which never ends; returns once that
-/// has begun.
+/// Starts a measurement of two tasks, which take turns on one processor, then of three, which never
+/// ends; returns once that has begun.
 #[cfg(target_os = "linux")]
 fn started(pipe: &Scratch, program: &Scratch, rest: &[&str]) -> Running {
     let program = program.0.to_str().expect("a name of text");

@@ -32,7 +32,8 @@ fn measured() -> Value {
     serde_json::from_slice(&output.stdout).expect("one object")
 }
 
-/// Replaces what was measured by figures of a quiet machine: 20 samples within 4 % above `ns` times the number of the figure.
+/// Replaces what was measured by figures of a quiet machine: 20 samples within 4 % above `ns` times
+/// the number of the figure.
 fn quiet(mut document: Value, ns: f64) -> Value {
     for (at, figure) in figures(&mut document).iter_mut().enumerate() {
         let samples =

@@ -491,7 +491,8 @@ fn a_signal_keeps_what_was_counted() {
     }
 }
 
-/// Sends the child a signal once the handler is in place: then the kernel lists SIGINT and the others as caught.
+/// Sends the child a signal once the handler is in place: then the kernel lists SIGINT and the
+/// others as caught.
 #[cfg(target_os = "linux")]
 fn signal_when_running(child: &mut Child, signal: &str, file: &Scratch) {
     let id = child.id();

@@ -54,10 +54,10 @@ fn instructions(how: &str, name: &str) -> i64 {
     counted.trim().parse().expect("a number")
 }
 
-/// A place of one worker takes at most 1.5 % more instructions than the bag alone, by the difference of
-/// two trees, which leaves out what a process takes to start. Callgrind hides the processor's
-/// instructions for hashes, so a node takes more of them than it does outside: the balancer may therefore
-/// add no more than three to each, which is 1.5 % of a node of 200.
+/// A place of one worker takes at most 1.5 % more instructions than the bag alone, by the
+/// difference of two trees, which leaves out what a process takes to start. Callgrind hides the
+/// processor's instructions for hashes, so a node takes more of them than it does outside: the
+/// balancer may therefore add no more than three to each, which is 1.5 % of a node of 200.
 #[test]
 #[ignore = "cargo ci deep: callgrind, minutes"]
 fn the_balancer_adds_few_instructions() {
@@ -77,8 +77,8 @@ fn the_balancer_adds_few_instructions() {
     assert!(added <= 0.015, "{added}");
 }
 
-/// The calibrated model against this machine: the model's time is within a tenth of the time of real runs, medians of
-/// rounds, where there is a processor for each worker.
+/// The calibrated model against this machine: the model's time is within a tenth of the time of
+/// real runs, medians of rounds, where there is a processor for each worker.
 #[test]
 #[ignore = "cargo ci deep: measures this machine"]
 fn the_model_is_near_a_real_run() {

@@ -40,7 +40,8 @@ const TREES: [[&str; 4]; 8] = [
 ];
 
 /// Finnerty, acceptance fact 1; Saraswat, acceptance facts 1 and 4: the exact count with w = 0, on
-/// the ring, with one place, and with everything else: every value of every parameter at least ten times.
+/// the ring, with one place, and with everything else: every value of every parameter at least ten
+/// times.
 #[test]
 fn trees_count_exactly_everywhere() {
     let points = sample(128);
@@ -65,7 +66,8 @@ fn count_each(trees: &[&str], points: usize) {
 /// The trees of 57 to 111 million nodes.
 const LARGE: [&str; 4] = ["T1L", "T2L", "T3L", "triloka"];
 
-/// Finnerty, acceptance fact 1; Saraswat, acceptance fact 1, for the large trees, two settings each.
+/// Finnerty, acceptance fact 1; Saraswat, acceptance fact 1, for the large trees, two settings
+/// each.
 #[test]
 #[ignore = "cargo ci deep: 0.7 thousand million nodes, with --release"]
 fn large_trees_count_exactly() {
@@ -88,8 +90,8 @@ fn the_longest_tree_counts_exactly() {
     count_each(&["p7"], 6);
 }
 
-/// Finnerty, acceptance fact 1, to the letter: the tree of depth 10 under every combination of 1 to 5
-/// places, 1 to 3 workers, three graphs, four grains and all modes of fairness.
+/// Finnerty, acceptance fact 1, to the letter: the tree of depth 10 under every combination of 1 to
+/// 5 places, 1 to 3 workers, three graphs, four grains and all modes of fairness.
 #[test]
 #[ignore = "cargo ci deep: 3 thousand million nodes, with --release"]
 fn every_combination_counts_exactly() {
@@ -154,8 +156,8 @@ fn queens_count_exactly_everywhere() {
     }
 }
 
-/// Finnerty, acceptance fact 2: the pentomino tilings of 6 x 10, all of them and one of each four that
-/// mirroring and turning make the same.
+/// Finnerty, acceptance fact 2: the pentomino tilings of 6 x 10, all of them and one of each four
+/// that mirroring and turning make the same.
 #[test]
 fn tilings_count_exactly_everywhere() {
     for (i, point) in sample(8).iter().enumerate() {

@@ -41,8 +41,8 @@ fn shares_of_time_make_the_whole() {
     }
 }
 
-/// Saraswat, acceptance fact 9: the efficiency is the rate of one processor over that of a sequential
-/// program, which was measured.
+/// Saraswat, acceptance fact 9: the efficiency is the rate of one processor over that of a
+/// sequential program, which was measured.
 #[test]
 fn efficiency_is_printed() {
     let run = json("uts D9 --places 2 --workers 1 --json --quiet");
@@ -57,8 +57,9 @@ fn efficiency_is_printed() {
     assert!(run["sequential_tree"].is_string(), "{run}");
 }
 
-/// Chatterjee, acceptance fact 27: the account of each place. *Work* is `computing`; *overhead*, for others, `distributing` and
-/// `probing`; *search* `stealing`; *fails* are the requests without loot, of which each search has one, the last.
+/// Chatterjee, acceptance fact 27: the account of each place. *Work* is `computing`; *overhead*,
+/// for others, `distributing` and `probing`; *search* `stealing`; *fails* are the requests without
+/// loot, of which each search has one, the last.
 #[test]
 fn a_search_is_accounted_for() {
     let run = json("uts T3 --places 2 --workers 1 -w 2 --baseline none --json --quiet");

@@ -1,5 +1,6 @@
-//! Files of graphs in the formats of other programs: all of the folder `graph_files` describe a cube. Most were written by
-//! networkx 3.6.1. Mutated files are refused, or have the counts of an independent counter.
+//! Files of graphs in the formats of other programs: all of the folder `graph_files` describe a
+//! cube. Most were written by networkx 3.6.1. Mutated files are refused, or have the counts of an
+//! independent counter.
 
 mod counted;
 
@@ -9,7 +10,8 @@ use tautline_cli::bc::{Graph, sequential};
 use tautline_cli::graph::{self, Format, Listed, Options};
 use tautline_cli::text::Input;
 
-/// A file, its format, whether edges have lengths of the same proportions in all such files, and its independent count.
+/// A file, its format, whether edges have lengths of the same proportions in all such files, and
+/// its independent count.
 struct File {
     name: &'static str,
     format: Format,

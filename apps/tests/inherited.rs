@@ -55,7 +55,8 @@ fn an_ignored_signal_does_not_end_a_launch() {
     }
 }
 
-/// The shell itself sets `SIGINT` to be ignored. The interrupt reaches the whole group, as that of a terminal does.
+/// The shell itself sets `SIGINT` to be ignored. The interrupt reaches the whole group, as that of
+/// a terminal does.
 #[test]
 fn a_job_in_the_background_of_a_script_is_not_interrupted() {
     let mut script = shell("$CLI uts T1WL --workers 1 --baseline none & wait; wait");

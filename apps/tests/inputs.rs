@@ -1,4 +1,5 @@
-//! Inputs of the command as the world has them: marks of editors, archives, standard input, other encodings.
+//! Inputs of the command as the world has them: marks of editors, archives, standard input, other
+//! encodings.
 
 #![cfg(unix)]
 
@@ -14,8 +15,8 @@ use std::fs::File;
 use std::io::Write;
 use std::process::Output;
 
-/// Command lines with FILE in place of an input, a content with a comment that ends in CAFÉ where the format has any, and a part of
-/// what is printed.
+/// Command lines with FILE in place of an input, a content with a comment that ends in CAFÉ where
+/// the format has any, and a part of what is printed.
 const COMMANDS: [(&str, &str, &str); 4] = [
     (
         "tsp FILE --baseline none --workers 1",

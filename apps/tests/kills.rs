@@ -1,6 +1,7 @@
 //! Ranks and launchers that end at any time: what the others print, and that nothing is left.
 //!
-//! This program also is one of ranks: they run the test `rank` alone, which plays the role that the variable `ROLE` names.
+//! This program also is one of ranks: they run the test `rank` alone, which plays the role that the
+//! variable `ROLE` names.
 #![cfg(target_os = "linux")]
 
 mod launched;
@@ -69,7 +70,8 @@ impl Longest {
     }
 }
 
-/// Checks that each rank but `ended` has printed one line, that names it. Returns the lines of that one.
+/// Checks that each rank but `ended` has printed one line, that names it. Returns the lines of that
+/// one.
 fn others_name(ended: usize, ranks: usize, errors: &str) -> Vec<&str> {
     let of = |rank: usize| {
         let prefix = format!("rank {rank}: ");
@@ -117,8 +119,8 @@ fn killed_ranks_end_the_launch() {
     alone(|| kill_ranks(12));
 }
 
-/// Kills a rank other than the first at a random time, `times` times, where losses are tolerated: rank 0 prints what is known, or
-/// all name the rank, as before the computation.
+/// Kills a rank other than the first at a random time, `times` times, where losses are tolerated:
+/// rank 0 prints what is known, or all name the rank, as before the computation.
 fn kill_dispensable_ranks(times: usize) {
     let (mut random, mut longest) = (Random(5), Longest::default());
     let mut results = 0;

@@ -91,7 +91,8 @@ fn ranks_of_mpi_need_a_build_that_joins_them() {
     }
 }
 
-/// Starts the command as ranks of a launch, with arguments in which the shell replaces `$TAUTLINE_RANK`.
+/// Starts the command as ranks of a launch, with arguments in which the shell replaces
+/// `$TAUTLINE_RANK`.
 fn ranked(ranks: u32, args: &str) -> Output {
     let mut command = tautline(&format!("launch -n {ranks} -- sh -c"));
     let command = command.arg(format!("exec \"$0\" {args}"));
@@ -137,7 +138,8 @@ fn ranks_with_other_settings_are_refused() {
     }
 }
 
-/// What changes no result: the number of workers, what is printed, and where files of the same content are.
+/// What changes no result: the number of workers, what is printed, and where files of the same
+/// content are.
 #[test]
 fn settings_of_ranks_that_change_no_result_may_differ() {
     let [zero, one] = ["graph", "graph"].map(Scratch::new);
@@ -541,7 +543,8 @@ fn an_interrupt_stops_all_ranks_with_a_partial_result() {
     }
 }
 
-/// As a terminal does it, which stops the launcher alone: the ranks have process groups of their own.
+/// As a terminal does it, which stops the launcher alone: the ranks have process groups of their
+/// own.
 #[test]
 fn a_launch_is_stopped_and_continued() {
     let launched = Launched::start(&format!("{ENDLESS} 2"));

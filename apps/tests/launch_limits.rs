@@ -84,7 +84,8 @@ fn no_number_of_files_is_too_small_for_a_line() {
     }
 }
 
-/// Returns the command for at most `processes` processes and threads; `None` if that cannot be set up.
+/// Returns the command for at most `processes` processes and threads; `None` if that cannot be set
+/// up.
 fn limited(processes: u32) -> Option<Command> {
     let program = env!("CARGO_BIN_EXE_tautline");
     let limited = || {

@@ -68,7 +68,8 @@ fn all_processors_are_drawn() {
     assert!(life.text().contains("hot-spot by taper, simulated"));
 }
 
-/// Over ranks: all methods; those that know the execution before are better on a loop that changes slowly.
+/// Over ranks: all methods; those that know the execution before are better on a loop that changes
+/// slowly.
 #[test]
 fn methods_over_ranks_are_compared() {
     let plot = Scratch::new("ranks.html");

@@ -1,4 +1,5 @@
-//! Ranks that are lost, where that is tolerated, and ranks that are stopped; and what is known of all ranks afterwards.
+//! Ranks that are lost, where that is tolerated, and ranks that are stopped; and what is known of
+//! all ranks afterwards.
 #![cfg(target_os = "linux")]
 
 mod launched;

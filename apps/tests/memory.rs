@@ -13,8 +13,8 @@ const PLACE_BYTES: usize = 6_000;
 /// The most that a hundred thousand places may take.
 const ALL_BYTES: usize = 1_000_000_000;
 
-/// The system's allocator, with the bytes in use and the most that were. A reallocation counts twice
-/// while it copies.
+/// The system's allocator, with the bytes in use and the most that were. A reallocation counts
+/// twice while it copies.
 struct Peak;
 
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
@@ -65,8 +65,8 @@ fn a_place_takes_few_kilobytes() {
     assert!(bytes < PLACE_BYTES, "{bytes} bytes a place");
 }
 
-/// A tree without tables, and one whose levels have them, as `tautline simulate` runs them: the bound
-/// and the report take memory too.
+/// A tree without tables, and one whose levels have them, as `tautline simulate` runs them: the
+/// bound and the report take memory too.
 #[test]
 #[ignore = "cargo ci deep: a hundred thousand places"]
 fn a_hundred_thousand_places_fit_into_a_gigabyte() {

@@ -1,4 +1,5 @@
-//! Programs whose ranks exchange messages: the results of sequential programs whatever the shape, refusals, and ranks that are lost.
+//! Programs whose ranks exchange messages: the results of sequential programs whatever the shape,
+//! refusals, and ranks that are lost.
 #![cfg(target_os = "linux")]
 
 mod launched;
@@ -28,7 +29,8 @@ fn runtime(workers: usize) -> Runtime {
     built.expect("a runtime")
 }
 
-/// Runs `program` as each of `ranks` ranks, with that many workers, and returns the result of rank 0.
+/// Runs `program` as each of `ranks` ranks, with that many workers, and returns the result of
+/// rank 0.
 fn home<T: Send>(
     (ranks, workers): (u32, usize),
     program: impl Fn(&World, &Runtime) -> Result<Option<T>, comm::Error> + Sync,
@@ -124,8 +126,8 @@ fn of_equal_alignments_the_first_one_is_found() {
     }
 }
 
-/// Runs `program` as several ranks of which one leaves before it has sent anything: the others end with an error, as each ends
-/// when another one has.
+/// Runs `program` as several ranks of which one leaves before it has sent anything: the others end
+/// with an error, as each ends when another one has.
 fn without_one(program: impl Fn(&World, &Runtime) -> Option<comm::Error> + Sync) {
     for ranks in [2, 3, 4] {
         for leaves in 0..ranks {

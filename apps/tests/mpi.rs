@@ -1,4 +1,5 @@
-//! Applications as ranks that a launcher of MPI starts: `$TAUTLINE_MPIRUN`, or else `mpirun --oversubscribe`. Feature `mpi`.
+//! Applications as ranks that a launcher of MPI starts: `$TAUTLINE_MPIRUN`, or else
+//! `mpirun --oversubscribe`. Feature `mpi`.
 #![cfg(target_os = "linux")]
 
 mod chunks;
@@ -99,7 +100,8 @@ fn one_program_runs_alone_launched_and_by_mpirun() {
     }
 }
 
-/// Chatterjee, acceptance fact 25, over MPI: every combination of ranks, workers, chunk and interval.
+/// Chatterjee, acceptance fact 25, over MPI: every combination of ranks, workers, chunk and
+/// interval.
 #[test]
 fn every_chunk_and_interval() {
     for setting in chunks::all() {
@@ -113,7 +115,8 @@ fn every_chunk_and_interval() {
         let args =
             format!("uts {tree} --workers {workers} --steal {chunk} --grain {interval} --quiet");
         let mut command = mpirun(setting.ranks.into(), &args);
-        // Where ranks share processors, each poll of Open MPI would yield one: that of every few nodes.
+        // Where ranks share processors, each poll of Open MPI would yield one: that of every few
+        // nodes.
         command.env("OMPI_MCA_mpi_yield_when_idle", "0");
         let found = json(command, &args);
         assert_eq!(found["nodes"], setting.nodes, "{setting:?}");
@@ -132,7 +135,8 @@ fn a_killed_rank_ends_the_job() {
     assert!(!output.status.success() && elapsed < BOUND, "{elapsed:?}");
 }
 
-/// The result would be wrong, with no other sign of it. The launcher may end a rank before that has printed its line.
+/// The result would be wrong, with no other sign of it. The launcher may end a rank before that has
+/// printed its line.
 #[test]
 fn ranks_with_other_settings_are_refused() {
     for (zero, one) in [

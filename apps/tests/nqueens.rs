@@ -86,7 +86,8 @@ fn the_smallest_boards_are_done_everywhere() {
     }
 }
 
-/// Finnerty's rules for bags, B-1 to B-4, with a position that moves and one that has to be made again.
+/// Finnerty's rules for bags, B-1 to B-4, with a position that moves and one that has to be made
+/// again.
 #[test]
 fn random_splits_and_merges_keep_every_branch() {
     for queens in 4..=9 {

@@ -1,4 +1,5 @@
-//! Odd values of options: each is refused in one line that shows the whole value and what is expected, with exit code 2.
+//! Odd values of options: each is refused in one line that shows the whole value and what is
+//! expected, with exit code 2.
 
 mod started;
 
@@ -27,7 +28,8 @@ fn refused(words: &str, value: &str) -> String {
     line
 }
 
-/// Checks that each of `values` is refused where `words` end, as that of `option`, with what is expected.
+/// Checks that each of `values` is refused where `words` end, as that of `option`, with what is
+/// expected.
 fn all_refused(words: &str, option: &str, values: &[&str], expected: &str) {
     for value in values {
         let line = refused(words, value);

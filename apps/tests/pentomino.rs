@@ -181,7 +181,8 @@ fn a_plain_program_counts_the_same() {
     }
 }
 
-/// Finnerty's rules for bags, B-1 to B-4, with a position that moves and one that has to be made again.
+/// Finnerty's rules for bags, B-1 to B-4, with a position that moves and one that has to be made
+/// again.
 #[test]
 fn random_splits_and_merges_keep_every_branch() {
     let boards = [

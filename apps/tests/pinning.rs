@@ -53,7 +53,8 @@ fn command(args: &str, name: &str, value: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A second runtime is not pinned to the processors of the first one, in the same process or another, unless that is requested.
+/// A second runtime is not pinned to the processors of the first one, in the same process or
+/// another, unless that is requested.
 ///
 /// Other tests may have runtimes too, so the first one here is built with pinned workers.
 #[test]

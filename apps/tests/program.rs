@@ -1,4 +1,5 @@
-//! Programs of one's own: the examples `own` and `own_task` have the options, results and exit codes of the command.
+//! Programs of one's own: the examples `own` and `own_task` have the options, results and exit
+//! codes of the command.
 
 use serde_json::Value;
 use std::fs;
@@ -202,7 +203,8 @@ fn an_interrupt_gives_a_partial_result() {
         let mut command = command(name);
         command.args(arguments).arg("--json").stdout(Stdio::piped());
         let child = command.spawn().expect("`cargo test` builds the examples");
-        // The run must have begun; if it has not, the process ends by the signal, and the test fails.
+        // The run must have begun; if it has not, the process ends by the signal, and the test
+        // fails.
         std::thread::sleep(std::time::Duration::from_secs(2));
         let id = child.id().to_string();
         let sent = Command::new("sh")

@@ -1,4 +1,5 @@
-//! Balanced computations over ranks: exact results whatever the shape, over a link that delays parcels at random.
+//! Balanced computations over ranks: exact results whatever the shape, over a link that delays
+//! parcels at random.
 
 mod chunks;
 
@@ -27,7 +28,8 @@ use tautline_node::Loopback;
 const RANKS: [u32; 5] = [1, 2, 3, 5, 8];
 const PLACES: [(u32, usize); 4] = [(1, 1), (2, 1), (1, 2), (2, 2)];
 
-/// A link that holds parcels back for a number of polls that it draws from a seed; those of one rank stay in order.
+/// A link that holds parcels back for a number of polls that it draws from a seed; those of one
+/// rank stay in order.
 struct Delayed {
     link: Loopback,
     random: u64,
@@ -265,8 +267,8 @@ fn counts_exactly(setting: &Setting) {
     }
 }
 
-/// Chatterjee, acceptance fact 25, over ranks whose messages are late: each tree, number of ranks and of workers once; each chunk
-/// with each interval.
+/// Chatterjee, acceptance fact 25, over ranks whose messages are late: each tree, number of ranks
+/// and of workers once; each chunk with each interval.
 #[test]
 fn chunks_and_intervals() {
     let all = chunks::all();
@@ -284,7 +286,8 @@ fn every_chunk_and_interval() {
     all.iter().for_each(counts_exactly);
 }
 
-/// Saraswat, acceptance fact 4, over ranks whose messages are late: lifelines alone, the ring, one place.
+/// Saraswat, acceptance fact 4, over ranks whose messages are late: lifelines alone, the ring, one
+/// place.
 #[test]
 fn lifelines_alone_and_the_ring() {
     let params = uts::named::find("T3").unwrap().params;
@@ -324,7 +327,8 @@ fn endless(n: u64, todo: &mut tautline::balance::Local<u64>) -> u64 {
     1
 }
 
-/// A stop at any rank stops all, for its reason; whatever was done until then is in the result of each, once.
+/// A stop at any rank stops all, for its reason; whatever was done until then is in the result of
+/// each, once.
 #[test]
 fn partial_results_are_exact() {
     for ranks in RANKS {

@@ -1,4 +1,5 @@
-//! What each rank of a launch is and prints, from outside: its processors, places and workers, and the README's program.
+//! What each rank of a launch is and prints, from outside: its processors, places and workers, and
+//! the README's program.
 #![cfg(target_os = "linux")]
 
 #[path = "../../platforms/examples/first_across.rs"]
@@ -95,7 +96,8 @@ fn places(cpus: &[usize]) -> String {
     places.join(",")
 }
 
-/// What `topo --ranks` prints is what each rank of a launch finds, also with a list, which is divided in its order.
+/// What `topo --ranks` prints is what each rank of a launch finds, also with a list, which is
+/// divided in its order.
 #[test]
 fn topo_knows_the_ranks_of_a_launch() {
     let list = places(&allowed());
@@ -135,7 +137,8 @@ fn same_rank(rank: usize, known: &Value, printed: &str) {
     assert_eq!(found["pinning"], workers.collect::<Value>());
 }
 
-/// Results are exact, and the workers of all ranks are on the listed processors, which all ranks may share.
+/// Results are exact, and the workers of all ranks are on the listed processors, which all ranks
+/// may share.
 #[test]
 fn a_list_of_places_is_divided_among_ranks() {
     let all = allowed();

@@ -20,7 +20,8 @@ const SETTINGS: [(usize, Graph, Steal); 5] = [
     (3, Graph::Full, Steal::Half),
 ];
 
-/// Bytes of the head of a parcel, where it has its sort, and the sorts of one and of several messages.
+/// Bytes of the head of a parcel, where it has its sort, and the sorts of one and of several
+/// messages.
 const HEAD: usize = 16;
 const SORT_AT: usize = 12;
 const MESSAGE: u8 = 2;
@@ -32,8 +33,9 @@ const NUMBER: usize = 4;
 
 /// What has passed through the link of a rank that has one place.
 ///
-/// An activity of the place begins with loot along a lifeline and ends with a report, when the place is dry and past its requests.
-/// Loot that arrives in between belongs to it, and counts as an activity that has ended at once.
+/// An activity of the place begins with loot along a lifeline and ends with a report, when the
+/// place is dry and past its requests. Loot that arrives in between belongs to it, and counts as an
+/// activity that has ended at once.
 #[derive(Debug, Default)]
 struct Seen {
     here: u32,
@@ -45,13 +47,15 @@ struct Seen {
     unanswered: usize,
     /// Requests along a lifeline along which one was outstanding.
     doubled: usize,
-    /// Loot along lifelines received, and since the last report: the activities that have yet to be reported.
+    /// Loot along lifelines received, and since the last report: the activities that have yet to be
+    /// reported.
     loot: u64,
     unreported: i64,
     reports: u64,
     /// How many had yet to be reported when the last answer without loot arrived.
     unreported_then: i64,
-    /// Reports that leave an activity open, or end more than there are, and requests without an activity.
+    /// Reports that leave an activity open, or end more than there are, and requests without an
+    /// activity.
     misplaced: usize,
     /// Whether the end was found, and messages of a round of counting sent before and after.
     has_ended: bool,
@@ -60,7 +64,8 @@ struct Seen {
 }
 
 impl Seen {
-    /// Before the start, all ranks but rank 0 have asked along their lifelines; rank 0 has an activity.
+    /// Before the start, all ranks but rank 0 have asked along their lifelines; rank 0 has an
+    /// activity.
     fn new(here: u32, ranks: u32) -> Self {
         Self {
             here,
@@ -87,7 +92,8 @@ impl Seen {
                 self.reports += 1;
                 let own = report.counts.iter().find(|(place, _)| place.0 == self.here);
                 let ended = own.map_or(0, |(_, count)| -count);
-                // The place ends its activity at an answer, and may get loot of the next one before the report is sent.
+                // The place ends its activity at an answer, and may get loot of the next one before
+                // the report is sent.
                 let is_all = [self.unreported, self.unreported_then].contains(&ended);
                 self.misplaced += usize::from(ended == 0 || !is_all);
                 self.unreported -= ended;
@@ -119,8 +125,8 @@ impl Seen {
         }
     }
 
-    /// Checks that one request is outstanding along a lifeline, and one of the place at all; and that the place has one
-    /// activity at most.
+    /// Checks that one request is outstanding along a lifeline, and one of the place at all; and
+    /// that the place has one activity at most.
     fn check_requests(&self) {
         // A place that has had work asks before it goes dry.
         let has_worked = self.here == 0 || self.loot > 0;
@@ -130,7 +136,8 @@ impl Seen {
         assert_eq!(self.misplaced, 0, "{self:?}");
     }
 
-    /// Checks that the place has reported each of its activities, and that messages are counted after the end only.
+    /// Checks that the place has reported each of its activities, and that messages are counted
+    /// after the end only.
     fn check_end(&self) {
         if self.here != 0 {
             let reports = u64::from(self.loot > 0)..=self.loot;
@@ -209,8 +216,8 @@ impl Link for Watched {
     }
 }
 
-/// Counts these trees in turn at all settings over one place of each rank, and passes what each rank has seen to `check`. Ranks
-/// must have got work along lifelines.
+/// Counts these trees in turn at all settings over one place of each rank, and passes what each
+/// rank has seen to `check`. Ranks must have got work along lifelines.
 fn watched(trees: &[&str], check: impl Fn(&Seen)) {
     let mut loot = 0;
     let settings = RANKS
@@ -263,22 +270,23 @@ fn watched(trees: &[&str], check: impl Fn(&Seen)) {
     assert!(loot > 0, "no lifeline has brought work");
 }
 
-/// Saraswat, acceptance facts 1, 3 and 4, and Chatterjee, acceptance fact 27, over ranks: the published count at every setting, lifelines alone and the ring
-/// included; one request is outstanding along a lifeline, and one of a place at all; a place has one activity at most.
+/// Saraswat, acceptance facts 1, 3 and 4, and Chatterjee, acceptance fact 27, over ranks: the
+/// published count at every setting, lifelines alone and the ring included; one request is
+/// outstanding along a lifeline, and one of a place at all; a place has one activity at most.
 #[test]
 fn one_request_is_outstanding_along_a_lifeline() {
     watched(&["T3"], Seen::check_requests);
 }
 
-/// Saraswat, acceptance fact 7, over ranks: a place reports no more often than it has got activities, and the end is found
-/// before any rank counts messages.
+/// Saraswat, acceptance fact 7, over ranks: a place reports no more often than it has got
+/// activities, and the end is found before any rank counts messages.
 #[test]
 fn the_finish_alone_finds_the_end() {
     watched(&["T3"], Seen::check_end);
 }
 
-/// Saraswat, acceptance facts 1, 3 and 7, over ranks, for trees of all shapes; of those of table 1, the ones with up to 7
-/// million nodes.
+/// Saraswat, acceptance facts 1, 3 and 7, over ranks, for trees of all shapes; of those of table 1,
+/// the ones with up to 7 million nodes.
 #[test]
 fn trees_of_all_shapes() {
     watched(&["T1", "T2", "T4", "T5", "anl", "geo"], |seen| {

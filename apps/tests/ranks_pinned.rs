@@ -1,4 +1,5 @@
-//! The processors of the workers of ranks: a program of its own, as other launches would claim the same processors.
+//! The processors of the workers of ranks: a program of its own, as other launches would claim the
+//! same processors.
 #![cfg(target_os = "linux")]
 
 mod launched;

@@ -1,4 +1,5 @@
-//! Mutated files of sequences, of recorded trees and of times: each is refused, or read as a second, simpler reader does.
+//! Mutated files of sequences, of recorded trees and of times: each is refused, or read as a
+//! second, simpler reader does.
 
 mod mutated;
 
@@ -19,7 +20,8 @@ fn lines(bytes: &[u8]) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Reads mutated files of `corpus` and returns how many were read. `check` compares one with what was read.
+/// Reads mutated files of `corpus` and returns how many were read. `check` compares one with what
+/// was read.
 fn read<T, E>(
     corpus: &[&[u8]],
     words: &[&str],

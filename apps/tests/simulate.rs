@@ -440,8 +440,8 @@ impl Drop for Interrupted {
     }
 }
 
-/// Starts a simulation that would take minutes, sends it the `signal` once it has run for a while, and returns what it
-/// has printed. It must end within seconds, with exit code 130.
+/// Starts a simulation that would take minutes, sends it the `signal` once it has run for a while,
+/// and returns what it has printed. It must end within seconds, with exit code 130.
 #[cfg(target_os = "linux")]
 fn interrupt(args: &str, signal: &str) -> String {
     use std::io::Read;

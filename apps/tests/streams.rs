@@ -23,7 +23,8 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("text")
 }
 
-/// A reader that does not read on, and streams that are closed, are no failure, and nothing is reported.
+/// A reader that does not read on, and streams that are closed, are no failure, and nothing is
+/// reported.
 #[test]
 fn closed_streams_are_no_failure() {
     for line in [
@@ -45,7 +46,8 @@ fn closed_streams_are_no_failure() {
     }
 }
 
-/// What cannot be written is stated in one line, and the exit code is that of a missing result, not of a wrong one.
+/// What cannot be written is stated in one line, and the exit code is that of a missing result, not
+/// of a wrong one.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_stated() {
@@ -166,7 +168,8 @@ fn files_may_have_carriage_returns() {
     );
 }
 
-/// A reader of all ranks' output that has enough is no failure; an output that cannot be written is one.
+/// A reader of all ranks' output that has enough is no failure; an output that cannot be written is
+/// one.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_output_of_all_ranks_may_be_closed_or_full() {

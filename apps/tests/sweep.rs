@@ -41,7 +41,8 @@ fn file(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("tautline-{}-{name}", std::process::id()))
 }
 
-/// What two runs of the same request have in common: not their real time, nor the engine that hashed fastest in it.
+/// What two runs of the same request have in common: not their real time, nor the engine that
+/// hashed fastest in it.
 fn timeless(mut run: Value) -> Value {
     for key in ["wall_seconds", "hash", "sweep", "repeat"] {
         run[key] = Value::Null;

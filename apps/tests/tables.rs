@@ -1,5 +1,6 @@
-//! The orders that the tables of `apps/tables` show, in miniature: which is faster, which
-//! has more failed requests, what grows. The figures themselves are in the tables, with the commands that print them.
+//! The orders that the tables of `apps/tables` show, in miniature: which is faster, which has more
+//! failed requests, what grows. The figures themselves are in the tables, with the commands that
+//! print them.
 
 use serde_json::Value;
 use std::process::Command;
@@ -147,8 +148,8 @@ fn the_measured_grain_is_nearest_to_the_best_in_a_short_run() {
     assert!(2 * measured.ns < 3 * best, "{measured:?} {fixed:?}");
 }
 
-/// A rank a core that serves between tasks, against a rank a node whose last core only serves, on nodes
-/// of this number of cores.
+/// A rank a core that serves between tasks, against a rank a node whose last core only serves, on
+/// nodes of this number of cores.
 fn ranks(nodes: u32, cores: u32, tree: Tree) -> [Reading; 2] {
     let mut machine = named("jaguar");
     machine.cores = cores;
@@ -171,8 +172,8 @@ fn ranks(nodes: u32, cores: u32, tree: Tree) -> [Reading; 2] {
     ]
 }
 
-/// Chatterjee, table 4.5: of two cores a node none can be spared, of sixteen one can, and fewer ranks ask
-/// one another far less often.
+/// Chatterjee, table 4.5: of two cores a node none can be spared, of sixteen one can, and fewer
+/// ranks ask one another far less often.
 #[test]
 fn a_rank_a_node_wins_with_many_cores() {
     let tree = Tree::Geometric { depth: 9 };
@@ -186,8 +187,9 @@ fn a_rank_a_node_wins_with_many_cores() {
     assert!(many > 4.0 * few, "{few} {many}");
 }
 
-/// Saraswat's own family of trees, up to 2.8 thousand million nodes, on 1024 places: exact counts, and the
-/// efficiencies that `apps/tables/saraswat.md` states. Virtual time is the same on every machine.
+/// Saraswat's own family of trees, up to 2.8 thousand million nodes, on 1024 places: exact counts,
+/// and the efficiencies that `apps/tables/saraswat.md` states. Virtual time is the same on every
+/// machine.
 #[test]
 #[ignore = "cargo ci deep: 3 thousand million nodes, with --release"]
 fn the_papers_own_trees() {

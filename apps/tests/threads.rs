@@ -80,8 +80,8 @@ fn fib(cx: &mut Cx, n: u64, watch: &Watch) -> u64 {
     a + b
 }
 
-/// Two balanced computations, forks, a data-driven task and a phaser at once. Returns the nodes, the ways
-/// to place the queens, and the Fibonacci number.
+/// Two balanced computations, forks, a data-driven task and a phaser at once. Returns the nodes,
+/// the ways to place the queens, and the Fibonacci number.
 fn program(runtime: &Runtime, watch: &Watch) -> (u64, u64, u64) {
     let tree = || Tree::new(named::find("D8").unwrap().params).expect("a known tree");
     let size = Size::new(8).unwrap();

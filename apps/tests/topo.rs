@@ -468,7 +468,8 @@ fn every_setting_has_a_source() {
     assert_eq!(explained(&asked, "pinned to").1, "as asked");
 }
 
-/// The variables of the balancer's rules hold for programs that use the library, as for the command.
+/// The variables of the balancer's rules hold for programs that use the library, as for the
+/// command.
 #[test]
 fn rules_hold_for_the_library_too() {
     for (name, value, key) in [

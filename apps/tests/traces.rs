@@ -8,11 +8,11 @@ use serde_json::Value;
 use started::tautline;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The rules of the trace event format that readers rely on, as Perfetto's documentation states them:
-/// complete events of a thread nest or are disjoint (here: disjoint); times are microseconds, not
-/// negative; metadata has no time; processes and threads have numbers from 1, as 0 is the kernel's
-/// idle thread, and a thread's number belongs to one process. Counters belong to a process; theirs count its workers that
-/// compute, and return to 0.
+/// The rules of the trace event format that readers rely on, as Perfetto's documentation states
+/// them: complete events of a thread nest or are disjoint (here: disjoint); times are microseconds,
+/// not negative; metadata has no time; processes and threads have numbers from 1, as 0 is the
+/// kernel's idle thread, and a thread's number belongs to one process. Counters belong to a
+/// process; theirs count its workers that compute, and return to 0.
 fn check_trace(trace: &Value, places: usize, threads: usize) {
     assert!(["ms", "ns"].contains(&trace["displayTimeUnit"].as_str().unwrap()));
     assert!(trace["otherData"]["dropped_spans"].is_u64());
@@ -72,8 +72,9 @@ fn check_trace(trace: &Value, places: usize, threads: usize) {
     assert!(counters.keys().all(|pid| processes.contains(pid)));
 }
 
-/// The rules of flow events: each number has one start and one finish, with the same name and category, the start before the
-/// finish, and both within complete events of their threads. Returns how many there are.
+/// The rules of flow events: each number has one start and one finish, with the same name and
+/// category, the start before the finish, and both within complete events of their threads. Returns
+/// how many there are.
 fn check_arrows(trace: &Value) -> usize {
     let ns = |value: &Value| (value.as_f64().unwrap() * 1e3).round() as u64;
     let events = trace["traceEvents"].as_array().unwrap();

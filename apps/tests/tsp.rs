@@ -32,7 +32,8 @@ fn check(found: &Found, instance: &Instance, expected: usize) {
     assert_eq!(instance.length(&best.cities), expected);
 }
 
-/// Finnerty, acceptance fact 14: twenty instances, with and without prices, alone and over places and workers.
+/// Finnerty, acceptance fact 14: twenty instances, with and without prices, alone and over places
+/// and workers.
 #[test]
 fn the_optimum_is_that_of_held_and_karp() {
     let settings: Vec<_> = [(1, 1), (1, 3), (2, 1), (3, 2)]
@@ -168,7 +169,8 @@ fn shortest(instance: &Instance, fixed: &[(usize, usize)]) -> usize {
     best
 }
 
-/// From a few edges to a whole tour: each by all bounds, alone and over places, and by dynamic programming.
+/// From a few edges to a whole tour: each by all bounds, alone and over places, and by dynamic
+/// programming.
 #[test]
 fn fixed_edges_are_in_the_shortest_tour() {
     let mut longer = 0;
@@ -203,8 +205,9 @@ fn fixed_edges_are_in_the_shortest_tour() {
     assert!(longer > 30, "{longer} optima are longer: no test");
 }
 
-/// Against dynamic programming, which prefers fixed edges by their cost: the search prunes. Where most distances are 0, tours
-/// without a fixed edge are shorter by more than what the bound adds for it.
+/// Against dynamic programming, which prefers fixed edges by their cost: the search prunes. Where
+/// most distances are 0, tours without a fixed edge are shorter by more than what the bound adds
+/// for it.
 #[test]
 fn fixed_edges_of_larger_instances_are_in_the_shortest_tour() {
     for seed in 0..120u64 {
@@ -229,8 +232,8 @@ fn fixed_edges_of_larger_instances_are_in_the_shortest_tour() {
     }
 }
 
-/// With the best length known from the start the tree does not depend on the order of the walk: the same
-/// number of nodes means that no branch was lost or taken twice.
+/// With the best length known from the start the tree does not depend on the order of the walk: the
+/// same number of nodes means that no branch was lost or taken twice.
 #[test]
 fn splits_and_merges_keep_every_branch() {
     let instance = random(17, 1);

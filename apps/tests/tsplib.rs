@@ -37,8 +37,8 @@ fn every_matrix_format_gives_the_same_instance() {
     }
 }
 
-/// Each metric: the distances of the cities (0, 0, 0), (0, 3.4, 1), (4, 3, 0), (10.3, 0, -7), rows of the lower triangle, by
-/// the formulas of the specification on paper.
+/// Each metric: the distances of the cities (0, 0, 0), (0, 3.4, 1), (4, 3, 0), (10.3, 0, -7), rows
+/// of the lower triangle, by the formulas of the specification on paper.
 #[test]
 fn every_metric_is_that_of_the_specification() {
     for (metric, axes, expected) in [
@@ -186,7 +186,8 @@ fn fixed_edges_are_read() {
     }
 }
 
-/// The kinds of files and sections that are not symmetric problems, and contradictions between parts of a file.
+/// The kinds of files and sections that are not symmetric problems, and contradictions between
+/// parts of a file.
 #[test]
 fn what_is_not_read_is_named() {
     for (text, expected) in [

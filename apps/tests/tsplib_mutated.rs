@@ -103,8 +103,8 @@ fn cells(format: &str, cities: usize) -> Vec<(usize, usize)> {
     cells
 }
 
-/// The content of a file of the corpus, after mutations that a reader may accept: a second reader, which checks less and
-/// counts words. It computes as the specification's text does.
+/// The content of a file of the corpus, after mutations that a reader may accept: a second reader,
+/// which checks less and counts words. It computes as the specification's text does.
 #[derive(Debug, Default)]
 struct Simple {
     cities: usize,
@@ -311,7 +311,8 @@ fn the_shortest_tour_of_every_form_is_found() {
     }
 }
 
-/// Reads mutated files: each is refused, or read as the second reader does. Returns how many were read.
+/// Reads mutated files: each is refused, or read as the second reader does. Returns how many were
+/// read.
 fn read_mutated(seeds: Range<u64>) -> u64 {
     const WORDS: &[&str] = &[
         "NAME:",

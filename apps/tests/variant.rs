@@ -76,7 +76,8 @@ fn begun(tree: &Tree) -> Uts {
     bag
 }
 
-/// "The intra-bag gives away its entire contents": what is set aside refuses, so all of it is taken.
+/// "The intra-bag gives away its entire contents": what is set aside refuses, so all of it is
+/// taken.
 #[test]
 fn split_1_hands_over_everything() {
     let mut bag = Whole(begun(&tree("D8")));
@@ -85,8 +86,8 @@ fn split_1_hands_over_everything() {
     assert!(laws::divide(&mut bag, Share::Half).is_some());
 }
 
-/// "The number of split operations needed to empty the intra-bag is proportional to the number of times
-/// work was merged into it"; for the bag itself it is not.
+/// "The number of split operations needed to empty the intra-bag is proportional to the number of
+/// times work was merged into it"; for the bag itself it is not.
 #[test]
 fn split_2_needs_splits_for_each_merge() {
     fn splits<B: Bag>(merges: usize, of: impl Fn() -> B) -> usize {

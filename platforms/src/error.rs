@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// A computation that could not be started, or that ended without a result over ranks. Within one process a computation that was
-/// started ends with its result or with the panic of one of its tasks.
+/// A computation that could not be started, or that ended without a result over ranks. Within one
+/// process a computation that was started ends with its result or with the panic of one of its
+/// tasks.
 #[non_exhaustive]
 pub enum Error {
     /// A setting outside its bounds.
@@ -30,7 +31,8 @@ pub enum Error {
     /// A computation over ranks that ended without a result. Feature `serde`.
     #[cfg(feature = "serde")]
     Rank(crate::ranks::error::RankError),
-    /// The error of one of the library's modules: a file, the parameters of a tree, a board, a graph, a list.
+    /// The error of one of the library's modules: a file, the parameters of a tree, a board, a
+    /// graph, a list.
     Invalid(Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -56,7 +58,8 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {
-    /// Returns the cause of what is displayed: an error that is displayed unchanged has its own cause.
+    /// Returns the cause of what is displayed: an error that is displayed unchanged has its own
+    /// cause.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Setting { .. } => None,
@@ -90,8 +93,8 @@ impl fmt::Debug for Error {
 }
 
 impl Error {
-    /// Returns an error that displays as `refusal`. A program's error type converts by it, so that `?` yields
-    /// [`tautline::Result`](Result).
+    /// Returns an error that displays as `refusal`. A program's error type converts by it, so that
+    /// `?` yields [`tautline::Result`](Result).
     ///
     /// ```
     /// use std::num::ParseIntError;

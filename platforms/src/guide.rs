@@ -22,8 +22,9 @@
 macro_rules! pages {
     ($($page:ident),*) => {
         $(
-            // The first definition of a label holds: here links lead to items, on a page that a forge displays to files. A
-            // program that fails is reported by its module; its line counts those of links.txt, too.
+            // The first definition of a label holds: here links lead to items, on a page that a
+            // forge displays to files. A program that fails is reported by its module; its line
+            // counts those of links.txt, too.
             #[doc = include_str!("../guide/links.txt")]
             #[doc = include_str!(concat!("../guide/", stringify!($page), ".md"))]
             pub mod $page {}

@@ -1,6 +1,6 @@
-//! Tautline, a runtime for irregular parallel programs: programs whose work is known only while they
-//! run, as in tree search, graph algorithms, branch and bound, recursion and stencils with tasks that
-//! come and go.
+//! Tautline, a runtime for irregular parallel programs: programs whose work is known only while
+//! they run, as in tree search, graph algorithms, branch and bound, recursion and stencils with
+//! tasks that come and go.
 //!
 //! | a program that | uses | guide |
 //! |---|---|---|
@@ -17,20 +17,22 @@
 //! | is to be studied on a machine that is not at hand | `Balancer::simulated` | [`simulating`](guide::simulating) |
 //! | is slower than expected, or does not end | `TAUTLINE_TIMES=1` | [`observing`](guide::observing) |
 //!
-//! The [guide] begins with a [first program](guide::start). It has pages on [what there is here and not elsewhere](guide::why), on
-//! [coming from rayon, OpenMP, Taskflow and X10](guide::coming_from), [terms](guide::glossary), and
-//! [questions and answers](guide::faq).
+//! The [guide] begins with a [first program](guide::start). It has pages on [what there is here and
+//! not elsewhere](guide::why), on [coming from rayon, OpenMP, Taskflow and
+//! X10](guide::coming_from), [terms](guide::glossary), and [questions and answers](guide::faq).
 //!
-//! Servers that wait for sockets are served better by tokio: Tautline has no I/O. It [combines](guide::embedding) with rayon and tokio.
+//! Servers that wait for sockets are served better by tokio: Tautline has no I/O. It
+//! [combines](guide::embedding) with rayon and tokio.
 //!
 //! # A short tour
 //! A [`Runtime`] owns the workers, by default one for each processor that this process may use.
-//! [`Runtime::run`] runs a closure as a task; the calling thread is one of the workers meanwhile. A task
-//! receives a context, [`Cx`](runtime::Cx), by which it reaches the runtime. Programs that
+//! [`Runtime::run`] runs a closure as a task; the calling thread is one of the workers meanwhile. A
+//! task receives a context, [`Cx`](runtime::Cx), by which it reaches the runtime. Programs that
 //! want no runtime of their own share [`global`].
 //!
-//! [`join`](tautline_core::task::Cx::join) calls two closures, possibly in parallel. A fork allocates
-//! nothing and costs a few nanoseconds, so no cut-off is required. The closures may borrow.
+//! [`join`](tautline_core::task::Cx::join) calls two closures, possibly in parallel. A fork
+//! allocates nothing and costs a few nanoseconds, so no cut-off is required. The closures may
+//! borrow.
 //!
 //! ```
 //! use tautline::prelude::*;
@@ -49,8 +51,9 @@
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!
-//! [`par`](tautline_core::task::Cx::par) iterates, with the verbs of rayon. How many items a worker takes at a time follows from how
-//! long they take, which the loop measures while it runs; there is nothing to choose.
+//! [`par`](tautline_core::task::Cx::par) iterates, with the verbs of rayon. How many items a worker
+//! takes at a time follows from how long they take, which the loop measures while it runs; there is
+//! nothing to choose.
 //!
 //! ```
 //! use tautline::prelude::*;
@@ -64,8 +67,9 @@
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!
-//! A [`scope`](tautline_core::task::Cx::scope) returns when all tasks spawned in it have ended, so they may borrow what lives outside of
-//! it. A [`Ddf`](runtime::Ddf) is a cell that is put once; a task that waits for one, or for a [phaser](mod@phaser), occupies no worker.
+//! A [`scope`](tautline_core::task::Cx::scope) returns when all tasks spawned in it have ended, so
+//! they may borrow what lives outside of it. A [`Ddf`](runtime::Ddf) is a cell that is put once; a
+//! task that waits for one, or for a [phaser](mod@phaser), occupies no worker.
 //!
 //! ```
 //! use tautline::prelude::*;
@@ -80,8 +84,9 @@
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!
-//! A [`Balancer`](balance::Balancer) divides work among all workers while it is done. The same work runs over
-//! [ranks](mod@world), and in virtual time on [described machines](mod@machines) with thousands of places.
+//! A [`Balancer`](balance::Balancer) divides work among all workers while it is done. The same work
+//! runs over [ranks](mod@world), and in virtual time on [described machines](mod@machines) with
+//! thousands of places.
 //!
 //! ```
 //! use tautline::prelude::*;
@@ -166,7 +171,8 @@ pub use ranks::{comm, protocol, world};
 pub use simulated::machines;
 pub use tautline_node::Machine;
 
-/// Parallel loops: the types of [`Cx::par`](tautline_core::task::Cx::par), [`Cx::loop_over`](tautline_core::task::Cx::loop_over) and
+/// Parallel loops: the types of [`Cx::par`](tautline_core::task::Cx::par),
+/// [`Cx::loop_over`](tautline_core::task::Cx::loop_over) and
 /// [`Cx::concurrent`](tautline_core::task::Cx::concurrent).
 ///
 /// | part | what it is |
@@ -189,7 +195,8 @@ pub mod hierarchy {
 
 /// The names that most programs use.
 ///
-/// Settings, statistics and errors are in the modules: [`runtime`], [`mod@balance`], [`mod@phaser`].
+/// Settings, statistics and errors are in the modules: [`runtime`], [`mod@balance`],
+/// [`mod@phaser`].
 ///
 /// ```
 /// use tautline::prelude::*;

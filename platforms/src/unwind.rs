@@ -1,7 +1,8 @@
 //! The handles that a program may use in `catch_unwind`, and after it, without `AssertUnwindSafe`.
 //!
-//! A panic of a task, a waker or a destructor is caught at the edge of the scope, the request or the handle to which it belongs,
-//! and no code of a program runs while the state below one of these handles is changed: each is as usable after a panic as before.
+//! A panic of a task, a waker or a destructor is caught at the edge of the scope, the request or
+//! the handle to which it belongs, and no code of a program runs while the state below one of these
+//! handles is changed: each is as usable after a panic as before.
 
 use crate::execution::runtime::{Builder, Detached, Plan, Running, Runtime};
 use crate::observe::watch::Observe;

@@ -1,5 +1,5 @@
-//! Breadth-first search on a graph of a file: `bfs [FILE [VERTEX]]`, by a loop over each level. Prints how many vertices are
-//! how far from the vertex. The files are those of `tautline bc`.
+//! Breadth-first search on a graph of a file: `bfs [FILE [VERTEX]]`, by a loop over each level.
+//! Prints how many vertices are how far from the vertex. The files are those of `tautline bc`.
 use std::error::Error;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

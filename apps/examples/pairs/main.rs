@@ -1,5 +1,6 @@
-//! The best local alignment of each pair of sequences in a FASTA file, as a table: `pairs FILE > pairs.tsv`. How far it is goes to
-//! standard error. Without a file it draws sequences, and compares the table with that of the sequential program.
+//! The best local alignment of each pair of sequences in a FASTA file, as a table:
+//! `pairs FILE > pairs.tsv`. How far it is goes to standard error. Without a file it draws
+//! sequences, and compares the table with that of the sequential program.
 use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
@@ -30,7 +31,8 @@ fn align_all() -> Result<(), Box<dyn Error>> {
         .collect();
     let letters = |number: usize| &sequences[number].letters;
     let align = |&(i, j): &(usize, usize)| sequential(letters(i), letters(j), Scores::default());
-    // The time of a pair is the product of two lengths, which differ: nothing has to be divided by hand.
+    // The time of a pair is the product of two lengths, which differ: nothing has to be divided by
+    // hand.
     let report = |done: usize, of: usize| eprintln!("{done} of {of} pairs");
     let scored: Vec<Best> =
         Runtime::new()?.run(|cx| cx.par(&pairs).progress(&report).map(align).collect());

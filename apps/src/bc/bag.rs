@@ -8,14 +8,16 @@ use tautline_core::glb::{Bag, Share};
 /// The result of all sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Centrality {
-    /// For each vertex in units of 2^-64, over ordered pairs of ends; empty until a bag has submitted.
+    /// For each vertex in units of 2^-64, over ordered pairs of ends; empty until a bag has
+    /// submitted.
     sums: Vec<u128>,
     edges: u64,
 }
 
 impl Centrality {
-    /// Returns for each vertex the sum over all pairs of other vertices of the fraction of their shortest paths that pass
-    /// through it: ordered pairs if the graph is directed, else each pair once.
+    /// Returns for each vertex the sum over all pairs of other vertices of the fraction of their
+    /// shortest paths that pass through it: ordered pairs if the graph is directed, else each pair
+    /// once.
     pub fn betweenness(&self, graph: &Graph) -> Vec<f64> {
         const ONE: f64 = (1u128 << 64) as f64;
         let pair = if graph.is_directed() { ONE } else { 2.0 * ONE };
@@ -24,13 +26,14 @@ impl Centrality {
         betweenness
     }
 
-    /// Returns the number of edges traversed: neighbours examined in the forward passes, from all sources.
+    /// Returns the number of edges traversed: neighbours examined in the forward passes, from all
+    /// sources.
     pub fn edges(&self) -> u64 {
         self.edges
     }
 
-    /// Returns a hash of the whole vector, the same on every machine and in every run (FNV-1a, 64 bits, over the
-    /// exact sums; Fowler, Noll, Vo).
+    /// Returns a hash of the whole vector, the same on every machine and in every run (FNV-1a, 64
+    /// bits, over the exact sums; Fowler, Noll, Vo).
     pub fn checksum(&self) -> u64 {
         let bytes = self.sums.iter().flat_map(|sum| sum.to_le_bytes());
         bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
@@ -44,11 +47,13 @@ type Results<'a> = Vec<(&'a [u128], u64)>;
 
 /// Some of the sources of a graph.
 ///
-/// `len` counts sources, the current one included; the tasks that `process` counts are vertices settled or
-/// summed, twice as many as a source reaches. The current source stays in the bag that began it.
+/// `len` counts sources, the current one included; the tasks that `process` counts are vertices
+/// settled or summed, twice as many as a source reaches. The current source stays in the bag that
+/// began it.
 #[derive(Debug, Default)]
 pub struct Bc {
-    /// Positions in the order of the sources, each from the first number to below the second; none is empty.
+    /// Positions in the order of the sources, each from the first number to below the second; none
+    /// is empty.
     intervals: Vec<(u32, u32)>,
     /// The number of sources in the intervals.
     waiting: usize,
@@ -90,7 +95,8 @@ impl Bc {
         }
     }
 
-    /// Returns the intervals, and the sums and edges of each walk. The walks of sources under way end here.
+    /// Returns the intervals, and the sums and edges of each walk. The walks of sources under way
+    /// end here.
     pub(super) fn all(&self) -> (&[(u32, u32)], Results<'_>) {
         let results = self.walks.iter().map(|walk| (walk.sums(), walk.edges()));
         (&self.intervals, results.collect())
@@ -111,7 +117,8 @@ impl Bc {
         bag
     }
 
-    /// Returns the walk to advance; begins a new source if none is under way. `None` if no source is left.
+    /// Returns the walk to advance; begins a new source if none is under way. `None` if no source
+    /// is left.
     fn walk(&mut self, graph: &Graph) -> Option<&mut Walk> {
         if self.begun == 0 {
             let (low, high) = self.intervals.last_mut()?;
@@ -175,8 +182,8 @@ impl Bag for Bc {
         Some(Self::with(loot))
     }
 
-    /// If one side has no results, nothing is added. Two walks under way are both kept, to be done one after
-    /// the other.
+    /// If one side has no results, nothing is added. Two walks under way are both kept, to be done
+    /// one after the other.
     fn merge(&mut self, mut other: Self) {
         self.waiting += other.waiting;
         self.begun += other.begun;

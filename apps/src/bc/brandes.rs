@@ -3,8 +3,9 @@
 use super::graph::{Graph, Length, Lengths};
 use std::collections::BTreeSet;
 
-/// Returns the betweenness of every vertex, each pair of ends counted once, in a directed graph in each order: Brandes 2001 as
-/// published, with lists of predecessors and floating-point sums, whose last digits depend on the order of the sources.
+/// Returns the betweenness of every vertex, each pair of ends counted once, in a directed graph in
+/// each order: Brandes 2001 as published, with lists of predecessors and floating-point sums, whose
+/// last digits depend on the order of the sources.
 pub fn brandes(graph: &Graph) -> Vec<f64> {
     let vertices = graph.vertices();
     let ends = if graph.is_directed() { 1.0 } else { 2.0 };

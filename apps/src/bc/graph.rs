@@ -163,13 +163,14 @@ impl Graph {
     /// The maximum number of edges, before loops and parallel ones are removed.
     pub const EDGES_MAX: usize = 1 << 30;
 
-    /// Returns the maximum length of an edge of a graph with N vertices: the sum over a path fits 128 bits.
+    /// Returns the maximum length of an edge of a graph with N vertices: the sum over a path fits
+    /// 128 bits.
     pub fn length_max(vertices: usize) -> u128 {
         u128::MAX / vertices.max(1) as u128
     }
 
-    /// Creates the undirected graph of these edges; loops are removed, and so are all but one of parallel edges, in
-    /// either direction. `seed` determines the order of the sources.
+    /// Creates the undirected graph of these edges; loops are removed, and so are all but one of
+    /// parallel edges, in either direction. `seed` determines the order of the sources.
     ///
     /// # Errors
     /// Too many vertices or edges, or an edge to a vertex that does not exist.
@@ -177,8 +178,8 @@ impl Graph {
         Self::build(vertices, edges, None, false, seed)
     }
 
-    /// As [`new`](Self::new), of edges with lengths or directions. Of parallel edges the shortest remains. Without
-    /// [`Form::is_weighted`] lengths are not looked at.
+    /// As [`new`](Self::new), of edges with lengths or directions. Of parallel edges the shortest
+    /// remains. Without [`Form::is_weighted`] lengths are not looked at.
     ///
     /// # Errors
     /// As `new`, or a length out of bounds.
@@ -293,8 +294,8 @@ impl Graph {
         &self.lengths
     }
 
-    /// Returns each of the [`neighbours`](Self::neighbours) of a vertex and the length of the edge to it; none if lengths are not of
-    /// this width.
+    /// Returns each of the [`neighbours`](Self::neighbours) of a vertex and the length of the edge
+    /// to it; none if lengths are not of this width.
     #[inline]
     pub(super) fn ways<L: Length>(&self, vertex: u32) -> impl Iterator<Item = (u32, L)> {
         let [from, to] = [0, 1].map(|next| self.starts[vertex as usize + next] as usize);
@@ -308,8 +309,8 @@ impl Graph {
         self.sources[position as usize]
     }
 
-    /// Returns the number of tasks of all sources: two for each vertex that each source reaches, itself included. `None` for
-    /// a directed graph, where that takes as long as the search itself.
+    /// Returns the number of tasks of all sources: two for each vertex that each source reaches,
+    /// itself included. `None` for a directed graph, where that takes as long as the search itself.
     pub fn tasks(&self) -> Option<u64> {
         (!self.is_directed).then(|| self.of_components())
     }
@@ -380,8 +381,8 @@ fn weighted<L: Length>(
     (starts, neighbours, L::lengths(lengths))
 }
 
-/// Returns where the row of each vertex begins, one more for the end, and the rows: sorted, and of those to the same vertex the
-/// first only. `ways` returns where each begins, and the rest of it.
+/// Returns where the row of each vertex begins, one more for the end, and the rows: sorted, and of
+/// those to the same vertex the first only. `ways` returns where each begins, and the rest of it.
 fn rows<T: Copy + Default + Ord, I: Iterator<Item = (u32, T)>>(
     vertices: usize,
     ways: impl Fn() -> I,

@@ -5,10 +5,10 @@ use crate::random::SplitMix;
 
 /// The parameters of a recursive graph (R-MAT: Chakrabarti, Zhan, Faloutsos 2004).
 ///
-/// The matrix of neighbours is divided into quarters, one is drawn and divided again, until a single edge is
-/// left. The default probabilities are those of Graph500. There is no noise, and vertices keep their
-/// numbers: balance comes from the order of the sources. Loops and parallel edges, which are frequent, are
-/// drawn but removed from the graph, and edges have no direction.
+/// The matrix of neighbours is divided into quarters, one is drawn and divided again, until a
+/// single edge is left. The default probabilities are those of Graph500. There is no noise, and
+/// vertices keep their numbers: balance comes from the order of the sources. Loops and parallel
+/// edges, which are frequent, are drawn but removed from the graph, and edges have no direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rmat {
     /// The graph has 2^scale vertices.

@@ -7,12 +7,13 @@ use std::collections::BinaryHeap;
 /// The state of a vertex in a walk.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
-    /// In the forward pass, the number of shortest paths from the source that end here; in the backward pass,
-    /// what each of those contributes to a path that continues: (1 + dependency) / paths.
+    /// In the forward pass, the number of shortest paths from the source that end here; in the
+    /// backward pass, what each of those contributes to a path that continues: (1 + dependency) /
+    /// paths.
     value: f64,
-    /// Distance from the source, counted on from the end of the previous walk: a lower value means "not
-    /// seen by this walk", so that nothing must be cleared. Where edges have lengths, [`Far`] has the distances, and this is
-    /// 0 until the vertex is settled, then 1, counted on as well.
+    /// Distance from the source, counted on from the end of the previous walk: a lower value means
+    /// "not seen by this walk", so that nothing must be cleared. Where edges have lengths, [`Far`]
+    /// has the distances, and this is 0 until the vertex is settled, then 1, counted on as well.
     distance: u32,
 }
 
@@ -37,9 +38,9 @@ impl<L: Length> Far<L> {
 ///
 /// # Words
 ///
-/// `order` are the vertices seen, in the order of their distance, where edges have lengths those settled; `out` of them are
-/// settled; once all are, `back` of them are still to be summed. Without a source both are zero. Everything but the heap is
-/// allocated once.
+/// `order` are the vertices seen, in the order of their distance, where edges have lengths those
+/// settled; `out` of them are settled; once all are, `back` of them are still to be summed. Without
+/// a source both are zero. Everything but the heap is allocated once.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     seen: Vec<Seen>,
@@ -229,7 +230,8 @@ impl Walk {
         let mut carried = 0.0;
         for to in graph.neighbours(from) {
             let there = &self.seen[*to as usize];
-            // Added unconditionally: which neighbours are farther is not predictable by the processor.
+            // Added unconditionally: which neighbours are farther is not predictable by the
+            // processor.
             let is_next = there.distance == distance + 1;
             carried += if is_next { there.value } else { 0.0 };
         }

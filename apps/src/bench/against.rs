@@ -1,18 +1,21 @@
 //! The comparison of two records: which figures have become worse, by more than their noise.
 //!
 //! # Algorithm
-//! The median of n samples lies with a probability of at least 99 % between the k-th smallest and the k-th largest one,
-//! whatever their distribution, where k is the largest number with P(B < k) ≤ 0.5 % for a binomial B of n throws of a coin
-//! (W. R. Thompson, On confidence ranges for the median, 1936): of 20 samples the 4th and the 17th. A figure is worse if its
-//! interval lies wholly above the earlier one and its median is more than [`LEAST`] above: two intervals of one distribution
-//! are disjoint in less than one comparison of a thousand, and a smaller difference comes from where the system has put
-//! pages and code. Fewer than 8 samples have no such interval, and get no verdict.
+//! The median of n samples lies with a probability of at least 99 % between the k-th smallest and
+//! the k-th largest one, whatever their distribution, where k is the largest number with P(B < k) ≤
+//! 0.5 % for a binomial B of n throws of a coin (W. R. Thompson, On confidence ranges for the
+//! median, 1936): of 20 samples the 4th and the 17th. A figure is worse if its interval lies wholly
+//! above the earlier one and its median is more than [`LEAST`] above: two intervals of one
+//! distribution are disjoint in less than one comparison of a thousand, and a smaller difference
+//! comes from where the system has put pages and code. Fewer than 8 samples have no such interval,
+//! and get no verdict.
 #![forbid(unsafe_code)]
 
 use super::{Figure, Record, Spread};
 use std::fmt;
 
-/// The part of a median that is no change: two runs of one build on one machine have differed by 8 %.
+/// The part of a median that is no change: two runs of one build on one machine have differed by 8
+/// %.
 pub const LEAST: f64 = 0.1;
 /// The probability that a median lies below, or above, its interval.
 const OUTSIDE: f64 = 0.005;
@@ -149,8 +152,8 @@ impl Against {
     }
 }
 
-/// Returns why figures cannot be compared whose processors were at other distances. A host may run the processors of a virtual machine
-/// anywhere.
+/// Returns why figures cannot be compared whose processors were at other distances. A host may run
+/// the processors of a virtual machine anywhere.
 fn moved(before: Option<f64>, now: Option<f64>) -> Option<String> {
     let (before, now) = (before?, now?);
     let is_elsewhere = (now - before).abs() > LEAST * before.min(now);
@@ -229,7 +232,8 @@ mod tests {
 
     #[test]
     fn ranks_are_those_of_the_binomial_distribution() {
-        // P(B < k): of 8 throws 0.39 % for 1 and 3.5 % for 2; of 20 throws 0.13 % for 4 and 0.59 % for 5.
+        // P(B < k): of 8 throws 0.39 % for 1 and 3.5 % for 2; of 20 throws 0.13 % for 4 and 0.59 %
+        // for 5.
         let ranks = [0, 7, 8, 20, 100, 100_000].map(rank);
         let expected = [None, None, Some(1), Some(4), Some(37), Some(49_593)];
         assert_eq!(ranks, expected);
@@ -292,7 +296,8 @@ mod tests {
         );
     }
 
-    /// On a virtual machine of two processors all figures changed by up to three times when its host moved them.
+    /// On a virtual machine of two processors all figures changed by up to three times when its
+    /// host moved them.
     #[test]
     fn processors_that_are_elsewhere_get_no_verdict() {
         let (before, mut now) = (record(&[1.0; 20]), record(&[9.0; 20]));

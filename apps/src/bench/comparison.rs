@@ -29,7 +29,8 @@ const SAMPLES_OF_MANY: usize = 16_000;
 const AGAIN: usize = 4;
 /// A row is disturbed if at least this part of its samples are.
 const DISTURBED_IN: f64 = 0.25;
-/// One is slower than the other if it is in at least this part of the rounds: of 20 by chance in one case of 48.
+/// One is slower than the other if it is in at least this part of the rounds: of 20 by chance in
+/// one case of 48.
 const SLOWER_IN: f64 = 0.75;
 
 /// The settings of a comparison.
@@ -56,7 +57,8 @@ pub struct Setting {
 pub struct Comparison {
     /// The number of tasks.
     pub tasks: usize,
-    /// Round trips of a cache line between the first two processors, one sample a round; empty if there is one processor.
+    /// Round trips of a cache line between the first two processors, one sample a round; empty if
+    /// there is one processor.
     pub round_trips: Vec<f64>,
     /// The barriers.
     pub rows: Vec<Row>,
@@ -113,8 +115,8 @@ impl Setting {
         }
     }
 
-    /// Whether a sample of this round may be taken: nothing is stopped, and the time has not come, which counts from the
-    /// second round on.
+    /// Whether a sample of this round may be taken: nothing is stopped, and the time has not come,
+    /// which counts from the second round on.
     fn goes_on(&self, round: usize, until: Option<Instant>) -> bool {
         let in_time = round == 0 || until.is_none_or(|until| Instant::now() < until);
         in_time && !self.stop.is_stopped()
@@ -131,8 +133,9 @@ impl Setting {
         Some([*self.cpus.first()?, *self.cpus.get(1)?])
     }
 
-    /// Takes samples of a round trip between each of `pairs` by `lines`, in turn, one of each even after `until`. Many pairs
-    /// get fewer and shorter samples: all pairs of 128 processors take some 20 seconds.
+    /// Takes samples of a round trip between each of `pairs` by `lines`, in turn, one of each even
+    /// after `until`. Many pairs get fewer and shorter samples: all pairs of 128 processors take
+    /// some 20 seconds.
     ///
     /// # Errors
     /// A thread that the system refused.
@@ -184,8 +187,8 @@ impl Setting {
         (samples, round_trips)
     }
 
-    /// Takes samples of each of `kinds` for this many tasks, and of the cache line, in turn: as many as are set, or after
-    /// `until` only those of the first round.
+    /// Takes samples of each of `kinds` for this many tasks, and of the cache line, in turn: as
+    /// many as are set, or after `until` only those of the first round.
     ///
     /// # Errors
     /// A thread that the system refused; a program that printed no figure: its message.
@@ -247,7 +250,8 @@ impl Setting {
         })
     }
 
-    /// Returns a row for each of `kinds`, with the number of turns that it gets, but without samples.
+    /// Returns a row for each of `kinds`, with the number of turns that it gets, but without
+    /// samples.
     fn rows(&self, kinds: &[Kind], plan: &Plan) -> io::Result<Vec<Row>> {
         let row = |kind: &Kind| {
             let trial = || sample(kind, plan, TRIAL_TURNS);
@@ -267,8 +271,8 @@ impl Setting {
         kinds.iter().map(row).collect()
     }
 
-    /// Takes a sample, repeatedly while its threads have to wait and nothing is stopped; the last one counts. `None` if it
-    /// was cut off.
+    /// Takes a sample, repeatedly while its threads have to wait and nothing is stopped; the last
+    /// one counts. `None` if it was cut off.
     fn undisturbed(
         &self,
         again: usize,
@@ -316,7 +320,8 @@ fn cut(taken: Option<usize>, of: usize) -> Option<Doubt> {
     (taken < of).then_some(Doubt::Cut { taken, of })
 }
 
-/// Returns the middle of the time until then: later, samples are not retaken, so that each row gets some.
+/// Returns the middle of the time until then: later, samples are not retaken, so that each row gets
+/// some.
 fn half(until: Option<Instant>) -> Option<Instant> {
     let now = Instant::now();
     until.map(|until| now + until.saturating_duration_since(now) / 2)
@@ -363,7 +368,8 @@ impl Comparison {
         Spread::of(&ratios).map(|spread| spread.median)
     }
 
-    /// Returns the fastest row and those level with it; `None` if there are doubts, or nothing to compare.
+    /// Returns the fastest row and those level with it; `None` if there are doubts, or nothing to
+    /// compare.
     pub fn verdict(&self) -> Option<Verdict> {
         if !self.doubts.is_empty() || self.rows.len() < 2 {
             return None;
@@ -497,7 +503,8 @@ mod tests {
             let pairs = processors * (processors - 1) / 2;
             let (samples, round_trips) = setting.effort(pairs.min(8_192));
             assert!(samples >= 1, "{processors}");
-            // Half a millisecond for the threads of a sample, each round trip at most a microsecond.
+            // Half a millisecond for the threads of a sample, each round trip at most a
+            // microsecond.
             let all = pairs.min(8_192) * samples;
             let ms = all * (500 + round_trips as usize * 11 / 10) / 1_000;
             assert!(ms < 60_000, "{processors}: {ms} ms");

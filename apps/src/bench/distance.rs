@@ -58,8 +58,8 @@ impl fmt::Display for Distance {
     }
 }
 
-/// Returns for each distance between two of `cpus` at most `most` pairs, the nearest distance first; pairs are taken from
-/// all over the list.
+/// Returns for each distance between two of `cpus` at most `most` pairs, the nearest distance
+/// first; pairs are taken from all over the list.
 pub fn pairs(machine: &Machine, cpus: &[usize], most: usize) -> Vec<(Distance, Vec<[usize; 2]>)> {
     let mut all: Vec<(Distance, Vec<[usize; 2]>)> = Vec::new();
     for (at, &one) in cpus.iter().enumerate() {
@@ -85,7 +85,8 @@ mod tests {
     use super::*;
     use tautline_node::machine::{Cache, Cpu};
 
-    /// Two packages of two cores of two threads; the cores of a package share an L3, but for the second package.
+    /// Two packages of two cores of two threads; the cores of a package share an L3, but for the
+    /// second package.
     fn machine() -> Machine {
         let cpu = |id| Cpu {
             id,

@@ -7,8 +7,8 @@ use tautline::phaser::{Config, Mode, SpinThenYield, rule};
 use tautline_core::phaser::Registration;
 use tautline_core::phaser::baseline::{Flat, Tiered, Tiers};
 
-/// Returns all barriers of this library and of the standard one that are compared, a tree for each of `degrees`; with the
-/// feature `rivals`, that of hurdles, too.
+/// Returns all barriers of this library and of the standard one that are compared, a tree for each
+/// of `degrees`; with the feature `rivals`, that of hurdles, too.
 pub fn kinds(degrees: &[usize]) -> Vec<Kind> {
     let mut all = vec![
         Kind::new("std::sync::Barrier", std_barrier),
@@ -29,7 +29,8 @@ fn std_barrier(tasks: usize) -> (std::sync::Barrier, usize) {
     (std::sync::Barrier::new(tasks), tasks)
 }
 
-/// Returns the phasers, on which all tasks are registered signal-wait: the two of Habanero, and that of this library.
+/// Returns the phasers, on which all tasks are registered signal-wait: the two of Habanero, and
+/// that of this library.
 pub fn phasers(degrees: &[usize]) -> Vec<Kind> {
     let mut all = vec![Kind::placed("flat phaser", |plan| {
         let help_after = help_after(plan);
@@ -69,7 +70,8 @@ pub fn flat(help_after: u32) -> Flat<SpinThenYield> {
     Flat::create(port(help_after), Mode::SignalWait)
 }
 
-/// Returns the first registration on a tiered phaser with a leaf for each `degree` of `tasks` tasks.
+/// Returns the first registration on a tiered phaser with a leaf for each `degree` of `tasks`
+/// tasks.
 ///
 /// # Panics
 /// If the degree is out of range.

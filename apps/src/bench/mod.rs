@@ -1,13 +1,15 @@
 //! Costs of mechanisms on this machine, as figures that can be kept and compared.
 //!
 //! # Algorithm
-//! The overhead of a barrier is measured as the EPCC suite does (J. M. Bull, Measuring synchronisation and scheduling
-//! overheads in OpenMP, EWOMP 1999): a loop with the barrier minus the same loop without, by the number of turns. One such
-//! difference is a sample. What differs: every sample is taken by new threads, so that the barriers can be measured in turn
-//! and a drift of the machine affects all of them alike; and [`Watch`] counts what other programs used in that time.
+//! The overhead of a barrier is measured as the EPCC suite does (J. M. Bull, Measuring
+//! synchronisation and scheduling overheads in OpenMP, EWOMP 1999): a loop with the barrier minus
+//! the same loop without, by the number of turns. One such difference is a sample. What differs:
+//! every sample is taken by new threads, so that the barriers can be measured in turn and a drift
+//! of the machine affects all of them alike; and [`Watch`] counts what other programs used in that
+//! time.
 //!
-//! Every measurement ends soon after its [`Control`](tautline::balance::Control) is stopped, on a busy machine too: a
-//! sample is then cut off and discarded.
+//! Every measurement ends soon after its [`Control`](tautline::balance::Control) is stopped, on a
+//! busy machine too: a sample is then cut off and discarded.
 #![forbid(unsafe_code)]
 
 mod against;

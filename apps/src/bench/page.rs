@@ -17,7 +17,8 @@ const NUMBER: f64 = 24.0;
 /// The room for the numbers of processors, and the smallest cell that has room for its own number.
 const EDGE: f64 = 40.0;
 const LABELLED: f64 = 26.0;
-/// The colours of the map from short to long: five points of viridis, which differ in lightness, too.
+/// The colours of the map from short to long: five points of viridis, which differ in lightness,
+/// too.
 const COLOURS: [[f64; 3]; 5] = [
     [68.0, 1.0, 84.0],
     [59.0, 82.0, 139.0],
@@ -30,7 +31,8 @@ const COLOURS: [[f64; 3]; 5] = [
 type Medians = BTreeMap<[usize; 2], f64>;
 
 impl Record {
-    /// Writes the page: machine, a heat map of the matrix of cache lines, and a table of all figures.
+    /// Writes the page: machine, a heat map of the matrix of cache lines, and a table of all
+    /// figures.
     ///
     /// # Errors
     /// Those of `out`.
@@ -160,7 +162,8 @@ fn squares(order: &[usize], medians: &Medians, bounds: [f64; 2]) -> String {
     svg + "</svg>"
 }
 
-/// Returns the colour of a time between the bounds, by its logarithm: caches differ from memory by factors.
+/// Returns the colour of a time between the bounds, by its logarithm: caches differ from memory by
+/// factors.
 fn colour(ns: f64, [least, most]: [f64; 2]) -> [f64; 3] {
     let logarithm = |ns: f64| ns.max(1e-3).ln();
     let span = (logarithm(most) - logarithm(least)).max(1e-9);

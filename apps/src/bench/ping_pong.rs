@@ -15,10 +15,12 @@ use tautline_node::machine::pin;
 /// Failed polls after which a thread assumes that the other one has no processor.
 const LOOKS: u32 = 100_000;
 
-/// The number of lines: more than a page of any system, and more than allocators serve from memory that was used before.
+/// The number of lines: more than a page of any system, and more than allocators serve from memory
+/// that was used before.
 const LINES: usize = 1 << 13;
 
-/// Cache lines for round trips. Consecutive samples use different ones, since caches distribute lines by address.
+/// Cache lines for round trips. Consecutive samples use different ones, since caches distribute
+/// lines by address.
 #[derive(Debug)]
 pub struct Lines {
     all: Vec<CachePadded<AtomicU32>>,
@@ -26,8 +28,8 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Creates lines in the memory of the node of processor `home`, where Linux places pages that this processor writes
-    /// first; without one, where the system places them.
+    /// Creates lines in the memory of the node of processor `home`, where Linux places pages that
+    /// this processor writes first; without one, where the system places them.
     ///
     /// # Errors
     /// A thread that the system refused, or that could not be kept on the processor.
@@ -56,9 +58,10 @@ impl Lines {
     }
 }
 
-/// Measures one of `lines` between two processors: [`Sample::ns`] is a round trip. A barrier of two tasks can hardly
-/// be faster: each task must see what the other wrote, though both transfers may overlap. Once `stop` is stopped, the
-/// sample is cut off and must be discarded. The lines serve one call at a time.
+/// Measures one of `lines` between two processors: [`Sample::ns`] is a round trip. A barrier of two
+/// tasks can hardly be faster: each task must see what the other wrote, though both transfers may
+/// overlap. Once `stop` is stopped, the sample is cut off and must be discarded. The lines serve
+/// one call at a time.
 ///
 /// # Errors
 /// A thread that the system refused.
@@ -81,12 +84,14 @@ fn play(ball: &AtomicU32, player: u32, cpu: usize, round_trips: u32, stop: &Cont
     let pinned = pin(cpu);
     let hit = |count: u32| {
         let mut looks = 0;
-        // ORDERING: Acquire, pairs with Release below, as a barrier requires them: what was done before the hit is visible after it;
-        // no mutant: nothing is read behind it; the cost is what is measured.
+        // ORDERING: Acquire, pairs with Release below, as a barrier requires them: what was done
+        // before the hit is visible after it; no mutant: nothing is read behind it; the cost is
+        // what is measured.
         while ball.load(Ordering::Acquire) != count {
             looks += 1;
             if looks > LOOKS {
-                // The other player has the same reason to give up, and does not wait for this hit for ever.
+                // The other player has the same reason to give up, and does not wait for this hit
+                // for ever.
                 if stop.is_stopped() {
                     return false;
                 }

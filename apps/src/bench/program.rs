@@ -14,9 +14,10 @@ use tautline::balance::Control;
 const POLLED: Duration = Duration::from_millis(1);
 
 impl Kind {
-    /// The barrier of a program, given as its path and first arguments. It is called with a number of episodes and a number of
-    /// threads after them, and prints the nanoseconds of an episode, before anything else. The variable `OMP_PLACES`
-    /// lists the processors; its n-th thread is to stay on the n-th of them, in turn.
+    /// The barrier of a program, given as its path and first arguments. It is called with a number
+    /// of episodes and a number of threads after them, and prints the nanoseconds of an episode,
+    /// before anything else. The variable `OMP_PLACES` lists the processors; its n-th thread is to
+    /// stay on the n-th of them, in turn.
     pub fn program(
         name: impl Into<String>,
         words: impl IntoIterator<Item: Into<OsString>>,

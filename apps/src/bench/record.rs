@@ -39,8 +39,8 @@ pub struct Figure {
     pub samples_ns: Vec<f64>,
     /// Why the samples support no verdict; empty if they do.
     pub doubts: Vec<String>,
-    /// Nanoseconds of a round trip of a cache line between the processors meanwhile. A host may run those of a virtual machine
-    /// anywhere, and elsewhere later.
+    /// Nanoseconds of a round trip of a cache line between the processors meanwhile. A host may run
+    /// those of a virtual machine anywhere, and elsewhere later.
     #[serde(default)]
     pub line_ns: Option<f64>,
 }
@@ -188,8 +188,8 @@ impl Record {
         }
     }
 
-    /// Adds round trips between processors of `machine`, and for each distance a figure of `bench`, whose name begins with
-    /// `prefix`.
+    /// Adds round trips between processors of `machine`, and for each distance a figure of `bench`,
+    /// whose name begins with `prefix`.
     pub fn add_round_trips(
         &mut self,
         machine: &Machine,

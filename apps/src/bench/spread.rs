@@ -35,7 +35,8 @@ impl Spread {
         })
     }
 
-    /// Adds the distribution of `samples`, in nanoseconds, to a JSON object; nothing without samples.
+    /// Adds the distribution of `samples`, in nanoseconds, to a JSON object; nothing without
+    /// samples.
     pub fn describe(object: &mut Value, samples: &[f64]) {
         let Some(spread) = Self::of(samples) else {
             return;

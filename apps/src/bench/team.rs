@@ -16,7 +16,8 @@ use tautline_node::machine::pin;
 const WARM_UP: u32 = 10;
 /// Turns between two checks whether the measurement is stopped.
 const CHUNK: u32 = 64;
-/// Turns of the work between episodes, some ten microseconds, of which a chunk has about this many at most.
+/// Turns of the work between episodes, some ten microseconds, of which a chunk has about this many
+/// at most.
 const CHUNK_DELAY: u64 = 10_000;
 
 /// One thread's handle of a barrier.
@@ -131,8 +132,9 @@ pub(super) fn delay(turns: u64) {
     }
 }
 
-/// Runs up to `turns` turns, in chunks for as long as `goes_on`, which is given the number of turns so far and that of the
-/// next chunk. Returns the nanoseconds of a turn; not a number without a turn.
+/// Runs up to `turns` turns, in chunks for as long as `goes_on`, which is given the number of turns
+/// so far and that of the next chunk. Returns the nanoseconds of a turn; not a number without a
+/// turn.
 #[inline(always)]
 fn timed(
     plan: &Plan,
@@ -157,8 +159,9 @@ fn timed(
     (start.elapsed().as_nanos() as f64 / f64::from(done), done)
 }
 
-/// The episodes of a sample. All parties end after the same one, else the others would wait for ever: the first party
-/// decides before a chunk that it is the last, and the others know once they have passed its first episode.
+/// The episodes of a sample. All parties end after the same one, else the others would wait for
+/// ever: the first party decides before a chunk that it is the last, and the others know once they
+/// have passed its first episode.
 struct Episode<'a> {
     plan: &'a Plan,
     /// The number of episodes of all.
@@ -169,8 +172,9 @@ impl Episode<'_> {
     /// Whether there is a chunk of `next` episodes after the first `done`.
     #[inline(always)]
     fn goes_on(&self, is_first: bool, done: u32, next: u32) -> bool {
-        // ORDERING: Relaxed: the first party stores before it arrives at an episode, and the others load after they have
-        // passed it, which the barrier orders; a value that is seen earlier ends none of the chunks before.
+        // ORDERING: Relaxed: the first party stores before it arrives at an episode, and the others
+        // load after they have passed it, which the barrier orders; a value that is seen earlier
+        // ends none of the chunks before.
         if done >= self.end.load(Ordering::Relaxed) {
             return false;
         }
@@ -274,7 +278,8 @@ mod tests {
     use super::*;
     use tautline::balance::Reason;
 
-    /// All parties end after the same episode, whenever the first one notices: else the others wait for ever.
+    /// All parties end after the same episode, whenever the first one notices: else the others wait
+    /// for ever.
     #[test]
     fn a_sample_that_is_stopped_ends() {
         for delay in [0, 1, CHUNK_DELAY] {

@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::yield_now;
 use tautline_core::sync::CachePadded;
 
-/// Polls of a waiter before it yields after each: a few round trips of a cache line, so that threads with
-/// dedicated processors rarely yield and threads that share one soon do.
+/// Polls of a waiter before it yields after each: a few round trips of a cache line, so that
+/// threads with dedicated processors rarely yield and threads that share one soon do.
 const LOOKS: u32 = 100;
 
 /// A central counter with a sense that is reversed at every episode.
 ///
 /// # Algorithm
-/// J. M. Mellor-Crummey, M. L. Scott, Algorithms for scalable synchronization on shared-memory multiprocessors, TOCS 1991,
-/// section 3.1.
+/// J. M. Mellor-Crummey, M. L. Scott, Algorithms for scalable synchronization on shared-memory
+/// multiprocessors, TOCS 1991, section 3.1.
 #[derive(Debug)]
 pub struct Central {
     tasks: usize,
@@ -32,10 +32,11 @@ impl Central {
         }
     }
 
-    /// Returns whether the caller is the last of this episode, in which case the counter is reset for the next one.
+    /// Returns whether the caller is the last of this episode, in which case the counter is reset
+    /// for the next one.
     fn is_last(&self) -> bool {
-        // ORDERING: AcqRel: what each task did before it arrived is acquired by the last, which releases it with the sense;
-        // no mutant: a yardstick, behind which nothing is read.
+        // ORDERING: AcqRel: what each task did before it arrived is acquired by the last, which
+        // releases it with the sense; no mutant: a yardstick, behind which nothing is read.
         let last = self.missing.fetch_sub(1, Ordering::AcqRel) == 1;
         if last {
             // ORDERING: Relaxed: released with the sense.
@@ -90,12 +91,13 @@ impl Episodes for AtCentral<'_> {
     }
 }
 
-/// Central counters as the nodes of a tree: the last task at a node continues at the one above, and wakes those of its node
-/// when it returns.
+/// Central counters as the nodes of a tree: the last task at a node continues at the one above, and
+/// wakes those of its node when it returns.
 ///
 /// # Algorithm
-/// P.-C. Yew, N.-F. Tzeng, D. H. Lawrie, Distributing hot-spot addressing in large-scale multiprocessors, IEEE TC 1987, as
-/// Mellor-Crummey and Scott 1991, section 3.2, make a barrier of it; the way back is by the tree here.
+/// P.-C. Yew, N.-F. Tzeng, D. H. Lawrie, Distributing hot-spot addressing in large-scale
+/// multiprocessors, IEEE TC 1987, as Mellor-Crummey and Scott 1991, section 3.2, make a barrier of
+/// it; the way back is by the tree here.
 #[derive(Debug)]
 pub struct CombiningTree {
     tasks: usize,
@@ -111,7 +113,8 @@ struct Node {
 }
 
 impl CombiningTree {
-    /// Creates the tree for `tasks` tasks, at least one, with at most `degree` tasks or nodes at a node, at least two.
+    /// Creates the tree for `tasks` tasks, at least one, with at most `degree` tasks or nodes at a
+    /// node, at least two.
     pub fn new(tasks: usize, degree: usize) -> Self {
         assert!(tasks > 0 && degree > 1, "{tasks} tasks, degree {degree}");
         let (mut nodes, mut below) = (Vec::new(), tasks);
@@ -196,7 +199,8 @@ mod tests {
     use super::super::{Meeting, flat, kinds, tiered, tree};
     use super::*;
 
-    /// No task is an episode ahead of another: each finds the counts of all at its own or one further.
+    /// No task is an episode ahead of another: each finds the counts of all at its own or one
+    /// further.
     fn holds(barrier: &impl Barrier) {
         const EPISODES: usize = 200;
         let parties = barrier.parties();

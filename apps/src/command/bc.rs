@@ -24,7 +24,8 @@ const EDGE_FACTOR_MAX: u64 = Rmat::EDGE_FACTOR_MAX as u64;
 /// The size for which a sequential program takes about a second.
 const SCALE: u32 = 12;
 const SCALE_SMALL: u32 = 10;
-/// The number of neighbours examined in all walks up to which a graph is checked: less than a second.
+/// The number of neighbours examined in all walks up to which a graph is checked: less than a
+/// second.
 const CHECKED_WORK_MAX: u64 = 50_000_000;
 /// The relative difference that floating-point sums in another order may have.
 const TOLERANCE: f64 = 1e-9;
@@ -58,7 +59,8 @@ pub(super) struct Bc {
     /// Follow edges from their first vertex to the second only
     #[arg(long, requires = "file")]
     directed: bool,
-    /// Take as shortest the paths of least length: of a list the third column, else the weights of edges
+    /// Take as shortest the paths of least length: of a list the third column, else the weights of
+    /// edges
     #[arg(long, requires = "file")]
     weighted: bool,
     /// The format of the file [default: by its content, else its name]

@@ -108,7 +108,8 @@ fn without_help(command: Command) -> Command {
     command.mut_subcommands(without_help)
 }
 
-/// Writes the page of a command, and those of the commands below it that its page mentions, to `folder`.
+/// Writes the page of a command, and those of the commands below it that its page mentions, to
+/// `folder`.
 fn write(command: &Command, folder: &Path) -> Outcome {
     let path = folder.join(format!("{}.1", title(command)));
     let refused = |error: io::Error| Failure::Usage(format!("--all {}: {error}", path.display()));

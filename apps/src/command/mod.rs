@@ -1,9 +1,10 @@
 //! The command: one file or folder a subcommand; `app` has what the applications share.
 //!
-//! Results go to stdout, diagnostics to stderr. Exit codes: 0, 1 for a wrong answer or a failed check, 2 for a
-//! request that cannot be carried out, 3 for a result that cannot be written, 4 for a lost rank, 101 for a panic, 130 for an interrupt. A launch ends
-//! with the highest code of its ranks; that of a signal is 128 and its number. A run that ends early by
-//! its own finding or at its deadline does what was requested: 0, and the result is marked as partial.
+//! Results go to stdout, diagnostics to stderr. Exit codes: 0, 1 for a wrong answer or a failed
+//! check, 2 for a request that cannot be carried out, 3 for a result that cannot be written, 4 for
+//! a lost rank, 101 for a panic, 130 for an interrupt. A launch ends with the highest code of its
+//! ranks; that of a signal is 128 and its number. A run that ends early by its own finding or at
+//! its deadline does what was requested: 0, and the result is marked as partial.
 
 mod app;
 mod bc;
@@ -140,7 +141,8 @@ pub(crate) fn main() -> ExitCode {
     if cfg!(debug_assertions) && is_terminal(&io::stderr()) {
         eprintln!("tautline: a debug build: rates are a fraction of those of cargo run --release");
     }
-    // A result that cannot be written is reported. Programs of a launch are as they would be without it.
+    // A result that cannot be written is reported. Programs of a launch are as they would be
+    // without it.
     if !matches!(cli.command, Command::Launch(_)) {
         ignore_file_size_limit();
     }

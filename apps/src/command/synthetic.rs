@@ -29,10 +29,12 @@ EXAMPLES:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Synthetic {
-    /// Children of a task: geometric:MEAN, binomial:M,Q (M with probability Q, else none), uniform:LO-HI
+    /// Children of a task: geometric:MEAN, binomial:M,Q (M with probability Q, else none),
+    /// uniform:LO-HI
     #[arg(long, value_name = "DISTRIBUTION", default_value = "geometric:4")]
     children: Children,
-    /// Tasks at this depth have no children [default: 11, simulated 8; none if a binomial tree ends without]
+    /// Tasks at this depth have no children [default: 11, simulated 8; none if a binomial tree ends
+    /// without]
     #[arg(long, value_name = "D", value_parser = whole::<u32, DEPTH_MAX>(), allow_negative_numbers = true)]
     depth: Option<u32>,
     /// Trees side by side, 1 to 16777216

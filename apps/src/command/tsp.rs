@@ -21,7 +21,8 @@ use tautline_cli::tsp::{
 
 const CITIES_MAX: u64 = Instance::CITIES_MAX as u64;
 const SIDE_MAX: u64 = Instance::SIDE_MAX as u64;
-/// The number of cities for which a sequential program takes about a second, or a tenth of one, with the default seed.
+/// The number of cities for which a sequential program takes about a second, or a tenth of one,
+/// with the default seed.
 const CITIES: usize = 75;
 const CITIES_SMALL: usize = 70;
 const SEED: u64 = 6;
@@ -174,7 +175,8 @@ impl Trip {
         self.source.as_ref()?.published
     }
 
-    /// Checks that the tour visits every city, and is not shorter than possible; and if all was searched, that it is the best.
+    /// Checks that the tour visits every city, and is not shorter than possible; and if all was
+    /// searched, that it is the best.
     fn verdict(&self, best: &Tour, complete: bool) -> Option<Result<(), String>> {
         let instance = self.search.instance();
         if !instance.is_tour(&best.cities) {
@@ -213,7 +215,8 @@ impl Trip {
         is_proved.then_some(Ok(()))
     }
 
-    /// Returns what a result without contradiction is called: only a published optimum is independent of the distances read.
+    /// Returns what a result without contradiction is called: only a published optimum is
+    /// independent of the distances read.
     fn agrees(&self, best: &Tour) -> &'static str {
         match (self.published(), self.search.target()) {
             (_, Some(target)) if best.length <= target => "within the target",

@@ -12,7 +12,8 @@ pub(super) struct Decimal {
 pub(super) const DIGITS: usize = 38;
 
 impl Decimal {
-    /// Parses `12`, `0.25` or `1.5e-3`. Returns `None` if it is not a number above 0 with at most [`DIGITS`] digits.
+    /// Parses `12`, `0.25` or `1.5e-3`. Returns `None` if it is not a number above 0 with at most
+    /// [`DIGITS`] digits.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (number, exponent) = match text.split_once(['e', 'E']) {
             Some((number, exponent)) => (number, exponent.parse::<i16>().ok()?),

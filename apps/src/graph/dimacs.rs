@@ -1,4 +1,5 @@
-//! Formats of the DIMACS challenges: lines that begin with a letter, `p` with the problem and its sizes. PACE has one of them.
+//! Formats of the DIMACS challenges: lines that begin with a letter, `p` with the problem and its
+//! sizes. PACE has one of them.
 
 use super::{Builder, Listed, Options, VERTICES_MAX, Ways};
 use crate::text::Text;

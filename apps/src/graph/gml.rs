@@ -119,7 +119,8 @@ pub(super) fn read(text: &Text, options: &Options) -> Result<Listed, FileError> 
     self::graph(text, graph, options)
 }
 
-/// Returns the key of a node or an edge that is in another list than that of the graph: a bracket is missing before it.
+/// Returns the key of a node or an edge that is in another list than that of the graph: a bracket
+/// is missing before it.
 fn inner<'w, 'a>(words: &'w [Word<'a>]) -> Option<&'w Word<'a>> {
     let mut open: Vec<&Word> = Vec::new();
     for (word, next) in words.iter().zip(words.iter().skip(1)) {

@@ -1,4 +1,5 @@
-//! JSON of other programs: objects with `nodes`, and `links` or `edges` (networkx, D3, JSON Graph Format, Cytoscape).
+//! JSON of other programs: objects with `nodes`, and `links` or `edges` (networkx, D3, JSON Graph
+//! Format, Cytoscape).
 
 use super::{Builder, Listed, Options, Ways};
 use crate::text::Text;
@@ -132,7 +133,8 @@ pub(super) fn read(text: &Text, options: &Options) -> Result<Listed, FileError> 
     builder.listed("JSON, nodes and edges".to_owned())
 }
 
-/// Adds the nodes: an array, or an object with a key each. Nodes of an array without `id` are numbered from 0.
+/// Adds the nodes: an array, or an object with a key each. Nodes of an array without `id` are
+/// numbered from 0.
 fn vertices<'a>(
     text: &'a Text,
     nodes: &'a RawValue,

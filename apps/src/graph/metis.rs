@@ -1,4 +1,5 @@
-//! Graphs as METIS and Chaco read them (Karypis, Kumar 1998): a line of sizes, then a line of neighbours for each vertex.
+//! Graphs as METIS and Chaco read them (Karypis, Kumar 1998): a line of sizes, then a line of
+//! neighbours for each vertex.
 
 use super::{Builder, Listed, Options, VERTICES_MAX, Ways};
 use crate::text::Text;
@@ -146,7 +147,8 @@ fn row<'a>(
     Ok(())
 }
 
-/// Whether the text is a graph of at least one edge, without loops, whose sizes and neighbours agree.
+/// Whether the text is a graph of at least one edge, without loops, whose sizes and neighbours
+/// agree.
 pub(super) fn is_consistent(text: &str) -> bool {
     let mut rows = lines(text);
     let Some(head) = rows.next().and_then(Head::parse) else {

@@ -1,8 +1,8 @@
 //! Graphs in files, in the formats of other programs.
 //!
-//! The format is the one requested, else that whose mark the content has, else that of the file's name. A file that can be
-//! read in more than one way, or in none, is refused in one line: a list of edges of the wrong graph would go unnoticed.
-//! [`Listed::read_as`] states how a file was read.
+//! The format is the one requested, else that whose mark the content has, else that of the file's
+//! name. A file that can be read in more than one way, or in none, is refused in one line: a list
+//! of edges of the wrong graph would go unnoticed. [`Listed::read_as`] states how a file was read.
 //!
 //! | format | names | read |
 //! |---|---|---|
@@ -63,7 +63,8 @@ pub const VERTICES_MAX: usize = 1 << 26;
 pub struct Options {
     /// The format; `None`: by content, else by name.
     pub format: Option<Format>,
-    /// Whether edges lead from the first vertex to the second only. Those of a format without directions lead both ways.
+    /// Whether edges lead from the first vertex to the second only. Those of a format without
+    /// directions lead both ways.
     pub is_directed: bool,
     /// Whether edges have lengths.
     pub is_weighted: bool,
@@ -80,9 +81,11 @@ pub struct Listed {
     pub names: Vec<String>,
     /// Edges, by the numbers of their vertices.
     pub edges: Vec<(u32, u32)>,
-    /// The length of each edge, exact, in units of the last decimal of all; the sum over any path fits.
+    /// The length of each edge, exact, in units of the last decimal of all; the sum over any path
+    /// fits.
     pub lengths: Option<Vec<u128>>,
-    /// The number of edges in the file. One without a direction stands twice in `edges` of a directed graph.
+    /// The number of edges in the file. One without a direction stands twice in `edges` of a
+    /// directed graph.
     pub entries: usize,
     /// Whether edges lead from the first vertex to the second only.
     pub is_directed: bool,

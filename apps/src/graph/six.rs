@@ -135,7 +135,8 @@ fn dense(
     Ok(())
 }
 
-/// Adds the edges of a list: of each a bit whether the vertex is the next one, and the other vertex.
+/// Adds the edges of a list: of each a bit whether the vertex is the next one, and the other
+/// vertex.
 fn sparse(
     text: &Text,
     vertices: usize,

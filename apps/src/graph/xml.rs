@@ -160,7 +160,8 @@ impl<'a> File<'a> {
         list.and_then(|list| list.parent_element()) == Some(graph)
     }
 
-    /// Whether another element may be passed over. The graph, and a list of nodes or edges, have no other elements.
+    /// Whether another element may be passed over. The graph, and a list of nodes or edges, have no
+    /// other elements.
     fn is_passed_over(&self, node: Node, graph: Node) -> bool {
         match node.parent_element() {
             Some(parent) if parent == graph && node.is_element() => {
@@ -195,7 +196,8 @@ impl<'a> File<'a> {
 
 /// Returns the keys of GraphML for data of these names, in their order.
 fn keys<'d>(root: Node<'d, '_>, domain: &str, names: &[&str]) -> Vec<&'d str> {
-    // Of one name there may be several, each with its type: networkx writes one for whole lengths and one for others.
+    // Of one name there may be several, each with its type: networkx writes one for whole lengths
+    // and one for others.
     let named = |name: &str, key: &Node| {
         let is_for = key
             .attribute("for")

@@ -21,7 +21,8 @@ pub enum Kernel {
         /// The number of rows.
         rows: usize,
     },
-    /// A sparse matrix by a vector, whose rows have lengths of a power law (R-MAT: Chakrabarti, Zhan, Faloutsos 2004).
+    /// A sparse matrix by a vector, whose rows have lengths of a power law (R-MAT: Chakrabarti,
+    /// Zhan, Faloutsos 2004).
     Sparse(Matrix),
 }
 
@@ -98,7 +99,8 @@ fn mandelbrot(y: f64) -> u32 {
 }
 
 impl Matrix {
-    /// R-MAT with the usual probabilities 0.57, 0.19, 0.19, 0.05; rows beyond `rows` are drawn again.
+    /// R-MAT with the usual probabilities 0.57, 0.19, 0.19, 0.05; rows beyond `rows` are drawn
+    /// again.
     fn generate(rows: usize) -> Self {
         let mut random = SplitMix::new(1);
         let levels = rows.next_power_of_two().trailing_zeros();

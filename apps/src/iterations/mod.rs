@@ -1,5 +1,5 @@
-//! Times of the iterations of a loop: drawn from a distribution, recorded, or measured on a kernel; and how evenly chunk
-//! policies divide them.
+//! Times of the iterations of a loop: drawn from a distribution, recorded, or measured on a kernel;
+//! and how evenly chunk policies divide them.
 //!
 //! | part | what it is |
 //! |---|---|
@@ -118,7 +118,8 @@ impl Times {
         self.of(0..self.len())
     }
 
-    /// Returns the mean in nanoseconds and the coefficient of variation σ/μ, both 0 of an empty loop.
+    /// Returns the mean in nanoseconds and the coefficient of variation σ/μ, both 0 of an empty
+    /// loop.
     pub fn moments(&self) -> (f64, f64) {
         let n = self.len().max(1) as f64;
         let mean = self.sum() as f64 / n;

@@ -1,8 +1,9 @@
 //! A loop in virtual time: processors that take chunks from a queue without contention.
 //!
 //! # Algorithm
-//! Model M1 of Lucco 1995 (spec 5.4): all processors start together; a chunk costs the overhead and the times of its
-//! iterations; the next chunk goes to the first processor that is free. Policies know the mean and the variation of the times.
+//! Model M1 of Lucco 1995 (spec 5.4): all processors start together; a chunk costs the overhead and
+//! the times of its iterations; the next chunk goes to the first processor that is free. Policies
+//! know the mean and the variation of the times.
 
 use super::{Scheme, Times};
 use std::cmp::Reverse;
@@ -42,7 +43,8 @@ pub struct Executed {
 }
 
 impl Executed {
-    /// Returns the efficiency: the time of all iterations by that of all processors until the last one has ended. 1 if both are 0.
+    /// Returns the efficiency: the time of all iterations by that of all processors until the last
+    /// one has ended. 1 if both are 0.
     pub fn efficiency(&self, times: &Times) -> f64 {
         let all = f64::from(self.processors) * self.makespan_ns as f64;
         if all > 0.0 {
@@ -62,7 +64,8 @@ impl Queue {
         self.watched(scheme, times, |_| ())
     }
 
-    /// Executes the loop by `scheme`, and reports each chunk to `watch` in the order in which the chunks are taken.
+    /// Executes the loop by `scheme`, and reports each chunk to `watch` in the order in which the
+    /// chunks are taken.
     ///
     /// # Panics
     /// If there is no processor.

@@ -1,4 +1,5 @@
-//! Recorded times in files: CSV, a number a line below the head `ns` and comments after `#`, or JSON, an array of numbers.
+//! Recorded times in files: CSV, a number a line below the head `ns` and comments after `#`, or
+//! JSON, an array of numbers.
 
 use super::{LEN_MAX, NS_MAX, Times};
 use crate::text::Input;
@@ -25,12 +26,14 @@ impl Mistake {
 }
 
 impl Times {
-    /// Reads the file at `path`, or standard input if it is `-`: as JSON if it begins with `[`, otherwise as CSV, in which
-    /// lines that begin with `#` are comments. Fractions of a nanosecond are rounded.
+    /// Reads the file at `path`, or standard input if it is `-`: as JSON if it begins with `[`,
+    /// otherwise as CSV, in which lines that begin with `#` are comments. Fractions of a nanosecond
+    /// are rounded.
     ///
     /// # Errors
-    /// If the file cannot be read or is longer than 16 MiB; if a time is missing, negative, longer than 2^44 ns or no number; if there
-    /// are more than [`Times::LEN_MAX`] of them, or none. Errors of the content name the line and the character.
+    /// If the file cannot be read or is longer than 16 MiB; if a time is missing, negative, longer
+    /// than 2^44 ns or no number; if there are more than [`Times::LEN_MAX`] of them, or none.
+    /// Errors of the content name the line and the character.
     ///
     /// ```
     /// use tautline_cli::iterations::Times;

@@ -57,8 +57,8 @@ fn boards(pieces: Pieces) -> String {
         .join(" ")
 }
 
-/// Tilings of boards, by their shorter side. Sources: Golomb 1994; the one-sided 3 and 5: counted here and
-/// elsewhere; 9: from the literature, only as a quarter.
+/// Tilings of boards, by their shorter side. Sources: Golomb 1994; the one-sided 3 and 5: counted
+/// here and elsewhere; 9: from the literature, only as a quarter.
 const KNOWN: [(Pieces, u32, u64); 11] = [
     (Pieces::TwoSided, 1, 0),
     (Pieces::TwoSided, 2, 0),
@@ -104,7 +104,8 @@ struct Free {
     last: [Lays; 1 << 4],
 }
 
-/// Positions at which a window can begin: the 180 squares, border included, of 90 lines, and one window more.
+/// Positions at which a window can begin: the 180 squares, border included, of 90 lines, and one
+/// window more.
 const PLACES: usize = 1 << 8;
 
 /// A partly tiled board.
@@ -119,8 +120,8 @@ pub(super) struct State {
 }
 
 impl Board {
-    /// Creates a board to be tiled with a set of pieces in all ways; or, if `fundamental`, in those only that
-    /// rotations and reflections of the board do not make equal.
+    /// Creates a board to be tiled with a set of pieces in all ways; or, if `fundamental`, in those
+    /// only that rotations and reflections of the board do not make equal.
     ///
     /// # Errors
     /// The pieces do not cover this number of squares.
@@ -162,7 +163,8 @@ impl Board {
         }
         if fundamental {
             let corner = |shape: &Shape| shape.letter == 'V';
-            // With both arms before its corner it fits least often: a quarter fewer nodes than with both behind.
+            // With both arms before its corner it fits least often: a quarter fewer nodes than with
+            // both behind.
             let last = |shape: &Shape| corner(shape) && shape.squares.contains(&(2, -2));
             all &= !set_of(&shapes, corner) | set_of(&shapes, last);
         }
@@ -196,8 +198,8 @@ impl Board {
         Some(if self.fundamental { all / 4 } else { *all })
     }
 
-    /// Returns a picture of the board after these lays, a letter of Golomb for each square and a dot where it is free; its lines are
-    /// the longer sides.
+    /// Returns a picture of the board after these lays, a letter of Golomb for each square and a
+    /// dot where it is free; its lines are the longer sides.
     pub fn picture(&self, lays: &[u8]) -> String {
         let (width, shapes) = (self.width as usize, piece::shapes());
         let stride = width + 1;

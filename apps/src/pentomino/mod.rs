@@ -2,20 +2,20 @@
 //!
 //! # Algorithm
 //!
-//! The first free square must be covered, so a branch is a way to lay an unused piece with its first
-//! square there (Fletcher 1965). The board is one row of bits, line after line, with a border
-//! square after each line, so that no lay has to be compared with the edges (Finnerty 2022 has an array
-//! with sentinels). A window of 64 bits, which begins at the first free square, contains all squares that
-//! a piece can cover; so the 63 lays are the same everywhere. Those that do not overlap are looked up:
-//! one table for each line of the window, indexed by the squares of that line; the sets are intersected
-//! with the lays of unused pieces.
+//! The first free square must be covered, so a branch is a way to lay an unused piece with its
+//! first square there (Fletcher 1965). The board is one row of bits, line after line, with a border
+//! square after each line, so that no lay has to be compared with the edges (Finnerty 2022 has an
+//! array with sentinels). A window of 64 bits, which begins at the first free square, contains all
+//! squares that a piece can cover; so the 63 lays are the same everywhere. Those that do not
+//! overlap are looked up: one table for each line of the window, indexed by the squares of that
+//! line; the sets are intersected with the lays of unused pieces.
 //!
 //! # Symmetry
 //!
 //! A rectangle that is not a square has four symmetries, and no tiling is invariant under one of
-//! them: the corner piece (V) has four lays, and each rotation or reflection maps each of them to another one.
-//! So exactly one of each four equivalent tilings has a given lay
-//! of the corner. For the one-sided pieces this holds as well: a reflection swaps a piece with its twin.
+//! them: the corner piece (V) has four lays, and each rotation or reflection maps each of them to
+//! another one. So exactly one of each four equivalent tilings has a given lay of the corner. For
+//! the one-sided pieces this holds as well: a reflection swaps a piece with its twin.
 #![forbid(unsafe_code)]
 
 mod board;

@@ -34,16 +34,17 @@ pub struct Answer {
 /// A result, ready for display.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
-    /// Rows of the table: `("solutions", "14 200")`. The table appends to the first of them how the result
-    /// compares with what is known, or that it is partial.
+    /// Rows of the table: `("solutions", "14 200")`. The table appends to the first of them how the
+    /// result compares with what is known, or that it is partial.
     pub rows: Vec<(&'static str, String)>,
     /// JSON keys beside the common ones: `solutions`, `optimum`.
     pub json: Map<String, Value>,
-    /// The comparison with what is known: `Some(Ok(()))` equal, `Some(Err(line))` wrong and how, `None`
-    /// nothing to compare.
+    /// The comparison with what is known: `Some(Ok(()))` equal, `Some(Err(line))` wrong and how,
+    /// `None` nothing to compare.
     pub verdict: Option<Result<(), String>>,
-    /// The words for an equal result, if it was compared with one of the same reader or algorithm: `equal to the sequential
-    /// program`. Empty after a comparison with something independent of both, as a published number: such a result is `verified`.
+    /// The words for an equal result, if it was compared with one of the same reader or algorithm:
+    /// `equal to the sequential program`. Empty after a comparison with something independent of
+    /// both, as a published number: such a result is `verified`.
     pub agrees: &'static str,
 }
 
@@ -157,7 +158,8 @@ impl Answer {
         format!("{before}{}{after}", self.unit.replace(' ', "_"))
     }
 
-    /// Returns the outcome of the command: a partial result is one, unless the user interrupted the run.
+    /// Returns the outcome of the command: a partial result is one, unless the user interrupted the
+    /// run.
     pub fn outcome(&self) -> Outcome {
         match (&self.findings.verdict, self.stopped) {
             (Some(Err(line)), _) => Err(Failure::Check(line.clone())),

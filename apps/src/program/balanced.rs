@@ -98,9 +98,10 @@ impl Balanced {
         self.output.stories.open().map(|_| ())
     }
 
-    /// Runs what `start` starts, as a rank of `world`, unless `check` refuses the settings: by the first argument if it is the only rank,
-    /// else by the second. Progress counts in `unit`, up to `total` if
-    /// that is known. The workers of all ranks are then known at rank 0, unless one was lost.
+    /// Runs what `start` starts, as a rank of `world`, unless `check` refuses the settings: by the
+    /// first argument if it is the only rank, else by the second. Progress counts in `unit`, up to
+    /// `total` if that is known. The workers of all ranks are then known at rank 0, unless one was
+    /// lost.
     ///
     /// # Errors
     /// What the options request and cannot be had, and the loss of a rank.
@@ -160,8 +161,8 @@ impl Balanced {
     }
 }
 
-/// Pins the calling thread, the first worker, if the others are. Returns the processors that they are pinned to, and how many
-/// processors `workers` workers can use at once.
+/// Pins the calling thread, the first worker, if the others are. Returns the processors that they
+/// are pinned to, and how many processors `workers` workers can use at once.
 fn place(runtime: &Runtime, workers: usize) -> (Vec<usize>, usize) {
     let plan = runtime.plan();
     // If it cannot be pinned, it runs on any processor.
@@ -174,8 +175,8 @@ fn place(runtime: &Runtime, workers: usize) -> (Vec<usize>, usize) {
     (pinned.collect(), processors)
 }
 
-/// Adds what is known of the other ranks to rank 0's run, unless one was lost. Returns how far their clocks may be off, and the maximum
-/// memory of all.
+/// Adds what is known of the other ranks to rank 0's run, unless one was lost. Returns how far
+/// their clocks may be off, and the maximum memory of all.
 fn collect<T>(
     world: &World,
     across: &RecordedAcross,
@@ -205,8 +206,8 @@ fn peak_memory_kib() -> Option<u64> {
     line.trim().strip_suffix(" kB")?.trim().parse().ok()
 }
 
-/// Makes the first interrupt stop the run and keep its result. Returns whether it has happened, even if the run had been
-/// stopped otherwise before.
+/// Makes the first interrupt stop the run and keep its result. Returns whether it has happened,
+/// even if the run had been stopped otherwise before.
 fn stop_on_interrupt(control: &Arc<Control>) -> Arc<Control> {
     let heard = Arc::new(Control::new());
     let (control, first) = (Arc::clone(control), Arc::clone(&heard));

@@ -215,7 +215,8 @@ impl Balancing {
         internal::checked(self.rules.over(plan.balancing))
     }
 
-    /// Returns the computation that the options describe, on a runtime that was built as they describe.
+    /// Returns the computation that the options describe, on a runtime that was built as they
+    /// describe.
     pub fn on<'a>(&self, runtime: &'a Runtime, control: &'a Control) -> Balancer<'a> {
         let balancer = runtime.balancer().control(control);
         let balancer = self.rules.of(balancer, runtime.plan().balancing);
@@ -272,8 +273,8 @@ pub fn list(text: &str) -> Result<PlaceList, String> {
         .map_err(|error: tautline::pinning::ListError| error.to_string())
 }
 
-/// Returns the parser of a whole number, as [`spelling::whole`]. One type for all options of a type: clap
-/// compiles its part for each type of parser.
+/// Returns the parser of a whole number, as [`spelling::whole`]. One type for all options of a
+/// type: clap compiles its part for each type of parser.
 pub fn whole<T: FromStr, const MOST: u64>() -> fn(&str) -> Result<T, String> {
     spelling::whole::<T, MOST>
 }

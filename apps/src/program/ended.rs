@@ -64,7 +64,8 @@ pub fn end(program: &str, outcome: Outcome) -> ExitCode {
 }
 
 fn complain(program: &str, line: &str, code: u8) -> ExitCode {
-    // In one line, whatever values it shows. `eprintln` would panic where standard error cannot be written.
+    // In one line, whatever values it shows. `eprintln` would panic where standard error cannot be
+    // written.
     let _ = writeln!(io::stderr(), "{program}: {}", escaped(line));
     ExitCode::from(code)
 }

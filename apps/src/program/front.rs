@@ -33,7 +33,8 @@ EXIT CODES: 0 all well (a deadline included), 1 wrong answer, 2 bad request,
 3 unwritten result, 4 lost rank, 101 panic, 130 interrupted (also by SIGTERM and SIGHUP).";
 
 impl Program {
-    /// Sets the description, in an imperative sentence. Default: the documentation of the type of the options.
+    /// Sets the description, in an imperative sentence. Default: the documentation of the type of
+    /// the options.
     pub fn about(mut self, about: &'static str) -> Self {
         self.about = Some(about);
         self
@@ -45,8 +46,9 @@ impl Program {
         self
     }
 
-    /// Balances the [`Work`] that the options describe over all workers, and reports the result: a table with a row for each place,
-    /// or JSON. An error of `work` is printed in one line, and the exit code is then 2.
+    /// Balances the [`Work`] that the options describe over all workers, and reports the result: a
+    /// table with a row for each place, or JSON. An error of `work` is printed in one line, and the
+    /// exit code is then 2.
     ///
     /// # Panics
     /// As [`Balancer::run`](tautline::balance::Balancer::run).
@@ -62,8 +64,8 @@ impl Program {
         })
     }
 
-    /// Runs `body` as a task on the runtime that the options describe, and reports the rows that it returns. An error of
-    /// `body` is printed in one line, and the exit code is then 1.
+    /// Runs `body` as a task on the runtime that the options describe, and reports the rows that it
+    /// returns. An error of `body` is printed in one line, and the exit code is then 1.
     ///
     /// At the deadline or an interrupt the task is cancelled, as in
     /// [`Runtime::run_within`](tautline::Runtime::run_within), and there is no result.

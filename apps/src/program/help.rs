@@ -2,7 +2,8 @@
 
 use clap::Command;
 
-/// The parts of a help text. What a command has as `after_help` are its examples and, after an empty line, its notes.
+/// The parts of a help text. What a command has as `after_help` are its examples and, after an
+/// empty line, its notes.
 const TEMPLATE: &str = "\
 {about-with-newline}
 {usage-heading} {usage}

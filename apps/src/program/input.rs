@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hasher};
 
-/// Returns the lengths of the contents of files, and a number that other contents hardly share. All ranks run the same build, so equal
-/// contents have equal digests.
+/// Returns the lengths of the contents of files, and a number that other contents hardly share. All
+/// ranks run the same build, so equal contents have equal digests.
 pub fn digest<'a>(contents: impl IntoIterator<Item = &'a [u8]>) -> String {
     let (mut hasher, mut text) = (DefaultHasher::new(), String::new());
     for content in contents {

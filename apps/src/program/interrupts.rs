@@ -2,10 +2,12 @@
 
 use std::io::{self, Write};
 
-/// Calls `stop` at the first interrupt; the second ends the process. A signal that the process was started to ignore is no
-/// interrupt: `SIGHUP` under `nohup`, `SIGINT` in the background of a shell without job control.
+/// Calls `stop` at the first interrupt; the second ends the process. A signal that the process was
+/// started to ignore is no interrupt: `SIGHUP` under `nohup`, `SIGINT` in the background of a shell
+/// without job control.
 ///
-/// Where the system refuses the thread for it, a line on standard error reports it, and the first interrupt ends the process.
+/// Where the system refuses the thread for it, a line on standard error reports it, and the first
+/// interrupt ends the process.
 pub fn on_first(stop: impl FnOnce() + Send + 'static) {
     if let Err(error) = watch(stop) {
         // `eprintln` would panic where standard error cannot be written.

@@ -4,7 +4,8 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command};
 use std::ffi::OsStr;
 
-/// The parser of an option with well-known values, which shells complete; others may be allowed, too.
+/// The parser of an option with well-known values, which shells complete; others may be allowed,
+/// too.
 ///
 /// ```
 /// use clap::{Arg, Command};

@@ -49,8 +49,9 @@ pub fn names(text: &str) -> Result<List<String>, String> {
     }
 }
 
-/// Returns the numbers of `A..B`, both ends included, of `A..B..STEP`, or of `A..B..xFACTOR`, in which each number is the one
-/// before by the factor; `None` if the text has another form, or there are more than 10 000.
+/// Returns the numbers of `A..B`, both ends included, of `A..B..STEP`, or of `A..B..xFACTOR`, in
+/// which each number is the one before by the factor; `None` if the text has another form, or there
+/// are more than 10 000.
 pub fn sequence(text: &str) -> Option<Vec<u64>> {
     let number = |text: &str| match text.bytes().all(|byte| byte.is_ascii_digit()) {
         true => text.parse::<u64>().ok(),

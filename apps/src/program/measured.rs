@@ -34,7 +34,8 @@ pub struct Measured {
     pub seconds: f64,
     /// The number of tasks.
     pub tasks: u64,
-    /// The maximum memory of the processes until the end of the run, in sum, if the system reports it.
+    /// The maximum memory of the processes until the end of the run, in sum, if the system reports
+    /// it.
     pub peak_memory_kib: Option<u64>,
 }
 
@@ -99,8 +100,8 @@ impl Measured {
         facts
     }
 
-    /// Takes over which processors the workers of all ranks use, those that they are pinned to, or else how many; and their threads.
-    /// Ranks other than the first do not know.
+    /// Takes over which processors the workers of all ranks use, those that they are pinned to, or
+    /// else how many; and their threads. Ranks other than the first do not know.
     pub fn add_ranks(&mut self, ranks: Vec<(Vec<usize>, usize, usize)>) {
         if ranks.is_empty() {
             return;

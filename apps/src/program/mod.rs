@@ -1,4 +1,5 @@
-//! Command lines for programs: a program's own work gets what the command `tautline` gives its applications.
+//! Command lines for programs: a program's own work gets what the command `tautline` gives its
+//! applications.
 //!
 //! A [`Program`] has a name and runs one of two things:
 //!
@@ -7,16 +8,18 @@
 //! | [`Program::balance`] | a [`Bag`](tautline::balance::Bag), also [`Tasks`](tautline::balance::Tasks), as [`Work`] | `--places`, `--workers`, `--grain` and all others of the balancer; `--deadline`, `--json`, `--explain`, `--life`, `--trace`, `--quiet` |
 //! | [`Program::run`] | a task on a [`Runtime`](tautline::Runtime) | `--workers`, `--pin`, `--no-pin`, `--stalled`, `--deadline`, `--json`, `--explain`, `--life`, `--trace`, `--times` |
 //!
-//! A balanced computation that calls [`Work::across`] runs over all ranks if the program was launched as several processes, by
-//! `tautline launch`. The program's own options must then be the same at all ranks, except those whose help heading is `Output`, and
-//! names of files (`PathBuf`): of what is read, [`Work::input`] compares the content.
+//! A balanced computation that calls [`Work::across`] runs over all ranks if the program was
+//! launched as several processes, by `tautline launch`. The program's own options must then be the
+//! same at all ranks, except those whose help heading is `Output`, and names of files (`PathBuf`):
+//! of what is read, [`Work::input`] compares the content.
 //!
-//! The program's own options are a type with `#[derive(clap::Args)]`, or `()`. They must not have the names of the others, nor `-w`
-//! and `-n`: a debug build panics then. The program depends on `clap` with the feature `derive` itself.
+//! The program's own options are a type with `#[derive(clap::Args)]`, or `()`. They must not have
+//! the names of the others, nor `-w` and `-n`: a debug build panics then. The program depends on
+//! `clap` with the feature `derive` itself.
 //!
-//! Results go to stdout, diagnostics to stderr, each in one line. The first interrupt (Ctrl-C, `SIGTERM`, `SIGHUP`) or the
-//! deadline ends a run early; the partial result of a bag is shown. A signal that the program was started to ignore, as by `nohup`,
-//! is no interrupt.
+//! Results go to stdout, diagnostics to stderr, each in one line. The first interrupt (Ctrl-C,
+//! `SIGTERM`, `SIGHUP`) or the deadline ends a run early; the partial result of a bag is shown. A
+//! signal that the program was started to ignore, as by `nohup`, is no interrupt.
 //!
 //! | exit code | meaning |
 //! |---|---|
@@ -28,7 +31,8 @@
 //! | 101 | a panic |
 //! | 130 | interrupted |
 //!
-//! JSON has the keys of the command, which `apps/JSON.md` lists, except those of the sequential program.
+//! JSON has the keys of the command, which `apps/JSON.md` lists, except those of the sequential
+//! program.
 //!
 //! ```no_run
 //! use std::process::ExitCode;

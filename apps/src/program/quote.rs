@@ -3,7 +3,8 @@
 /// Characters that an error line shows as they are.
 const PLAIN: [char; 3] = ['\'', '"', '\\'];
 
-/// Returns the text with each character that a terminal would not show, such as an end of line, as an escape.
+/// Returns the text with each character that a terminal would not show, such as an end of line, as
+/// an escape.
 pub fn escaped(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for part in text.split_inclusive(PLAIN) {
@@ -18,7 +19,8 @@ pub fn escaped(text: &str) -> String {
     line
 }
 
-/// Returns a value as an error line shows it: in quotes if it is empty, has blanks, or is [`escaped`].
+/// Returns a value as an error line shows it: in quotes if it is empty, has blanks, or is
+/// [`escaped`].
 pub fn shown(value: &str) -> String {
     let text = escaped(value);
     let is_odd = value.is_empty() || value.contains(char::is_whitespace) || text != value;

@@ -67,7 +67,8 @@ pub fn line(error: &clap::Error, root: &Command) -> String {
     }
 }
 
-/// Returns the line for arguments that are not Unicode where text is expected: clap does not name them.
+/// Returns the line for arguments that are not Unicode where text is expected: clap does not name
+/// them.
 fn not_unicode() -> String {
     let arguments = std::env::args_os().skip(1);
     let odd = arguments.filter(|argument| argument.to_str().is_none());
@@ -99,7 +100,8 @@ fn names_of(command: &Command) -> String {
     shown.map(Command::get_name).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the innermost command with commands of its own that the arguments of this process name, and the words that call it.
+/// Returns the innermost command with commands of its own that the arguments of this process name,
+/// and the words that call it.
 fn innermost(root: &Command) -> (&Command, String) {
     let (mut command, mut words) = (root, root.get_name().to_owned());
     for word in std::env::args_os().skip(1) {
@@ -129,8 +131,8 @@ fn unknown(error: &clap::Error, option: &str, root: &Command) -> String {
     format!("{option}: unknown{near}{mark} see {words} --help")
 }
 
-/// Returns the command below the one that `words` call to which the option belongs, if there is one: preferably one that the
-/// arguments of this process name.
+/// Returns the command below the one that `words` call to which the option belongs, if there is
+/// one: preferably one that the arguments of this process name.
 fn place_of(option: &str, words: &str, root: &Command) -> Option<String> {
     let mut here = root;
     for word in words.split(' ').skip(1) {
@@ -155,7 +157,8 @@ fn is_named(arg: &Arg, option: &str) -> bool {
     }
 }
 
-/// Returns the question for what is similar to the value, the most similar first; empty if nothing is.
+/// Returns the question for what is similar to the value, the most similar first; empty if nothing
+/// is.
 fn near(error: &clap::Error, kind: ContextKind) -> String {
     let all = match error.get(kind) {
         // clap has the most similar one last.

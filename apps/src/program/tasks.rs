@@ -1,4 +1,5 @@
-//! A task with the options of the command line. The environment variables of the library stay in force; an option wins.
+//! A task with the options of the command line. The environment variables of the library stay in
+//! force; an option wins.
 
 use super::balancer::{self, DEADLINE_MIN_NS, whole};
 use super::duration::seconds;
@@ -34,7 +35,8 @@ pub(super) struct OnRuntime {
     no_pin: bool,
     #[arg(long, help = with_variable(&STALLED))]
     stalled: Option<Stalled>,
-    /// Cancel the task after this time, seconds or with units as in 500ms and 1h30m, without a result
+    /// Cancel the task after this time, seconds or with units as in 500ms and 1h30m, without a
+    /// result
     #[arg(long, value_name = "TIME", value_parser = seconds::<DEADLINE_MIN_NS>, allow_hyphen_values = true)]
     deadline: Option<Duration>,
     #[command(flatten)]

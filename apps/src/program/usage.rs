@@ -13,8 +13,9 @@ use tautline::variables;
 /// The heading of options that change what is printed and written, not what is computed.
 const OUTPUT: &str = "Output";
 
-/// Reads `arguments`, of which the first is the program, by `command`, with `of` from what was given. Prints help and version
-/// unchanged, and any error as one line that names option, value and what is allowed.
+/// Reads `arguments`, of which the first is the program, by `command`, with `of` from what was
+/// given. Prints help and version unchanged, and any error as one line that names option, value and
+/// what is allowed.
 ///
 /// # Errors
 /// The exit code, if there is nothing to run.
@@ -38,9 +39,10 @@ pub fn read<T>(
         })
 }
 
-/// Returns the commands and settings in `matches` that all ranks must have alike, also where an option has its default. Three kinds
-/// of options may differ: those for which the library has a variable, as they change no result; those of the heading "Output"; and
-/// of a path its name, since what is read from a file is compared by its content.
+/// Returns the commands and settings in `matches` that all ranks must have alike, also where an
+/// option has its default. Three kinds of options may differ: those for which the library has a
+/// variable, as they change no result; those of the heading "Output"; and of a path its name, since
+/// what is read from a file is compared by its content.
 pub fn settings(command: &clap::Command, matches: &clap::ArgMatches) -> Vec<String> {
     let mut settings = Vec::new();
     for arg in command.get_arguments().filter(|arg| is_shared(arg)) {
@@ -88,7 +90,8 @@ fn name_of(arg: &clap::Arg) -> String {
     }
 }
 
-/// Returns the command with the variables as the library reads them: without blanks around a value, and an empty one counts as unset.
+/// Returns the command with the variables as the library reads them: without blanks around a value,
+/// and an empty one counts as unset.
 fn with_variables(command: clap::Command) -> clap::Command {
     command
         .mut_args(|arg| {

@@ -12,7 +12,8 @@ use tautline::balance::{Bag, PlaceId, Run};
 use tautline::story::{Clock, Recorder};
 use tautline::world::{Portable, World};
 
-/// A result as rows: a name and a number, a text, or what JSON has else. In JSON the name is the key, with `_` for spaces.
+/// A result as rows: a name and a number, a text, or what JSON has else. In JSON the name is the
+/// key, with `_` for spaces.
 pub type Rows = Vec<(&'static str, Value)>;
 
 /// A [`Bag`], with what is shown of it. [`Program::balance`](super::Program::balance) runs it.
@@ -42,8 +43,8 @@ type Show<B> = dyn Fn(&<B as Bag>::Output) -> Rows;
 type Verify<B> = dyn Fn(&<B as Bag>::Output) -> Result<(), String>;
 
 impl<B: Bag> Work<B> {
-    /// Returns the work of `bag`. `shared` creates the value that the workers of a place share; the bags submit to
-    /// `output`.
+    /// Returns the work of `bag`. `shared` creates the value that the workers of a place share; the
+    /// bags submit to `output`.
     pub fn new(bag: B, shared: impl Fn(PlaceId) -> B::Shared + 'static, output: B::Output) -> Self {
         Self {
             bag,
@@ -58,9 +59,10 @@ impl<B: Bag> Work<B> {
         }
     }
 
-    /// Computes over all ranks if the program was launched as several, by `tautline launch -n N -- PROGRAM`; rank 0 reports the result.
-    /// A program that does not call this refuses to be launched so. The bag travels between processes, so it derives `Serialize` and
-    /// `Deserialize`.
+    /// Computes over all ranks if the program was launched as several, by
+    /// `tautline launch -n N -- PROGRAM`; rank 0 reports the result. A program that does not call
+    /// this refuses to be launched so. The bag travels between processes, so it derives `Serialize`
+    /// and `Deserialize`.
     pub fn across(mut self) -> Self
     where
         B: Portable + 'static,
@@ -75,8 +77,9 @@ impl<B: Bag> Work<B> {
         self
     }
 
-    /// States the content that each rank has read from files: ranks that have read other bytes than rank 0 are refused. Without it, a
-    /// computation over ranks takes files that differ between machines for the same.
+    /// States the content that each rank has read from files: ranks that have read other bytes than
+    /// rank 0 are refused. Without it, a computation over ranks takes files that differ between
+    /// machines for the same.
     pub fn input(mut self, content: &[u8]) -> Self {
         self.input = Some(digest([content]));
         self
@@ -100,7 +103,8 @@ impl<B: Bag> Work<B> {
         self
     }
 
-    /// Joins the ranks with which this process was launched, which must have the same settings and input.
+    /// Joins the ranks with which this process was launched, which must have the same settings and
+    /// input.
     fn join(&self, settings: &[String]) -> Result<World, Failure> {
         let world = World::builder().arguments(settings).join()?;
         if world.ranks() > 1 && self.across.is_none() {

@@ -23,8 +23,9 @@ impl Default for Scores {
     }
 }
 
-/// The best alignment of all that end in some part of the table. Of several with the same score it is the one that ends first in the first
-/// sequence, and of these the one that ends first in the second.
+/// The best alignment of all that end in some part of the table. Of several with the same score it
+/// is the one that ends first in the first sequence, and of these the one that ends first in the
+/// second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Best {
     /// Its score; 0 without two equal letters.
@@ -45,7 +46,8 @@ impl Best {
         }
     }
 
-    /// Returns the same alignment in a table in which its part begins behind that many rows and columns.
+    /// Returns the same alignment in a table in which its part begins behind that many rows and
+    /// columns.
     pub(super) fn moved(self, rows: usize, columns: usize) -> Self {
         match self.score {
             // No letter is aligned.
@@ -59,9 +61,10 @@ impl Best {
     }
 }
 
-/// Scores the tile of the letters `a` by `b`. `row` has the scores above it and then those of its last row; `left` the
-/// score in its upper left corner, above which is nothing of it, and those to its left. Returns the same of its right
-/// neighbour, and its best alignment, numbered within the tile.
+/// Scores the tile of the letters `a` by `b`. `row` has the scores above it and then those of its
+/// last row; `left` the score in its upper left corner, above which is nothing of it, and those to
+/// its left. Returns the same of its right neighbour, and its best alignment, numbered within the
+/// tile.
 pub(super) fn tile(
     a: &[u8],
     b: &[u8],
@@ -99,7 +102,8 @@ pub(super) fn tile(
     (right, best)
 }
 
-/// Returns the best alignment of `a` and `b`, computed on the calling thread with the memory of a row.
+/// Returns the best alignment of `a` and `b`, computed on the calling thread with the memory of a
+/// row.
 pub fn sequential(a: &[u8], b: &[u8], scores: Scores) -> Best {
     let mut row = vec![0; b.len() + 1];
     let mut best = Best::default();

@@ -66,12 +66,14 @@ pub fn read(input: Input) -> Result<First, FileError> {
     })
 }
 
-/// Reads all sequences of a file in the form of FASTA: each has letters, on any number of lines, after a title line that begins with
-/// `>`; that of the first may be missing. Small letters count as capital ones; `-` is a letter, and `*` too, but for one at the
-/// end, which only ends the sequence. Lines that begin with `;` are comments. Titles and comments may be in any encoding.
+/// Reads all sequences of a file in the form of FASTA: each has letters, on any number of lines,
+/// after a title line that begins with `>`; that of the first may be missing. Small letters count
+/// as capital ones; `-` is a letter, and `*` too, but for one at the end, which only ends the
+/// sequence. Lines that begin with `;` are comments. Titles and comments may be in any encoding.
 ///
 /// # Errors
-/// Another character, or a sequence without letters, with file, line and column; a file in another form.
+/// Another character, or a sequence without letters, with file, line and column; a file in another
+/// form.
 ///
 /// ```
 /// use tautline_cli::smith_waterman::{read, read_all};

@@ -64,8 +64,8 @@ impl Tiles<'_> {
         part(self.second, column, self.side)
     }
 
-    /// Returns the tag of the edge to the left of a tile. Each has its own: a tile may send its right column before the tile above has
-    /// sent that of its own.
+    /// Returns the tag of the edge to the left of a tile. Each has its own: a tile may send its
+    /// right column before the tile above has sent that of its own.
     fn tag(&self, row: usize, column: usize) -> Tag {
         Tag((row * self.columns() + column) as u32)
     }
@@ -144,7 +144,8 @@ impl At {
 }
 
 impl<'a> Wave<'a> {
-    /// Lets the edges of the table be there, and starts to receive all others of other ranks, held by the scope of `cx`.
+    /// Lets the edges of the table be there, and starts to receive all others of other ranks, held
+    /// by the scope of `cx`.
     fn new(tiles: &'a Tiles<'a>, comm: &'a Comm, cx: &Cx<'_, '_>) -> Self {
         let (rows, columns) = (tiles.rows(), tiles.columns());
         let owner = |column| tiles.owner(column, comm);
@@ -232,7 +233,8 @@ impl<'a> Wave<'a> {
         left: Result<&[i32], &Error>,
         cx: &mut Cx<'s, '_>,
     ) {
-        // Tiles whose edges are there are not computed either: this rank has nothing to find any more.
+        // Tiles whose edges are there are not computed either: this rank has nothing to find any
+        // more.
         let failed = self.error();
         let (above, left) = match (above, left, &failed) {
             (Ok(above), Ok(left), None) => (above, left),
@@ -252,7 +254,8 @@ impl<'a> Wave<'a> {
         }
         let owner = self.tiles.owner(next, self.comm);
         if owner == self.comm.rank() {
-            // The tile that becomes ready last is the next one of this worker, and other ranks wait for right columns.
+            // The tile that becomes ready last is the next one of this worker, and other ranks wait
+            // for right columns.
             self.put_above(at.below(), Edge::of(row));
             return self.put_left(at.right(), Edge::of(right));
         }
@@ -297,7 +300,8 @@ impl<'a> Wave<'a> {
     }
 }
 
-/// Finds the best alignment by the tiles of all ranks of `comm`, and returns it at rank 0. The other ranks get `None`.
+/// Finds the best alignment by the tiles of all ranks of `comm`, and returns it at rank 0. The
+/// other ranks get `None`.
 ///
 /// # Errors
 /// That of a message, as the loss of a rank.

@@ -81,7 +81,8 @@ impl Side<'_> {
                 row.extend_from_slice(own);
                 let into = vec![0.0; own.len()];
                 Coming::Messages(Box::new(Messages {
-                    // The receive first: the message finds it posted. Held, as the other rank may take its time.
+                    // The receive first: the message finds it posted. Held, as the other rank may
+                    // take its time.
                     received: comm.irecv_vec(into, *rank, *theirs).hold(task.hold()),
                     sent: comm.isend_vec(row, *rank, *ours).hold(task.hold()),
                 }))
@@ -229,8 +230,8 @@ fn bands<'a>(
     all
 }
 
-/// Computes a plate over all ranks of `comm`, by bands of at most `band` rows, and returns its heat at rank 0. The other
-/// ranks get `None`.
+/// Computes a plate over all ranks of `comm`, by bands of at most `band` rows, and returns its heat
+/// at rank 0. The other ranks get `None`.
 ///
 /// # Errors
 /// That of a message, as the loss of a rank; and that of a rank that has failed itself.

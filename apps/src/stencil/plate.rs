@@ -7,7 +7,8 @@ use std::ops::Range;
 /// The value of the cells above the plate; those on its other sides are 0.
 const HOT: f64 = 1.0;
 
-/// A plate that is computed for a number of steps. Its first state is drawn from a seed, with values from 0 to 1.
+/// A plate that is computed for a number of steps. Its first state is drawn from a seed, with
+/// values from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plate {
     /// The cells of a row, at least 1.
@@ -52,7 +53,8 @@ impl Plate {
 pub(super) fn relax(above: &[f64], own: &[f64], below: &[f64], out: &mut [f64]) {
     let last = own.len() - 1;
     let at = |column: usize| own.get(column).copied().unwrap_or(0.0);
-    // The same order of additions in all columns, so that all divisions of a plate have the same bits.
+    // The same order of additions in all columns, so that all divisions of a plate have the same
+    // bits.
     let mean = |column: usize, left: f64, right: f64| {
         ((above[column] + below[column]) + (left + right)) * 0.25
     };
@@ -86,7 +88,8 @@ pub struct Heat {
 /// The heat of some rows, one behind the other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// The sum of each row. They are added in the order of rows, so that all divisions of a plate have the same bits.
+    /// The sum of each row. They are added in the order of rows, so that all divisions of a plate
+    /// have the same bits.
     sums: Vec<f64>,
     max: f64,
     checksum: u64,

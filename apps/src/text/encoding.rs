@@ -7,7 +7,8 @@ use std::io::{self, ErrorKind};
 const GZIP: &[u8] = b"\x1f\x8b";
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Returns the content of a gzip archive of one or more members, at most `most` bytes; other bytes as they are.
+/// Returns the content of a gzip archive of one or more members, at most `most` bytes; other bytes
+/// as they are.
 pub(super) fn unpacked(bytes: Vec<u8>, most: u64) -> io::Result<Vec<u8>> {
     if !bytes.starts_with(GZIP) {
         return Ok(bytes);
@@ -36,7 +37,8 @@ fn invalid(message: impl Into<String>) -> io::Error {
 pub(super) struct Decoded {
     /// With LF at the end of lines, and no blank line at the end.
     pub(super) text: String,
-    /// The places of characters that were bytes of another encoding, taken as Latin-1, and of control characters.
+    /// The places of characters that were bytes of another encoding, taken as Latin-1, and of
+    /// control characters.
     foreign: Vec<usize>,
 }
 
@@ -86,7 +88,8 @@ impl Decoded {
     }
 }
 
-/// Returns the places of control characters but white space, as a terminal or another program may have left them.
+/// Returns the places of control characters but white space, as a terminal or another program may
+/// have left them.
 fn controls(text: &str) -> impl Iterator<Item = usize> {
     let is_space = |byte: u8| matches!(byte, b'\t'..=b'\r');
     let bytes = text.bytes().enumerate();
@@ -108,7 +111,8 @@ fn with_line_feeds(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Returns the length without blank lines at the end, and without the byte 0x1A by which editors of DOS end a file.
+/// Returns the length without blank lines at the end, and without the byte 0x1A by which editors of
+/// DOS end a file.
 fn without_blank_end(bytes: &[u8]) -> usize {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | 0x1a);
     let end = bytes

@@ -1,10 +1,12 @@
 //! Inputs as text: one reader under all formats.
 //!
-//! An input is a file or, as `-`, standard input. Gzip is unpacked; a byte order mark and blank lines at the end are dropped; lines
-//! may end in LF, CRLF or CR. Other encodings, compressed and binary files are refused by name. Bytes that are not UTF-8 are taken
-//! as Latin-1 in comments, and refused elsewhere, as are control characters; which lines are comments depends on the format.
+//! An input is a file or, as `-`, standard input. Gzip is unpacked; a byte order mark and blank
+//! lines at the end are dropped; lines may end in LF, CRLF or CR. Other encodings, compressed and
+//! binary files are refused by name. Bytes that are not UTF-8 are taken as Latin-1 in comments, and
+//! refused elsewhere, as are control characters; which lines are comments depends on the format.
 //!
-//! A part of a text, a `&str`, has its place by its address, so a refusal of any part names file, line and column.
+//! A part of a text, a `&str`, has its place by its address, so a refusal of any part names file,
+//! line and column.
 //!
 //! ```
 //! use tautline_cli::text::Text;
@@ -36,7 +38,8 @@ pub struct Input {
 }
 
 impl Input {
-    /// Reads the file at `path`, or standard input if it is [`STANDARD_INPUT`]; at most `most` bytes, also once unpacked.
+    /// Reads the file at `path`, or standard input if it is [`STANDARD_INPUT`]; at most `most`
+    /// bytes, also once unpacked.
     ///
     /// # Errors
     /// [`FileError::Unreadable`]: the system's reason, a longer or corrupt file, or a format that is not text.
@@ -170,7 +173,8 @@ impl Text {
         self.error_at(self.place(part), message)
     }
 
-    /// Returns at which byte `part`, a part of this text, begins. For any other, the length of the text.
+    /// Returns at which byte `part`, a part of this text, begins. For any other, the length of the
+    /// text.
     pub fn place(&self, part: &str) -> usize {
         let at = part.as_ptr().addr().checked_sub(self.text.as_ptr().addr());
         let at = at.filter(|at| *at <= self.text.len());

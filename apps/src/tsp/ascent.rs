@@ -2,13 +2,14 @@
 //!
 //! # Algorithm
 //!
-//! A 1-tree is a minimum spanning tree of all cities but the first, and the two cheapest edges of the first. A tour
-//! is a 1-tree in which every city has two edges. A price added to all edges of a city lengthens every tour
-//! by twice the price, but a 1-tree by the price times the number of the city's edges: expensive cities lose edges, cheap
-//! ones gain some. The shortest 1-tree, less twice all prices, is a lower bound of all tours; its
-//! maximum over the prices is sought by steps along the surplus of edges (Held, Karp 1970, 1971; the step of
-//! Held, Wolfe, Crowder 1974; the momentum after Volgenant, Jonker 1982). The prices are then
-//! rounded: any prices give a valid bound, so rounding in the search for them does not matter.
+//! A 1-tree is a minimum spanning tree of all cities but the first, and the two cheapest edges of
+//! the first. A tour is a 1-tree in which every city has two edges. A price added to all edges of a
+//! city lengthens every tour by twice the price, but a 1-tree by the price times the number of the
+//! city's edges: expensive cities lose edges, cheap ones gain some. The shortest 1-tree, less twice
+//! all prices, is a lower bound of all tours; its maximum over the prices is sought by steps along
+//! the surplus of edges (Held, Karp 1970, 1971; the step of Held, Wolfe, Crowder 1974; the momentum
+//! after Volgenant, Jonker 1982). The prices are then rounded: any prices give a valid bound, so
+//! rounding in the search for them does not matter.
 
 use super::Instance;
 use super::fixed::Fixed;

@@ -27,15 +27,15 @@ pub struct Search {
 }
 
 impl Search {
-    /// Creates a search for the shortest tour, or with a `target` for the first one found that is not longer. With a
-    /// target, longer tours are ignored: a search that ends without one has shown that none exists, and nothing
-    /// else.
+    /// Creates a search for the shortest tour, or with a `target` for the first one found that is
+    /// not longer. With a target, longer tours are ignored: a search that ends without one has
+    /// shown that none exists, and nothing else.
     pub fn new(instance: Instance, target: Option<usize>) -> Self {
         Self::with(instance, target, true)
     }
 
-    /// Creates the same without prices: the bound is that of the plain distances, and the tree larger by orders of
-    /// magnitude. For comparison, and where a small instance must be much work.
+    /// Creates the same without prices: the bound is that of the plain distances, and the tree
+    /// larger by orders of magnitude. For comparison, and where a small instance must be much work.
     pub fn plain(instance: Instance, target: Option<usize>) -> Self {
         Self::with(instance, target, false)
     }
@@ -105,8 +105,8 @@ impl Incumbent {
 pub struct Found {
     /// The best tour; `None` only before a bag has submitted.
     pub best: Option<Tour>,
-    /// Nodes visited: branches taken, whether or not pruned then. The number may change with places and
-    /// workers, in either direction.
+    /// Nodes visited: branches taken, whether or not pruned then. The number may change with places
+    /// and workers, in either direction.
     pub nodes: u64,
     /// The number of times that a tour was better than the best one known at its place.
     pub improvements: u64,
@@ -136,8 +136,8 @@ impl Found {
 
 /// Some of the branches of a search.
 ///
-/// A task is a node of the tree that is not visited yet; with a better bound it and its siblings may
-/// be pruned, which then is one task.
+/// A task is a node of the tree that is not visited yet; with a better bound it and its siblings
+/// may be pruned, which then is one task.
 #[derive(Debug)]
 pub struct Tsp {
     /// Each has branches; the last one is walked. Received parts come before.
@@ -160,8 +160,8 @@ pub fn sequential(search: &Arc<Search>) -> Found {
 }
 
 impl Tsp {
-    /// Creates the whole search, with its initial tour. No work is left if there are fewer than four cities,
-    /// which have one tour, or if the initial tour meets the target.
+    /// Creates the whole search, with its initial tour. No work is left if there are fewer than
+    /// four cities, which have one tour, or if the initial tour meets the target.
     pub fn root(search: &Search) -> Self {
         let mut bag = Self::with(Vec::new(), search.target);
         bag.found.best = Some(search.first.clone());
@@ -242,8 +242,8 @@ impl Bag for Tsp {
         done
     }
 
-    /// `Half`, `Refill` and `Ration` take the farther branches of every level alike; `Count` takes those nearest to
-    /// the root.
+    /// `Half`, `Refill` and `Ration` take the farther branches of every level alike; `Count` takes
+    /// those nearest to the root.
     fn split(&mut self, share: Share) -> Option<Self> {
         let (all, amount) = (self.tasks, share.of(self.tasks));
         if amount == 0 {

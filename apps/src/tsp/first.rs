@@ -2,8 +2,9 @@
 
 use super::Instance;
 
-/// Goes to the nearest city not visited yet, from city 0, along fixed edges where there are such; then exchanges two
-/// other edges for two shorter ones as long as there are such (2-opt, Croes 1958).
+/// Goes to the nearest city not visited yet, from city 0, along fixed edges where there are such;
+/// then exchanges two other edges for two shorter ones as long as there are such (2-opt, Croes
+/// 1958).
 pub(super) fn tour(instance: &Instance) -> Vec<u16> {
     let cities = instance.cities();
     let d = |a: u16, b: u16| u64::from(instance.distance(usize::from(a), usize::from(b)));
@@ -29,7 +30,8 @@ pub(super) fn tour(instance: &Instance) -> Vec<u16> {
     tour
 }
 
-/// Returns a tour that goes from each path of fixed edges to the nearest end of another one, from the path of city 0.
+/// Returns a tour that goes from each path of fixed edges to the nearest end of another one, from
+/// the path of city 0.
 fn nearest(instance: &Instance) -> Vec<u16> {
     let fixed = instance.fixed();
     let cities = instance.cities() as u16;

@@ -67,7 +67,8 @@ impl Fixed {
         self.of(from).any(|end| end == to)
     }
 
-    /// Whether a tour may contain this edge: it is fixed, or each of its cities has an edge that is not.
+    /// Whether a tour may contain this edge: it is fixed, or each of its cities has an edge that is
+    /// not.
     pub(super) fn allows(&self, from: u16, to: u16) -> bool {
         self.contains(from, to) || [from, to].iter().all(|city| self.of(*city).count() < 2)
     }
@@ -81,8 +82,8 @@ impl Fixed {
         fixed.count() >= self.edges
     }
 
-    /// Returns the cities from `start` along the edges to the end of the path, or once around; `start` is an end of
-    /// its path if it has one edge or none.
+    /// Returns the cities from `start` along the edges to the end of the path, or once around;
+    /// `start` is an end of its path if it has one edge or none.
     pub(super) fn path(&self, start: u16) -> Vec<u16> {
         let mut path = vec![start];
         let mut last = None;

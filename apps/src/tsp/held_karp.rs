@@ -8,9 +8,11 @@ pub const CITIES_MAX: usize = 20;
 /// Lengths of tours are below 2 to this power.
 const LENGTH_BITS: u32 = 40;
 
-/// Returns the length of the shortest tour with all fixed edges, or `None` for more than [`CITIES_MAX`] cities.
+/// Returns the length of the shortest tour with all fixed edges, or `None` for more than
+/// [`CITIES_MAX`] cities.
 ///
-/// Requires 2^(n-1) (n-1) words of 8 bytes and n times as many steps. Source: Held, Karp 1962; Bellman 1962.
+/// Requires 2^(n-1) (n-1) words of 8 bytes and n times as many steps. Source: Held, Karp 1962;
+/// Bellman 1962.
 pub fn held_karp(instance: &Instance) -> Option<usize> {
     let cities = instance.cities();
     if cities > CITIES_MAX {
@@ -21,7 +23,8 @@ pub fn held_karp(instance: &Instance) -> Option<usize> {
     }
     // All tours start at the last city; the others are bits of a set.
     let home = cities - 1;
-    // Of two tours that with fewer other edges than fixed ones is shorter: that of least cost has all fixed edges.
+    // Of two tours that with fewer other edges than fixed ones is shorter: that of least cost has
+    // all fixed edges.
     let cost = |a: usize, b: usize| {
         let is_other = !instance.fixed().contains(a as u16, b as u16);
         u64::from(instance.distance(a, b)) + (u64::from(is_other) << LENGTH_BITS)

@@ -57,10 +57,12 @@ impl Instance {
     /// The maximum side of the square of random cities: its diagonal is a distance.
     pub const SIDE_MAX: u32 = 1 << 25;
 
-    /// Creates an instance of `cities` cities; `distance` is called once for each ordered pair of different ones.
+    /// Creates an instance of `cities` cities; `distance` is called once for each ordered pair of
+    /// different ones.
     ///
     /// # Errors
-    /// Too many cities, a distance that is too long, or one that differs between the two directions.
+    /// Too many cities, a distance that is too long, or one that differs between the two
+    /// directions.
     pub fn new(
         name: impl Into<String>,
         cities: usize,
@@ -98,8 +100,8 @@ impl Instance {
         })
     }
 
-    /// Creates cities at integer coordinates drawn uniformly from a square, with Euclidean distances rounded to the
-    /// nearest integer: the same for a seed on every machine.
+    /// Creates cities at integer coordinates drawn uniformly from a square, with Euclidean
+    /// distances rounded to the nearest integer: the same for a seed on every machine.
     ///
     /// # Errors
     /// Too many cities, or a side out of bounds.
@@ -146,12 +148,10 @@ impl Instance {
     /// use tautline_cli::tsp::{FixedError, Instance, Search, sequential};
     ///
     /// // A square: its diagonals are longer than its sides.
-    /// let mut square = Instance::new("square", 4, |a, b| if a.abs_diff(b) == 2 { 14 } else { 10 })?;
-    /// square.fix(0, 2)?;
-    /// let found = sequential(&Arc::new(Search::new(square.clone(), None)));
-    /// assert_eq!(found.length(), Some(48));
-    /// square.fix(2, 3)?;
-    /// assert_eq!(square.fix(3, 0), Err(FixedError::Closed(3)));
+    /// let mut square = Instance::new("square", 4, |a, b| if a.abs_diff(b) == 2 { 14 } else { 10
+    /// })?; square.fix(0, 2)?; let found = sequential(&Arc::new(Search::new(square.clone(),
+    /// None))); assert_eq!(found.length(), Some(48)); square.fix(2, 3)?; assert_eq!(square.fix(3,
+    /// 0), Err(FixedError::Closed(3)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fix(&mut self, from: usize, to: usize) -> Result<(), FixedError> {
@@ -172,7 +172,8 @@ impl Instance {
         &self.fixed
     }
 
-    /// Returns where the cities are on a map, from left to right and from bottom to top; `None` if only distances are known.
+    /// Returns where the cities are on a map, from left to right and from bottom to top; `None` if
+    /// only distances are known.
     pub fn places(&self) -> Option<&[[f64; 2]]> {
         self.places.as_deref()
     }
@@ -196,8 +197,8 @@ impl Instance {
         self.distances[from * self.cities + to]
     }
 
-    /// Returns the length of a round trip that visits cities in this order and returns to the first. No cities or
-    /// one: 0. Two: there and back.
+    /// Returns the length of a round trip that visits cities in this order and returns to the
+    /// first. No cities or one: 0. Two: there and back.
     ///
     /// # Panics
     /// If there is no such city.

@@ -1,24 +1,25 @@
 //! Travelling salesman: the shortest round trip through all cities, by branch and bound.
 //!
-//! Pruning requires the best length found so far, and that is found while searching: the size of the tree
-//! depends on the order in which it is walked. So this is the test of bounds that travel along
-//! the lifelines, and of work whose amount is unknown in advance.
+//! Pruning requires the best length found so far, and that is found while searching: the size of
+//! the tree depends on the order in which it is walked. So this is the test of bounds that travel
+//! along the lifelines, and of work whose amount is unknown in advance.
 //!
 //! # Algorithm
 //!
 //! A node is a path that starts at city 0; a branch adds a city. Branches are tried in the order of
-//! their distance, and a node is pruned unless the length so far plus a lower bound for the rest
-//! is below the best tour (Finnerty 2022, TSP). The bound is that of Held and Karp 1970: the rest is a
-//! path through the cities not visited, hence no shorter than their minimum spanning tree and
-//! the two edges that connect it with both ends of the path. Distances are those after the
-//! price of each city has been added to its edges, which changes every tour by the same amount;
-//! the prices are computed before the search, by the ascent of Held and Karp (`ascent.rs`). Both are
-//! integers, so the bound is exact. Every tour is found in one of its two directions only. The
-//! initial tour is that of the nearest neighbour, improved by exchanges of two edges.
+//! their distance, and a node is pruned unless the length so far plus a lower bound for the rest is
+//! below the best tour (Finnerty 2022, TSP). The bound is that of Held and Karp 1970: the rest is a
+//! path through the cities not visited, hence no shorter than their minimum spanning tree and the
+//! two edges that connect it with both ends of the path. Distances are those after the price of
+//! each city has been added to its edges, which changes every tour by the same amount; the prices
+//! are computed before the search, by the ascent of Held and Karp (`ascent.rs`). Both are integers,
+//! so the bound is exact. Every tour is found in one of its two directions only. The initial tour
+//! is that of the nearest neighbour, improved by exchanges of two edges.
 //!
-//! Edges may be fixed: every tour must contain them. A path is pruned once it leaves a city without its fixed edges. In the
-//! weights of the bound fixed edges are shorter, each by the same amount, and edges that they exclude longer, so that the
-//! spanning tree takes the former and avoids the latter: the lengths of all tours that remain change by the same amount.
+//! Edges may be fixed: every tour must contain them. A path is pruned once it leaves a city without
+//! its fixed edges. In the weights of the bound fixed edges are shorter, each by the same amount,
+//! and edges that they exclude longer, so that the spanning tree takes the former and avoids the
+//! latter: the lengths of all tours that remain change by the same amount.
 //!
 //! # Proved
 //!

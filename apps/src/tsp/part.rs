@@ -31,8 +31,8 @@ impl Level {
 
 /// # Words
 ///
-/// `cities[..left]` are those not visited; after them the path, its last city first. `at` is the position of
-/// each city. `levels` and the path are equally long between two steps; the branches of
+/// `cities[..left]` are those not visited; after them the path, its last city first. `at` is the
+/// position of each city. `levels` and the path are equally long between two steps; the branches of
 /// each level follow those of the level before. `tasks` is the number of open branches.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Part {
@@ -94,8 +94,8 @@ impl Part {
         self.tasks
     }
 
-    /// Takes one branch, if there is one. Returns true if the path is then a tour not heavier than `limit`,
-    /// which [`tour`](Self::tour) returns until the next step.
+    /// Takes one branch, if there is one. Returns true if the path is then a tour not heavier than
+    /// `limit`, which [`tour`](Self::tour) returns until the next step.
     #[inline]
     pub(super) fn step(&mut self, priced: &Priced, limit: i64, scratch: &mut Scratch) -> bool {
         while let Some(level) = self.levels.last_mut() {
@@ -187,8 +187,9 @@ impl Part {
         fixed.edges() == 0 || fixed.are_in(&self.tour())
     }
 
-    /// Removes the branches from `base` on with which the path is not that of a tour with all fixed edges, as far as its last
-    /// city shows. The fixed edges of city 0 may come last. Out of line, since most instances have none.
+    /// Removes the branches from `base` on with which the path is not that of a tour with all fixed
+    /// edges, as far as its last city shows. The fixed edges of city 0 may come last. Out of line,
+    /// since most instances have none.
     #[cold]
     fn prune(&mut self, base: usize, fixed: &Fixed) {
         let here = self.cities[self.left];
@@ -209,8 +210,8 @@ impl Part {
         self.branches.truncate(kept);
     }
 
-    /// Removes some of the open branches of each level, the farthest: `given` returns how many, from the number of
-    /// open ones, from the first city on. `None` if none was removed.
+    /// Removes some of the open branches of each level, the farthest: `given` returns how many,
+    /// from the number of open ones, from the first city on. `None` if none was removed.
     pub(super) fn split(&mut self, mut given: impl FnMut(usize) -> usize) -> Option<Self> {
         let mut thief = Self::default();
         let mut kept = 0;
@@ -244,8 +245,8 @@ impl Part {
     }
 }
 
-/// Two cities, the first of which a path visits before the second: that leaves one direction of every
-/// tour. Next to city 0 they prune a branch at the root.
+/// Two cities, the first of which a path visits before the second: that leaves one direction of
+/// every tour. Next to city 0 they prune a branch at the root.
 #[inline]
 fn turn(priced: &Priced) -> [u16; 2] {
     let near = priced.near(0);

@@ -1,7 +1,7 @@
 //! Validation of a tree's parameters.
 //!
-//! A supercritical tree is accepted if it is one of the named trees, which are known to be finite: so
-//! the check depends on their table, and the table on the parameters alone.
+//! A supercritical tree is accepted if it is one of the named trees, which are known to be finite:
+//! so the check depends on their table, and the table on the parameters alone.
 
 use super::named;
 use super::params::{Kind, KindId, ParamError, Params, Shape};

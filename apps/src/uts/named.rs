@@ -124,8 +124,8 @@ pub fn find(name: &str) -> Result<&'static Named, ParamError> {
     })
 }
 
-/// Whether the tree is finite although its expectation is not, since it was counted. T3L, with 1.00007
-/// children a node, belongs to the 14 trees of 15 that end nevertheless.
+/// Whether the tree is finite although its expectation is not, since it was counted. T3L, with
+/// 1.00007 children a node, belongs to the 14 trees of 15 that end nevertheless.
 pub(super) fn has_end(params: &Params) -> bool {
     TREES.iter().any(|tree| {
         let plain = Params {

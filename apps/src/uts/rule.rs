@@ -7,13 +7,13 @@
 //! children, for j = 1..=100. Each is found by inverting the law and then stepping with the formula
 //! itself, in the arithmetic of the reference program, so that the table equals the formula.
 //!
-//! Thresholds are evenly distributed on the scale of `ln(1 - u)`. The first bits of `1 - u` as a floating point
-//! number are a step function of that scale, and cheap: they number the [`Step`]s. Up to a mean of
-//! about 15 children a step contains at most one threshold, except for the last few values, and one
-//! comparison is enough.
+//! Thresholds are evenly distributed on the scale of `ln(1 - u)`. The first bits of `1 - u` as a
+//! floating point number are a step function of that scale, and cheap: they number the [`Step`]s.
+//! Up to a mean of about 15 children a step contains at most one threshold, except for the last few
+//! values, and one comparison is enough.
 
-/// The maximum number of children of a node, unless it is the root of a binomial tree or the tree is
-/// balanced.
+/// The maximum number of children of a node, unless it is the root of a binomial tree or the tree
+/// is balanced.
 pub(super) const CHILDREN_MAX: u32 = 100;
 
 /// The number of values of `u`.

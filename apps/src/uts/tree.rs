@@ -199,7 +199,8 @@ impl Tree {
         }
     }
 
-    /// Returns the mean number of children at a depth, operation for operation as the reference program.
+    /// Returns the mean number of children at a depth, operation for operation as the reference
+    /// program.
     fn branching(&self, depth: u32) -> f64 {
         let b = self.params.branching;
         if depth == 0 {

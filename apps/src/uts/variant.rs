@@ -1,8 +1,8 @@
 //! Bags that divide badly, to test a balancer.
 //!
 //! Source: Finnerty 2022, the variants "split 1" and "split 2" of his unbalanced tree search, which
-//! mislead a tuner that counts the splits of a reserve against the merges into it. Nothing in them is
-//! specific to trees, so they wrap any bag.
+//! mislead a tuner that counts the splits of a reserve against the merges into it. Nothing in them
+//! is specific to trees, so they wrap any bag.
 
 use serde::{Deserialize, Serialize};
 use tautline_core::glb::{Bag, Reason, Share};
@@ -64,8 +64,9 @@ impl<B: Bag> Bag for Whole<B> {
     }
 }
 
-/// Split 2: work that was received at different times is kept apart, and only one of these fragments is divided at a
-/// time. So a reserve must be split more often, the more often it was fed.
+/// Split 2: work that was received at different times is kept apart, and only one of these
+/// fragments is divided at a time. So a reserve must be split more often, the more often it was
+/// fed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Fragments<B> {
     /// The fragment that is processed.
@@ -99,8 +100,8 @@ impl<B: Bag> Bag for Fragments<B> {
         done
     }
 
-    /// The share is one of the fragment that was received last; if no fragment can be divided like that, that
-    /// fragment is given as a whole.
+    /// The share is one of the fragment that was received last; if no fragment can be divided like
+    /// that, that fragment is given as a whole.
     fn split(&mut self, share: Share) -> Option<Self> {
         let fragments = self.others.iter_mut().rev().chain([&mut self.first]);
         let part = fragments

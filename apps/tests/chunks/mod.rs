@@ -11,13 +11,16 @@ pub(crate) struct Setting {
     pub(crate) ranks: u32,
     /// Of each rank.
     pub(crate) workers: usize,
-    /// The nodes that a thief gets, `--steal`; one along whose lifeline work comes later gets its share instead.
+    /// The nodes that a thief gets, `--steal`; one along whose lifeline work comes later gets its
+    /// share instead.
     pub(crate) chunk: usize,
-    /// The nodes that a worker counts between two polls, at which it sets a chunk aside unless one is: `--grain`.
+    /// The nodes that a worker counts between two polls, at which it sets a chunk aside unless one
+    /// is: `--grain`.
     pub(crate) interval: usize,
 }
 
-/// Returns every combination of 1 to 4 ranks, 1 and 2 workers, three chunks and three intervals, for each tree.
+/// Returns every combination of 1 to 4 ranks, 1 and 2 workers, three chunks and three intervals,
+/// for each tree.
 pub(crate) fn all() -> Vec<Setting> {
     let mut all = Vec::new();
     for (tree, nodes) in TREES {

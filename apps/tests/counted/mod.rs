@@ -1,4 +1,5 @@
-//! Numbers of vertices and edges of files of graphs, counted simply: of files that are known to be of the format and without mistakes.
+//! Numbers of vertices and edges of files of graphs, counted simply: of files that are known to be
+//! of the format and without mistakes.
 
 pub(crate) mod counts;
 
@@ -9,7 +10,8 @@ pub(crate) struct Count {
     pub(crate) edges: usize,
 }
 
-/// Decodes a file, bytes that are not UTF-8 as Latin-1: without a mark, with LF alone, and without the end of file of DOS.
+/// Decodes a file, bytes that are not UTF-8 as Latin-1: without a mark, with LF alone, and without
+/// the end of file of DOS.
 pub(crate) fn decoded(bytes: &[u8]) -> String {
     let chunks = bytes.utf8_chunks();
     let text: Vec<_> = chunks

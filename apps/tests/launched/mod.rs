@@ -121,7 +121,8 @@ impl Launched {
         ranks
     }
 
-    /// Waits until `count` processes of `program`, children of any process, have computed for a while, and returns them.
+    /// Waits until `count` processes of `program`, children of any process, have computed for a
+    /// while, and returns them.
     pub(crate) fn computing(&self, program: &str, count: usize) -> Vec<String> {
         let is_named = |process: &String| {
             let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();

@@ -3,7 +3,8 @@
 
 use std::process::Command;
 
-/// Returns the command with these arguments, without warnings and what the caller's environment sets.
+/// Returns the command with these arguments, without warnings and what the caller's environment
+/// sets.
 pub(crate) fn tautline(args: &str) -> Command {
     let mut command = prepared(Command::new(env!("CARGO_BIN_EXE_tautline")));
     command.args(args.split_whitespace());

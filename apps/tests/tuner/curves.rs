@@ -3,8 +3,8 @@
 use crate::sweep::{KINDS, Kind, manycore, on, walk, walk_uts};
 use crate::tree::Tree;
 
-/// If no worker can act between the load of the flag and the feeding, nothing is fed twice at any grain:
-/// the sign is the race.
+/// If no worker can act between the load of the flag and the feeding, nothing is fed twice at any
+/// grain: the sign is the race.
 #[test]
 fn without_the_race_nothing_is_fed_twice() {
     for kind in KINDS {
@@ -21,9 +21,9 @@ fn without_the_race_nothing_is_fed_twice() {
     }
 }
 
-/// From the grain on at which 64 workers could feed one after another during a turn: at smaller ones a
-/// feeding worker waits for the reserve's lock, and the longer the more often others take from it, in which
-/// the three kinds differ.
+/// From the grain on at which 64 workers could feed one after another during a turn: at smaller
+/// ones a feeding worker waits for the reserve's lock, and the longer the more often others take
+/// from it, in which the three kinds differ.
 #[test]
 fn merge_empty_does_not_depend_on_the_division() {
     let tree = Tree::new(13);
@@ -73,8 +73,8 @@ fn apart(ratios: [f64; 3]) -> f64 {
 
 /// Finnerty, acceptance fact 20, on the benchmark's own tree. Split/merge holds at every grain.
 /// Merge/empty does not coincide within a tenth: the curves lie within a third of each other from a
-/// grain of 16 on, and at the least grain they are more than a factor of 1.5 apart. At a grain of 1024 this tree has a
-/// few dozen merges, whose quotient is meaningless: the large one is for that.
+/// grain of 16 on, and at the least grain they are more than a factor of 1.5 apart. At a grain of
+/// 1024 this tree has a few dozen merges, whose quotient is meaningless: the large one is for that.
 #[test]
 fn curves_of_the_real_tree() {
     for grain in [1, 4, 16, 64, 256] {

@@ -36,10 +36,10 @@ fn seconds(grain: Grain) -> f64 {
 /// Pairs of runs that are compared, all of them.
 const PAIRS: usize = 61;
 
-/// Finnerty, acceptance fact 18, on threads: the median of the ratios of `PAIRS` pairs of runs, with a
-/// frozen tuner over without one, each pair in the other order than the one before. The sign test
-/// gives the interval in which the true median lies with 95 %; all of it must be below the bound, and
-/// a machine on which it is wider than the bound measures nothing.
+/// Finnerty, acceptance fact 18, on threads: the median of the ratios of `PAIRS` pairs of runs,
+/// with a frozen tuner over without one, each pair in the other order than the one before. The sign
+/// test gives the interval in which the true median lies with 95 %; all of it must be below the
+/// bound, and a machine on which it is wider than the bound measures nothing.
 #[test]
 #[ignore = "cargo ci deep: 2 thousand million nodes, with --release"]
 fn a_frozen_tuner_costs_less_than_a_hundredth() {

@@ -39,8 +39,8 @@ fn places_tune_independently() {
     }
 }
 
-/// Place 0 begins with all the work: its reserve is not emptied before the end is near, so the thesis'
-/// rule keeps its grain of 10, while the others, which receive small parts, raise theirs.
+/// Place 0 begins with all the work: its reserve is not emptied before the end is near, so the
+/// thesis' rule keeps its grain of 10, while the others, which receive small parts, raise theirs.
 #[test]
 fn place_0_learns_late_from_its_reserve() {
     for kind in [Kind::Plain, Kind::Fragments] {
@@ -62,8 +62,8 @@ fn place_0_learns_late_from_its_reserve() {
     }
 }
 
-/// One that is alone feeds a reserve at most once for each emptying, so the thesis' rules have no sign
-/// to go by; a measured turn is one.
+/// One that is alone feeds a reserve at most once for each emptying, so the thesis' rules have no
+/// sign to go by; a measured turn is one.
 #[test]
 fn one_worker_learns_nothing_from_its_reserve() {
     for kind in KINDS {

@@ -26,8 +26,8 @@ fn best(kind: Kind, grains: &[usize], tree: &Tree) -> u64 {
     times.min().expect("some grain")
 }
 
-/// The default against the best fixed grain, on a tree so large that the work, not its distribution,
-/// takes most of the time.
+/// The default against the best fixed grain, on a tree so large that the work, not its
+/// distribution, takes most of the time.
 #[test]
 #[ignore = "cargo ci deep: 23 thousand million tasks, minutes: with --release"]
 fn direct_is_near_the_best_large() {
@@ -43,9 +43,9 @@ fn direct_is_near_the_best_large() {
     }
 }
 
-/// Merge/empty moves the grain to where the workers of a place seldom come between one another, turns of
-/// some 0.4 ms here; a run must have ten thousands of those for a shorter turn to be no better. Up to a
-/// grain of 128 the looks alone take one part in 200; larger ones are tried.
+/// Merge/empty moves the grain to where the workers of a place seldom come between one another,
+/// turns of some 0.4 ms here; a run must have ten thousands of those for a shorter turn to be no
+/// better. Up to a grain of 128 the looks alone take one part in 200; larger ones are tried.
 #[test]
 #[ignore = "cargo ci deep: 96 thousand million tasks, minutes: with --release"]
 fn merge_empty_is_near_the_best_large() {
@@ -64,8 +64,9 @@ fn merge_empty_is_near_the_best_large() {
     assert!(tuned * 100 <= best * 105, "{tuned} against {best}");
 }
 
-/// Finnerty, acceptance fact 21, on the benchmark's own tree, of 16 million nodes. **Not met**: by merge/empty it takes more than 1.05
-/// of the time of the best fixed grain, though less than 1.5, and by split/merge less than twice as long on each kind.
+/// Finnerty, acceptance fact 21, on the benchmark's own tree, of 16 million nodes. **Not met**: by
+/// merge/empty it takes more than 1.05 of the time of the best fixed grain, though less than 1.5,
+/// and by split/merge less than twice as long on each kind.
 #[test]
 #[ignore = "cargo ci deep: 300 million nodes, with --release"]
 fn rules_on_a_real_tree() {
@@ -95,7 +96,8 @@ fn given(name: &str, usual: usize) -> usize {
     std::env::var(name).map_or(usual, |text| text.parse().expect("a whole number"))
 }
 
-/// Prints how the grain of place 0 and the median of the others' change in a run of `PLACES` places.
+/// Prints how the grain of place 0 and the median of the others' change in a run of `PLACES`
+/// places.
 #[test]
 #[ignore = "by hand: a table, with --release and --nocapture"]
 fn history() {

@@ -1,16 +1,16 @@
-//! A tree whose large parts are walked in a few instructions, so that long runs of many workers can be
-//! simulated.
+//! A tree whose large parts are walked in a few instructions, so that long runs of many workers can
+//! be simulated.
 
 use std::sync::LazyLock;
 use tautline::balance::{Bag, Share};
 
-/// A geometric tree cut at a depth, with four children a node on average, as the benchmark's trees of
-/// that kind are. A node is of one of [`KINDS`] kinds, and what is below it follows from its kind and
-/// its depth; so a subtree that fits into a turn is done in one step.
+/// A geometric tree cut at a depth, with four children a node on average, as the benchmark's trees
+/// of that kind are. A node is of one of [`KINDS`] kinds, and what is below it follows from its
+/// kind and its depth; so a subtree that fits into a turn is done in one step.
 ///
 /// # Words
-/// `open`: nodes with children that are tasks still, depths never falling towards the end, none empty;
-/// the owner works at the end, others take the same part of every level.
+/// `open`: nodes with children that are tasks still, depths never falling towards the end, none
+/// empty; the owner works at the end, others take the same part of every level.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     open: Vec<Node>,

@@ -228,7 +228,7 @@ pub(crate) const JOBS: &[Job] = &[
     ),
     on_demand(
         WRAP,
-        "reflows comments that `sizes` finds too wide (wrap [FOLDER…]: those below, exempt ones included)",
+        "reflows comments that `sizes` finds too wide (wrap [FOLDER…]: those below)",
         sizes::columns::wrap,
     ),
     on_demand(

@@ -1,4 +1,5 @@
-//! Messages and collective operations between two ranks: over links in `links`, in a world in `ranks`.
+//! Messages and collective operations between two ranks: over links in `links`, in a world in
+//! `ranks`.
 #![forbid(unsafe_code)]
 
 /// An exchange between two ranks, repeated turn by turn.

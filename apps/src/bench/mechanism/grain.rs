@@ -1,9 +1,10 @@
 //! The smallest task that is worth its overhead.
 //!
 //! # Algorithm
-//! The minimum effective task granularity of E. Slaughter et al., Task Bench: a parameterized benchmark for evaluating parallel
-//! runtime performance, SC 2020: the duration of equal tasks with which half of the processors' time is spent in them. The
-//! efficiency grows with the duration, which is searched by bisection of its logarithm.
+//! The minimum effective task granularity of E. Slaughter et al., Task Bench: a parameterized
+//! benchmark for evaluating parallel runtime performance, SC 2020: the duration of equal tasks with
+//! which half of the processors' time is spent in them. The efficiency grows with the duration,
+//! which is searched by bisection of its logarithm.
 #![forbid(unsafe_code)]
 
 use super::super::team::delay;
@@ -15,7 +16,8 @@ use tautline::prelude::Cx;
 
 /// The efficiency that is wanted.
 const EFFICIENCY: f64 = 0.5;
-/// The durations between which the task is searched, and the number of bisections, whose last one is of 1 %.
+/// The durations between which the task is searched, and the number of bisections, whose last one
+/// is of 1 %.
 const NS: [f64; 2] = [5.0, 1e6];
 const BISECTIONS: u32 = 10;
 /// The work of a run on each processor, and the number of tasks on each that a run has at least.

@@ -37,8 +37,8 @@ fn over_loopback(plan: &Plan, exchange: Exchange) -> io::Result<Sample> {
 }
 
 impl Exchange {
-    /// Returns the nanoseconds of a turn by the two ranks that `link` connects, which both call it. Not a number if the
-    /// measurement was stopped, or the other rank is lost.
+    /// Returns the nanoseconds of a turn by the two ranks that `link` connects, which both call it.
+    /// Not a number if the measurement was stopped, or the other rank is lost.
     pub fn over(self, mut link: impl Link + Send + 'static, plan: &Plan) -> f64 {
         match self {
             Self::Message(bytes) => round_trip(&mut link, bytes, plan),

@@ -1,4 +1,5 @@
-//! The mechanisms of the runtime that are measured one by one, each with what a program could use in its place.
+//! The mechanisms of the runtime that are measured one by one, each with what a program could use
+//! in its place.
 #![forbid(unsafe_code)]
 
 mod cell;

@@ -51,7 +51,8 @@ pub(super) fn unpinned(body: impl FnOnce() -> io::Result<f64>) -> io::Result<Sam
     })
 }
 
-/// Returns nanoseconds of one of the plan's turns, as far as nothing is stopped, after a tenth that warms up.
+/// Returns nanoseconds of one of the plan's turns, as far as nothing is stopped, after a tenth that
+/// warms up.
 pub(super) fn each(plan: &Plan, mut turn: impl FnMut()) -> f64 {
     let mut all = |turns: u32| {
         let mut done = 0;

@@ -13,8 +13,8 @@ use tautline::comm::{Comm, Tag};
 use tautline::world::{Rank, World};
 
 impl Exchange {
-    /// Takes a sample of the two ranks of `world`, which both call it, each with the processor of its own thread. Rank 0
-    /// gets the time, and what the threads of both lost.
+    /// Takes a sample of the two ranks of `world`, which both call it, each with the processor of
+    /// its own thread. Rank 0 gets the time, and what the threads of both lost.
     ///
     /// # Errors
     /// A thread that the system refused; the loss of the other rank.
@@ -53,7 +53,8 @@ fn measured<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
 ) -> io::Result<f64> {
     let mut all = |turns: u32| {
         let (mut done, mut time) = (0, Duration::ZERO);
-        // Both ranks must end after the same turn: they agree before each chunk, whose time alone counts.
+        // Both ranks must end after the same turn: they agree before each chunk, whose time alone
+        // counts.
         while done < turns && !is_stopped(world, plan)? {
             let next = CHUNK.min(turns - done);
             let start = Instant::now();

@@ -60,7 +60,8 @@ pub(super) fn stolen(
     let [provided, taken] = [AtomicU32::new(0), AtomicU32::new(0)];
     let thief = || {
         let (mut time, mut batch) = (Duration::ZERO, 0);
-        // ORDERING: Acquire, pairs with Release below: the items are visible; no mutant: they are only counted.
+        // ORDERING: Acquire, pairs with Release below: the items are visible; no mutant: they are
+        // only counted.
         let is_next = |batch| await_that(plan, || provided.load(Ordering::Acquire) > batch);
         while batch < batches && !plan.stop.is_stopped() && is_next(batch) {
             let start = Instant::now();
@@ -69,7 +70,8 @@ pub(super) fn stolen(
             }
             time += start.elapsed();
             batch += 1;
-            // ORDERING: Release, pairs with Acquire below: the owner finds the deque empty; no mutant: it finds room anyway.
+            // ORDERING: Release, pairs with Acquire below: the owner finds the deque empty; no
+            // mutant: it finds room anyway.
             taken.store(batch, Ordering::Release);
         }
         time.as_nanos() as f64 / f64::from(batch * BATCH)

@@ -2,9 +2,10 @@
 //!
 //! # Algorithm
 //! Linux counts for each thread how long it was in the queue of its processor, ready to run
-//! (`/proc/thread-self/schedstat`), for each processor the time that was used and that the host gave to other guests
-//! (`/proc/stat`), and for each process what it used (`/proc/self/stat`). The first is exact; the others count
-//! ticks of a hundredth of a second, so that a few of them are insignificant.
+//! (`/proc/thread-self/schedstat`), for each processor the time that was used and that the host
+//! gave to other guests (`/proc/stat`), and for each process what it used (`/proc/self/stat`). The
+//! first is exact; the others count ticks of a hundredth of a second, so that a few of them are
+//! insignificant.
 #![forbid(unsafe_code)]
 
 mod process;
@@ -62,7 +63,8 @@ impl AddAssign for Taken {
 /// One measurement, and how far it was disturbed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// The overhead of an episode in nanoseconds; negative if the loop without the barrier was slower.
+    /// The overhead of an episode in nanoseconds; negative if the loop without the barrier was
+    /// slower.
     pub ns: f64,
     /// Whether all threads stayed on their processors.
     pub pinned: bool,
@@ -136,7 +138,8 @@ fn status(name: &str) -> Option<String> {
     Some(value.trim().to_owned())
 }
 
-/// Some processors, in ticks since the system started, and this process with the programs that it has ended.
+/// Some processors, in ticks since the system started, and this process with the programs that it
+/// has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ticks {
     busy: u64,
@@ -161,8 +164,8 @@ impl Ticks {
             busy += numbers[..3].iter().sum::<u64>() + numbers[5] + numbers[6];
             stolen += numbers[7];
         }
-        // The name of the program, in parentheses, may contain any character. The first word after it is field 3; fields 14
-        // to 17 are the time used, also by child programs that have ended.
+        // The name of the program, in parentheses, may contain any character. The first word after
+        // it is field 3; fields 14 to 17 are the time used, also by child programs that have ended.
         let (_, fields) = process.rsplit_once(')')?;
         let fields: Vec<&str> = fields.split_whitespace().collect();
         let used = fields
@@ -205,8 +208,9 @@ pub enum Doubt {
     Others(f64),
     /// This part of the processors' time went to other guests of the host.
     Stolen(f64),
-    /// Round trips of a cache line between the processors took the first time in a quarter of the samples, and the second one in
-    /// another: the host has moved the processors of a virtual machine.
+    /// Round trips of a cache line between the processors took the first time in a quarter of the
+    /// samples, and the second one in another: the host has moved the processors of a virtual
+    /// machine.
     Moved([f64; 2]),
     /// The system does not report what other programs use.
     Unknown,
@@ -245,9 +249,11 @@ impl Watch {
         self.lost
     }
 
-    /// Returns why there is no verdict on `tasks` tasks on this many processors since the start; empty if there is one.
+    /// Returns why there is no verdict on `tasks` tasks on this many processors since the start;
+    /// empty if there is one.
     pub fn doubts(&self, tasks: usize, processors: usize) -> Vec<Doubt> {
-        // Tasks that share processors wait for each other: waits for other programs cannot be distinguished.
+        // Tasks that share processors wait for each other: waits for other programs cannot be
+        // distinguished.
         if tasks > processors {
             return vec![Doubt::Crowded { tasks, processors }];
         }

@@ -1,9 +1,10 @@
 //! Processor time that a run lost to other programs.
 //!
 //! # Algorithm
-//! All threads that exist before the run are observed, without their help (`/proc/self/task/*/schedstat`), and what other programs
-//! used while the threads slept is no loss. And whether the workers are where they were pinned to: whatever rewrites the processors of a
-//! control group, as managers of containers do, sets the masks of all its threads.
+//! All threads that exist before the run are observed, without their help
+//! (`/proc/self/task/*/schedstat`), and what other programs used while the threads slept is no
+//! loss. And whether the workers are where they were pinned to: whatever rewrites the processors of
+//! a control group, as managers of containers do, sets the masks of all its threads.
 #![forbid(unsafe_code)]
 
 use super::{Doubt, Spent, Watch, status};
@@ -26,7 +27,8 @@ pub(crate) struct Observed {
 }
 
 impl Observed {
-    /// Starts observing all threads of this process, pinned to the processors `pinned` if there are any.
+    /// Starts observing all threads of this process, pinned to the processors `pinned` if there are
+    /// any.
     pub(crate) fn start(pinned: &[usize]) -> Self {
         Self {
             threads: threads(),
@@ -35,17 +37,19 @@ impl Observed {
         }
     }
 
-    /// Returns by what the run of `workers` on `processors` was disturbed; empty if by nothing, or if the system does not report
-    /// it. Called by the thread that has started the observation.
+    /// Returns by what the run of `workers` on `processors` was disturbed; empty if by nothing, or
+    /// if the system does not report it. Called by the thread that has started the observation.
     pub(crate) fn doubts(&self, workers: usize, processors: usize) -> Vec<Doubt> {
-        // A change of the processors that a control group may use replaces the masks of its threads.
+        // A change of the processors that a control group may use replaces the masks of its
+        // threads.
         let is_moved = self.allowed.is_some() && self.allowed != allowed();
         let moved = is_moved.then_some(Doubt::Unpinned).into_iter();
         moved.chain(self.lost(workers, processors)).collect()
     }
 
     fn lost(&self, workers: usize, processors: usize) -> Vec<Doubt> {
-        // Workers that share processors wait for each other: waits for other programs cannot be distinguished.
+        // Workers that share processors wait for each other: waits for other programs cannot be
+        // distinguished.
         if workers > processors {
             return Vec::new();
         }
@@ -73,8 +77,8 @@ fn threads() -> BTreeMap<OsString, Spent> {
     spent.collect()
 }
 
-/// Returns the part of the time between two observations that the threads of the first one were ready and did not run, if that is
-/// significant.
+/// Returns the part of the time between two observations that the threads of the first one were
+/// ready and did not run, if that is significant.
 fn lost(before: &BTreeMap<OsString, Spent>, after: &BTreeMap<OsString, Spent>) -> Option<f64> {
     let mut sum = Spent::default();
     for (thread, then) in before {

@@ -126,7 +126,8 @@ impl<P: Problem> AnyProblem for P {
 }
 
 impl dyn AnyProblem + '_ {
-    /// Evaluates `output` of this problem of `application` after `tasks` tasks. Without `stopped` all work was done.
+    /// Evaluates `output` of this problem of `application` after `tasks` tasks. Without `stopped`
+    /// all work was done.
     pub(crate) fn answer(
         &self,
         application: &'static str,
@@ -247,8 +248,8 @@ trait DynBag: Any + Send {
     fn pack(&self) -> Result<Vec<u8>, Unencodable>;
 }
 
-/// A bag in cache lines of its own, as another worker may write to what follows it in memory. Processors fetch
-/// lines in pairs.
+/// A bag in cache lines of its own, as another worker may write to what follows it in memory.
+/// Processors fetch lines in pairs.
 #[repr(align(128))]
 struct PaddedBag<B>(B);
 

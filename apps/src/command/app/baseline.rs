@@ -28,7 +28,8 @@ const PERIOD: Duration = Duration::from_millis(50);
 /// The work of the sequential program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Baseline {
-    /// A smaller problem of the same kind; this one if it is small, or its beginning if there is none
+    /// A smaller problem of the same kind; this one if it is small, or its beginning if there is
+    /// none
     Smaller,
     /// This problem; as much of it as was done if the run was stopped
     Same,
@@ -443,8 +444,9 @@ mod tests {
         }
     }
 
-    /// Saraswat, acceptance fact 9: the sequential program works on the bag of the parallel one, and never
-    /// polls: each of its runs is one call with all the work, nothing is split off or merged.
+    /// Saraswat, acceptance fact 9: the sequential program works on the bag of the parallel one,
+    /// and never polls: each of its runs is one call with all the work, nothing is split off or
+    /// merged.
     #[test]
     fn the_sequential_program_shares_the_bag_and_never_polls() {
         let done = Done {

@@ -21,13 +21,15 @@ pub(crate) struct Application {
     unpack: fn(&[u8]) -> Result<AnyBag, Malformed>,
 }
 
-/// A way to run applications, on the threads of this machine or on a simulated one: the options beside
-/// those of the application.
+/// A way to run applications, on the threads of this machine or on a simulated one: the options
+/// beside those of the application.
 pub(crate) trait Way: Args + Debug {
-    /// Completes the description of the command, which has that of `application` and the options of both.
+    /// Completes the description of the command, which has that of `application` and the options of
+    /// both.
     fn describe(command: Command, application: &Application) -> Command;
 
-    /// Runs the application that `request` names, and reports the outcome. All ranks must have the same `settings`.
+    /// Runs the application that `request` names, and reports the outcome. All ranks must have the
+    /// same `settings`.
     fn run(&self, request: &Request, settings: &[String]) -> Outcome;
 }
 

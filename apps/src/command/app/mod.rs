@@ -37,8 +37,8 @@ pub(super) trait App: Args + Debug + 'static {
     /// Its name on the command line.
     const NAME: &'static str;
 
-    /// Checks the options; `small` requests the problem of a simulation: a suitable default size, and no
-    /// preparation that only real threads require.
+    /// Checks the options; `small` requests the problem of a simulation: a suitable default size,
+    /// and no preparation that only real threads require.
     fn problem(&self, small: bool) -> Result<Self::Problem, Failure>;
 }
 
@@ -69,8 +69,8 @@ pub(super) trait Problem: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Returns the approximate duration of a task on a core of a present-day server, in nanoseconds, to which a
-    /// simulated machine's slowdown is applied.
+    /// Returns the approximate duration of a task on a core of a present-day server, in
+    /// nanoseconds, to which a simulated machine's slowdown is applied.
     fn task_ns(&self) -> u64;
 
     /// Returns the number of tasks, if known in advance: for progress.
@@ -78,8 +78,8 @@ pub(super) trait Problem: Send + Sync + 'static {
         None
     }
 
-    /// Returns how many [`TASKS`](Self::TASKS) `output` stands for, where the balancer counted `tasks`: more, if
-    /// a task may stand for several.
+    /// Returns how many [`TASKS`](Self::TASKS) `output` stands for, where the balancer counted
+    /// `tasks`: more, if a task may stand for several.
     fn work(&self, _output: &<Self::Bag as Bag>::Output, tasks: u64) -> u64 {
         tasks
     }
@@ -111,8 +111,8 @@ pub(super) trait Problem: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Returns a similar problem that a sequential program does in a few seconds, and its name, to compare
-    /// rates with; `None`: this one itself.
+    /// Returns a similar problem that a sequential program does in a few seconds, and its name, to
+    /// compare rates with; `None`: this one itself.
     fn smaller(&self) -> Option<(String, Self)>
     where
         Self: Sized,

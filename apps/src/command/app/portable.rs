@@ -1,7 +1,8 @@
-//! The bag of any application on its way to another rank: the number of the application in the table, and the encoded bag.
+//! The bag of any application on its way to another rank: the number of the application in the
+//! table, and the encoded bag.
 //!
-//! Which type it has is only known once it has arrived: ranks run the same command, but the balancer is compiled once for all
-//! applications.
+//! Which type it has is only known once it has arrived: ranks run the same command, but the
+//! balancer is compiled once for all applications.
 
 use super::any::AnyBag;
 use crate::command::APPLICATIONS;

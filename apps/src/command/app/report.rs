@@ -26,7 +26,8 @@ pub(super) struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Returns the share of the sequential program's rate that each processor reached; `None` if there was nothing to do.
+    /// Returns the share of the sequential program's rate that each processor reached; `None` if
+    /// there was nothing to do.
     fn efficiency(&self) -> Option<f64> {
         let sequential = self.sequential.as_ref().ok()?;
         let rate = self.answer.rates(self.measured.seconds).work;

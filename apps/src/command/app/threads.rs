@@ -18,7 +18,8 @@ pub(crate) struct Threads {
     /// What the sequential program that gives the efficiency does
     #[arg(long, default_value = "smaller", help_heading = "Output")]
     baseline: Baseline,
-    /// Processes of this machine that compute together, each with the places and workers of the other options
+    /// Processes of this machine that compute together, each with the places and workers of the
+    /// other options
     #[arg(long, value_name = "N", help_heading = "Balancer")]
     #[arg(value_parser = launch::ranks, allow_negative_numbers = true)]
     ranks: Option<u32>,
@@ -47,7 +48,8 @@ enum OnLoss {
 }
 
 impl Threads {
-    /// Refuses a bad request, which each rank would else do. Files that it creates are removed again.
+    /// Refuses a bad request, which each rank would else do. Files that it creates are removed
+    /// again.
     fn check_alone(&self, request: &Request) -> Outcome {
         let problem = request.problem(false)?;
         self.run.check(|config| problem.check(config))
@@ -149,7 +151,8 @@ impl Threads {
     }
 }
 
-/// Returns the first rank, other than rank 0, that got no work. It begins without, so the first that it gets is another rank's.
+/// Returns the first rank, other than rank 0, that got no work. It begins without, so the first
+/// that it gets is another rank's.
 fn idle_rank(places: &[PlaceRun], ranks: usize) -> Option<usize> {
     let mut all = places.chunks((places.len() / ranks).max(1)).enumerate();
     let has_got = |places: &[PlaceRun]| places.iter().any(|place| place.tally.received.count > 0);

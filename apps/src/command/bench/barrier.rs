@@ -157,7 +157,8 @@ impl Barrier {
         self.measuring.progress(what, setting, total, self.deadline)
     }
 
-    /// Returns the requested numbers, or powers of two up to the number of processors and that number itself.
+    /// Returns the requested numbers, or powers of two up to the number of processors and that
+    /// number itself.
     fn numbers_of_tasks(&self, processors: usize) -> Vec<usize> {
         if !self.tasks.is_empty() {
             let tasks = List::join(&self.tasks).into_iter();

@@ -112,7 +112,8 @@ impl Shares {
         }
     }
 
-    /// Returns the end of the next part, whose share is that of the time that the ones before have left.
+    /// Returns the end of the next part, whose share is that of the time that the ones before have
+    /// left.
     pub(super) fn next(&mut self) -> Option<Instant> {
         let parts = self.left.max(1);
         self.left = parts - 1;

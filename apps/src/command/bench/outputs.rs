@@ -31,7 +31,8 @@ pub(super) struct Opened {
 }
 
 impl Outputs {
-    /// Reads the earlier figures and opens the page; `now` is the record of this run, without figures yet.
+    /// Reads the earlier figures and opens the page; `now` is the record of this run, without
+    /// figures yet.
     pub(super) fn open(&self, now: &Record) -> Result<Opened, Failure> {
         let before = self.against.as_deref().map(|path| {
             let before = read("--against", path)?;

@@ -1,4 +1,5 @@
-//! Exchanges between the two ranks that a launcher has started: `mpirun -n 2 tautline bench message`.
+//! Exchanges between the two ranks that a launcher has started:
+//! `mpirun -n 2 tautline bench message`.
 #![forbid(unsafe_code)]
 
 use crate::command::{Failure, Outcome};
@@ -20,12 +21,14 @@ struct Request {
     cpu: usize,
 }
 
-/// Returns what distinguishes systems: the identity of this one since it was started, where it has one.
+/// Returns what distinguishes systems: the identity of this one since it was started, where it has
+/// one.
 fn system() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
-/// Sends the request of rank 0 to the other one; `None`: there are no more. Both ranks must call it at the same place.
+/// Sends the request of rank 0 to the other one; `None`: there are no more. Both ranks must call it
+/// at the same place.
 fn request(world: &World, of_first: Option<Request>) -> tautline::Result<Option<Request>> {
     world.broadcast(of_first)
 }
@@ -73,7 +76,8 @@ pub(super) fn follow(world: &World) -> Outcome {
         let is_taken = |cpu: &usize| wanted.system == system() && *cpu == wanted.cpu;
         let own = cpus.iter().copied().find(|cpu| !is_taken(cpu));
         let plan = Plan {
-            // Without a processor of its own, which launchers need not give it, it is not pinned: so there is no verdict.
+            // Without a processor of its own, which launchers need not give it, it is not pinned:
+            // so there is no verdict.
             cpus: vec![own.unwrap_or(usize::MAX)],
             iterations: wanted.turns,
             delay: 0,

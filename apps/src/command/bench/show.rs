@@ -1,4 +1,5 @@
-//! `tautline bench show`: figures that were measured before, as a table, a page, or compared with earlier ones.
+//! `tautline bench show`: figures that were measured before, as a table, a page, or compared with
+//! earlier ones.
 
 use super::outputs::{Outputs, read};
 use super::table;

@@ -55,7 +55,8 @@ pub(super) struct Suite {
 /// A part of the suite.
 #[derive(Clone, Copy)]
 pub(super) enum Part<'a> {
-    /// Round trips of a cache line between all pairs of processors, whose home is the memory of a node.
+    /// Round trips of a cache line between all pairs of processors, whose home is the memory of a
+    /// node.
     Line { home: Option<usize> },
     /// One mechanism.
     Mechanism(&'static Mechanism),
@@ -80,7 +81,8 @@ impl Suite {
         self.run_for(parts, None)
     }
 
-    /// Measures a mechanism between the two ranks that a launcher has started; as a single process, as [`run`](Self::run).
+    /// Measures a mechanism between the two ranks that a launcher has started; as a single process,
+    /// as [`run`](Self::run).
     pub(super) fn run_by_ranks(&self, bench: &'static str) -> Outcome {
         let world = World::join()?;
         match (world.ranks(), world.is_home()) {

@@ -58,7 +58,8 @@ pub(super) fn title(record: &Record) -> String {
     ))
 }
 
-/// Returns the figures of one benchmark, and why they get no verdict. Only round trips of a cache line may be missing.
+/// Returns the figures of one benchmark, and why they get no verdict. Only round trips of a cache
+/// line may be missing.
 pub(super) fn part(bench: &str, section: &[Figure]) -> String {
     let names = section.iter().map(|figure| figure.figure.chars().count());
     let wide = names.max().unwrap_or(0).max(NAME - 2);

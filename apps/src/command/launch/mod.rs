@@ -46,7 +46,8 @@ pub(crate) struct Launch {
     #[arg(value_parser = Known::new(balancer::list, balancer::parts), hide_possible_values = true)]
     #[arg(allow_hyphen_values = true, hide_env_values = true)]
     pin: Option<PlaceList>,
-    /// The longest time for which a rank may be stopped, as by SIGSTOP, before it is killed [default: 10s]
+    /// The longest time for which a rank may be stopped, as by SIGSTOP, before it is killed
+    /// [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = seconds::<0>, allow_hyphen_values = true)]
     stop_limit: Option<Duration>,
     /// Which ranks have a standard output
@@ -89,8 +90,8 @@ impl Launch {
     }
 }
 
-/// Returns `arguments`, in which `launch` has `-np 2`, as launchers of MPI, or `-n2`, in the form that is read here. To clap these are
-/// the program, which may begin with a hyphen.
+/// Returns `arguments`, in which `launch` has `-np 2`, as launchers of MPI, or `-n2`, in the form
+/// that is read here. To clap these are the program, which may begin with a hyphen.
 pub(crate) fn spelled(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     if arguments.get(1).is_none_or(|command| command != "launch") {
@@ -121,7 +122,8 @@ pub(crate) fn ranks(text: &str) -> Result<u32, String> {
     within(text, 1..=RANKS_MAX).map(|ranks| ranks as u32)
 }
 
-/// Whether this process is to launch the `ranks` that an option requests: it is the only one of `world`.
+/// Whether this process is to launch the `ranks` that an option requests: it is the only one of
+/// `world`.
 ///
 /// # Errors
 /// Another number of ranks than were launched; an input that only one process can read.
@@ -144,7 +146,8 @@ pub(crate) fn is_launcher(ranks: Option<u32>, world: &World) -> Result<bool, Fai
     }
 }
 
-/// Launches this command, with its arguments, as several ranks, whose workers are to be pinned to their parts of `list`.
+/// Launches this command, with its arguments, as several ranks, whose workers are to be pinned to
+/// their parts of `list`.
 pub(crate) fn again(ranks: u32, list: Option<&PlaceList>) -> Outcome {
     let program = std::env::current_exe().map_err(|error| {
         Failure::Usage(format!(
@@ -170,10 +173,11 @@ fn launch(launcher: Launcher, program: &OsStr, ranks: u32, list: Option<&PlaceLi
     }
 }
 
-/// Divides the processors of `machine` among the ranks: neighbours to the same one. More ranks than processors share them.
+/// Divides the processors of `machine` among the ranks: neighbours to the same one. More ranks than
+/// processors share them.
 ///
-/// With a list its places are divided instead, in their order. A rank may then use the processors of its places alone, so that the
-/// same list denotes these places there.
+/// With a list its places are divided instead, in their order. A rank may then use the processors
+/// of its places alone, so that the same list denotes these places there.
 ///
 /// # Errors
 /// A list without an allowed processor, or with fewer places than ranks.

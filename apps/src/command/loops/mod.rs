@@ -79,10 +79,12 @@ pub(super) struct Loops {
     #[arg(short = 'p', long, value_name = "LIST", default_value = "64")]
     #[arg(value_parser = processors, allow_negative_numbers = true)]
     processors: Vec<List<u64>>,
-    /// Time of a chunk without its iterations, in nanoseconds or with units [default: a twentieth of the mean, of ranks a tenth]
+    /// Time of a chunk without its iterations, in nanoseconds or with units [default: a twentieth
+    /// of the mean, of ranks a tenth]
     #[arg(long, value_name = "TIME", value_parser = |text: &str| nanoseconds(text, 0..=NS_MAX), allow_hyphen_values = true)]
     overhead: Option<u64>,
-    /// Repetitions: other times of a distribution, or other measurements on threads; results are means or medians
+    /// Repetitions: other times of a distribution, or other measurements on threads; results are
+    /// means or medians
     #[arg(long, value_name = "N", default_value = "5", value_parser = runs, allow_negative_numbers = true)]
     repeat: u64,
     /// Run on this machine's processors instead of simulated ones

@@ -15,7 +15,8 @@ const STEADY: usize = 8;
 /// The most ranks.
 const RANKS_MAX: u64 = 2048;
 
-/// Runs all methods on all numbers of ranks; returns means over the repetitions, of which a program and a file have one.
+/// Runs all methods on all numbers of ranks; returns means over the repetitions, of which a program
+/// and a file have one.
 pub(super) fn run(args: &Loops, name: &str, source: &Source) -> Result<Vec<Row>, Failure> {
     let methods = methods(args, source)?;
     if let Some(ranks) = args

@@ -11,7 +11,8 @@ use tautline::story::{Clock, Recorder};
 use tautline_cli::iterations::{Queue, Scheme, Times};
 use tautline_core::watch::{Observer, State};
 
-/// Runs all policies on all numbers of processors, draws what is requested, and returns the results: means over the repetitions.
+/// Runs all policies on all numbers of processors, draws what is requested, and returns the
+/// results: means over the repetitions.
 pub(super) fn run(
     args: &Loops,
     name: &str,

@@ -68,8 +68,8 @@ impl Source {
         }
     }
 
-    /// Returns the times of an execution. Those of a distribution depend on `seed`, which is at least 1; those of a program are of
-    /// this instance.
+    /// Returns the times of an execution. Those of a distribution depend on `seed`, which is at
+    /// least 1; those of a program are of this instance.
     pub(super) fn times(&self, seed: u64) -> Times {
         match self {
             Self::Drawn(distribution, len, mean) => Times::draw(*distribution, *len, *mean, seed),

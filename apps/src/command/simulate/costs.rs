@@ -1,4 +1,5 @@
-//! Costs of the simulated machine as options: `--set KEY=VALUE` for all of its table, and an option each for the most used ones.
+//! Costs of the simulated machine as options: `--set KEY=VALUE` for all of its table, and an option
+//! each for the most used ones.
 
 use crate::command::duration::nanoseconds;
 use crate::command::quote::shown;
@@ -206,7 +207,8 @@ impl Overrides {
         self.0.push(given);
     }
 
-    /// Applies the overrides to `costs`, those of `machine` for a run on `nodes` nodes, with faults or without.
+    /// Applies the overrides to `costs`, those of `machine` for a run on `nodes` nodes, with faults
+    /// or without.
     ///
     /// # Errors
     /// A cost that is given twice, or to which nothing applies.

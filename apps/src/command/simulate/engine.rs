@@ -1,4 +1,5 @@
-//! The simulator as the command uses it: apart from its machine and the watcher, only this file uses `tautline_sim`.
+//! The simulator as the command uses it: apart from its machine and the watcher, only this file
+//! uses `tautline_sim`.
 
 use super::watcher::Watcher;
 use crate::command::app::{AnyOutput, AnyProblem};
@@ -56,8 +57,8 @@ pub(super) struct Simulated {
     pub observers: Vec<(PlaceId, WorkerId, Recorder)>,
 }
 
-/// Runs `problem` until `deadline` of virtual time if there is one or the user interrupts it, every worker observed by
-/// a `recorder`.
+/// Runs `problem` until `deadline` of virtual time if there is one or the user interrupts it, every
+/// worker observed by a `recorder`.
 pub(super) fn run(
     problem: &dyn AnyProblem,
     on: On,
@@ -100,8 +101,8 @@ pub(super) fn run(
     }
 }
 
-/// Schedules the tasks of `problem` on as many workers, where balancing is free and immediate. Returns `None` if the
-/// user interrupts it.
+/// Schedules the tasks of `problem` on as many workers, where balancing is free and immediate.
+/// Returns `None` if the user interrupts it.
 pub(super) fn bound(problem: &dyn AnyProblem, on: On, watcher: &Watcher) -> Option<Bound> {
     let simulation = Simulation::new(on.config, on.machine);
     let shared = problem.shared(PlaceId::HOME);

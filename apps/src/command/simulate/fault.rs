@@ -20,9 +20,10 @@ const NUMBER_MAX: u64 = u32::MAX as u64;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Faults, times in nanoseconds or with units")]
 pub(super) struct Faulty {
-    /// A fault, each kind once: spike:PER_MILLION,NS (late messages), loss:PER_MILLION (lost transmissions),
-    /// stall:PLACE,FROM,UNTIL (a place that stops), slow:NODE,PERCENT (a slow node), noise:EVERY,NS
-    /// (interruptions), crash:PLACE,AT (a process that ends), partition:NODES,FROM,UNTIL (the first nodes are cut off)
+    /// A fault, each kind once: spike:PER_MILLION,NS (late messages), loss:PER_MILLION (lost
+    /// transmissions), stall:PLACE,FROM,UNTIL (a place that stops), slow:NODE,PERCENT (a slow
+    /// node), noise:EVERY,NS (interruptions), crash:PLACE,AT (a process that ends),
+    /// partition:NODES,FROM,UNTIL (the first nodes are cut off)
     #[arg(long, value_name = "KIND:VALUES")]
     fault: Vec<Given>,
 }

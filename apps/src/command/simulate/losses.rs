@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 /// The efficiency without costs, and what is lost in the parts of the run, with costs and without.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Losses {
-    /// The same tasks without costs; not known of a run that was stopped, nor if the user interrupted the schedule.
+    /// The same tasks without costs; not known of a run that was stopped, nor if the user
+    /// interrupted the schedule.
     pub bound: Option<Bound>,
     virtual_seconds: f64,
     phases: Phases,

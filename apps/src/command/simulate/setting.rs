@@ -91,8 +91,8 @@ impl Setting {
         self.overrides.replace(given);
     }
 
-    /// The balancer and the machine that the options describe, for tasks of an application that take
-    /// `task_ns` on the machine that slowdowns refer to.
+    /// The balancer and the machine that the options describe, for tasks of an application that
+    /// take `task_ns` on the machine that slowdowns refer to.
     pub(super) fn choose(&self, task_ns: u64) -> Result<On, Failure> {
         let described = self.described()?;
         let workers = self.workers.unwrap_or(described.workers);

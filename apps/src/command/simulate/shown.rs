@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 use tautline::internal::costs::{self, Costs, FORMS, KEYS, Section, form};
 use tautline_sim::Machine;
 
-/// Returns the machine in one line, under its requested name, without costs that it would have by default.
+/// Returns the machine in one line, under its requested name, without costs that it would have by
+/// default.
 pub(super) fn line(name: &str, machine: &Machine) -> String {
     let costs = of(machine);
     let keys = KEYS.iter().filter(|key| {

@@ -94,7 +94,8 @@ pub(super) fn run(given: &Virtual, request: &Request) -> Outcome {
     deliver(&document(object)).and(watcher.outcome())
 }
 
-/// Returns the value of a cost, and what runs take place on with half and twice of it; `None` if it costs nothing.
+/// Returns the value of a cost, and what runs take place on with half and twice of it; `None` if it
+/// costs nothing.
 fn halved_and_doubled(on: On, key: &Key) -> Option<(u64, [On; 2])> {
     let usual = Costs {
         machine: on.machine,

@@ -62,7 +62,8 @@ impl Watcher {
         self.interrupt.reason()
     }
 
-    /// Shows the progress of the run of `problem` that begins, in this `part` of it, until the line is dropped.
+    /// Shows the progress of the run of `problem` that begins, in this `part` of it, until the line
+    /// is dropped.
     pub(super) fn show(&self, part: &str, problem: &dyn AnyProblem) -> Progress {
         set(&self.interim, Interim::default());
         let interim = Arc::clone(&self.interim);

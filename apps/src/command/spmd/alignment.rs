@@ -127,7 +127,8 @@ struct Alignment {
     second: Vec<u8>,
     /// Where they are from.
     source: String,
-    /// Of each file, its name and the number of sequences that follow the first; none if both are drawn.
+    /// Of each file, its name and the number of sequences that follow the first; none if both are
+    /// drawn.
     ignored: Vec<(String, usize)>,
     scores: Scores,
     side: usize,

@@ -1,4 +1,5 @@
-//! Programs whose ranks exchange messages while tasks compute: `tautline stencil`, `tautline smith-waterman`.
+//! Programs whose ranks exchange messages while tasks compute: `tautline stencil`,
+//! `tautline smith-waterman`.
 //!
 //! | part | what it is |
 //! |---|---|
@@ -24,7 +25,8 @@ use tautline::runtime::Builder;
 use tautline::world::World;
 use tautline_cli::program::{Answer, Findings, interrupts};
 
-/// The time within which an interrupt reaches all ranks. A launch waits longer for ranks beside one that failed: 1.5 s.
+/// The time within which an interrupt reaches all ranks. A launch waits longer for ranks beside one
+/// that failed: 1.5 s.
 const PASSED_ON: Duration = Duration::from_millis(300);
 
 /// What the ranks compute together.
@@ -65,7 +67,8 @@ trait Problem {
 #[command(next_help_heading = "Runtime")]
 #[group(skip)]
 struct OnRanks {
-    /// Processes of this machine that compute together, each with the places and workers of the other options
+    /// Processes of this machine that compute together, each with the places and workers of the
+    /// other options
     #[arg(long, value_name = "N")]
     #[arg(value_parser = launch::ranks, allow_negative_numbers = true)]
     ranks: Option<u32>,
@@ -80,8 +83,8 @@ struct OnRanks {
 }
 
 impl OnRanks {
-    /// Computes the problem that `make` returns, as a rank or by ranks that this process launches; rank 0 reports the result.
-    /// All ranks must have the same `settings`.
+    /// Computes the problem that `make` returns, as a rank or by ranks that this process launches;
+    /// rank 0 reports the result. All ranks must have the same `settings`.
     fn run<P: Problem>(
         &self,
         settings: &[String],
@@ -123,7 +126,8 @@ impl OnRanks {
         let computed = problem.across(&comm, &runtime).map_err(failure(&world))?;
         let seconds = began.elapsed().as_secs_f64();
         let shape = runtime.plan().balancing;
-        // Its workers communicate: not before they have ended is this thread the last one that uses the link.
+        // Its workers communicate: not before they have ended is this thread the last one that uses
+        // the link.
         drop(runtime);
         drop((comm, world));
         let Some(solution) = computed else {
@@ -211,8 +215,8 @@ fn compared<P: Problem>(
 
 /// Returns the failure of a rank whose message has failed.
 ///
-/// A rank that is lost has often been interrupted, as all are, and ended first. So the loss, or what follows from it, is not reported
-/// before an interrupt had [`PASSED_ON`] to come.
+/// A rank that is lost has often been interrupted, as all are, and ended first. So the loss, or
+/// what follows from it, is not reported before an interrupt had [`PASSED_ON`] to come.
 fn failure(world: &World) -> impl Fn(comm::Error) -> Failure {
     let here = world.rank();
     move |error| {

@@ -49,7 +49,8 @@ pub(super) struct Topo {
     /// The places for workers, as in OMP_PLACES
     #[arg(long, value_name = "LIST", value_parser = Known::new(balancer::list, balancer::parts), hide_possible_values = true)]
     pin: Option<PlaceList>,
-    /// Show how this number of ranks would divide the machine, 1 to 256: the places, workers and processors of each
+    /// Show how this number of ranks would divide the machine, 1 to 256: the places, workers and
+    /// processors of each
     #[arg(long, value_name = "N", value_parser = launch::ranks, allow_negative_numbers = true)]
     #[arg(conflicts_with = "explain")]
     ranks: Option<u32>,
@@ -103,7 +104,8 @@ impl Topo {
         })
     }
 
-    /// Returns the builder for the machine. The environment of this one does not apply to another one.
+    /// Returns the builder for the machine. The environment of this one does not apply to another
+    /// one.
     fn builder(&self) -> Result<Builder, Failure> {
         let Some(file) = &self.what_if else {
             return Ok(Builder::new());

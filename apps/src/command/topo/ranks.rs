@@ -1,4 +1,5 @@
-//! The ranks of a launch: their processors, places and workers, as the launcher and each rank would choose them.
+//! The ranks of a launch: their processors, places and workers, as the launcher and each rank would
+//! choose them.
 
 use super::{Topo, plural};
 use crate::command::launch::shares;

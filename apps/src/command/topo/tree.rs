@@ -10,7 +10,8 @@ use tautline_core::hierarchy::Group;
 /// Of more workers only some are shown.
 const SHOWN: u32 = 4;
 
-/// Formats the domains of the tree, indented below their parents, with the processors of their workers.
+/// Formats the domains of the tree, indented below their parents, with the processors of their
+/// workers.
 pub(super) fn table(platform: &Platform) -> String {
     let mut text = String::from("\nmemories, numbered breadth first; workers from left to right\n");
     below(platform, platform.hierarchy().root(), &mut text);
@@ -57,7 +58,8 @@ fn cpus(platform: &Platform, domain: Domain) -> Vec<usize> {
     workers.filter_map(|worker| platform.cpu(worker)).collect()
 }
 
-/// Formats the victims of some workers, the nearest first: the common domain, and its other workers in order.
+/// Formats the victims of some workers, the nearest first: the common domain, and its other workers
+/// in order.
 pub(super) fn victims(platform: &Platform) -> String {
     let tree = platform.hierarchy();
     let mut text = String::from("\nvictims, the nearest first\n");

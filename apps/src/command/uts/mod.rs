@@ -19,7 +19,8 @@ use tautline_cli::uts::variant::{Divided, Division};
 use tautline_cli::uts::{Counts, DRAWN_MAX, Drawing, Engine, ParamError, Tree, Uts as Bag};
 use tree::{Chosen, TreeArgs};
 
-/// The maximum number of hashes between two polls: about a second, so that an interrupt takes effect soon.
+/// The maximum number of hashes between two polls: about a second, so that an interrupt takes
+/// effect soon.
 const HASHES_MAX: u64 = 1 << 24;
 /// The duration of a node of one hash on a core of the machine to which slowdowns refer.
 const HASH_NS: u64 = 1_000_000_000 / UTS_NODES_PER_S;
@@ -44,8 +45,8 @@ A task is a node whose hash is computed: all but the root, and those that --coun
 pub(super) struct Uts {
     #[command(flatten)]
     tree: TreeArgs,
-    /// How bags divide: half of everything (half), or as in the variants that mislead a tuner: a reserve
-    /// is taken whole (1), or its fragments are halved one at a time (2)
+    /// How bags divide: half of everything (half), or as in the variants that mislead a tuner: a
+    /// reserve is taken whole (1), or its fragments are halved one at a time (2)
     #[arg(
         long,
         value_name = "half|1|2",

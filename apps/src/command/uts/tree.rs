@@ -15,8 +15,8 @@ fn trees() -> Vec<String> {
         .collect()
 }
 
-/// Flags describe a tree; combined with TREE they change that one. A named tree is recognized by its
-/// parameters, too, and compared with its published count.
+/// Flags describe a tree; combined with TREE they change that one. A named tree is recognized by
+/// its parameters, too, and compared with its published count.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Tree")]
 pub(super) struct TreeArgs {
@@ -51,8 +51,8 @@ pub(super) struct TreeArgs {
     /// Hashes a node: more work, the same tree [preset: 1]
     #[arg(short = 'g', value_name = "G", value_parser = whole::<u32, { Params::GRANULARITY_MAX as u64 }>(), allow_negative_numbers = true)]
     granularity: Option<u32>,
-    /// Count the nodes of the last level without hashing them, the rule of X10 GLB and JavaGLB; rates
-    /// under the two rules cannot be compared
+    /// Count the nodes of the last level without hashing them, the rule of X10 GLB and JavaGLB;
+    /// rates under the two rules cannot be compared
     #[arg(long)]
     count_last_level: bool,
 }

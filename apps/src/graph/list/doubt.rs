@@ -61,7 +61,8 @@ fn columns(text: &Text, shape: &Shape) -> Result<(), FileError> {
     Err(text.error(first[0], message + ALLOWED))
 }
 
-/// A name may have another separator inside: a list with two of them, or lengths with decimal commas.
+/// A name may have another separator inside: a list with two of them, or lengths with decimal
+/// commas.
 fn names(text: &Text, shape: &Shape) -> Result<(), FileError> {
     let Separator::One(separator) = shape.separator else {
         return Ok(());

@@ -90,7 +90,8 @@ fn divide<'a>(
     }
 }
 
-/// Refuses a field without quotes that begins or ends with a part of another separator or of a quote.
+/// Refuses a field without quotes that begins or ends with a part of another separator or of a
+/// quote.
 fn whole(text: &str) -> Result<(), Mistake<'_>> {
     let marks = [',', ';', '"'];
     match text.starts_with(marks) || text.ends_with(marks) {

@@ -1,9 +1,10 @@
 //! Lists of edges: two vertices of any names a line, and perhaps a length.
 //!
-//! White space, commas, semicolons or tabs separate: whichever gives every line the same number of columns, two or three. A field may
-//! be quoted, and have blanks where tabs, commas or semicolons separate. Lines that begin with `#` or `%` are comments. The first
-//! line is a header if its words name columns, or are the only ones among numbers. A list that can be read in two ways, or is likely
-//! in another format, is refused.
+//! White space, commas, semicolons or tabs separate: whichever gives every line the same number of
+//! columns, two or three. A field may be quoted, and have blanks where tabs, commas or semicolons
+//! separate. Lines that begin with `#` or `%` are comments. The first line is a header if its words
+//! name columns, or are the only ones among numbers. A list that can be read in two ways, or is
+//! likely in another format, is refused.
 
 mod doubt;
 mod fields;

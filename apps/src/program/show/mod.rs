@@ -35,8 +35,9 @@ pub fn lines(text: &str) -> String {
     wrapped(text, WIDTH).join("\n") + "\n"
 }
 
-/// Divides a text into lines of at most `width` characters: after a comma or a semicolon, or else between words. The spaces
-/// within a number divide no words. A word that is longer has a line of its own.
+/// Divides a text into lines of at most `width` characters: after a comma or a semicolon, or else
+/// between words. The spaces within a number divide no words. A word that is longer has a line of
+/// its own.
 pub fn wrapped(text: &str, width: usize) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut rest = text;
@@ -63,8 +64,8 @@ pub fn wrapped(text: &str, width: usize) -> Vec<&str> {
     lines
 }
 
-/// Returns the JSON object of these keys. It is filled one by one: collecting sorts first, by another copy of the
-/// sort for each kind of iterator.
+/// Returns the JSON object of these keys. It is filled one by one: collecting sorts first, by
+/// another copy of the sort for each kind of iterator.
 pub fn object<K: Into<String>>(
     entries: impl IntoIterator<Item = (K, Value)>,
 ) -> Map<String, Value> {

@@ -15,8 +15,8 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// Formats a number in at most `width` characters, at least 4: exactly if it fits, else with as many digits as do and a unit
-/// of thousands, `12.35M`.
+/// Formats a number in at most `width` characters, at least 4: exactly if it fits, else with as
+/// many digits as do and a unit of thousands, `12.35M`.
 pub fn within(number: u64, width: usize) -> String {
     let exact = grouped(number);
     if exact.len() <= width {

@@ -39,7 +39,8 @@ pub fn some(places: &[PlaceRun]) -> Vec<Row> {
     rows
 }
 
-/// The columns, so short that a row fits [`WIDTH`](super::WIDTH). The times are those of [`State::BALANCED`].
+/// The columns, so short that a row fits [`WIDTH`](super::WIDTH). The times are those of
+/// [`State::BALANCED`].
 const COLUMNS: [Group; 5] = [
     ("", &["place", "tasks"]),
     ("random", &["asked", "got"]),

@@ -12,13 +12,13 @@ use tautline::balance::Control;
 /// Time between two polls of the run.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// A line that is updated until this is dropped; nothing if stderr is not the terminal of this process. The thread that updates
-/// it holds a weak reference.
+/// A line that is updated until this is dropped; nothing if stderr is not the terminal of this
+/// process. The thread that updates it holds a weak reference.
 pub struct Progress(Option<(Arc<()>, JoinHandle<()>)>);
 
 impl Progress {
-    /// Shows the progress of `control`, which counts in `unit`; `total` is the amount of work, if known. The run is stopped
-    /// at the `deadline`, if there is one.
+    /// Shows the progress of `control`, which counts in `unit`; `total` is the amount of work, if
+    /// known. The run is stopped at the `deadline`, if there is one.
     pub fn start(
         quiet: bool,
         control: &Arc<Control>,
@@ -33,7 +33,8 @@ impl Progress {
         })
     }
 
-    /// Shows what `look` returns for the elapsed seconds: the work done, of `total` if that is known, and a line.
+    /// Shows what `look` returns for the elapsed seconds: the work done, of `total` if that is
+    /// known, and a line.
     pub fn show(
         quiet: bool,
         total: Option<u64>,
@@ -109,7 +110,8 @@ fn style(total: Option<u64>, deadline: Option<Duration>) -> ProgressStyle {
     )
 }
 
-/// Returns the time that a run still takes: that of its work, by estimate, but never more than there is until its deadline.
+/// Returns the time that a run still takes: that of its work, by estimate, but never more than
+/// there is until its deadline.
 fn left(work: Option<Duration>, elapsed: Duration, deadline: Option<Duration>) -> Option<Duration> {
     let until = deadline.map(|deadline| deadline.saturating_sub(elapsed));
     work.into_iter().chain(until).min()

@@ -103,7 +103,8 @@ impl Files {
 }
 
 impl Pending {
-    /// Opens the file at `path`, if there is one, which `option` requests. Of several ranks, the first one alone has files.
+    /// Opens the file at `path`, if there is one, which `option` requests. Of several ranks, the
+    /// first one alone has files.
     pub fn open(option: &'static str, path: Option<&Path>) -> Result<Option<Self>, Failure> {
         let is_home = std::env::var_os(RANK_VARIABLE).is_none_or(|rank| rank == "0")
             || is_started_by_rank(RANK_VARIABLE, &[]);

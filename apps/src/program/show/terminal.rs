@@ -2,8 +2,9 @@
 
 use std::io::IsTerminal;
 
-/// Whether `stream` is a terminal that displays what this process writes to it. Launchers such as `mpirun` give each rank a terminal
-/// for its output, wherever they pass it on to, as in `mpirun … > file`; that is not the one which controls the process.
+/// Whether `stream` is a terminal that displays what this process writes to it. Launchers such as
+/// `mpirun` give each rank a terminal for its output, wherever they pass it on to, as in
+/// `mpirun … > file`; that is not the one which controls the process.
 #[cfg(target_os = "linux")]
 pub fn is_terminal(stream: &(impl IsTerminal + std::os::fd::AsRawFd)) -> bool {
     use std::fs;
@@ -22,7 +23,8 @@ pub fn is_terminal(stream: &impl IsTerminal) -> bool {
     stream.is_terminal()
 }
 
-/// Returns the device of the terminal that controls a process, of which `stat` is the file of this name in `/proc`; 0 without one.
+/// Returns the device of the terminal that controls a process, of which `stat` is the file of this
+/// name in `/proc`; 0 without one.
 #[cfg(target_os = "linux")]
 fn controlling(stat: &str) -> Option<u64> {
     // The name of the program may contain anything.

@@ -1,6 +1,7 @@
 //! Which weights of a matrix are in a file, and in which order.
 
-/// The weights of a matrix that are written, row by row. The matrix is symmetric: its columns are its rows.
+/// The weights of a matrix that are written, row by row. The matrix is symmetric: its columns are
+/// its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Full,

@@ -1,6 +1,7 @@
 //! The distance functions of TSPLIB 95 (Reinelt 1991, 1995), digit for digit.
 
-/// How the distance between two points is computed. A plane is the space whose third coordinates are 0.
+/// How the distance between two points is computed. A plane is the space whose third coordinates
+/// are 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Metric {
     Euclid,
@@ -11,8 +12,8 @@ pub(super) enum Metric {
     Att,
     /// On a sphere, coordinates in degrees and minutes.
     Geo,
-    /// The time of a diffractometer that turns about three axes at these speeds, the first of them in degrees all
-    /// around.
+    /// The time of a diffractometer that turns about three axes at these speeds, the first of them
+    /// in degrees all around.
     Xray([f64; 3]),
 }
 
@@ -58,7 +59,8 @@ impl Metric {
         }
     }
 
-    /// Returns the place on a map, from left to right and from bottom to top: latitudes precede longitudes.
+    /// Returns the place on a map, from left to right and from bottom to top: latitudes precede
+    /// longitudes.
     pub(super) fn on_map(self, [first, second, _]: Point) -> [f64; 2] {
         match self {
             Self::Geo => [second, first],

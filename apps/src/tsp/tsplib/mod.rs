@@ -1,13 +1,15 @@
 //! Files of the library TSPLIB 95 (Reinelt 1991, 1995): symmetric travelling salesman problems.
 //!
-//! Read are files of `TYPE: TSP` with every `EDGE_WEIGHT_TYPE` but `SPECIAL`, whose distances a program computes, and every
-//! `EDGE_WEIGHT_FORMAT`; a full matrix must be symmetric. Tours contain the edges of `FIXED_EDGES_SECTION`;
-//! `DISPLAY_DATA_SECTION` is for pictures. Weights are whole numbers. Of the other sections (`DEPOT_SECTION`, `DEMAND_SECTION`,
-//! `EDGE_DATA_SECTION`, `TOUR_SECTION`) and types (`ATSP`, `SOP`, `HCP`, `CVRP`, `TOUR`) each is refused by name.
+//! Read are files of `TYPE: TSP` with every `EDGE_WEIGHT_TYPE` but `SPECIAL`, whose distances a
+//! program computes, and every `EDGE_WEIGHT_FORMAT`; a full matrix must be symmetric. Tours contain
+//! the edges of `FIXED_EDGES_SECTION`; `DISPLAY_DATA_SECTION` is for pictures. Weights are whole
+//! numbers. Of the other sections (`DEPOT_SECTION`, `DEMAND_SECTION`, `EDGE_DATA_SECTION`,
+//! `TOUR_SECTION`) and types (`ATSP`, `SOP`, `HCP`, `CVRP`, `TOUR`) each is refused by name.
 //!
-//! As other programs write them: keywords and their values in small letters, with or without a blank before the colon; cities numbered
-//! from 0; `-1` at the end of a section; no `NAME`, no `EOF`; keywords of their own, with a colon and a value, which are ignored and
-//! listed in [`Contents::ignored`].
+//! As other programs write them: keywords and their values in small letters, with or without a
+//! blank before the colon; cities numbered from 0; `-1` at the end of a section; no `NAME`, no
+//! `EOF`; keywords of their own, with a colon and a value, which are ignored and listed in
+//! [`Contents::ignored`].
 
 mod format;
 mod metric;

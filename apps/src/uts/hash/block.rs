@@ -31,7 +31,8 @@ static FRAME: [u8; 64] = {
 /// of the run that contains the index.
 static SHARED: [u32; 4] = [!0, !(RUN as u32 - 1), 0, 0];
 
-/// The only SHA-1 block whose hash is a child's state: 20 bytes of parent, 4 bytes of index, padding.
+/// The only SHA-1 block whose hash is a child's state: 20 bytes of parent, 4 bytes of index,
+/// padding.
 ///
 /// The compression function loads 16 bytes at a time. A load that is not covered by one store
 /// waits until the stores have left the store buffer, which halves the rate. So the block stays
@@ -49,8 +50,8 @@ pub(in crate::uts) struct Block {
 }
 
 impl Block {
-    /// Creates the block of the children of a node, to be requested in ascending order. The words are the
-    /// node's state, the first index, and two that are ignored.
+    /// Creates the block of the children of a node, to be requested in ascending order. The words
+    /// are the node's state, the first index, and two that are ignored.
     #[inline(always)]
     pub(in crate::uts) fn of(words: &[u32; 8]) -> Self {
         let mut bytes = *black_box(&FRAME);
@@ -108,9 +109,10 @@ impl Block {
 
 /// Compresses one block.
 ///
-/// SHA instructions are encoded as legacy SSE. Executed while the upper halves of vector registers are
-/// in use, each of them costs hundreds of cycles on Intel processors. The compiler clears the upper
-/// halves at calls, not between instructions, so where everything is compiled for AVX this is a call.
+/// SHA instructions are encoded as legacy SSE. Executed while the upper halves of vector registers
+/// are in use, each of them costs hundreds of cycles on Intel processors. The compiler clears the
+/// upper halves at calls, not between instructions, so where everything is compiled for AVX this is
+/// a call.
 #[cfg_attr(target_feature = "avx", inline(never))]
 #[cfg_attr(not(target_feature = "avx"), inline(always))]
 fn compress(state: &mut State, block: &[u8; 64]) {

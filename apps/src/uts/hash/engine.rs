@@ -54,16 +54,16 @@ impl Engine {
     /// power, which can take half a millisecond, and for one row to be undisturbed; 1 ms in all.
     const ROWS_TIMED: u32 = 128;
 
-    /// Returns all engines of this processor, each of which uses its lanes even for a single child. The
-    /// first hashes one by one.
+    /// Returns all engines of this processor, each of which uses its lanes even for a single child.
+    /// The first hashes one by one.
     pub fn all() -> impl Iterator<Item = Self> {
         Way::all().map(|way| Self { way, least: 1 })
     }
 
     /// Returns the fastest engine of this processor, measured at the first call.
     ///
-    /// Measured and not looked up: whether wide registers are faster than the SHA instructions depends on how
-    /// many of either a processor executes in a cycle, and on its clock meanwhile.
+    /// Measured and not looked up: whether wide registers are faster than the SHA instructions
+    /// depends on how many of either a processor executes in a cycle, and on its clock meanwhile.
     pub fn fastest() -> Self {
         static FASTEST: OnceLock<Engine> = OnceLock::new();
         *FASTEST.get_or_init(|| fastest(&timed()))
@@ -137,8 +137,8 @@ fn timed() -> Vec<(Engine, Duration)> {
     least
 }
 
-/// Returns the fastest engine. Lanes must be a tenth faster than one by one: there is work beside the
-/// hashes, and rows are not always full.
+/// Returns the fastest engine. Lanes must be a tenth faster than one by one: there is work beside
+/// the hashes, and rows are not always full.
 fn fastest(timed: &[(Engine, Duration)]) -> Engine {
     let one = timed[0].1;
     let (engine, time) = timed[1..]

@@ -4,7 +4,8 @@ use super::State;
 
 /// A node with children `low..high` still to be hashed; these are `high - low` tasks.
 ///
-/// Aligned to its size, so that no interval lies on two cache lines wherever the allocator puts the stack.
+/// Aligned to its size, so that no interval lies on two cache lines wherever the allocator puts the
+/// stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(32))]
 pub(in crate::uts) struct Interval {
@@ -22,8 +23,8 @@ impl Interval {
         depth: 0,
     };
 
-    /// Returns the words in the order in which [`Block`](crate::uts::hash::Block) loads them. No copy, since
-    /// this is the order in memory.
+    /// Returns the words in the order in which [`Block`](crate::uts::hash::Block) loads them. No
+    /// copy, since this is the order in memory.
     #[inline(always)]
     pub(crate) fn words(&self) -> [u32; 8] {
         let [a, b, c, d, e] = self.state;

@@ -6,9 +6,9 @@
 //! where the instruction set has them. All but six words of the block are constants, so most of
 //! the message words of the first rounds are folded into the round constants.
 //!
-//! The children of several parents are placed side by side in columns, as rows of one parent are too
-//! short: half of the parents have fewer than four children. The columns are written for the whole
-//! row before any is read, so that no load waits for a narrower store.
+//! The children of several parents are placed side by side in columns, as rows of one parent are
+//! too short: half of the parents have fewer than four children. The columns are written for the
+//! whole row before any is read, so that no load waits for a narrower store.
 
 use fearless_simd::{Simd, SimdInt};
 
@@ -27,8 +27,8 @@ const LANES_MAX: usize = 16;
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(in crate::uts) struct Row {
-    /// The beginning of the block of each child: the state of its parent and its index. A word of all
-    /// children is contiguous. After the last child there is space for the rest of a register.
+    /// The beginning of the block of each child: the state of its parent and its index. A word of
+    /// all children is contiguous. After the last child there is space for the rest of a register.
     heads: [[u32; ROW + LANES_MAX]; 6],
     /// The states of the children, in the same layout.
     states: [[u32; ROW]; 5],
@@ -56,8 +56,8 @@ impl Row {
         }
     }
 
-    /// Does the same in the lanes of `V`. If fewer than `least` lanes are left, children are hashed one by
-    /// one.
+    /// Does the same in the lanes of `V`. If fewer than `least` lanes are left, children are hashed
+    /// one by one.
     pub(super) fn hash_in_lanes<S: Simd, V: SimdInt<S, Element = u32>>(
         &mut self,
         simd: S,
@@ -83,7 +83,8 @@ impl Row {
         }
     }
 
-    /// Returns the last words of the states, which determine the numbers of children of the children.
+    /// Returns the last words of the states, which determine the numbers of children of the
+    /// children.
     #[inline(always)]
     pub(in crate::uts) fn last_words(&self) -> &[u32; ROW] {
         &self.states[4]
@@ -202,7 +203,8 @@ mod tests {
     use super::*;
     use crate::uts::Engine;
 
-    /// Creates parents with these numbers of children, their states and first indices without a pattern.
+    /// Creates parents with these numbers of children, their states and first indices without a
+    /// pattern.
     fn parents(children: &[usize], mut word: u32) -> Vec<Interval> {
         let mut next = || {
             word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -4,9 +4,9 @@
 //! hashes one child after the other, [`Row`] several in the lanes of a vector register; an
 //! [`Engine`] is one of these methods, and the fastest of them is found by measuring.
 //!
-//! No unsafe code is required for instructions that only some processors have: the crate `fearless_simd`
-//! hands out a token for each instruction set that it has detected; vectors are created, and functions
-//! compiled for the set called, only with a token.
+//! No unsafe code is required for instructions that only some processors have: the crate
+//! `fearless_simd` hands out a token for each instruction set that it has detected; vectors are
+//! created, and functions compiled for the set called, only with a token.
 
 mod block;
 #[cfg_attr(

@@ -53,9 +53,9 @@ impl Counts {
 ///
 /// # Words
 ///
-/// `stack[..top]` contains the intervals, none empty, in ascending order of their depths: the walk takes
-/// from the top, thieves from the bottom, where the large subtrees of
-/// a geometric tree are. After `top` are stale intervals to be overwritten, so that a push is a store.
+/// `stack[..top]` contains the intervals, none empty, in ascending order of their depths: the walk
+/// takes from the top, thieves from the bottom, where the large subtrees of a geometric tree are.
+/// After `top` are stale intervals to be overwritten, so that a push is a store.
 #[derive(Debug)]
 pub struct Uts {
     stack: Vec<Interval>,
@@ -66,8 +66,8 @@ pub struct Uts {
 
 /// Where a row is worked on.
 ///
-/// Aligned to a page: elsewhere in memory the walk took up to 4 % longer on an AMD EPYC, probably since a load
-/// waits for an earlier store whose address agrees with its own in the low 12 bits.
+/// Aligned to a page: elsewhere in memory the walk took up to 4 % longer on an AMD EPYC, probably
+/// since a load waits for an earlier store whose address agrees with its own in the low 12 bits.
 #[derive(Debug)]
 #[repr(align(4096))]
 struct Work {
@@ -85,8 +85,8 @@ impl Default for Work {
 }
 
 thread_local! {
-    /// The row of this thread, kept from one call of `process` to the next. One in each bag would take
-    /// most of the memory of a simulation, which has very many bags.
+    /// The row of this thread, kept from one call of `process` to the next. One in each bag would
+    /// take most of the memory of a simulation, which has very many bags.
     static WORK: Cell<Option<Box<Work>>> = const { Cell::new(None) };
 }
 
@@ -142,8 +142,8 @@ impl Uts {
         }
     }
 
-    /// Takes up to `n` tasks from the top, at most a row, the topmost node first. Returns the numbers of
-    /// nodes and tasks.
+    /// Takes up to `n` tasks from the top, at most a row, the topmost node first. Returns the
+    /// numbers of nodes and tasks.
     #[inline]
     fn take(&mut self, parents: &mut [Interval; ROW], n: usize) -> (usize, usize) {
         let most = n.min(ROW);
@@ -216,8 +216,8 @@ impl Uts {
         for (count, word) in counts.iter_mut().zip(words) {
             *count = rule.count(*word);
         }
-        // Written unconditionally: whether a child counts is then an addition instead of an unpredictable
-        // branch.
+        // Written unconditionally: whether a child counts is then an addition instead of an
+        // unpredictable branch.
         let mut inner = [0; ROW];
         let (mut pushed, mut tasks) = (0, 0);
         for (at, count) in counts[..words.len()].iter().enumerate() {

@@ -44,8 +44,8 @@ impl Uts {
         for index in parent.low..parent.high {
             let state = block.child(index);
             let children = rule.count(state[4]);
-            // Written unconditionally: whether it counts is then an addition instead of an unpredictable
-            // branch.
+            // Written unconditionally: whether it counts is then an addition instead of an
+            // unpredictable branch.
             slots[pushed] = Interval {
                 state,
                 depth: parent.depth + 1,

@@ -5,7 +5,6 @@
 //! check reports exactly the blocks that reflowing changes.
 
 use super::super::Verdict;
-use crate::context::say;
 use crate::source::Source;
 use crate::tree::Tree;
 use anyhow::Result;
@@ -17,16 +16,12 @@ use std::ops::Range;
 pub(in super::super) const WRAP: &str = "wrap";
 const COLUMNS: usize = 100;
 
-/// Folders that are still to be wrapped.
-const EXEMPT: &[&str] = &["apps", "backends/sim", "core", "platforms", "verify/tests"];
-
-/// Reflows all comments outside of the exempt folders, or those below the given ones.
+/// Reflows the comments of all files, or of those below the given folders.
 pub(in super::super) fn wrap(tree: &Tree, folders: &[String]) -> Result<Verdict> {
     let mut files = 0;
     for source in tree.sources("")? {
-        let is_within = |list: &[&str]| list.iter().any(|start| source.path.starts_with(start));
-        let chosen: Vec<&str> = folders.iter().map(String::as_str).collect();
-        if is_within(&chosen) || chosen.is_empty() && !is_within(EXEMPT) {
+        let is_chosen = folders.iter().any(|start| source.path.starts_with(start));
+        if is_chosen || folders.is_empty() {
             let text = tree.read(&source.path)?;
             let new = reflowed(&source, &text);
             if new != text {
@@ -38,11 +33,8 @@ pub(in super::super) fn wrap(tree: &Tree, folders: &[String]) -> Result<Verdict>
     Ok(Verdict::Holds(format!("{files} files changed")))
 }
 
-/// The blocks with a line that is too long, and how many lines of the exempt folders are.
+/// The blocks with a line that is too long.
 pub(super) fn check(tree: &Tree, source: &Source, out: &mut Vec<String>) -> Result<()> {
-    if EXEMPT.iter().any(|start| source.path.starts_with(start)) {
-        return Ok(());
-    }
     let text = tree.read(&source.path)?;
     let lines: Vec<&str> = text.lines().collect();
     for (range, new) in blocks(source, &lines) {
@@ -254,24 +246,6 @@ fn is_open(text: &str) -> bool {
 
 fn width(text: &str) -> usize {
     text.chars().count()
-}
-
-/// Prints the number of lines beyond the last column in each exempt folder.
-pub(super) fn report(tree: &Tree) -> Result<()> {
-    for folder in EXEMPT {
-        let mut long = 0;
-        for source in tree.sources(folder)? {
-            let text = tree.read(&source.path)?;
-            let lines: Vec<&str> = text.lines().collect();
-            let ranges = blocks(&source, &lines).into_iter().map(|(range, _)| range);
-            long += ranges
-                .flatten()
-                .filter(|n| width(lines[*n]) > COLUMNS)
-                .count();
-        }
-        say!("{folder}: {long} lines of comments beyond column {COLUMNS}, still exempt");
-    }
-    Ok(())
 }
 
 #[cfg(test)]

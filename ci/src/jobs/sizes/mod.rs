@@ -22,7 +22,6 @@ const DECISIONS: &str = "docs/decisions";
 const DECISION_WORDS: usize = 200;
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
-    columns::report(tree)?;
     let (findings, files) = check(tree)?;
     judge(findings, format!("{files} source files"))
 }

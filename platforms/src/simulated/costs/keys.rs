@@ -16,8 +16,8 @@ const PLACES_MAX: u64 = 1 << 17;
 /// The costs for which the command has an option of their name, too.
 pub(super) const OPTIONS: [&str; 5] = ["task_ns", "send_ns", "network", "far_ns", "rank_places"];
 
-/// The rows: the name, the one in files if it is another, unit, section, field, bounds, the value where a file does not
-/// state it, and the help.
+/// The rows: the name, the one in files if it is another, unit, section, field, bounds, the value
+/// where a file does not state it, and the help.
 macro_rules! keys {
     ($($name:ident $(= $file:ident)?: $unit:ident $section:ident [$($field:tt)*] $least:literal..=$most:expr, $absent:expr, $help:expr;)*) => {
         /// All costs, in the order of lines and data.

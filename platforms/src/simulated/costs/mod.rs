@@ -1,5 +1,5 @@
-//! The costs of simulated runs, one row of [`KEYS`] each. Files of machines, the options of the command that set and vary costs, its
-//! lines, data and documentation are views of that table.
+//! The costs of simulated runs, one row of [`KEYS`] each. Files of machines, the options of the
+//! command that set and vary costs, its lines, data and documentation are views of that table.
 //!
 //! A new cost is a field of the simulator, and a row.
 #![forbid(unsafe_code)]

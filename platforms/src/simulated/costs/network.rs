@@ -37,7 +37,8 @@ impl Form {
         self.name.replace('-', "_")
     }
 
-    /// Returns the network of these sizes; `None` if there are more or fewer of them, or one is out of bounds.
+    /// Returns the network of these sizes; `None` if there are more or fewer of them, or one is out
+    /// of bounds.
     pub fn of(&self, sizes: &[i64]) -> Option<Shape> {
         let size = |&size: &i64| u32::try_from(size).ok();
         let size = |given| size(given).filter(|size| (1..=SIZE_MAX).contains(size));

@@ -1,7 +1,7 @@
 //! Machines to simulate: descriptions that state the origin of each figure. Feature `sim`.
 //!
-//! [`find`] returns a built-in one or reads a file of the same form (TOML). A figure is a number, or a
-//! number with its source, or with the reason for which it is assumed:
+//! [`find`] returns a built-in one or reads a file of the same form (TOML). A figure is a number,
+//! or a number with its source, or with the reason for which it is assumed:
 //!
 //! ```toml
 //! name = "two-racks"
@@ -56,9 +56,9 @@ use crate::host::file::{FileError, locate};
 use std::path::Path;
 use tautline_sim::{Cluster, Machine, Shape};
 
-/// The rate of tree search on one core of the machine to which slowdowns refer, in nodes a second: one
-/// core of an AMD EPYC (Zen 4) with SHA-1 in hardware; the sequential program reaches 39.5 M on T1L and
-/// 42.6 M on T3L there.
+/// The rate of tree search on one core of the machine to which slowdowns refer, in nodes a second:
+/// one core of an AMD EPYC (Zen 4) with SHA-1 in hardware; the sequential program reaches 39.5 M on
+/// T1L and 42.6 M on T3L there.
 pub const UTS_NODES_PER_S: u64 = 40_000_000;
 
 /// The longest description that is read, in bytes.
@@ -97,7 +97,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
 }
 
-/// Returns the built-in machine with this name, else the one that the file with this path describes.
+/// Returns the built-in machine with this name, else the one that the file with this path
+/// describes.
 ///
 /// ```
 /// let jaguar = tautline::machines::find("jaguar")?;
@@ -107,8 +108,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// ```
 ///
 /// # Errors
-/// An unknown name, a file that cannot be read, and a description with a mistake: its line and column,
-/// what was found and what is expected.
+/// An unknown name, a file that cannot be read, and a description with a mistake: its line and
+/// column, what was found and what is expected.
 pub fn find(name_or_path: &str) -> Result<Description, FileError> {
     if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == name_or_path) {
         return parse(name, text);
@@ -200,8 +201,9 @@ pub struct Rate {
     pub per_s: u64,
 }
 
-/// The units in which descriptions give rates: nodes of a binomial and of a geometric tree of the UTS
-/// benchmark, in sequential search. The machine that slowdowns refer to does [`UTS_NODES_PER_S`] of each.
+/// The units in which descriptions give rates: nodes of a binomial and of a geometric tree of the
+/// UTS benchmark, in sequential search. The machine that slowdowns refer to does
+/// [`UTS_NODES_PER_S`] of each.
 pub const UNITS: [&str; 2] = ["uts_binomial_nodes", "uts_geometric_nodes"];
 
 /// One number of a description.
@@ -241,8 +243,8 @@ impl Description {
         u64::from(self.nodes) * u64::from(self.cores)
     }
 
-    /// Returns the largest number of places of `workers` workers each, every worker with a dedicated core; a place does not
-    /// span nodes.
+    /// Returns the largest number of places of `workers` workers each, every worker with a
+    /// dedicated core; a place does not span nodes.
     ///
     /// ```
     /// let jaguar = tautline::machines::find("jaguar")?;
@@ -254,7 +256,8 @@ impl Description {
         u64::from(self.nodes) * u64::from(self.cores / workers.max(1))
     }
 
-    /// Returns the ratio of the duration of a task on a core of this machine to that on the machine of
+    /// Returns the ratio of the duration of a task on a core of this machine to that on the machine
+    /// of
     /// [`UTS_NODES_PER_S`]: as described, or by the rate of tree search (binomial, else geometric).
     ///
     /// ```
@@ -269,8 +272,8 @@ impl Description {
         speed.slowdown.or(rates.map(by).next()).unwrap_or(1.0)
     }
 
-    /// Returns the duration of one `unit`, in nanoseconds: by the machine's rate where it is known, else by
-    /// its slowdown, as if it were one of [`UNITS`].
+    /// Returns the duration of one `unit`, in nanoseconds: by the machine's rate where it is known,
+    /// else by its slowdown, as if it were one of [`UNITS`].
     ///
     /// ```
     /// let jaguar = tautline::machines::find("jaguar")?;
@@ -291,8 +294,8 @@ impl Description {
         known.map(|rate| rate.per_s)
     }
 
-    /// Returns the duration here, in nanoseconds, of a task that takes `present_ns` on the machine of
-    /// [`UTS_NODES_PER_S`]; at least 1.
+    /// Returns the duration here, in nanoseconds, of a task that takes `present_ns` on the machine
+    /// of [`UTS_NODES_PER_S`]; at least 1.
     ///
     /// ```
     /// let jaguar = tautline::machines::find("jaguar")?;
@@ -303,9 +306,9 @@ impl Description {
         ((present_ns as f64 * self.slowdown()).round() as u64).max(1)
     }
 
-    /// Returns this machine for a simulation of `places` places of `workers` workers, with tasks of `task_ns`.
-    /// Nodes are filled with places in order. Of a torus the smallest partition that holds the places is used:
-    /// extents are doubled, the shortest first, until it is large enough.
+    /// Returns this machine for a simulation of `places` places of `workers` workers, with tasks of
+    /// `task_ns`. Nodes are filled with places in order. Of a torus the smallest partition that
+    /// holds the places is used: extents are doubled, the shortest first, until it is large enough.
     ///
     /// ```
     /// let jaguar = tautline::machines::find("jaguar")?;
@@ -331,8 +334,8 @@ impl Description {
         }
     }
 
-    /// Returns the costs and the network, for tables: a task takes 1 ns, every place has a whole node, and a
-    /// torus is complete.
+    /// Returns the costs and the network, for tables: a task takes 1 ns, every place has a whole
+    /// node, and a torus is complete.
     ///
     /// ```
     /// let jaguar = tautline::machines::find("jaguar")?;

@@ -117,7 +117,8 @@ pub(super) fn merge() -> Spread {
     })
 }
 
-/// A cache line that goes to another processor, if there are two: preferably to one of another core.
+/// A cache line that goes to another processor, if there are two: preferably to one of another
+/// core.
 ///
 /// # Errors
 /// A thread that the system refused.
@@ -147,7 +148,8 @@ pub(super) fn wake() -> io::Result<Spread> {
     Ok(spread(&ns.collect::<Vec<_>>()))
 }
 
-/// Bags of tree search. New ones each time: one that was put together again from halves has more pieces.
+/// Bags of tree search. New ones each time: one that was put together again from halves has more
+/// pieces.
 fn bags() -> Vec<Uts> {
     let known = named::find("T1").expect("a named tree");
     let tree = Tree::new(known.params).expect("named trees are valid");

@@ -1,10 +1,12 @@
-//! `tautline simulate --calibrate --check`: real runs on this machine beside the same runs in the model.
+//! `tautline simulate --calibrate --check`: real runs on this machine beside the same runs in the
+//! model.
 //!
 //! # Algorithm
-//! Rounds, so that a drift of the machine affects all alike: in each, the tree is searched without a balancer by one thread and by
-//! two at once, which is what a task takes, and then by every arrangement. Medians are compared. What a task takes is
-//! measured with as many threads as the arrangement has, since processors may share a core, a cache or a clock. Ranks are
-//! simulated with several costs of encoding, to show how much depends on them.
+//! Rounds, so that a drift of the machine affects all alike: in each, the tree is searched without
+//! a balancer by one thread and by two at once, which is what a task takes, and then by every
+//! arrangement. Medians are compared. What a task takes is measured with as many threads as the
+//! arrangement has, since processors may share a core, a cache or a clock. Ranks are simulated with
+//! several costs of encoding, to show how much depends on them.
 
 use super::bench::spread;
 use crate::command::show::{document, object};
@@ -81,7 +83,8 @@ struct Row {
     encoded: Vec<(&'static str, f64, u64)>,
 }
 
-/// The costs of encoding that are tried: a name, and the multiple of the measured ones, as a fraction.
+/// The costs of encoding that are tried: a name, and the multiple of the measured ones, as a
+/// fraction.
 const ENCODINGS: [(&str, [u64; 2]); 4] = [
     ("none", [0, 1]),
     ("halved", [1, 2]),
@@ -214,7 +217,8 @@ impl Search {
         }
     }
 
-    /// Simulates a run whose tasks take `seconds` in all, with this multiple of the cost of encoding.
+    /// Simulates a run whose tasks take `seconds` in all, with this multiple of the cost of
+    /// encoding.
     fn simulate(
         &self,
         of: &Arrangement,

@@ -35,9 +35,9 @@ pub(super) struct Encoding {
 }
 
 impl Encoding {
-    /// Measures a request, and half of the bag of a tree search, between two ranks of this thread. The work of a worker on either
-    /// side counts: a place in the queue, encoding, a frame for the link and a turn of the exchange; and another turn, the link,
-    /// decoding and the receiver.
+    /// Measures a request, and half of the bag of a tree search, between two ranks of this thread.
+    /// The work of a worker on either side counts: a place in the queue, encoding, a frame for the
+    /// link and a turn of the exchange; and another turn, the link, decoding and the receiver.
     pub(super) fn measure() -> Self {
         let (mut requests, mut loots) = (Ends::new(), Ends::new());
         let mut request = Message::Request { lifeline: false };
@@ -65,7 +65,8 @@ impl Encoding {
         }
     }
 
-    /// Returns the rest of the table `network`, which must come last, and the table `ranks` of a machine file.
+    /// Returns the rest of the table `network`, which must come last, and the table `ranks` of a
+    /// machine file.
     pub(super) fn toml(&self) -> String {
         let (bytes, tasks) = (self.loot_bytes, self.tasks);
         let [encode, decode] = self.mb_per_s();
@@ -85,7 +86,8 @@ impl Encoding {
         )
     }
 
-    /// Returns the rates of encoding and decoding in bytes a microsecond: what a loot takes more than a request.
+    /// Returns the rates of encoding and decoding in bytes a microsecond: what a loot takes more
+    /// than a request.
     fn mb_per_s(&self) -> [u64; 2] {
         [0, 1].map(|side| {
             let more = self.loot[side].median - self.request[side].median;

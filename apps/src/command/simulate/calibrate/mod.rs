@@ -34,7 +34,8 @@ pub(super) struct Calibrate {
     /// The measurements as one JSON object
     #[arg(long, requires = "calibrate")]
     json: bool,
-    /// Then search this tree for real, on 1 and 2 workers, 2 places and 2 ranks, beside the model with these costs
+    /// Then search this tree for real, on 1 and 2 workers, 2 places and 2 ranks, beside the model
+    /// with these costs
     #[arg(long, value_name = "TREE", requires = "calibrate")]
     #[arg(num_args = 0..=1, default_missing_value = CHECKED)]
     check: Option<String>,
@@ -51,8 +52,9 @@ struct Measured {
     near: Option<Spread>,
 }
 
-/// Returns a description of this machine for `--machine FILE`, with the samples of a cache line that changes its owner and of a wake-up
-/// that were taken already, in nanoseconds; without lines the time is assumed.
+/// Returns a description of this machine for `--machine FILE`, with the samples of a cache line
+/// that changes its owner and of a wake-up that were taken already, in nanoseconds; without lines
+/// the time is assumed.
 ///
 /// # Errors
 /// No sample of a wake-up.

@@ -21,7 +21,8 @@ const VALUES_MAX: usize = 10_000;
 /// `KEY=V1,V2,…`, as given.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
-    /// The name of a cost, the option's long name, or the letter of one without a long name, or `wz`.
+    /// The name of a cost, the option's long name, or the letter of one without a long name, or
+    /// `wz`.
     pub name: String,
     /// The cost, if it is one.
     key: Option<&'static Key>,
@@ -158,7 +159,8 @@ impl Axis {
     }
 }
 
-/// Returns the values of one part of a list, of which a range has several; `None` if it is malformed.
+/// Returns the values of one part of a list, of which a range has several; `None` if it is
+/// malformed.
 fn given(part: &str) -> Option<Vec<String>> {
     let part = part.trim();
     // The name of a file may have dots, too.

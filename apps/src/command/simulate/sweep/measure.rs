@@ -177,7 +177,8 @@ pub(super) fn json(runs: &[Figures]) -> Value {
     Value::Object(object(spread))
 }
 
-/// Draws `measure` of all rows: the first axis from left to right, a line for each value of the second.
+/// Draws `measure` of all rows: the first axis from left to right, a line for each value of the
+/// second.
 pub(super) fn series(axes: &[Axis], rows: &[Row], measure: Measure) -> Vec<Series> {
     let lines = axes.get(1).map_or(1, |axis| axis.values.len());
     let x = places_on(&axes[0]);

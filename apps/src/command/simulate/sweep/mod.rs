@@ -1,4 +1,5 @@
-//! Many simulated runs: every value of a cost or an option, every pair of values of two, several seeds.
+//! Many simulated runs: every value of a cost or an option, every pair of values of two, several
+//! seeds.
 
 mod axis;
 mod measure;
@@ -35,9 +36,10 @@ const COSTS: &str = "costs";
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Many runs")]
 pub(super) struct Sweep {
-    /// A run for each value of a cost or of an option, as in far_ns=1us,5us or places=1..64..x8 (wz=W/Z,…: random steals and
-    /// lifeline dimensions in pairs); given twice, for each pair of values. Alone: a run with each cost of the machine
-    /// halved, and one with it doubled; with --repeat, medians
+    /// A run for each value of a cost or of an option, as in far_ns=1us,5us or places=1..64..x8
+    /// (wz=W/Z,…: random steals and lifeline dimensions in pairs); given twice, for each pair of
+    /// values. Alone: a run with each cost of the machine halved, and one with it doubled; with
+    /// --repeat, medians
     #[arg(long, visible_alias = "sweep", value_name = "KEY=V1,V2,…", conflicts_with_all = ["life", "trace"])]
     #[arg(num_args = 0..=1, default_missing_value = COSTS)]
     vary: Vec<Varied>,
@@ -215,8 +217,8 @@ pub(super) fn run(given: &Virtual, application: &'static Application) -> Outcome
     story.failure.map_or(watcher.outcome(), Err)
 }
 
-/// Runs one point with every seed, until the user interrupts it. Returns the row of the complete runs, and the unit of
-/// their rate.
+/// Runs one point with every seed, until the user interrupts it. Returns the row of the complete
+/// runs, and the unit of their rate.
 fn point_runs(
     one: &Chosen<Virtual>,
     axes: &[Axis],
@@ -335,7 +337,8 @@ impl Story {
     }
 }
 
-/// Returns positions of values, an axis each, the last running fastest. One point if nothing is varied.
+/// Returns positions of values, an axis each, the last running fastest. One point if nothing is
+/// varied.
 fn points(axes: &[Axis]) -> Vec<Vec<usize>> {
     axes.iter().fold(vec![Vec::new()], |points, axis| {
         let longer = |point: &Vec<usize>| {

@@ -76,7 +76,8 @@ fn section(
     Ok(())
 }
 
-/// Reads the shape of a network of `nodes` nodes, and returns its other keys, completed by those that follow from them.
+/// Reads the shape of a network of `nodes` nodes, and returns its other keys, completed by those
+/// that follow from them.
 fn shaped(
     network: Given,
     nodes: u32,

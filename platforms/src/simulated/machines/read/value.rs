@@ -15,7 +15,8 @@ pub(super) struct Stated {
     pub(super) at: usize,
 }
 
-/// Reads the figure under `key`: a value, or a table of a value and its source, or the reason for which it is assumed.
+/// Reads the figure under `key`: a value, or a table of a value and its source, or the reason for
+/// which it is assumed.
 pub(super) fn stated(key: &str, figure: Figure) -> Result<Stated, Mistake> {
     let at = figure.span().start;
     let refuse = |why: &str| Err(Mistake::at(at, format!("{key}: {why}")));
