@@ -124,11 +124,13 @@ pub fn option(setting: &'static Setting) -> Arg {
         .long(option.long)
         .short(option.short)
         .env(setting.variable)
-        .hide_env_values(true)
-        .hide_possible_values(true);
+        .hide_env_values(true);
     match option.value {
         "" => arg,
-        name => arg.value_name(name).allow_negative_numbers(true),
+        name => arg
+            .value_name(name)
+            .hide_possible_values(true)
+            .allow_negative_numbers(true),
     }
 }
 

@@ -70,8 +70,8 @@ pub(super) fn stolen(
             }
             time += start.elapsed();
             batch += 1;
-            // ORDERING: Release, pairs with Acquire below: the owner finds the deque empty; no
-            // mutant: it finds room anyway.
+            // ORDERING: Release, pairs with Acquire below: the owner finds the deque empty;
+            // no mutant: it finds room anyway.
             taken.store(batch, Ordering::Release);
         }
         time.as_nanos() as f64 / f64::from(batch * BATCH)
