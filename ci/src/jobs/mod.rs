@@ -153,7 +153,7 @@ pub(crate) const JOBS: &[Job] = &[
     ),
     job(
         "mirror",
-        "every module has its tests, models and benchmark under its own name; tests name listed facts",
+        "every module has its tests and models under its own name; tests name listed facts",
         mirror::run,
     ),
     job("clippy", "clippy has nothing to say", cargo::clippy),

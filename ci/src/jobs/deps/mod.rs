@@ -9,8 +9,6 @@ use super::{Verdict, judge};
 use crate::tree::Tree;
 use anyhow::Result;
 
-pub(super) use floors::{Floor, floor_of};
-
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     let mut findings = crates::check(tree)?;
     findings.extend(floors::check(tree)?);

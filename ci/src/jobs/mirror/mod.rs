@@ -1,14 +1,12 @@
-//! One name, four places: a module, its tests, its models and its benchmark. Facts that tests name
-//! are listed in one file.
+//! One name, three places: a module, its tests and its models. Facts that tests name are listed in
+//! one file.
 
 mod facts;
 
-use super::deps::{Floor, floor_of};
 use super::{Verdict, judge};
 use crate::context::say;
 use crate::tree::Tree;
 use anyhow::Result;
-use toml::Value;
 
 /// A file that need not exist, because another does its work.
 struct Exception {
@@ -72,9 +70,6 @@ fn check(tree: &Tree, exceptions: &[Exception]) -> Result<Vec<String>> {
                 ));
             }
         }
-        if matches!(floor_of(&module), Some(Floor::Words | Floor::Protocols)) {
-            out.extend(bench(tree, &module)?);
-        }
     }
     for e in exceptions {
         if tree.has(e.missing) {
@@ -87,35 +82,11 @@ fn check(tree: &Tree, exceptions: &[Exception]) -> Result<Vec<String>> {
     Ok(out)
 }
 
-/// A benchmark must exist and be declared, or cargo does not run it.
-fn bench(tree: &Tree, module: &str) -> Result<Vec<String>> {
-    let file = format!("benches/{module}.rs");
-    if !tree.has(&file) && !tree.has(format!("benches/{file}")) {
-        return Ok(vec![format!(
-            "{file}: missing, core/src/{module} has no mirror there"
-        )]);
-    }
-    let manifest = tree.toml("benches/Cargo.toml")?;
-    let declared = manifest.get("bench").and_then(Value::as_array);
-    let declared = declared.into_iter().flatten().any(|b| {
-        b.get("name").and_then(Value::as_str) == Some(module)
-            && b.get("harness").and_then(Value::as_bool) == Some(false)
-    });
-    Ok(if declared {
-        Vec::new()
-    } else {
-        vec![format!(
-            "benches/Cargo.toml: no [[bench]] with name = \"{module}\" and harness = false"
-        )]
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::{EXCEPTIONS, Exception, check};
     use crate::tree::sample::Sample;
 
-    const BENCH: &str = "[[bench]]\nname = \"deque\"\npath = \"deque.rs\"\nharness = false\n";
     const WHOLE: &[(&str, &str)] = &[
         ("core/src/deque/mod.rs", ""),
         ("core/src/port/mod.rs", ""),
@@ -124,8 +95,6 @@ mod tests {
         ("core/tests/sync.rs", ""),
         ("verify/tests/deque.rs", ""),
         ("verify/tests/sync.rs", ""),
-        ("benches/deque.rs", ""),
-        ("benches/Cargo.toml", BENCH),
     ];
 
     #[test]
@@ -136,19 +105,12 @@ mod tests {
 
     #[test]
     fn each_missing_mirror_is_named() {
-        for gone in &WHOLE[3..WHOLE.len() - 1] {
+        for gone in &WHOLE[3..] {
             let left: Vec<_> = WHOLE.iter().filter(|f| *f != gone).copied().collect();
             let found = check(&Sample::new(&left), EXCEPTIONS).unwrap();
             assert_eq!(found.len(), 1);
             assert!(found[0].starts_with(gone.0), "{found:?}");
         }
-    }
-
-    #[test]
-    fn a_benchmark_must_be_declared() {
-        let tree = Sample::new(WHOLE);
-        tree.write("benches/Cargo.toml", &BENCH.replace("false", "true"));
-        assert_eq!(check(&tree, EXCEPTIONS).unwrap().len(), 1);
     }
 
     #[test]
