@@ -121,7 +121,8 @@ impl<F> Across<'_, '_, F> {
         let config = balancer.config_of(runtime.plan())?;
         let exchange = self.world.exchange();
         let address = std::ptr::from_ref(exchange).addr();
-        let _serving = runtime.serves().serve(self.world.rank(), address)?;
+        let serve = || runtime.serves().serve(self.world.rank(), address);
+        let _serving = (self.world.ranks() > 1).then(serve).transpose()?;
         let ranks = Ranks { exchange, site };
         let run = || {
             runtime.run(|cx| {

@@ -7,7 +7,6 @@ use crate::ranks::engine::progress::carry;
 use crate::ranks::engine::{AnyLink, Handle, ProgressEngine};
 use crate::setting::{DUMP, environment};
 use crate::{Error, Result};
-use std::ffi::OsString;
 use std::sync::Arc;
 use std::thread;
 use tautline_core::comm::PacketLink;
@@ -32,8 +31,10 @@ use tautline_node::{Loopback, pool};
 #[derive(Clone, Debug, Default)]
 #[must_use = "it joins nothing by itself"]
 pub struct WorldBuilder {
-    pub(super) limits: Limits,
-    pub(super) arguments: Option<Vec<OsString>>,
+    limits: Limits,
+    /// Those to compare in place of the process's.
+    #[cfg(feature = "process")]
+    pub(super) arguments: Option<Vec<std::ffi::OsString>>,
 }
 
 impl World {
