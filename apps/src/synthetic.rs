@@ -305,7 +305,7 @@ impl fmt::Display for Cost {
     }
 }
 
-/// What the workers of a place share.
+/// State shared by the workers of a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
     /// The tree.

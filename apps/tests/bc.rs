@@ -138,7 +138,7 @@ fn every_setting_gives_the_same_sums() {
     }
 }
 
-/// Random splits and merges, sources under way included, lose nothing and double nothing.
+/// Random splits and merges, also of unfinished sources, lose nothing and double nothing.
 #[test]
 fn splits_and_merges_keep_every_source() {
     let graph = rmat(6, 5);

@@ -197,7 +197,7 @@ fn beside_load<R>(work: impl FnOnce() -> R) -> R {
     })
 }
 
-/// On a machine that others use, samples take as long as others let them, and are repeated.
+/// On a shared machine the time of samples depends on the other load, and they are repeated.
 #[test]
 fn a_busy_machine_is_measured_until_the_deadline() {
     let args = "barrier --tasks 2,3,64 --samples 100000 --iterations 100000000 --deadline 1";

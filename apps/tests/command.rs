@@ -21,7 +21,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("stderr is text")
 }
 
-/// Runs a command that must succeed without talk and print one object.
+/// Runs a command that must succeed without diagnostics and print one object.
 fn json(args: &str) -> Value {
     let output = run(args);
     assert!(output.status.success(), "{args}: {}", stderr(&output));

@@ -1,4 +1,4 @@
-//! What the balancer adds to the work, in instructions; and its model against real runs.
+//! The overhead of the balancer, in instructions; and its model against real runs.
 
 use serde_json::Value;
 use std::process::Command;

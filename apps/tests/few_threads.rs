@@ -13,7 +13,7 @@ use started::tautline;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output};
 
-/// What a container answers, and a limit on processes.
+/// The errors of a container, and of a limit on processes.
 const ERRORS: [i32; 2] = [libc::EPERM, libc::EAGAIN];
 
 fn without_threads(mut command: Command, error: i32) -> Output {

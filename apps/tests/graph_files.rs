@@ -154,7 +154,7 @@ impl Random {
     }
 }
 
-/// What is put into files: characters with a meaning in one of the formats, and some without.
+/// Parts of files: characters with a meaning in one of the formats, and some without.
 const PIECES: &[&str] = &[
     "0", "1", "2", "8", "9", "12", " ", "\t", ",", ";", "\"", "#", "%", "\n", "\r\n", "\r", "[",
     "]", "<", ">", "/", "=", ":", "&", "?", "~", "*", "-", ".", "e", "c", "p", "a", "{", "}",

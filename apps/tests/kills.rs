@@ -46,7 +46,7 @@ impl Random {
     /// Waits for a random time: until a process has started, or until it has computed for a while.
     fn wait(&mut self) {
         let limit_us = [20_000, 350_000][self.below(2) as usize];
-        // A sleep, since the kill is to come at any moment, not behind an event.
+        // A sleep, since the kill is to come at any moment, not after an event.
         thread::sleep(Duration::from_micros(self.below(limit_us)));
     }
 }

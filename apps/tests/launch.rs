@@ -138,8 +138,8 @@ fn ranks_with_other_settings_are_refused() {
     }
 }
 
-/// What changes no result: the number of workers, what is printed, and where files of the same
-/// content are.
+/// Settings that change no result: the number of workers, the output, and the paths of files of the
+/// same content.
 #[test]
 fn settings_of_ranks_that_change_no_result_may_differ() {
     let [zero, one] = ["graph", "graph"].map(Scratch::new);
@@ -468,7 +468,7 @@ fn output_and_exit_code_are_those_of_the_ranks() {
     assert_eq!(errors, expected.collect::<Vec<_>>());
 }
 
-/// What a rank has started and left behind ends with it.
+/// Processes that a rank has started and not awaited end with it.
 #[test]
 fn nothing_is_left_behind_by_a_rank() {
     let mut command = tautline("launch -n 2 -- sh -c");

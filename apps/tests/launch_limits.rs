@@ -188,7 +188,7 @@ fn launchers_need_no_folder() {
     assert_eq!(text(&output.stderr), "");
 }
 
-/// What has started the launcher may ignore the ends of children, and the launcher inherits that.
+/// The parent of the launcher may ignore the ends of children, and the launcher inherits that.
 #[test]
 fn ends_of_ranks_are_seen_by_a_launcher_that_ignored_them() {
     let ignoring = "exec env --ignore-signal=CHLD";

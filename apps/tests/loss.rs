@@ -107,7 +107,7 @@ fn a_rank_that_is_continued_in_time_is_not_lost() {
     until("it is not stopped", || state(&processes[1]) == Some('T'));
     signal("-CONT", &processes[1]);
     until("it is not continued", || state(&processes[1]) != Some('T'));
-    // A sleep, since nothing may happen meanwhile.
+    // A sleep, since nothing may happen in that time.
     thread::sleep(2 * LIMIT);
     signal("-INT", launched.id());
     let output = launched.end();

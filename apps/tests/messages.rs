@@ -107,7 +107,7 @@ fn an_alignment_is_the_same_whatever_the_shape() {
     }
 }
 
-/// Where several alignments are best, all shapes find the same one.
+/// If several alignments are best, all shapes find the same one.
 #[test]
 fn of_equal_alignments_the_first_one_is_found() {
     let letters = b"AC".repeat(40);
@@ -274,7 +274,7 @@ fn sequences_in_files_are_aligned() {
     assert_eq!(found["agrees"], "equal to the sequential program");
 }
 
-/// What is compared, and what is not, is in the first row of the result.
+/// The first row of the result states whether it was compared, and with what.
 #[test]
 fn a_table_has_the_verdict() {
     const PLATE: &str = "stencil --width 20 --height 20 --steps 9 --workers 1";

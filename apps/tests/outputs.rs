@@ -1,4 +1,4 @@
-//! What the command prints for other programs: documented keys, completions, the manual.
+//! Output of the command for other programs: documented keys, completions, the manual.
 
 mod scratch;
 
@@ -164,7 +164,7 @@ fn the_manual_of_all_commands_is_complete() {
     );
 }
 
-/// What bash proposes for the last of some words, by its own completion.
+/// Completions that bash proposes for the last of some words.
 #[test]
 fn bash_completes_values() {
     let script = Scratch::new("completions.bash");

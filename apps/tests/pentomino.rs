@@ -73,7 +73,7 @@ fn small_boards_count_exactly_everywhere() {
 struct Plain {
     occupied: Vec<bool>,
     used: Vec<bool>,
-    /// Which piece, and where its squares are, seen from the first.
+    /// The piece, and the offsets of its squares from the first.
     shapes: Vec<(usize, Vec<usize>)>,
 }
 

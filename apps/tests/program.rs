@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// An example: `cargo test` builds it beside this test, unless `--test` selects this test alone.
+/// An example: `cargo test` builds it with this test, unless `--test` selects this test alone.
 fn command(name: &str) -> Command {
     let test = std::env::current_exe().expect("this test is a file");
     let built = test.ancestors().nth(2).expect("target/debug");

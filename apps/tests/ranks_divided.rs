@@ -1,5 +1,5 @@
-//! What each rank of a launch is and prints, from outside: its processors, places and workers, and
-//! the README's program.
+//! The ranks of a launch, from outside: their processors, places and workers, their output, and the
+//! README's program.
 #![cfg(target_os = "linux")]
 
 #[path = "../../platforms/examples/first_across.rs"]
@@ -96,7 +96,7 @@ fn places(cpus: &[usize]) -> String {
     places.join(",")
 }
 
-/// What `topo --ranks` prints is what each rank of a launch finds, also with a list, which is
+/// `topo --ranks` prints the division that each rank of a launch finds, also with a list, which is
 /// divided in its order.
 #[test]
 fn topo_knows_the_ranks_of_a_launch() {

@@ -31,7 +31,7 @@ const PART: usize = 12;
 const LENGTH_AT: usize = 8;
 const NUMBER: usize = 4;
 
-/// What has passed through the link of a rank that has one place.
+/// Counts of the messages through the link of a rank that has one place.
 ///
 /// An activity of the place begins with loot along a lifeline and ends with a report, when the
 /// place is dry and past its requests. Loot that arrives in between belongs to it, and counts as an
@@ -52,7 +52,7 @@ struct Seen {
     loot: u64,
     unreported: i64,
     reports: u64,
-    /// How many had yet to be reported when the last answer without loot arrived.
+    /// The activities yet to be reported when the last answer without loot arrived.
     unreported_then: i64,
     /// Reports that leave an activity open, or end more than there are, and requests without an
     /// activity.

@@ -23,7 +23,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("text")
 }
 
-/// Runs a simulation that must succeed without talk and print one object.
+/// Runs a simulation that must succeed without diagnostics and print one object.
 fn json(args: &str) -> Value {
     let output = run(&format!("{args} --json"));
     let talk = text(&output.stderr);

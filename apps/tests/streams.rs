@@ -46,8 +46,8 @@ fn closed_streams_are_no_failure() {
     }
 }
 
-/// What cannot be written is stated in one line, and the exit code is that of a missing result, not
-/// of a wrong one.
+/// A failed write is reported in one line, and the exit code is that of a missing result, not of a
+/// wrong one.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_stated() {

@@ -17,7 +17,7 @@ fn run(args: &str) -> Output {
     command.output().expect("the command starts")
 }
 
-/// What a command prints that must succeed without talk.
+/// Returns the output of a command that must succeed without diagnostics.
 fn printed(args: &str) -> String {
     let output = run(args);
     let talk = String::from_utf8(output.stderr).expect("text");
@@ -41,8 +41,8 @@ fn file(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("tautline-{}-{name}", std::process::id()))
 }
 
-/// What two runs of the same request have in common: not their real time, nor the engine that
-/// hashed fastest in it.
+/// Returns the part that two runs of the same request have in common: not their real time, nor the
+/// engine that hashed fastest in it.
 fn timeless(mut run: Value) -> Value {
     for key in ["wall_seconds", "hash", "sweep", "repeat"] {
         run[key] = Value::Null;

@@ -9,7 +9,7 @@ use tautline::machines::{self, Description};
 use tautline_cli::synthetic::{Cost, Found, Params, Synthetic, Work};
 use tautline_sim::Simulation;
 
-/// What a run is judged by.
+/// The figures by which a run is judged.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     ns: u64,
@@ -111,7 +111,7 @@ fn lifelines_beat_many_random_steals_on_geometric_trees() {
     assert!(4 * few.fails < many.fails, "{few:?} {many:?}");
 }
 
-/// What a tree lacks in efficiency hardly grows with it.
+/// The efficiency grows with the tree: its losses do not grow in proportion.
 #[test]
 fn efficiency_grows_with_the_tree() {
     let of = |roots| lifelines("p7hv32", [64, 10, 10], 370, Tree::Binomial { roots });

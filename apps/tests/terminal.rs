@@ -1,4 +1,4 @@
-//! What a result looks like: on a terminal of 80 columns, in a pipe, for one place and for several.
+//! The display of a result: on a terminal of 80 columns, in a pipe, for one place and for several.
 
 mod started;
 
@@ -152,7 +152,7 @@ fn pipes_get_no_colours() {
     }
 }
 
-/// Two runs that share a processor each get half of it, and say so.
+/// Two runs that share a processor each get half of it, and report that.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_disturbed_run_says_so() {

@@ -1,4 +1,4 @@
-//! `tautline topo` and the variables that say where workers run, from outside.
+//! `tautline topo` and the variables that determine where workers run, from outside.
 
 use serde_json::Value;
 use std::process::{Command, Output};

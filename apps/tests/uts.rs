@@ -51,7 +51,7 @@ fn balanced(depth: u32, branching: f64) -> Params {
     }
 }
 
-/// What the reference program UTS 2.1 counts: every type, shape and corner.
+/// Returns the counts of the reference program UTS 2.1: every type, shape and corner.
 fn oracles() -> Vec<(Params, Counts)> {
     use Shape::{Cyclic, Exponential, Fixed, Linear};
     let critical = |of| Params {
@@ -539,7 +539,7 @@ fn what_just_fits_is_accepted() {
     assert_eq!(balanced(1_000_000, 0.5).check(), Ok(()));
     assert_eq!(geometric(Shape::Cyclic, 1_000_000, 1e6, 0).check(), Ok(()));
     assert_eq!(binomial(1e8, 0.0099, 100, (1 << 31) - 1).check(), Ok(()));
-    // What the type has no use for is not looked at.
+    // Parameters that the type does not use are not checked.
     let unused = Params {
         chance: f64::NAN,
         shift: 7.0,

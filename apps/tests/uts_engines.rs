@@ -109,7 +109,7 @@ fn small_trees() -> Vec<Params> {
     ]
 }
 
-/// What a bag shows of itself. Whether the words of the stacks are the same is tested inside.
+/// The observable state of a bag. Whether the words of the stacks are the same is tested inside.
 type Trace = Vec<(usize, usize, Counts)>;
 
 /// A walk with calls of all lengths, parts split off and merged again.

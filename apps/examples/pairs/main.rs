@@ -1,5 +1,5 @@
 //! The best local alignment of each pair of sequences in a FASTA file, as a table:
-//! `pairs FILE > pairs.tsv`. How far it is goes to standard error. Without a file it draws
+//! `pairs FILE > pairs.tsv`. Progress goes to standard error. Without a file it draws
 //! sequences, and compares the table with that of the sequential program.
 use std::error::Error;
 use std::io::Write;

@@ -57,9 +57,9 @@ pub struct Bc {
     intervals: Vec<(u32, u32)>,
     /// The number of sources in the intervals.
     waiting: usize,
-    /// The number of walks under way.
+    /// The number of unfinished walks.
     begun: usize,
-    /// Empty before the first source. Only the last one advances; all but the first are under way.
+    /// Empty before the first source. Only the last one advances; all but the first are unfinished.
     walks: Vec<Walk>,
 }
 
@@ -95,7 +95,7 @@ impl Bc {
         }
     }
 
-    /// Returns the intervals, and the sums and edges of each walk. The walks of sources under way
+    /// Returns the intervals, and the sums and edges of each walk. The walks of unfinished sources
     /// end here.
     pub(super) fn all(&self) -> (&[(u32, u32)], Results<'_>) {
         let results = self.walks.iter().map(|walk| (walk.sums(), walk.edges()));
@@ -117,8 +117,8 @@ impl Bc {
         bag
     }
 
-    /// Returns the walk to advance; begins a new source if none is under way. `None` if no source
-    /// is left.
+    /// Returns the walk to advance; begins a new source if all walks are finished. `None` if no
+    /// source is left.
     fn walk(&mut self, graph: &Graph) -> Option<&mut Walk> {
         if self.begun == 0 {
             let (low, high) = self.intervals.last_mut()?;
@@ -182,7 +182,7 @@ impl Bag for Bc {
         Some(Self::with(loot))
     }
 
-    /// If one side has no results, nothing is added. Two walks under way are both kept, to be done
+    /// If one side has no results, nothing is added. Two unfinished walks are both kept, to be done
     /// one after the other.
     fn merge(&mut self, mut other: Self) {
         self.waiting += other.waiting;

@@ -8,7 +8,7 @@ use thiserror::Error;
 /// A graph. Its vertices are numbers from 0.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    /// Where the neighbours of each vertex begin; one more for the end.
+    /// The index of the first neighbour of each vertex; one more entry for the end.
     starts: Vec<u32>,
     /// The neighbours of all vertices in turn, each row in ascending order.
     neighbours: Vec<u32>,
@@ -85,15 +85,15 @@ impl Length for u128 {
 /// An edge from one vertex to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// Where it begins.
+    /// The vertex at its begin.
     pub from: u32,
-    /// Where it ends.
+    /// The vertex at its end.
     pub to: u32,
     /// Its length, from 1 to [`Graph::length_max`].
     pub length: u128,
 }
 
-/// What the edges of a graph mean.
+/// The meaning of a graph's edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Form {
     /// Paths follow edges from their begin to their end only.
@@ -102,7 +102,7 @@ pub struct Form {
     pub is_weighted: bool,
 }
 
-/// Why a graph cannot be built.
+/// The reason why a graph cannot be built.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum GraphError {
@@ -179,7 +179,7 @@ impl Graph {
     }
 
     /// As [`new`](Self::new), of edges with lengths or directions. Of parallel edges the shortest
-    /// remains. Without [`Form::is_weighted`] lengths are not looked at.
+    /// remains. Without [`Form::is_weighted`] lengths are ignored.
     ///
     /// # Errors
     /// As `new`, or a length out of bounds.

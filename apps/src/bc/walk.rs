@@ -17,7 +17,7 @@ struct Seen {
     distance: u32,
 }
 
-/// What a walk needs where edges have lengths (Dijkstra 1959).
+/// The state of a walk over edges with lengths (Dijkstra 1959).
 #[derive(Clone, Debug, Default)]
 struct Far<L: Ord> {
     /// The length of the shortest path found so far, of vertices that this walk has seen.
@@ -76,7 +76,7 @@ impl Walk {
         }
     }
 
-    /// Creates a walk that is not under way, with results of earlier ones.
+    /// Creates a walk without a source, with results of earlier ones.
     pub(super) fn ended(sums: Vec<u128>, edges: u64) -> Self {
         let new = Self::new(sums.len());
         Self { sums, edges, ..new }
@@ -87,7 +87,7 @@ impl Walk {
         self.is_under_way
     }
 
-    /// Begins a source; none may be under way.
+    /// Begins a source. The one before must be complete.
     pub(super) fn start(&mut self, source: u32, graph: &Graph) {
         // A walk takes fewer than 2^26 steps, and one is left between two walks.
         if self.base > u32::MAX / 2 {
@@ -259,7 +259,7 @@ impl Walk {
         }
     }
 
-    /// Adds the sums of a walk that has no source under way.
+    /// Adds the sums of a walk that has no unfinished source.
     pub(super) fn add(&mut self, other: &Self) {
         for (sum, other) in self.sums.iter_mut().zip(&other.sums) {
             *sum = sum.wrapping_add(*other);

@@ -55,7 +55,7 @@ pub struct Refusal {
     pub bench: String,
     /// The number of figures.
     pub figures: usize,
-    /// Why there is no verdict.
+    /// The reason why there is no verdict.
     pub reason: String,
 }
 

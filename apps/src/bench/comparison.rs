@@ -25,7 +25,7 @@ const ROUND_TRIPS_OF_MANY: u32 = 2_000;
 /// The number of pairs that are many, and of samples of them in all.
 const PAIRS_MANY: usize = 16;
 const SAMPLES_OF_MANY: usize = 16_000;
-/// How often a sample is retaken whose threads had to wait for their processors.
+/// The number of times that a sample is retaken if its threads had to wait for their processors.
 const AGAIN: usize = 4;
 /// A row is disturbed if at least this part of its samples are.
 const DISTURBED_IN: f64 = 0.25;
@@ -62,7 +62,7 @@ pub struct Comparison {
     pub round_trips: Vec<f64>,
     /// The barriers.
     pub rows: Vec<Row>,
-    /// Why there is no verdict; empty if there is one.
+    /// The reasons why there is no verdict; empty if there is one.
     pub doubts: Vec<Doubt>,
 }
 
@@ -84,7 +84,7 @@ pub struct Row {
 pub struct RoundTrips {
     /// The pairs, in the order of the request.
     pub pairs: Vec<RoundTrip>,
-    /// Why there is no verdict; empty if there is one.
+    /// The reasons why there is no verdict; empty if there is one.
     pub doubts: Vec<Doubt>,
 }
 
@@ -520,7 +520,7 @@ mod tests {
         assert!(seen.rows.iter().all(|row| row.samples.len() == 3));
         let one = machine.cpus().len() == 1;
         assert_eq!(seen.round_trips.len(), if one { 0 } else { 3 });
-        // One task more than processors; those may be moved apart meanwhile.
+        // One task more than processors; the threads may be moved during the measurement.
         let is_moved = |doubt: &_| matches!(doubt, Doubt::Moved(_));
         let doubts: Vec<_> = seen.doubts.iter().filter(|one| !is_moved(one)).collect();
         assert!(matches!(doubts[..], [Doubt::Crowded { .. }]), "{seen:?}");

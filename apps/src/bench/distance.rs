@@ -4,7 +4,7 @@
 use std::fmt;
 use tautline_node::Machine;
 
-/// What two processors share, the nearest first.
+/// The resource that two processors share, the nearest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distance {
     /// A core: they are its hardware threads.

@@ -85,7 +85,7 @@ fn play(ball: &AtomicU32, player: u32, cpu: usize, round_trips: u32, stop: &Cont
     let hit = |count: u32| {
         let mut looks = 0;
         // ORDERING: Acquire, pairs with Release below, as a barrier requires them: what was done
-        // before the hit is visible after it; no mutant: nothing is read behind it; the cost is
+        // before the hit is visible after it; no mutant: nothing is read after it; the cost is
         // what is measured.
         while ball.load(Ordering::Acquire) != count {
             looks += 1;

@@ -15,7 +15,7 @@ use tautline_node::Machine;
 pub struct Record {
     /// The version of the keys.
     pub schema: u32,
-    /// Where the figures were measured.
+    /// The machine on which the figures were measured.
     pub machine: Identity,
     /// The build that measured them.
     pub build: Build,
@@ -37,10 +37,10 @@ pub struct Figure {
     pub figure: String,
     /// Nanoseconds, one sample a round.
     pub samples_ns: Vec<f64>,
-    /// Why the samples support no verdict; empty if they do.
+    /// The reasons why the samples support no verdict; empty if they do.
     pub doubts: Vec<String>,
-    /// Nanoseconds of a round trip of a cache line between the processors meanwhile. A host may run
-    /// those of a virtual machine anywhere, and elsewhere later.
+    /// Nanoseconds of a round trip of a cache line between the processors, measured with the
+    /// figure. A host may run those of a virtual machine anywhere, and elsewhere later.
     #[serde(default)]
     pub line_ns: Option<f64>,
 }
@@ -87,7 +87,7 @@ pub struct Place {
 pub struct Shared {
     /// 1 is nearest.
     pub level: u32,
-    /// The processors behind it.
+    /// The processors that share it.
     pub cpus: Vec<usize>,
 }
 
@@ -164,7 +164,7 @@ impl Identity {
 /// Returns the allowed processors so that those that share more are closer to each other.
 fn by_topology(machine: &Machine) -> Vec<&tautline_node::machine::Cpu> {
     let mut cpus: Vec<_> = machine.allowed().iter().collect();
-    // The first processor behind the outermost cache stands for the cache.
+    // The first processor of the outermost cache stands for the cache.
     let behind = |id: usize| {
         let caches = machine.caches().iter();
         let of = caches.filter(|cache| cache.kind != "Instruction" && cache.cpus.contains(&id));

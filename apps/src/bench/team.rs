@@ -132,9 +132,8 @@ pub(super) fn delay(turns: u64) {
     }
 }
 
-/// Runs up to `turns` turns, in chunks for as long as `goes_on`, which is given the number of turns
-/// so far and that of the next chunk. Returns the nanoseconds of a turn; not a number without a
-/// turn.
+/// Runs up to `turns` turns, in chunks while `goes_on` returns true, given the number of turns so
+/// far and that of the next chunk. Returns the nanoseconds of a turn; not a number without a turn.
 #[inline(always)]
 fn timed(
     plan: &Plan,

@@ -36,7 +36,7 @@ impl Central {
     /// for the next one.
     fn is_last(&self) -> bool {
         // ORDERING: AcqRel: what each task did before it arrived is acquired by the last, which
-        // releases it with the sense; no mutant: a yardstick, behind which nothing is read.
+        // releases it with the sense; no mutant: a yardstick, after which nothing is read.
         let last = self.missing.fetch_sub(1, Ordering::AcqRel) == 1;
         if last {
             // ORDERING: Relaxed: released with the sense.

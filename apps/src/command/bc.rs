@@ -209,7 +209,7 @@ struct File {
     read_as: String,
 }
 
-/// Where a graph comes from.
+/// The origin of a graph.
 #[derive(Debug)]
 enum Source {
     Rmat(Rmat),
@@ -224,7 +224,7 @@ pub(super) struct Between {
     tasks: Option<u64>,
     /// The digest of the file.
     input: Option<String>,
-    /// What receives the betweenness of every vertex.
+    /// The file that receives the betweenness of every vertex.
     file: Mutex<Option<Pending>>,
 }
 

@@ -97,7 +97,7 @@ const BYTES_MAX: u64 = 1 << 26;
 #[derive(Debug)]
 struct Source {
     digest: String,
-    /// How distances are given, and what was ignored.
+    /// The form in which distances are given, and the keywords that were ignored.
     form: String,
     published: Option<usize>,
 }
@@ -163,7 +163,7 @@ pub(super) struct Trip {
     files: Mutex<Files>,
 }
 
-/// What receives the tour.
+/// The files that receive the tour.
 #[derive(Debug, Default)]
 struct Files {
     tour: Option<Pending>,

@@ -58,7 +58,7 @@ use tautline::FileError;
 /// The maximum number of vertices.
 pub const VERTICES_MAX: usize = 1 << 26;
 
-/// How a file is to be read.
+/// Options for reading a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// The format; `None`: by content, else by name.

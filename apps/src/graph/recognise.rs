@@ -1,4 +1,4 @@
-//! Which format a file has.
+//! Recognition of a file's format.
 
 use super::format::{Format, allowed};
 use super::{dimacs, gml, market, metis, six};

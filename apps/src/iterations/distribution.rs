@@ -5,7 +5,7 @@ use std::f64::consts::{PI, TAU};
 use std::fmt;
 use std::str::FromStr;
 
-/// How the times of iterations are distributed. All have the same mean, which the caller chooses.
+/// A distribution of the times of iterations. All have the same mean, which the caller chooses.
 ///
 /// The random ones are those of Lucco 1995 (figures 4.3 to 4.6; spec 5.4); the others depend on the
 /// position in the loop, x from 0 to 1.

@@ -13,22 +13,22 @@ use tautline_core::taper::{Division, Instance, Overhead, Policy};
 /// The processors of a simulated loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// How many there are, at least 1.
+    /// The number of processors, at least 1.
     pub processors: u32,
-    /// What a chunk costs beside its iterations, in nanoseconds.
+    /// The overhead of a chunk, without its iterations, in nanoseconds.
     pub chunk_ns: u64,
 }
 
-/// What a processor did: it took a chunk, then executed its iterations.
+/// A step of a processor, which took a chunk, then executed its iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
     /// The processor, from 0.
     pub processor: u32,
-    /// When it was free, in nanoseconds from the start of the loop.
+    /// The time at which it was free, in nanoseconds from the start of the loop.
     pub from: u64,
-    /// When it had the chunk.
+    /// The time at which it had the chunk.
     pub taken: u64,
-    /// When it had executed the chunk.
+    /// The time at which it had executed the chunk.
     pub to: u64,
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use tautline_core::taper::{Division, Policy, Q16, Taper};
 
-/// How iterations are assigned to processors.
+/// A rule by which iterations are assigned to processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scheme {

@@ -95,7 +95,7 @@ pub struct Board {
 /// For each field of the window a table of the lays that do not overlap it.
 #[derive(Clone, Debug)]
 struct Free {
-    /// Where the fields of the second to the fifth line begin.
+    /// The offsets of the first fields of the second to the fifth line.
     shifts: [u32; 4],
     first: [Lays; 1 << 4],
     second: [Lays; 1 << 7],
@@ -164,7 +164,7 @@ impl Board {
         if fundamental {
             let corner = |shape: &Shape| shape.letter == 'V';
             // With both arms before its corner it fits least often: a quarter fewer nodes than with
-            // both behind.
+            // both after it.
             let last = |shape: &Shape| corner(shape) && shape.squares.contains(&(2, -2));
             all &= !set_of(&shapes, corner) | set_of(&shapes, last);
         }

@@ -23,11 +23,11 @@ pub struct Answer {
     pub tasks: u64,
     /// The units of the problem that they stand for.
     pub work: u64,
-    /// Why work was left undone, if any was.
+    /// The reason why work was left undone, if any was.
     pub stopped: Option<Reason>,
     /// Whether all work was done.
     pub complete: bool,
-    /// What is said of a complete result without a verdict.
+    /// The remark on a complete result without a verdict.
     pub unverified: &'static str,
 }
 
@@ -37,7 +37,7 @@ pub struct Findings {
     /// Rows of the table: `("solutions", "14 200")`. The table appends to the first of them how the
     /// result compares with what is known, or that it is partial.
     pub rows: Vec<(&'static str, String)>,
-    /// JSON keys beside the common ones: `solutions`, `optimum`.
+    /// JSON keys other than the common ones: `solutions`, `optimum`.
     pub json: Map<String, Value>,
     /// The comparison with what is known: `Some(Ok(()))` equal, `Some(Err(line))` wrong and how,
     /// `None` nothing to compare.

@@ -25,7 +25,7 @@ pub struct Balanced {
     output: Output,
 }
 
-/// What is said about the run.
+/// The report of the run.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 #[group(skip)]
@@ -51,7 +51,7 @@ pub struct Finished<T> {
     pub files: Files,
     /// Stopped if the user has interrupted the program.
     pub interrupt: Arc<Control>,
-    /// How the run went.
+    /// The settings and circumstances of the run.
     pub measured: Measured,
 }
 

@@ -22,7 +22,7 @@ const WORKERS_MAX: u64 = Crew::MAX as u64;
 /// In less a run has hardly begun.
 pub const DEADLINE_MIN_NS: u64 = 1_000_000;
 
-/// How the work is balanced.
+/// The options of the balancer.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Balancer")]
 #[group(skip)]

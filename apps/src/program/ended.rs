@@ -1,4 +1,4 @@
-//! How programs end: their result on stdout, or one line on stderr, and the exit code.
+//! The ends of programs: their result on stdout, or one line on stderr, and the exit code.
 
 use super::origin::origin;
 use super::quote::{escaped, shown};
@@ -6,7 +6,7 @@ use super::refusal::expected;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// Why a program ends without its result.
+/// The reason why a program ends without its result.
 #[derive(Debug)]
 pub enum Failure {
     /// The request cannot be carried out.
@@ -23,7 +23,7 @@ pub enum Failure {
     Ended(u8),
 }
 
-/// What a command or program returns.
+/// The value that a command or program returns.
 pub type Outcome = Result<(), Failure>;
 
 impl From<tautline::Error> for Failure {

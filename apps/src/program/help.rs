@@ -1,4 +1,4 @@
-//! How help is arranged: examples first, then arguments and options, then what explains them.
+//! The arrangement of help: examples, then arguments and options, then their explanations.
 
 use clap::Command;
 

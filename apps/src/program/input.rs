@@ -1,4 +1,4 @@
-//! What is read from files, which all ranks must have alike.
+//! Input that is read from files, which must be the same at all ranks.
 
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hasher};

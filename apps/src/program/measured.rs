@@ -1,4 +1,4 @@
-//! How a balanced run went, as rows of a table and as data.
+//! The settings and circumstances of a balanced run, as rows of a table and as data.
 
 use super::show::number::{bytes, grouped, ranges, seconds};
 use super::show::{self, place, worker};
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use tautline::balance::{Config, PlaceRun, WorkerRun};
 
-/// What is known of a finished run besides its result.
+/// The settings and circumstances of a finished run, without its result.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// The balancer's settings.
@@ -24,7 +24,7 @@ pub struct Measured {
     pub threads: usize,
     /// The number of ranks, which have these settings each.
     pub ranks: u32,
-    /// How far the clocks of the ranks may be off, if that is of interest.
+    /// The maximum error between the clocks of the ranks, if that is of interest.
     pub clocks: Option<Duration>,
     /// The messages between ranks, and their bytes.
     pub sent: (u64, u64),

@@ -3,7 +3,7 @@
 //!
 //! A [`Program`] has a name and runs one of two things:
 //!
-//! | call | what it runs | options beside the program's own |
+//! | call | what it runs | options other than the program's own |
 //! |---|---|---|
 //! | [`Program::balance`] | a [`Bag`](tautline::balance::Bag), also [`Tasks`](tautline::balance::Tasks), as [`Work`] | `--places`, `--workers`, `--grain` and all others of the balancer; `--deadline`, `--json`, `--explain`, `--life`, `--trace`, `--quiet` |
 //! | [`Program::run`] | a task on a [`Runtime`](tautline::Runtime) | `--workers`, `--pin`, `--no-pin`, `--stalled`, `--deadline`, `--json`, `--explain`, `--life`, `--trace`, `--times` |

@@ -1,4 +1,4 @@
-//! Where a value comes from: an option or a variable.
+//! The origin of a value: an option or a variable.
 
 /// Returns a note if the value was not given as an option but by a variable.
 pub(super) fn origin(option: &str, value: &str) -> String {

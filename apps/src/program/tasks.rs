@@ -43,7 +43,7 @@ pub(super) struct OnRuntime {
     output: Output,
 }
 
-/// What is said about the run.
+/// The report of the run.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 #[group(skip)]

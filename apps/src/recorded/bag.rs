@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tautline::balance::{self, Local, Share};
 
-/// What the workers of a place share.
+/// State shared by the workers of a place.
 #[derive(Clone, Debug)]
 pub struct Work {
     /// The tree.

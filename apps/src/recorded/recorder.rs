@@ -24,7 +24,7 @@ pub struct Recorder {
 pub struct Task<'r> {
     recorder: &'r mut Recorder,
     number: u32,
-    /// When it started or last resumed.
+    /// The time at which it started or last resumed.
     since: Instant,
     /// Time that it ran before `since`.
     before: Duration,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What letters add to the score of an alignment.
+/// The contributions of letters to the score of an alignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scores {
     /// Two equal letters.
@@ -46,7 +46,7 @@ impl Best {
         }
     }
 
-    /// Returns the same alignment in a table in which its part begins behind that many rows and
+    /// Returns the same alignment in a table in which its part begins after that many rows and
     /// columns.
     pub(super) fn moved(self, rows: usize, columns: usize) -> Self {
         match self.score {

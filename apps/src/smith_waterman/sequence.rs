@@ -34,7 +34,7 @@ pub struct Sequence {
 pub struct First {
     /// The sequence.
     pub sequence: Sequence,
-    /// How many sequences follow it in the file.
+    /// The number of sequences that follow it in the file.
     pub further: usize,
 }
 

@@ -8,7 +8,7 @@ use tautline::comm::{self, Comm, Error, Received, Request, Tag};
 use tautline::runtime::{Cx, Ddf};
 use tautline::world::{Bulk, Rank};
 
-/// Which rank has a column of tiles.
+/// The assignment of columns of tiles to ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
     /// Each rank has as many as the others, give or take one, side by side.
@@ -35,11 +35,11 @@ pub struct Tiles<'a> {
     pub first: &'a [u8],
     /// The one with a column for each.
     pub second: &'a [u8],
-    /// What letters add.
+    /// The contributions of letters.
     pub scores: Scores,
     /// The rows and columns of a tile, at least 1; those at the end of the table may have less.
     pub side: usize,
-    /// Which rank has a column of tiles.
+    /// The assignment of columns of tiles to ranks.
     pub distribution: Distribution,
 }
 

@@ -9,14 +9,14 @@ use tautline::comm::{Comm, Error, Request, Tag};
 use tautline::runtime::{Ddf, TaskCx};
 use tautline::world::Rank;
 
-/// What rows are sent with that travel to lower rows, and to higher ones.
+/// The tags of rows sent to the band of lower rows, and to that of higher ones.
 const DOWN: Tag = Tag(0);
 const UP: Tag = Tag(1);
 
 /// A row that is shared by those that compute with it.
 type Row = Arc<Vec<f64>>;
 
-/// Where a band puts its next border row for a neighbour.
+/// The cell into which a band puts its next border row for a neighbour.
 type Cell = Arc<Ddf<Result<Border, Error>>>;
 
 /// A border row, and where the one of the next step will be.
@@ -42,7 +42,7 @@ enum Side<'a> {
     },
 }
 
-/// What was started for a step at a side.
+/// The exchange that was started for a step at a side.
 enum Coming {
     Here(Row),
     InCell(Cell),

@@ -2,7 +2,7 @@
 //! five points.
 //!
 //! The work is regular and known in advance. What costs is that each step needs the border rows of
-//! others, so this is the test of messages that are under way while tasks compute.
+//! others, so this is the test of messages that are in flight while tasks compute.
 //!
 //! # Algorithm
 //! Jacobi's method. A rank has a block of rows, and a task for each band of rows. A task gives its

@@ -17,7 +17,7 @@ pub struct Plate {
     pub height: usize,
     /// The steps.
     pub steps: u64,
-    /// What the first state is drawn from.
+    /// The seed of the first state.
     pub seed: u64,
 }
 
@@ -85,7 +85,7 @@ pub struct Heat {
     pub checksum: u64,
 }
 
-/// The heat of some rows, one behind the other.
+/// The heat of some rows, one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     /// The sum of each row. They are added in the order of rows, so that all divisions of a plate
@@ -151,7 +151,7 @@ pub fn sequential(plate: &Plate) -> Heat {
 mod tests {
     use super::*;
 
-    /// Computes by indices, and looks for each neighbour whether it exists.
+    /// Computes by indices, and checks for each neighbour whether it exists.
     fn naive(plate: &Plate) -> Vec<f64> {
         let (width, height) = (plate.width as isize, plate.height as isize);
         let mut cells = plate.first(0..plate.height);

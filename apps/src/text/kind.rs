@@ -2,7 +2,7 @@
 
 /// A kind of file, and what to do with it.
 struct Kind {
-    /// Where the mark stands.
+    /// The offset of the mark, in bytes.
     at: usize,
     mark: &'static [u8],
     name: &'static str,

@@ -78,7 +78,7 @@ impl Search {
     }
 }
 
-/// What the workers of a place share: the search, and the length of the best known tour.
+/// State shared by the workers of a place: the search, and the length of the best known tour.
 #[derive(Debug)]
 pub struct Incumbent {
     search: Arc<Search>,

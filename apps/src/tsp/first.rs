@@ -3,8 +3,7 @@
 use super::Instance;
 
 /// Goes to the nearest city not visited yet, from city 0, along fixed edges where there are such;
-/// then exchanges two other edges for two shorter ones as long as there are such (2-opt, Croes
-/// 1958).
+/// then exchanges two other edges for two shorter ones while there are such (2-opt, Croes 1958).
 pub(super) fn tour(instance: &Instance) -> Vec<u16> {
     let cities = instance.cities();
     let d = |a: u16, b: u16| u64::from(instance.distance(usize::from(a), usize::from(b)));

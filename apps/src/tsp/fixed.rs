@@ -10,7 +10,7 @@ pub(super) struct Fixed {
     edges: usize,
 }
 
-/// Why no tour contains an edge and those fixed before it.
+/// The reason why no tour contains an edge and those fixed before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FixedError {

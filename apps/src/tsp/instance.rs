@@ -9,14 +9,14 @@ use thiserror::Error;
 pub struct Instance {
     name: String,
     cities: usize,
-    /// Where the cities are on a map, from left to right and from bottom to top, if that is known.
+    /// The positions of the cities on a map, from the left and from the bottom, if they are known.
     places: Option<Vec<[f64; 2]>>,
     /// Row by row.
     distances: Vec<u32>,
     fixed: Fixed,
 }
 
-/// Why distances are not an instance.
+/// The reason why distances are not an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InstanceError {

@@ -15,7 +15,7 @@ struct Branch {
 /// A city of the path and its open branches.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Level {
-    /// Where its branches begin; those from `low` to `high` are open, the nearest first.
+    /// The index of its first branch; those from `low` to `high` are open, the nearest first.
     base: u32,
     low: u32,
     high: u32,

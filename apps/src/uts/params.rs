@@ -35,7 +35,7 @@ impl Kind {
     }
 }
 
-/// How the mean number of children of a geometric tree depends on the depth; `-a`.
+/// The mean number of children of a geometric tree as a function of the depth; `-a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// From `b` at the root down to 0 at depth `d`.

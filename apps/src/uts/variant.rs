@@ -158,7 +158,7 @@ impl<B: Bag> Bag for Fragments<B> {
     }
 }
 
-/// How a bag divides.
+/// A rule by which a bag divides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Division {
     /// Unchanged.

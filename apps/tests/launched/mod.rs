@@ -1,4 +1,4 @@
-//! Launches under way: their processes, and how they end.
+//! Running launches: their processes, and how they end.
 #![allow(dead_code, reason = "each program of tests uses a part of it")]
 
 use crate::started::tautline;
@@ -64,7 +64,7 @@ pub(crate) fn signal(signal: &str, process: &str) {
     assert!(status.expect("it starts").success());
 }
 
-/// A launch under way, which is killed when this is dropped.
+/// A running launch, which is killed when this is dropped.
 pub(crate) struct Launched {
     /// `None` once it was waited for.
     launcher: Option<Child>,

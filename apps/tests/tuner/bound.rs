@@ -8,7 +8,7 @@ use tautline_sim::{Machine, Simulation};
 
 const BEST: usize = 7;
 
-/// What the workers of a place share, and where all places' bounds are to be seen.
+/// State shared by the workers of a place, with the bounds of all places.
 struct Known {
     here: PlaceId,
     bounds: Arc<Vec<Bound>>,

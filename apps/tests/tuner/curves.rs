@@ -1,4 +1,4 @@
-//! What the reserve shows about the grain: feedings for each emptying, takings for each feeding.
+//! The reserve's signals about the grain: feedings for each emptying, takings for each feeding.
 
 use crate::sweep::{KINDS, Kind, manycore, on, walk, walk_uts};
 use crate::tree::Tree;

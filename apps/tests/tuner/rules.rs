@@ -45,7 +45,7 @@ fn direct_is_near_the_best_large() {
 
 /// Merge/empty moves the grain to where the workers of a place seldom come between one another,
 /// turns of some 0.4 ms here; a run must have ten thousands of those for a shorter turn to be no
-/// better. Up to a grain of 128 the looks alone take one part in 200; larger ones are tried.
+/// better. Up to a grain of 128 the polls alone take one part in 200; larger ones are tried.
 #[test]
 #[ignore = "cargo ci deep: 96 thousand million tasks, minutes: with --release"]
 fn merge_empty_is_near_the_best_large() {

@@ -10,7 +10,7 @@ use tautline_sim::Simulation;
 
 use crate::tree::Tree;
 
-/// What came of one run.
+/// The outcome of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Reading {
     pub tasks: u64,
@@ -110,7 +110,7 @@ pub(crate) fn manycore(grain: impl Into<Grain>) -> Simulation {
     on("oakforest-pacs", 16, 64, grain)
 }
 
-/// How the bags of a walk are divided.
+/// The division of the bags of a walk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Plain,

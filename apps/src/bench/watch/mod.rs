@@ -31,11 +31,11 @@ const TICKS_PER_S: f64 = 100.0;
 /// The time that threads lost to others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Taken {
-    /// How long they were in the queue of their processor; `None` if the system does not count it.
+    /// The time in the queue of their processor; `None` if the system does not count it.
     pub waited: Option<Duration>,
-    /// How often the processor was taken from them; `None` if the system does not count it.
+    /// The number of times that they were preempted; `None` if the system does not count it.
     pub switches: Option<u64>,
-    /// How long they were observed, all together.
+    /// The time for which they were observed, summed over the threads.
     pub of: Duration,
 }
 
@@ -190,7 +190,7 @@ pub struct Watch {
     lost: Taken,
 }
 
-/// Why figures allow no verdict.
+/// A reason why figures allow no verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Doubt {
     /// Tasks shared processors.

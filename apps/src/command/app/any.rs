@@ -309,7 +309,7 @@ trait DynShared: Any + Sync {
     fn bound(&self) -> Option<&dyn AnyBound>;
 }
 
-/// What bags of type `B` share, in cache lines of its own as well.
+/// The shared state of bags of type `B`, padded to cache lines of its own.
 #[repr(align(128))]
 struct PaddedShared<B: Bag>(B::Shared);
 

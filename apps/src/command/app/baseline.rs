@@ -42,7 +42,7 @@ pub(super) enum Baseline {
 pub(super) struct Done {
     /// Tasks.
     pub tasks: u64,
-    /// Whether no task was left.
+    /// Whether all tasks were done.
     pub complete: bool,
     /// Tasks a second and processor.
     pub rate: f64,
@@ -65,7 +65,7 @@ pub(super) struct Sequential {
     pub bounded: bool,
 }
 
-/// Why there is no baseline.
+/// The reason why there is no baseline.
 #[derive(Clone, Debug)]
 pub(super) enum Missing {
     /// It was not requested.

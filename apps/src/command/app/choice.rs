@@ -22,7 +22,7 @@ pub(crate) struct Application {
 }
 
 /// A way to run applications, on the threads of this machine or on a simulated one: the options
-/// beside those of the application.
+/// other than those of the application.
 pub(crate) trait Way: Args + Debug {
     /// Completes the description of the command, which has that of `application` and the options of
     /// both.
@@ -43,7 +43,7 @@ pub(crate) struct Request {
 /// The requested application, and how it is to be run.
 #[derive(Debug)]
 pub(crate) struct Chosen<W> {
-    /// What is to be run.
+    /// The application and its options.
     pub request: Request,
     /// The options of the run.
     pub way: W,

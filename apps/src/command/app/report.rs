@@ -15,11 +15,11 @@ pub(super) struct Report<'a> {
     pub answer: Answer,
     /// The kind of problem.
     pub kind: &'static str,
-    /// How it was run.
+    /// The settings and circumstances of the run.
     pub measured: Measured,
-    /// What each place counted.
+    /// The counts of each place.
     pub places: &'a [PlaceRun],
-    /// What each worker counted.
+    /// The counts of each worker.
     pub workers: &'a [WorkerRun],
     /// The sequential program with which it is compared.
     pub sequential: Result<Sequential, Missing>,

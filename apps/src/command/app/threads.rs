@@ -38,7 +38,7 @@ pub(crate) struct Threads {
     run: Balanced,
 }
 
-/// What the loss of a rank does.
+/// The reaction to the loss of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum OnLoss {
     /// End all ranks with an error

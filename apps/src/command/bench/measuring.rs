@@ -16,7 +16,7 @@ use tautline::pinning::{Bind, Pinning, PlaceList};
 use tautline_cli::bench::Setting;
 use tautline_cli::program::interrupts;
 
-/// Where benchmarks run, and whether they show their progress.
+/// The processors of benchmarks, and the display of their progress.
 #[derive(Args, Debug)]
 #[group(skip)]
 pub(super) struct Measuring {

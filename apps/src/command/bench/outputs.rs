@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use tautline_cli::bench::{Against, Change, Record};
 
-/// Where the figures go.
+/// The outputs of the figures.
 #[derive(Args, Debug)]
 #[group(skip)]
 pub(super) struct Outputs {

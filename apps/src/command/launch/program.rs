@@ -1,4 +1,4 @@
-//! Why a program cannot be started, in one line.
+//! The reason why a program cannot be started, in one line.
 
 use crate::command::quote::shown;
 use std::ffi::OsStr;

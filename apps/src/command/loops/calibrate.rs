@@ -1,4 +1,4 @@
-//! How the efficiency of TAPER depends on α: Lucco 1995, 003:726-736, by the simulated queue.
+//! The efficiency of TAPER as a function of α: Lucco 1995, 003:726-736, by the simulated queue.
 
 use crate::command::show::document;
 use crate::command::{Outcome, deliver};

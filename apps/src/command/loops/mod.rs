@@ -162,7 +162,7 @@ impl Loops {
         List::join(&self.policy)
     }
 
-    /// Returns what a chunk costs beside its iterations.
+    /// Returns the overhead of a chunk, without its iterations.
     fn chunk_ns(&self, times: &Times) -> u64 {
         let part = if self.ranks { 10.0 } else { 20.0 };
         self.overhead.unwrap_or((times.moments().0 / part) as u64)

@@ -18,7 +18,7 @@ pub(super) struct Row {
     pub chunks: Option<f64>,
 }
 
-/// What a loop runs on.
+/// The executor of a loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum On {
     Threads,

@@ -1,4 +1,4 @@
-//! Where the times of iterations come from.
+//! The origin of the times of iterations.
 
 use crate::command::Failure;
 use crate::command::quote::shown;

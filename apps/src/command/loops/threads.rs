@@ -11,7 +11,7 @@ use tautline::runtime::Cx;
 use tautline_cli::iterations::{Scheme, Times, spin};
 use tautline_core::taper::{Claim, Division, Instance, Overhead, Policy};
 
-/// How a loop runs.
+/// A way to run a loop.
 #[derive(Clone, Copy)]
 enum Way {
     /// On one worker.

@@ -11,25 +11,25 @@ use tautline_sim::Simulation;
 pub(super) use tautline_sim::engine::Faults;
 pub(super) use tautline_sim::{Bound, Machine, Phases};
 
-/// What a run takes place on.
+/// The balancer, machine and faults of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct On {
     /// The balancer.
     pub config: Config,
     /// The machine.
     pub machine: Machine,
-    /// What goes wrong.
+    /// The injected faults.
     pub faults: Option<Faults>,
 }
 
 /// The outcome of a simulated run.
 #[derive(Debug)]
 pub(super) struct Simulated {
-    /// What the bags submitted.
+    /// The output that the bags submitted.
     pub output: AnyOutput,
     /// Whether all work was done.
     pub complete: bool,
-    /// Why not.
+    /// The reason why work was left undone, if any was.
     pub stopped: Option<Reason>,
     /// From the start to the end.
     pub virtual_seconds: f64,
@@ -51,9 +51,9 @@ pub(super) struct Simulated {
     pub distances: Vec<u64>,
     /// Events simulated.
     pub events: u64,
-    /// What each place counted.
+    /// The counts of each place.
     pub places: Vec<PlaceRun>,
-    /// What was recorded of each worker.
+    /// The recording of each worker.
     pub observers: Vec<(PlaceId, WorkerId, Recorder)>,
 }
 

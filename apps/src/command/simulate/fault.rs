@@ -16,7 +16,7 @@ const PERCENT_MAX: u64 = 100_000;
 const NS_MAX: u64 = 3_600_000_000_000;
 const NUMBER_MAX: u64 = u32::MAX as u64;
 
-/// What goes wrong.
+/// The injected faults.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Faults, times in nanoseconds or with units")]
 pub(super) struct Faulty {

@@ -1,4 +1,4 @@
-//! What a run loses, beside what no balancer could save.
+//! The losses of a run, apart from those that no balancer could avoid.
 
 use super::engine::{Bound, Phases};
 use crate::command::number::grouped;

@@ -47,7 +47,7 @@ pub(super) struct Virtual {
     output: Output,
 }
 
-/// What is said about the run.
+/// The report of the run.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 struct Output {

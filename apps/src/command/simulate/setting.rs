@@ -26,7 +26,7 @@ const THREADS_MAX: usize = 1 << 18;
 /// The longest description, in bytes.
 const FILE_MAX: u64 = 1 << 20;
 
-/// How the work is balanced, and on what.
+/// The balancer's settings, and the machine.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Balancer")]
 pub(super) struct Setting {

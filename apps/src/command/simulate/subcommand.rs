@@ -1,4 +1,4 @@
-//! `tautline simulate`: the subcommands and options beside the applications.
+//! `tautline simulate`: the subcommands and options other than the applications.
 
 use super::Virtual;
 use super::calibrate::Calibrate;

@@ -1,4 +1,4 @@
-//! How much an efficiency follows from each cost: runs with half of it, and with twice as much.
+//! The sensitivity of an efficiency to each cost: runs with half of it, and with twice as much.
 
 use super::engine::{self, On};
 use super::watcher::Watcher;

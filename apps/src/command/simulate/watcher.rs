@@ -16,7 +16,7 @@ pub(super) struct Watcher {
     interrupt: Arc<Control>,
     /// The progress of the present run.
     interim: Arc<Mutex<Interim>>,
-    /// Which of the runs it is, for the progress line: `point 2 of 8, `.
+    /// The position of the run in a sweep, for the progress line: `point 2 of 8, `.
     run: String,
 }
 

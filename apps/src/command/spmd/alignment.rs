@@ -125,7 +125,7 @@ fn penalty(text: &str) -> Result<i32, String> {
 struct Alignment {
     first: Vec<u8>,
     second: Vec<u8>,
-    /// Where they are from.
+    /// The origin of the sequences.
     source: String,
     /// Of each file, its name and the number of sequences that follow the first; none if both are
     /// drawn.

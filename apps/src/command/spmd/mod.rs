@@ -25,11 +25,11 @@ use tautline::runtime::Builder;
 use tautline::world::World;
 use tautline_cli::program::{Answer, Findings, interrupts};
 
-/// The time within which an interrupt reaches all ranks. A launch waits longer for ranks beside one
-/// that failed: 1.5 s.
+/// The time within which an interrupt reaches all ranks. A launch waits longer for the other ranks
+/// after one has failed: 1.5 s.
 const PASSED_ON: Duration = Duration::from_millis(300);
 
-/// What the ranks compute together.
+/// A problem that the ranks compute together.
 trait Problem {
     /// The result. It is the same on every number of ranks and workers.
     type Solution: PartialEq;
@@ -62,7 +62,7 @@ trait Problem {
     fn findings(&self, solution: &Self::Solution) -> Findings;
 }
 
-/// How the ranks compute, and what is printed.
+/// The ranks, their processors, and the output.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Runtime")]
 #[group(skip)]

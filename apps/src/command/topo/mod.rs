@@ -213,7 +213,7 @@ fn divided(division: &Division) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// How many places of how many workers, in words.
+/// Returns the number of places, and of workers each, in words.
 fn crews(config: &Config) -> String {
     let places = plural(config.places as usize, "place");
     match config.smaller {

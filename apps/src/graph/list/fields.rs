@@ -39,7 +39,7 @@ pub(super) struct Field<'a> {
     pub(super) is_quoted: bool,
 }
 
-/// Where a line cannot be divided, and why.
+/// The part of a line that cannot be divided, and the reason.
 pub(super) type Mistake<'a> = (&'a str, &'static str);
 
 /// Divides a line without white space at its ends.

@@ -1,4 +1,4 @@
-//! What each place did, as a table and as data.
+//! The statistics of each place, as a table and as data.
 
 use super::columns::{Group, columns};
 use super::number::within;

@@ -11,7 +11,7 @@ use tautline::story::internal::{Output, Picture, write_trace};
 use tautline::story::{Clock, Life, Recorder, Trace, Watched};
 use tautline_process::{RANK_VARIABLE, is_started_by_rank};
 
-/// Where the stories go.
+/// The files of the stories.
 #[derive(Args, Debug)]
 #[group(skip)]
 pub struct Stories {
@@ -34,15 +34,15 @@ pub struct Pending {
     output: Output,
 }
 
-/// What there is to tell.
+/// The content of a story.
 pub struct Story<'a> {
-    /// What ran.
+    /// The name of the problem that ran.
     pub title: &'a str,
-    /// How it ran, in some words each.
+    /// The settings of the run, in some words each.
     pub facts: &'a [(&'static str, String)],
     /// The clock of the run.
     pub clock: Clock,
-    /// What was recorded of each worker.
+    /// The recording of each worker.
     pub observers: &'a [(PlaceId, WorkerId, Recorder)],
     /// The totals of each place.
     pub places: &'a [PlaceRun],

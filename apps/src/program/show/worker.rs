@@ -1,4 +1,4 @@
-//! What each worker did, as a table and as data.
+//! The statistics of each worker, as a table and as data.
 
 use super::columns::{Group, columns};
 use super::number::grouped;

@@ -1,4 +1,4 @@
-//! Which weights of a matrix are in a file, and in which order.
+//! The weights of a matrix that are in a file, and their order.
 
 /// The weights of a matrix that are written, row by row. The matrix is symmetric: its columns are
 /// its rows.

@@ -1,6 +1,6 @@
 //! The distance functions of TSPLIB 95 (Reinelt 1991, 1995), digit for digit.
 
-/// How the distance between two points is computed. A plane is the space whose third coordinates
+/// The formula of the distance between two points. A plane is the space whose third coordinates
 /// are 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Metric {

@@ -47,7 +47,7 @@ pub fn optimum(name: &str) -> Option<usize> {
 pub struct Contents {
     /// The cities. The name is empty if the file has none.
     pub instance: Instance,
-    /// How the file gives distances, in its words: `EUC_2D`, `EXPLICIT UPPER_ROW`.
+    /// The form in which the file gives distances, in its words: `EUC_2D`, `EXPLICIT UPPER_ROW`.
     pub form: String,
     /// The number of the first city in the file, 0 or 1.
     pub first: usize,
@@ -63,7 +63,7 @@ enum Weights {
     Special,
 }
 
-/// What has been read so far.
+/// The part that has been read so far.
 #[derive(Debug, Default)]
 struct Draft<'a> {
     /// Keywords, in capital letters: each may occur once.

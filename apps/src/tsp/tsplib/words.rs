@@ -9,7 +9,7 @@ use tautline::FileError;
 pub(super) struct Word<'a> {
     pub(super) text: &'a str,
     of: &'a Text,
-    /// What stands there instead of a word.
+    /// A description of the text if there is no word.
     nothing: &'static str,
 }
 

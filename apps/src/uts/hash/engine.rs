@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::{Interval, ROW, Row};
 
-/// How the children of a row are hashed. The result does not depend on it.
+/// A way to hash the children of a row. The result does not depend on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Engine {
     way: Way,
@@ -62,8 +62,9 @@ impl Engine {
 
     /// Returns the fastest engine of this processor, measured at the first call.
     ///
-    /// Measured and not looked up: whether wide registers are faster than the SHA instructions
-    /// depends on how many of either a processor executes in a cycle, and on its clock meanwhile.
+    /// Measured, not taken from a table: whether wide registers are faster than the SHA
+    /// instructions depends on how many of either a processor executes in a cycle, and on its clock
+    /// while it does.
     pub fn fastest() -> Self {
         static FASTEST: OnceLock<Engine> = OnceLock::new();
         *FASTEST.get_or_init(|| fastest(&timed()))
@@ -137,8 +138,8 @@ fn timed() -> Vec<(Engine, Duration)> {
     least
 }
 
-/// Returns the fastest engine. Lanes must be a tenth faster than one by one: there is work beside
-/// the hashes, and rows are not always full.
+/// Returns the fastest engine. Lanes must be a tenth faster than one by one: a walk does other work
+/// than the hashes, and rows are not always full.
 fn fastest(timed: &[(Engine, Duration)]) -> Engine {
     let one = timed[0].1;
     let (engine, time) = timed[1..]

@@ -64,7 +64,7 @@ pub struct Uts {
     counts: Counts,
 }
 
-/// Where a row is worked on.
+/// The buffers in which a row is processed.
 ///
 /// Aligned to a page: elsewhere in memory the walk took up to 4 % longer on an AMD EPYC, probably
 /// since a load waits for an earlier store whose address agrees with its own in the low 12 bits.

@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 use tautline_core::wire::Bulk;
 
-/// Stale intervals stay behind.
+/// Stale intervals are not serialized.
 impl Serialize for Uts {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let words = self.stack[..self.top].iter().map(Interval::words);

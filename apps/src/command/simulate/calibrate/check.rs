@@ -1,4 +1,4 @@
-//! `tautline simulate --calibrate --check`: real runs on this machine beside the same runs in the
+//! `tautline simulate --calibrate --check`: real runs on this machine against the same runs in the
 //! model.
 //!
 //! # Algorithm
@@ -75,7 +75,7 @@ struct Search {
 /// An arrangement with its medians, in seconds.
 struct Row {
     name: &'static str,
-    /// What every thread takes for its share, if nothing is lost.
+    /// The time of one thread for its share, if nothing is lost.
     alone: f64,
     real: Spread,
     model: f64,

@@ -1,4 +1,4 @@
-//! What a message to another rank of this process costs the threads on either side.
+//! The cost of a message to another rank of this process, for the threads on either side.
 
 use super::bench::{spread, words};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -213,7 +213,7 @@ impl Measured {
 
 /// Of one processor.
 const NEAR_ASSUMED: &str = "{ value = 100, assumed = \"a cache line that changes its owner\" }";
-/// What is not measured.
+/// The costs that are not measured.
 const ASSUMED: &str = "\
 loot_task_ns = { value = 3, assumed = \"32 bytes a task, copied at 10 GB/s\" }\n\
 jitter_percent = { value = 20, assumed = \"as on the commodity cluster\" }\n";

@@ -1,4 +1,4 @@
-//! What is shown of each run of a sweep, and what is drawn.
+//! The row that is shown of each run of a sweep, and the measure that is drawn.
 
 use super::Row;
 use super::axis::Axis;

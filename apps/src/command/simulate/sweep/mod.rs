@@ -81,7 +81,7 @@ pub(super) struct Row {
     runs: Vec<Figures>,
 }
 
-/// What is reported when the runs have ended.
+/// The report after the runs have ended.
 #[derive(Default)]
 struct Story {
     rows: Vec<Row>,
@@ -93,7 +93,7 @@ struct Story {
     bounds: HashMap<(u32, usize, u64), Option<Bound>>,
     /// Whether the user interrupted a run.
     is_partial: bool,
-    /// That of the first run whose result is wrong, or that the user interrupted.
+    /// The failure of the first run whose result is wrong, or that the user interrupted.
     failure: Option<Failure>,
 }
 
