@@ -419,7 +419,7 @@ fn no_item_runs_after_the_finish() {
     }
 }
 
-/// Where nothing can unwind, a loop runs to its end.
+/// A loop that nothing can unwind runs to its end.
 #[test]
 fn without_unwinding_a_loop_is_whole() {
     for workers in WORKERS {

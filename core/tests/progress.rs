@@ -141,7 +141,7 @@ fn a_notification_rings_unless_the_progress_thread_is_away() {
     assert!(progress.ends() && !progress.has_panicked());
 }
 
-/// Where the channels have ended, a wait for the bell returns at once.
+/// After the channels have ended, a wait for the bell returns at once.
 #[test]
 fn a_progress_thread_without_channels_is_parked() {
     let (progress, _) = progress();

@@ -98,7 +98,7 @@ struct Parked {
     awake: AtomicUsize,
 }
 
-/// Whether no time elapses.
+/// The value of `awake` with which no time elapses.
 const NEVER: usize = usize::MAX;
 
 impl Parked {

@@ -39,7 +39,7 @@ struct Line {
     /// The number that all ranks start, as far as is known: a rank that has left starts no more;
     /// and its loss.
     most: (u64, Error),
-    /// Whether no rank has left without it.
+    /// Whether every rank that has left had this number.
     is_everywhere: bool,
 }
 
@@ -193,7 +193,7 @@ impl Natives {
         numbers.into_iter().for_each(|number| self.close(number));
     }
 
-    /// Whether no collective operation is in flight.
+    /// Whether all collective operations have ended.
     pub(crate) fn is_over(&self) -> bool {
         let mut lines = self.lines.values();
         self.running.is_empty()

@@ -64,7 +64,7 @@ struct Options {
 
 /// A table.
 struct Section {
-    /// That of its programs, too.
+    /// The name, also of its programs.
     name: &'static str,
     /// The numbers of tasks.
     columns: &'static [usize],

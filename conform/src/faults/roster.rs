@@ -23,7 +23,7 @@ pub enum Fault {
     Patient,
     /// A rank that has left seems present.
     NeverGone,
-    /// When one rank has left, all seem gone.
+    /// After one rank has left, all seem gone.
     AllGone,
 }
 

@@ -20,7 +20,7 @@ pub enum Error {
     },
     /// The rank with which the operation communicates was lost.
     Lost {
-        /// That rank.
+        /// The lost rank.
         rank: Rank,
         /// The occasion on which it was noticed, as in "while sending to it".
         doing: &'static str,

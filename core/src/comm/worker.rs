@@ -186,7 +186,8 @@ impl<M: Machine<Peer = Rank, Event = Event, Effect = Effect>> Worker<M> {
         }
     }
 
-    /// Whether no task waits or is active: if no thread submits any more, the worker may end.
+    /// Whether there is neither a waiting nor an active task: if no thread submits any more, the
+    /// worker may end.
     pub fn is_idle(&self) -> bool {
         self.active.count == 0 && self.consumer.is_empty()
     }

@@ -91,7 +91,7 @@ pub enum Outcome {
     Cancelled {
         /// The place that requested it.
         at: PlaceId,
-        /// Why.
+        /// The reason.
         reason: Reason,
     },
 }

@@ -84,7 +84,7 @@ pub trait Bag: Sized + Send {
     /// tasks may count other units, such as intervals, by which it divides itself.
     fn len(&self) -> usize;
 
-    /// Whether no task is left.
+    /// Whether the bag has no tasks.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -92,7 +92,7 @@ pub struct WorkerRun {
 /// The statistics of the places and workers of a computation that has ended.
 #[derive(Debug)]
 pub struct Collected<O> {
-    /// Whether no work was left.
+    /// Whether all work was done.
     pub complete: bool,
     /// By place.
     pub places: Vec<PlaceRun>,

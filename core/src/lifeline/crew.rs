@@ -76,7 +76,7 @@ impl Crew {
         self.idle() == 0
     }
 
-    /// Whether no worker has work.
+    /// Whether all workers are idle.
     #[inline]
     pub fn is_dry(&self) -> bool {
         self.idle() == self.all

@@ -16,7 +16,7 @@ use core::panic::Location;
 use core::ptr;
 use core::task::{RawWaker, RawWakerVTable, Waker};
 
-/// What a future waits for, and the call that began the wait, if it is known.
+/// The object that a future waits for, and the call that began the wait, if it is known.
 pub type Note = (&'static str, Option<&'static Location<'static>>);
 
 /// A waker of a task, and what the futures that were polled with it noted.

@@ -277,8 +277,8 @@ mod tests {
         }));
     }
 
-    /// Where the system gives memory above the present stack, as it does after some was freed
-    /// there, pieces are below it nevertheless.
+    /// Pieces are below the present stack even if the system gives memory above it, as it does
+    /// after some was freed there.
     #[test]
     fn a_piece_is_below_the_stack() {
         let limit = Piece::map(0).unwrap().low().addr();

@@ -62,7 +62,7 @@ pub enum End {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Output {
-    /// That of rank 0 is that of the launcher; that of the others is discarded.
+    /// The output of rank 0 is that of the launcher; that of the others is discarded.
     #[default]
     Home,
     /// Each line of each rank is passed on with the rank in front. A reader that stops reading

@@ -143,7 +143,7 @@ fn add(a: u64, b: u64) -> u64 {
     a + b
 }
 
-/// Where nothing else takes time, a wave takes the latency once a level.
+/// If nothing else takes time, a wave takes the latency once a level.
 #[test]
 fn a_wave_takes_the_latency_times_the_levels() {
     for (ranks, radix, depth) in [(1, 2, 0), (2, 8, 1), (64, 2, 6), (1000, 2, 9), (1000, 8, 4)] {

@@ -90,7 +90,7 @@ pub(super) enum Ending {
 pub struct Part<B> {
     /// The results of all bags as one.
     pub bag: Option<B>,
-    /// Whether no work is left in them.
+    /// Whether all their work is done.
     pub complete: bool,
     /// The statistics of its places, in order. The ranks have clocks of their own: times travel in
     /// nanoseconds.

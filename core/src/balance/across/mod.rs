@@ -73,7 +73,7 @@ pub enum RankError {
     Abandoned {
         /// The rank.
         from: Rank,
-        /// Why.
+        /// The reason.
         why: Left,
     },
     /// Another rank, or a place of it, has sent a message that no correct one sends.

@@ -46,7 +46,7 @@ impl<B: Bag> Salvage<B> {
         }
     }
 
-    /// Whether no rank is awaited.
+    /// Whether the result of every rank has come or is lost.
     pub(super) fn is_whole(&self) -> bool {
         let mut parts = self.parts.iter();
         parts.all(|part| !matches!(part, Kept::Awaited))

@@ -43,7 +43,7 @@ pub enum Sequenced<T, B> {
     },
     /// The number of calls that the sender has made.
     Begun {
-        /// That number.
+        /// The number of calls.
         calls: u64,
     },
     /// The sender has made another call than the receiver, as the check of a message of the
@@ -107,18 +107,18 @@ pub enum Effect<T, B> {
     },
     /// Another rank has made another call at this number. The sequence is over.
     Differs {
-        /// That rank.
+        /// The other rank.
         rank: Rank,
         /// The number.
         number: u64,
         /// The call of this rank; `None` if it has made others since.
         here: Option<T>,
-        /// That of the other one; `None` if it is not known.
+        /// The call of the other rank; `None` if it is not known.
         there: Option<T>,
     },
     /// Another rank has left without a call that this rank waits in. The sequence is over.
     Absent {
-        /// That rank.
+        /// The other rank.
         rank: Rank,
         /// The number of the call.
         number: u64,

@@ -161,7 +161,7 @@ impl Inbox {
         self.swap(table, CLOSED)
     }
 
-    /// Whether no slot waits; a hint.
+    /// Whether the list has no slots; a hint.
     pub(super) fn is_empty(&self) -> bool {
         // ORDERING: Relaxed: a hint (Q3).
         matches!(self.newest.load(Ordering::Relaxed), NONE | CLOSED)

@@ -241,7 +241,7 @@ impl<T> Consumer<T> {
         Some((Owned { ticket }, task.expect("written by the producer")))
     }
 
-    /// Whether no task waits; a hint.
+    /// Whether there are no waiting tasks; a hint.
     pub(super) fn is_empty(&self) -> bool {
         self.first == NONE && self.slots.inbox.is_empty()
     }

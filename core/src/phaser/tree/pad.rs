@@ -108,8 +108,8 @@ impl Pad {
         self.start.load(Ordering::Acquire)
     }
 
-    /// Whether no newcomer may owe a signal. In a phase without registrations this is the only
-    /// access.
+    /// Whether there are no newcomers, which may owe signals. In a phase without registrations this
+    /// is the only access.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         // ORDERING: Relaxed: a newcomer that owes a signal was registered by a task whose signal

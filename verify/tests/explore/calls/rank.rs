@@ -271,7 +271,7 @@ impl Caller {
         self.all().map(|joined| joined.sequence.kept()).sum()
     }
 
-    /// Whether no call, and no message for one, takes memory.
+    /// Whether all memory of calls, and of messages for them, is released.
     pub(crate) fn is_empty(&self) -> bool {
         let is_empty = |joined: &Joined| !joined.sequence.is_busy() && joined.ops.is_empty();
         self.kept() == 0 && self.is_sent() && self.all().all(is_empty)

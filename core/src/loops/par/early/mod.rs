@@ -184,9 +184,9 @@ impl<P: Host, S: Indexed> Par<'_, '_, '_, P, S> {
 /// The value with which a loop ends if several items break.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
-    /// That of any item.
+    /// The value of any item.
     Any,
-    /// That of the first item in the order of the source.
+    /// The value of the first item in the order of the source.
     First,
 }
 
