@@ -59,8 +59,8 @@ loom::lazy_static! {
 /// into account.
 ///
 /// If a fence before a store and one after the load that reads it order two accesses, so do updates
-/// of one word in their place: no false race is reported. They order more, too: a race beside
-/// fences may be missed.
+/// of one word in their place: no false race is reported. They order more, too: a race between
+/// accesses that only they order may be missed.
 #[cfg(tautline_tsan)]
 pub fn fence(order: super::Ordering) {
     static FENCES: super::AtomicUsize = super::AtomicUsize::new(0);

@@ -97,7 +97,7 @@ impl<R> Handle<R> {
     /// # use tautline_core::{port::Host, task::Cx};
     /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
     /// let sum = cx.spawn_value(|_| (1..=100).sum::<u32>());
-    /// // Something else meanwhile.
+    /// // Other work.
     /// assert_eq!(sum.join(cx), Ok(5050));
     /// # }
     /// ```
