@@ -14,7 +14,7 @@ pub enum Error {
         setting: &'static str,
         /// The requested value.
         value: String,
-        /// What is allowed, as a sentence.
+        /// The allowed values, as a sentence.
         allowed: Cow<'static, str>,
     },
     /// Threads that the system refused.

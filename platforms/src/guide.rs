@@ -14,7 +14,7 @@
 //! | [`ranks`] | the same over several memories |
 //! | [`simulating`] | the same on a machine that is not at hand |
 //! | [`observing`] | where time goes, and what a program waits for |
-//! | [`embedding`] | beside tokio and rayon |
+//! | [`embedding`] | with tokio and rayon |
 //! | [`coming_from`] | rayon, OpenMP, Taskflow, X10 |
 //! | [`why`] | what there is here and not elsewhere, and the reverse |
 //! | [`glossary`], [`faq`] | terms; locks, pinning, callers, programs that do not end |

@@ -26,9 +26,9 @@
 //!
 //! # A short tour
 //! A [`Runtime`] owns the workers, by default one for each processor that this process may use.
-//! [`Runtime::run`] runs a closure as a task; the calling thread is one of the workers meanwhile. A
-//! task receives a context, [`Cx`](runtime::Cx), by which it reaches the runtime. Programs that
-//! want no runtime of their own share [`global`].
+//! [`Runtime::run`] runs a closure as a task; the calling thread is one of the workers during the
+//! call. A task receives a context, [`Cx`](runtime::Cx), by which it reaches the runtime. Programs
+//! that want no runtime of their own share [`global`].
 //!
 //! [`join`](tautline_core::task::Cx::join) calls two closures, possibly in parallel. A fork
 //! allocates nothing and costs a few nanoseconds, so no cut-off is required. The closures may
@@ -51,9 +51,9 @@
 //! # Ok::<(), tautline::Error>(())
 //! ```
 //!
-//! [`par`](tautline_core::task::Cx::par) iterates, with the verbs of rayon. How many items a worker
-//! takes at a time follows from how long they take, which the loop measures while it runs; there is
-//! nothing to choose.
+//! [`par`](tautline_core::task::Cx::par) iterates, with the verbs of rayon. The number of items
+//! that a worker takes at a time follows from their durations, which the loop measures while it
+//! runs; there is nothing to choose.
 //!
 //! ```
 //! use tautline::prelude::*;
@@ -103,8 +103,8 @@
 //!
 //! # Configuration
 //! [`Runtime::builder`] and the environment variables of [`plan`] set the number of workers, their
-//! processors and places. What the library prints on its own, such as a report of a deadlock, is passed to a logger by
-//! [`messages::set_hook`].
+//! processors and places. [`messages::set_hook`] passes messages of the library, such as a report
+//! of a deadlock, to a logger.
 //!
 //! | feature | has |
 //! |---|---|

@@ -70,7 +70,7 @@ pub struct Balancer<'a, F = Unobserved> {
     observe: F,
 }
 
-/// No worker is observed.
+/// The type of the observers of an unobserved run.
 pub type Unobserved = fn(PlaceId, WorkerId);
 
 fn unobserved(_: PlaceId, _: WorkerId) {}

@@ -43,7 +43,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// That of a task whose runtime has ended, or is another process's.
+    /// Returns the failure of a task whose runtime has ended, or belongs to another process.
     fn cancelled() -> Self {
         let reason = Reason::Interrupted;
         Self::Cancelled(Cancelled { reason })
@@ -88,7 +88,7 @@ impl<R> fmt::Debug for Detached<R> {
     }
 }
 
-/// What a task and its handle share.
+/// State shared by a task and its handle.
 struct Cell<R> {
     state: Mutex<State<R>>,
     ended: Condvar,
@@ -145,7 +145,7 @@ impl<R> Drop for Sender<R> {
 }
 
 impl<R> Detached<R> {
-    /// Waits for the task: a worker of the same runtime runs other tasks meanwhile, any other
+    /// Waits for the task: a worker of the same runtime runs other tasks until then, any other
     /// thread blocks.
     ///
     /// ```
@@ -312,8 +312,8 @@ impl Outer {
         let engine = Arc::clone(engine);
         let serve_all = move || {
             while !queue.is_closed() {
-                // A finish that was ended because nothing could go on panics here; bodies that have
-                // not started do so in the next.
+                // A finish that was ended because of a deadlock panics here; bodies that have not
+                // started do so in the next.
                 contain(|| {
                     let queue = Arc::clone(&queue);
                     _ = engine.threads.run(|cx| {
@@ -365,7 +365,7 @@ fn serve(task: TaskCx<'_>, queue: Arc<Queue>) -> Pin<Box<dyn Future<Output = ()>
         };
         while poll_fn(next).await.is_some() {
             let queue = Arc::clone(&queue);
-            // There is none if the queue was closed meanwhile.
+            // Pops nothing if the queue was closed after the poll.
             task.spawn(move |cx| queue.pop().into_iter().for_each(|job| job(cx)));
         }
     })

@@ -7,8 +7,7 @@
 #![doc = include_str!("../setting/table/table.md")]
 //!
 //! `TAUTLINE_WORKERS` counts the workers of each place if the number of places is set, else of all.
-//! What is recorded is described in [`watch`](crate::watch), and what happens if no task can go on
-//! in [`Stalled`].
+//! Records are described in [`watch`](crate::watch), the reaction to a deadlock in [`Stalled`].
 //!
 //! A setter of the [`Builder`] or of [`Balancer`](crate::balance::Balancer) overrides the variable.
 //! An empty variable counts as unset, and blanks around a value are ignored; a malformed value is
@@ -91,18 +90,18 @@ pub struct Plan {
     yields: bool,
     /// The memories of the node.
     pub tree: Hierarchy,
-    /// Where tasks wait that were bound to a domain from outside it.
+    /// The queue of tasks that were bound to a domain from outside it.
     pub outside: Outside,
-    /// How phasers of tasks are built.
+    /// The structure of phasers of tasks.
     pub phasers: phaser::Config,
     /// The balancer's rules that the environment requests.
     pub(crate) rules: Rules,
     choices: Vec<Choice>,
-    /// What is recorded of the workers.
+    /// The records to make of the workers.
     pub observe: Observe,
-    /// How the threads of the workers are started.
+    /// The way in which the threads of the workers are started.
     pub thread: pool::Thread,
-    /// What happens if no task can go on.
+    /// The reaction to a deadlock: no task can continue.
     pub stalled: Stalled,
     pub(crate) idle: Option<pool::Idle>,
     /// Whether the environment was read.
@@ -280,7 +279,7 @@ impl Builder {
         }
     }
 
-    /// Where a setting came from that has a setter, which was called or not, and a variable.
+    /// Returns the source of a setting: a setter, called if `is_set`, a variable, or the default.
     fn source(&self, is_set: bool, setting: &Setting) -> Result<Source> {
         Ok(match is_set {
             true => Source::Asked,
@@ -299,7 +298,7 @@ impl Builder {
         })
     }
 
-    /// What is recorded of the workers.
+    /// Returns the records to make of the workers.
     fn observed(&self) -> Result<Observe> {
         let observe = self.observe.clone().unwrap_or_default();
         let environment = match self.environment {
@@ -309,7 +308,7 @@ impl Builder {
         observe.or(environment).check()
     }
 
-    /// How many places and workers there are, if either was set.
+    /// Returns the numbers of places and workers, if either was set.
     fn shape(&self, default: usize) -> Result<Option<Config>> {
         let places = match self.places {
             Some(places) => Some((PLACES.name, places as usize)),
@@ -389,7 +388,7 @@ pub(crate) fn places_of(
     Ok(Config::default().divided(places as u32, all))
 }
 
-/// As few places as `workers` need.
+/// Returns the least number of places that `workers` need.
 fn cut(workers: usize) -> Config {
     Config::default().divided(workers.div_ceil(Crew::MAX) as u32, workers)
 }

@@ -64,9 +64,9 @@ pub use tautline_core::task::{CancelToken, Cancelled, Handle, JoinError, Outside
 /// and joined 0.2 to 0.6 µs, and idle workers use 0.04 ms of processor time a second
 /// (`benches/TASKS.md`, virtual machines with two processors).
 ///
-/// A task that blocks its thread, by a lock, a socket, or sleep, occupies its worker meanwhile; no
-/// further worker is started for it. Tasks that wait for each other use cells, phasers, handles or
-/// other futures, which do not.
+/// A task that blocks its thread, by a lock, a socket, or sleep, occupies its worker while it is
+/// blocked; no further worker is started for it. Tasks that wait for each other use cells, phasers,
+/// handles or other futures, which do not.
 ///
 /// Dropping it ends the worker threads. Tasks of [`spawn`](Self::spawn) and
 /// [`run_async`](Self::run_async) that have not begun are dropped then, and suspended ones; the
@@ -150,9 +150,9 @@ impl Runtime {
         })
     }
 
-    /// Runs `body` as a task on the calling thread, which is one of the workers meanwhile, and
-    /// returns when it and all tasks that it spawned have ended. Called from a task it is a nested
-    /// scope. It does not return as long as a task waits, for a cell that is not put for example:
+    /// Runs `body` as a task on the calling thread, which is one of the workers during the call,
+    /// and returns when it and all tasks that it spawned have ended. Called from a task it is a
+    /// nested scope. It does not return while a task waits, for a cell that is not put for example:
     /// if nothing else runs, a line on standard error reports the waits after some seconds
     /// ([`Stalled`](crate::watch::Stalled)).
     ///
@@ -173,13 +173,13 @@ impl Runtime {
     ///
     /// # Panics
     /// With the first panic of `body` or of a task; or, with
-    /// [`Stalled::Panic`](crate::watch::Stalled::Panic), if nothing can go on.
+    /// [`Stalled::Panic`](crate::watch::Stalled::Panic), if no task can continue.
     pub fn run<'e, R>(&self, body: impl for<'s> FnOnce(&mut Cx<'s, 'e>) -> R) -> R {
         self.engine.threads.run(body)
     }
 
     /// Runs the future that `body` returns and all that it spawns; the calling thread is a worker
-    /// meanwhile.
+    /// during the call.
     ///
     /// ```
     /// # use tautline::prelude::*;
@@ -257,7 +257,7 @@ impl Runtime {
     /// let rt = Runtime::new()?;
     /// let numbers: Vec<u64> = (1..=1000).collect();
     /// let sum = rt.spawn(move |cx| cx.par(&numbers).map(|n| n * n).sum::<u64>());
-    /// // Something else meanwhile.
+    /// // Something else, while it runs.
     /// assert_eq!(sum.join().unwrap(), 333_833_500);
     /// # Ok::<(), tautline::Error>(())
     /// ```
@@ -329,8 +329,8 @@ impl Runtime {
         self.engine.watch.get()?.times()
     }
 
-    /// Returns what every worker does at this moment, to be printed. Takes no lock and waits for no
-    /// worker, so it serves to find out why a program does not continue.
+    /// Returns the activity of every worker at this moment, to be printed. Takes no lock and waits
+    /// for no worker, so it serves to find out why a program does not continue.
     ///
     /// ```
     /// # use tautline::prelude::*;

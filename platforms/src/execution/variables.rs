@@ -6,7 +6,7 @@ use crate::process::messages;
 use crate::setting::{RANK, TABLE, WARN, environment, launchers};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What all of them begin with.
+/// The prefix of all of them.
 const PREFIX: &str = "TAUTLINE_";
 
 /// The variables of the library and of its command, which [`plan`](mod@crate::plan#) and

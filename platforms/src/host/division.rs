@@ -24,14 +24,14 @@ use tautline_core::lifeline::Crew;
 use tautline_node::Machine;
 use tautline_node::machine::Cpu;
 
-/// How many times more places than needed are made for the sake of memory nodes, and of caches.
+/// Factors by which the number of places may exceed the need, to follow memory nodes and caches.
 const MORE_FOR_NODES: usize = 4;
 const MORE_FOR_CACHES: usize = 2;
 
-/// What the borders between the places of a [`Division`] are.
+/// The kind of the borders between the places of a [`Division`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// There is no border: one place has all processors.
+    /// No border: one place has all processors.
     Whole,
     /// Borders of memory nodes.
     Nodes,
@@ -47,7 +47,7 @@ pub enum Cut {
 pub struct Division {
     /// The processors of each place, one of each core first. The last places may have one fewer.
     pub places: Vec<Vec<usize>>,
-    /// What the cuts follow.
+    /// The kind of the borders between places.
     pub cut: Cut,
     /// The places whose processors belong to memory nodes that they share with other places.
     pub crossing: Vec<usize>,
@@ -82,7 +82,7 @@ impl Division {
         row.cut(sizes.expect("there is a number of places"))
     }
 
-    /// How many places there are, and how many processors in all of them.
+    /// Returns the number of places, and of processors in all of them.
     ///
     /// ```
     /// use tautline::{Machine, internal::Division};
@@ -109,7 +109,7 @@ impl Division {
         self.places.concat()
     }
 
-    /// Why the places are these, in one line.
+    /// Returns the reason for the places, in one line.
     ///
     /// ```
     /// use tautline::{Machine, internal::Division};
@@ -180,7 +180,7 @@ impl Row {
         crossing
     }
 
-    /// What the borders of places of these sizes are.
+    /// Returns the kind of the borders between places of these sizes.
     fn borders(&self, sizes: &[usize]) -> Cut {
         let ends = sizes.iter().scan(0, |end, size| {
             *end += size;
@@ -235,11 +235,11 @@ fn cuts(all: usize, places: usize) -> [Vec<usize>; 2] {
     })
 }
 
-/// The processors behind each cache of the last level, from the third on.
+/// The processors that share each cache of the last level, from the third on.
 fn last_level(machine: &Machine) -> Vec<&[usize]> {
     let shared = machine.caches().iter();
     let shared = shared.filter(|cache| cache.level >= 3 && cache.kind != "Instruction");
-    // A cache beside the memory is that of a memory node.
+    // A cache on the side of the memory belongs to a memory node.
     let of_node = |cpus: &[usize]| machine.nodes().iter().any(|node| node.cpus == cpus);
     let last = shared
         .clone()

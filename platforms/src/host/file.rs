@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-/// Why a file is not a valid description.
+/// The reason why a file is not a valid description.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileError {
@@ -34,7 +34,7 @@ pub enum FileError {
         line: usize,
         /// The character of the line, from 1.
         column: usize,
-        /// What was found, and what is allowed.
+        /// The text found, and the allowed ones.
         message: String,
     },
 }

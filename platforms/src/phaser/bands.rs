@@ -72,11 +72,11 @@ pub struct BandsError {
     pub band: usize,
     /// The phase that it should hold.
     pub phase: u64,
-    /// What it holds.
+    /// The content of the band.
     pub found: Held,
 }
 
-/// What a band holds.
+/// The content of a band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
     /// The state before this phase.
@@ -117,7 +117,7 @@ impl From<BandsError> for crate::Error {
 
 type Reading<'a, T> = RwLockReadGuard<'a, State<T>>;
 
-/// What a band reads in a phase: its rows, and the next row of either neighbour. Passed by
+/// The input of a band in a phase: its rows, and the next row of either neighbour. Passed by
 /// [`Bands::step`].
 pub struct Rows<'a, T> {
     width: usize,

@@ -95,7 +95,7 @@ impl Site {
     }
 }
 
-/// Where the words of a phaser that tasks spin on should be.
+/// The memory for the words of a phaser that tasks spin on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// Anywhere: caches bring them to the spinning thread.
@@ -107,9 +107,9 @@ pub enum Placement {
 /// The settings chosen, with the reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// How a phaser is built.
+    /// The structure of the phaser.
     pub config: Config,
-    /// Where its words should be: for backends with such memory.
+    /// The memory for its words, for backends with such memory.
     pub placement: Placement,
     degree: String,
     help: String,

@@ -1,4 +1,4 @@
-//! What the library states outside of results: warnings, reports of a deadlock, tables and errors
+//! Messages of the library outside of results: warnings, reports of a deadlock, tables and errors
 //! of requested outputs.
 
 use crate::process::contain::contain;

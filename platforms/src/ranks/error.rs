@@ -38,14 +38,14 @@ pub enum RankErrorKind {
     Panicked,
     /// A scope around its task was cancelled.
     Cancelled,
-    /// It makes another call, or has not made this one within the
+    /// The rank makes another call, or has not made this one within the
     /// [limit](crate::world::World::wait_at_most).
     Diverged,
-    /// It has sent what no correct rank sends, or more than is permitted.
+    /// The rank has sent what no correct rank sends, or more than is permitted.
     Violated,
     /// A value for it cannot be encoded, or one of its values cannot be decoded.
     Encoding,
-    /// It has given up for another error, which the line has.
+    /// The rank has given up for another error, which the line has.
     Failed,
 }
 
@@ -60,7 +60,7 @@ impl RankError {
         Self::new(RankErrorKind::Violated, from, format_args!("{from}: {why}"))
     }
 
-    /// Returns what kind of error it is.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> RankErrorKind {
         self.kind
     }

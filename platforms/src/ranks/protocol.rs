@@ -13,7 +13,7 @@ pub use tautline_core::service::{Carrier, Handler, Ranks, Service, WireHandler, 
 pub use tautline_core::wire::Error;
 
 impl World {
-    /// Starts this rank's part in a protocol of all ranks: every rank makes this call, in the same
+    /// Starts this rank's part in a collective protocol: every rank makes this call, in the same
     /// order as other calls over the world. `kind` names the protocol in errors, and `calls`
     /// answers the machine within its steps.
     ///

@@ -4,7 +4,7 @@
 
 use tautline_core::collective::{Deal, Operation};
 
-/// An operation whose result rank 0 has; the others learn only that it has it.
+/// An operation whose result rank 0 has; the others are notified only of its completion.
 pub(crate) struct AtRoot<O: Operation> {
     operation: O,
     /// At rank 0.

@@ -17,13 +17,13 @@ pub struct Choice {
     pub setting: &'static str,
     /// Its value.
     pub value: String,
-    /// Where the value came from.
+    /// The source of the value.
     pub source: Source,
     /// The default, and its reason.
     pub why: String,
 }
 
-/// Where the value of a setting came from.
+/// The source of the value of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Source {

@@ -1,4 +1,4 @@
-//! How a process learns from its environment that a launcher has started it together with others.
+//! Detection, from the environment, of a launcher that has started this process with others.
 #![forbid(unsafe_code)]
 
 use super::{RANK, RANKS, environment};
@@ -31,7 +31,7 @@ const UNCOUNTED: [&str; 4] = [
 ];
 
 /// The processes by which launchers start ranks on a machine, by the beginnings of their names.
-/// What they start has variables of its own.
+/// Processes that they start have variables of their own.
 #[cfg(feature = "process")]
 const PROGRAMS: [&str; 11] = [
     "flux-shell",
@@ -77,7 +77,7 @@ pub(crate) fn rank() -> Result<Option<String>> {
     }
 }
 
-/// Returns which rank this process is, as a text for people: `rank 1 of 4`. `None` if no launcher
+/// Returns the rank of this process, as a text for people: `rank 1 of 4`. `None` if no launcher
 /// has started it.
 ///
 /// # Errors
@@ -113,7 +113,7 @@ fn is_started_by_rank(_: &str) -> bool {
     false
 }
 
-/// Returns what the first launcher that is known states; `None` if none has started this process:
+/// Returns the data of the first known launcher; `None` if none has started this process:
 /// also if it has the variables from a rank that has started it.
 ///
 /// # Errors

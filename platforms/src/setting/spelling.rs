@@ -50,8 +50,8 @@ impl Lifelines {
     }
 }
 
-/// Parses a number that is not negative, for a setting that allows `MOST`. What fits `T` is left to
-/// the setting, which knows all its bounds; what does not is refused by the same bound.
+/// Parses a number that is not negative, for a setting that allows `MOST`. Bounds within `T` are
+/// checked by the setting, which knows them all; a larger number is refused by the same bound.
 ///
 /// ```
 /// use tautline::internal::spelling;
@@ -61,7 +61,7 @@ impl Lifelines {
 /// ```
 ///
 /// # Errors
-/// What is allowed.
+/// The allowed values.
 pub fn whole<T: FromStr, const MOST: u64>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| {
         match !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -84,7 +84,7 @@ pub(super) const TRUTH: &str = "1, true, 0 or false";
 /// ```
 ///
 /// # Errors
-/// What is allowed.
+/// The allowed values.
 pub fn truth(text: &str) -> Result<bool, String> {
     match text {
         "1" | "true" => Ok(true),
@@ -103,7 +103,7 @@ pub fn truth(text: &str) -> Result<bool, String> {
 /// ```
 ///
 /// # Errors
-/// What is allowed.
+/// The allowed values.
 pub fn random_steals(text: &str) -> Result<Option<usize>, String> {
     const MOST: u64 = u32::MAX as u64;
     match text {
@@ -127,7 +127,7 @@ pub fn random_steals(text: &str) -> Result<Option<usize>, String> {
 /// ```
 ///
 /// # Errors
-/// What is allowed.
+/// The allowed values.
 pub fn lifelines(text: &str) -> Result<Option<Lifelines>, String> {
     if text == "auto" {
         return Ok(None);
@@ -156,7 +156,7 @@ pub fn lifelines(text: &str) -> Result<Option<Lifelines>, String> {
 /// ```
 ///
 /// # Errors
-/// What is allowed.
+/// The allowed values.
 pub fn steal(text: &str) -> Result<Steal, String> {
     let count = || text.parse().map(Steal::Count);
     match text {
@@ -175,7 +175,7 @@ pub fn steal(text: &str) -> Result<Steal, String> {
 /// ```
 ///
 /// # Errors
-/// What is allowed.
+/// The allowed values.
 pub fn grain(text: &str) -> Result<Grain, String> {
     const MOST: u64 = GRAIN_MAX as u64;
     let tasks = |text: &str| {
@@ -205,7 +205,7 @@ pub fn grain(text: &str) -> Result<Grain, String> {
 /// ```
 ///
 /// # Errors
-/// What is allowed.
+/// The allowed values.
 pub fn fairness(text: &str) -> Result<Fairness, String> {
     let known = [
         Fairness::Inline,
@@ -227,7 +227,7 @@ pub fn fairness(text: &str) -> Result<Fairness, String> {
 /// ```
 ///
 /// # Errors
-/// What is allowed.
+/// The allowed values.
 pub fn seed(text: &str) -> Result<u64, String> {
     whole::<u64, { u64::MAX }>(text)
 }

@@ -67,7 +67,7 @@ use crate::balance::{AnyBound, Reason};
 /// assert_eq!(sequential::<Climbed>(&20).sum, 10_946);
 /// ```
 pub trait Position: Sized + Send {
-    /// What all workers of a place share, one value a place.
+    /// State shared by all workers of a place, one value a place.
     type Shared: Sync;
     /// The branches of a position: [`Bits`], a [`Range`](std::ops::Range), or a type of the
     /// program.

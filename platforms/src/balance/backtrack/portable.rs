@@ -1,11 +1,11 @@
-//! A part of a search on its way to another process: paths with open branches, and what was found.
+//! A part of a search in transit to another process: paths with open branches, and its results.
 
 use super::part::Part;
 use super::{Found, Position, Search};
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 
-/// The position stays behind: the receiver makes its own from the path.
+/// The position is not sent: the receiver makes its own from the path.
 impl<P: Position> Serialize for Search<P>
 where
     P::Branches: Serialize,

@@ -10,7 +10,7 @@ use crate::balance::{AnyBound, Bag, Reason, Share};
 pub struct Found<S> {
     /// Positions visited, the root included.
     pub nodes: u64,
-    /// What was found in them.
+    /// The combined result of these positions.
     pub sum: S,
 }
 

@@ -138,8 +138,7 @@ impl<F> Across<'_, '_, F> {
     /// Adds the workers and observers of the other ranks to rank 0's `run`, in the order of places,
     /// with the times of all on the clock of rank 0; leaves those of the others empty. Every rank
     /// makes this call, with the result of [`run`](Self::run) or [`sum`](Self::sum) of this very
-    /// value, whose runtime has the clock. Returns how far the clocks may be off, at rank 0 that of
-    /// any.
+    /// value, whose runtime has the clock. Returns the maximum clock error, at rank 0 that of any.
     ///
     /// ```
     /// use tautline::prelude::*;

@@ -1,8 +1,8 @@
 //! Supervision of a computation while it runs: progress, interrupts, and the deadline, also while
 //! all workers are in long tasks.
 //!
-//! A worker in a long task checks nothing, so one thread lasts as long as the run; a run that has
-//! no deadline that tasks can poll, no interrupt and no progress starts none.
+//! A worker in a long task checks nothing, so a dedicated thread exists until the run ends; a run
+//! without a deadline that tasks can poll, an interrupt or progress does not start one.
 
 use super::Balancer;
 use crate::balance::{Control, Reason};
@@ -14,7 +14,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How far a computation is, as [`Balancer::progress`] reports.
+/// The progress of a computation, as [`Balancer::progress`] reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -26,7 +26,7 @@ pub struct Progress {
     pub ended: bool,
 }
 
-/// Where to report progress, and how often.
+/// The receiver of reports of progress, and their interval.
 #[derive(Clone)]
 pub(super) struct Reports<'a> {
     every: Duration,
@@ -133,8 +133,8 @@ impl<'a, F> Balancer<'a, F> {
         self
     }
 
-    /// Calls `run`, whose computation has this control, and does what these settings request
-    /// meanwhile. `done` returns the tasks done so far; `deadline` is the real time after which the
+    /// Calls `run`, whose computation has this control, and carries out these settings until it
+    /// returns. `done` returns the tasks done so far; `deadline` is the real time after which the
     /// control is stopped.
     pub(super) fn attended<R>(
         &self,
@@ -185,7 +185,7 @@ impl<'a, F> Balancer<'a, F> {
     }
 }
 
-/// What the attendant is woken for: to stop the computation, or by its end.
+/// The reason for waking the attendant: to stop the computation, or its end (`None`).
 type Sign = Option<Reason>;
 
 /// Notifies the attendant at the end of the computation, also by a panic.
@@ -209,7 +209,7 @@ fn interrupt(_: Sender<Sign>) -> Result<()> {
     unreachable!("no setting requests it")
 }
 
-/// The thread beside a computation.
+/// The thread that attends a computation.
 struct Attendant<'a, D> {
     control: &'a Control,
     reports: Option<&'a Reports<'a>>,

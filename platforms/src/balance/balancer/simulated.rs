@@ -178,9 +178,9 @@ impl<F> Simulated<'_, '_, F> {
         self.balancer.attended(control, None, tasks, run)
     }
 
-    /// Returns what the same tasks would take on as many workers if balancing them cost nothing and
+    /// Returns the limit for the same tasks on as many workers, if balancing them cost nothing and
     /// took no time: a balancer that knows no more about the tasks exceeds this efficiency by
-    /// chance only. What is missing to 1 is a property of the tasks, of which too few are ready at
+    /// chance only. The difference to 1 is a property of the tasks, of which too few are ready at
     /// times.
     ///
     /// ```
@@ -200,11 +200,13 @@ impl<F> Simulated<'_, '_, F> {
     /// #     }
     /// # }
     /// // As in the example of `Balancer::run`.
-    /// let cluster = tautline::machines::find("cluster")?; let simulated =
-    /// tautline::balancer().places(64).simulated(&cluster, 20_000); let outcome =
-    /// simulated.run([Node(12)], |_place| (), 0)?; let bound = simulated.bound([Node(12)], &())?;
-    /// assert!(outcome.efficiency < bound.efficiency); println!("{:.0} times as fast, of {:.0}",
-    /// outcome.speedup(), bound.efficiency * outcome.workers as f64);
+    /// let cluster = tautline::machines::find("cluster")?;
+    /// let simulated = tautline::balancer().places(64).simulated(&cluster, 20_000);
+    /// let outcome = simulated.run([Node(12)], |_place| (), 0)?;
+    /// let bound = simulated.bound([Node(12)], &())?;
+    /// assert!(outcome.efficiency < bound.efficiency);
+    /// let most = bound.efficiency * outcome.workers as f64;
+    /// println!("{:.0} times as fast, of {:.0}", outcome.speedup(), most);
     /// # Ok::<(), tautline::Error>(())
     /// ```
     ///

@@ -205,8 +205,8 @@ impl Builder {
         self
     }
 
-    /// Sets what happens if no task of the runtime can go on. Default: `TAUTLINE_STALLED`, else a
-    /// line on standard error.
+    /// Sets the reaction if no task of the runtime can continue. Default: `TAUTLINE_STALLED`, else
+    /// a line on standard error.
     pub fn stalled(mut self, stalled: Stalled) -> Self {
         self.stalled = Some(stalled);
         self

@@ -10,7 +10,7 @@ use crate::{Machine, phaser};
 use tautline_core::glb::Config;
 use tautline_node::machine::Fallback;
 
-/// What the settings of a runtime follow from.
+/// The facts from which the settings of a runtime follow.
 pub(crate) struct Facts<'a> {
     pub machine: &'a Machine,
     pub balancing: &'a Config,
@@ -18,12 +18,12 @@ pub(crate) struct Facts<'a> {
     pub rules: &'a Rules,
     pub places: Source,
     pub workers: Source,
-    /// Why the places are these, where a division of the machine gives them.
+    /// The reason for the places, if a division of the machine gives them.
     pub division: Option<String>,
     /// The processor of each worker; empty if they are not pinned.
     pub cpus: &'a [usize],
     pub placement: &'a Placement,
-    /// What people do not expect of the placement, and variables that were passed over.
+    /// Unexpected properties of the placement, and ignored variables.
     pub surprises: Vec<String>,
     /// The name of the described platform.
     pub platform: Option<&'a str>,
@@ -99,7 +99,8 @@ impl Facts<'_> {
     }
 }
 
-/// What is assumed of `machine`, since it does not say, and the limit of its control group.
+/// Returns the assumptions about `machine` where it states nothing, and the limit of its control
+/// group.
 pub(crate) fn fallbacks(machine: &Machine) -> Vec<Choice> {
     let unknown = |setting, cpus: &[usize], assumed: &str| {
         let why = format!("unknown for CPUs {}: {assumed}", ranges(cpus));

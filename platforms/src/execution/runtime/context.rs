@@ -17,7 +17,7 @@ use tautline_node::pool::Node;
 /// | [`spawn_value`](tautline_core::task::Cx::spawn_value) | spawns a task that returns a value, and returns its handle |
 /// | [`spawn_when`](tautline_core::task::Cx::spawn_when), [`spawn_when_any`](tautline_core::task::Cx::spawn_when_any) | spawns a task that runs once its inputs are there |
 /// | [`spawn_async`](tautline_core::task::Cx::spawn_async), [`spawn_async_value`](tautline_core::task::Cx::spawn_async_value) | spawns a future; with a handle |
-/// | [`block_on`](tautline_core::task::Cx::block_on) | waits for a future, and runs other tasks meanwhile |
+/// | [`block_on`](tautline_core::task::Cx::block_on) | waits for a future, and runs other tasks while it waits |
 /// | [`finish`](tautline_core::task::Cx::finish), [`finish_with`](tautline_core::task::Cx::finish_with), [`finish_until`](tautline_core::task::Cx::finish_until) | a scope that can be cancelled; with a token, such as a [`Deadline`](crate::runtime::Deadline) |
 /// | [`cancel`](tautline_core::task::Cx::cancel), [`cancelled`](tautline_core::task::Cx::cancelled) | cancels the finish around the task; asks whether it was |
 /// | [`hold`](tautline_core::task::Cx::hold) | a share of the scope, which any thread may release |

@@ -11,8 +11,8 @@
 //! that shares a processor on request has no name for it, also once the other process has ended.
 //! The child of `fork` holds the names of its parent with it. Only processes of one network
 //! namespace see each other's claims: where this process has another one than the system, as in a
-//! container, programs beside it may be pinned to the same processors unnoticed, so workers are not
-//! pinned there by default. On other systems than Linux no other processes see them.
+//! container, programs outside it may be pinned to the same processors unnoticed, so workers are
+//! not pinned there by default. On other systems than Linux no other processes see them.
 #![forbid(unsafe_code)]
 
 use super::refusal::Refusal;
@@ -92,7 +92,7 @@ impl Claim {
         self.registry.claim(cpu)
     }
 
-    /// Which processors are shared, in one line, if some are.
+    /// Returns the shared processors, in one line, if there are any.
     pub(crate) fn shared(&self) -> Option<String> {
         let is_shared = !self.shared.is_empty();
         is_shared.then(|| {
@@ -113,7 +113,7 @@ impl Drop for Claim {
 /// Claims of one process.
 #[derive(Debug)]
 struct Registry {
-    /// What the names of its locks begin with.
+    /// The prefix of the names of its locks.
     prefix: &'static str,
     /// By number.
     claimed: Mutex<Vec<Claimed>>,
@@ -123,7 +123,7 @@ struct Registry {
 #[derive(Debug)]
 struct Claimed {
     cpu: usize,
-    /// How many of its runtimes do.
+    /// The number of runtimes of this process with that claim.
     runtimes: usize,
     /// Held against other processes; `None` if one of them holds it, or the system has no such
     /// locks.
@@ -183,12 +183,12 @@ impl Registry {
     }
 }
 
-/// Returns where the claim to a processor is, or is to be.
+/// Returns the index of the claim to a processor; as an error that at which to insert it.
 fn find(claimed: &[Claimed], cpu: usize) -> Result<usize, usize> {
     claimed.binary_search_by_key(&cpu, |claim| claim.cpu)
 }
 
-/// A name that one process at a time can hold.
+/// A name that at most one process can hold.
 #[cfg(target_os = "linux")]
 mod lock {
     use std::io::ErrorKind;
@@ -222,7 +222,7 @@ mod lock {
 
 #[cfg(not(target_os = "linux"))]
 mod lock {
-    /// There are no such names.
+    /// Uninhabited: the system has no such names.
     #[derive(Debug)]
     pub(super) enum Lock {}
 
@@ -261,10 +261,10 @@ mod tests {
             Claim::alone_of(&[three, two, one], &THERE).unwrap_err(),
             one
         );
-        // What was refused left no claim.
+        // A refused request leaves no claim.
         let there = Claim::alone_of(&[three], &THERE).unwrap();
         assert_eq!(Claim::alone_of(&[three], &HERE).unwrap_err(), three);
-        // A runtime that was asked to share processors does.
+        // A runtime shares processors on request.
         let asked = Claim::of(&[one, three], &THERE);
         assert_eq!(asked.shared, [one, three]);
         drop((asked, here));
@@ -292,8 +292,8 @@ mod tests {
         assert!(line.starts_with("not pinned: ") && line.lines().count() == 1);
     }
 
-    /// Of two runtimes of a process the second one gets no claim until the first is gone; to none
-    /// there is always one.
+    /// The second of two runtimes of a process gets no claim until the first is gone; a claim to no
+    /// processor always succeeds.
     #[test]
     fn a_processor_belongs_to_one_runtime() {
         let first = 1 + std::process::id() as usize;

@@ -64,14 +64,14 @@ impl Part {
     ];
 }
 
-/// Why a text is not a list of places.
+/// The reason why a text is not a list of places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListError {
     /// The position, from 1.
     pub at: usize,
-    /// What was found there.
+    /// The text found there.
     pub found: String,
-    /// What is allowed.
+    /// The allowed texts.
     pub expected: String,
 }
 
@@ -203,7 +203,7 @@ fn parts(part: Part, machine: &Machine) -> Vec<Vec<usize>> {
     let key = |cpu: &Cpu| match part {
         Part::Threads => (0, Some(cpu.id)),
         Part::Cores => (0, Some(cpu.core)),
-        // A processor behind no cache of this level shares only those of its core.
+        // A processor without a cache of this level shares only those of its core.
         Part::LastLevelCaches => match caches.iter().position(|it| it.cpus.contains(&cpu.id)) {
             Some(cache) => (0, Some(cache)),
             None => (1, Some(cpu.core)),

@@ -52,7 +52,7 @@ use tautline_node::machine::Cpu;
 /// The variable of OpenMP that lists them where ours is unset.
 pub(crate) const OPENMP_VARIABLE: &str = "OMP_PLACES";
 
-/// How workers are spread over places.
+/// The distribution of workers over places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bind {
     /// Neighbours next to each other.
@@ -163,7 +163,7 @@ impl Pinning {
         pinning
     }
 
-    /// Why the list in OpenMP's variable is ignored, if it is.
+    /// Returns the reason why the list in OpenMP's variable is ignored, if it is.
     pub(crate) fn passed_over(machine: &Machine) -> Option<String> {
         openmp(machine, variable).1
     }
@@ -353,7 +353,7 @@ fn variable(name: &str) -> Option<String> {
     Some(value.to_string_lossy().into_owned())
 }
 
-/// Returns what the variables of OpenMP request, and a warning.
+/// Returns the pinning that the variables of OpenMP request, and a warning.
 fn openmp(
     machine: &Machine,
     variable: impl Fn(&str) -> Option<String>,

@@ -246,7 +246,7 @@ fn random_lists_are_what_brute_force_says() {
         let list = parse(&text);
         assert_eq!(list, PlaceList::Sets(expected), "{text}");
         assert_eq!(parse(&list.to_string()), list, "{text}");
-        // Whatever is cut off or put in, nothing panics and a refusal is one line.
+        // Regardless of cuts and insertions, nothing panics, and a refusal is one line.
         let cut = dice.below(text.len());
         for broken in [&text[..cut], &text[cut..], &text.replace(',', "{")] {
             assert_eq!(refusal(broken).lines().count(), 1, "{broken}");
@@ -309,7 +309,7 @@ fn a_sparse_mask_is_never_widened() {
                 assert!(cpus.iter().all(|cpu| every.contains(cpu)), "{cpus:?}");
             }
         }
-        // The default: a dedicated processor for each, and a dedicated core as long as there are
+        // The default: a dedicated processor for each, and a dedicated core while there are
         // any.
         let pinning = Pinning::of(&machine);
         let cores = |cpus: Vec<usize>| {

@@ -58,7 +58,7 @@ pub(super) fn platform(machine: &Machine, used: &[usize]) -> Platform {
     }
     for &cpu in &used {
         let at = innermost(&tree, |set| set.has(&cpu)).0;
-        // Contradictory tables: a processor without a part of its own beside those with one.
+        // Contradictory tables: processors with and without a part of their own.
         if !tree[at].1.is_empty() {
             let cpus = vec![cpu];
             let label = format!("CPU {cpu}");

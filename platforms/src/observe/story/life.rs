@@ -39,7 +39,7 @@ impl Life {
         starts.zip(&self.buckets)
     }
 
-    /// How many ticks a bucket is wide.
+    /// Returns the width of a bucket, in ticks.
     ///
     /// ```
     /// use tautline::story::Life;

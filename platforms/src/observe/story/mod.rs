@@ -1,4 +1,4 @@
-//! Where the time of a run went: every worker's states over time, in bounded memory.
+//! The time of a run by state: every worker's states over time, in bounded memory.
 //!
 //! A [`Recorder`] observes one worker; its data becomes a [picture](Picture) of the whole run (the
 //! life story of Saraswat 2011) and a [trace](write_trace) of its last stretches, which [`Written`]
@@ -94,7 +94,7 @@ pub struct Clock {
     pub began: u64,
     /// Ticks a second.
     pub ticks_per_second: f64,
-    /// How long the run took, in seconds.
+    /// The duration of the run, in seconds.
     pub seconds: f64,
 }
 
@@ -130,5 +130,5 @@ impl Clock {
     }
 }
 
-/// One worker's name and what was seen of it.
+/// A worker's name and its observations.
 pub type Watched<T> = (PlaceId, WorkerId, T);

@@ -47,13 +47,13 @@ impl Output {
         })
     }
 
-    /// Returns where the file is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Replaces the content by what `write` writes: at once, when all of it is written, unless the
-    /// folder permits no file beside this one. A device or a pipe gets it as it comes.
+    /// folder permits no further file. A device or a pipe gets it as it comes.
     ///
     /// ```
     /// use tautline::story::Output;
@@ -93,7 +93,7 @@ impl Output {
             .and_then(|()| fs::rename(&beside, &path));
         match filled {
             Ok(()) => self.is_new = false,
-            // If that fails, part of the new content remains beside the file.
+            // If that fails, part of the new content remains in the folder.
             Err(_) => _ = fs::remove_file(&beside),
         }
         filled

@@ -30,13 +30,14 @@ use std::io::{self, Write};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Plot<'a> {
-    /// What was measured.
+    /// The measured quantity.
     pub title: &'a str,
     /// The common facts of all points, in some words each.
     pub facts: &'a [(&'a str, String)],
     /// The parameter.
     pub x: Axis<'a>,
-    /// What was measured; its range is that of the points, from zero unless they are far from it.
+    /// The axis of the measured values; its range is that of the points, from zero unless they are
+    /// far from it.
     pub y: Axis<'a>,
     /// The lines, in the order of the legend.
     pub series: &'a [Series],
@@ -225,7 +226,7 @@ impl Plot<'_> {
     }
 }
 
-/// Where the points are drawn.
+/// The area in which the points are drawn.
 struct Field {
     x: Scale,
     y: Scale,

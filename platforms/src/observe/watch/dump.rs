@@ -1,4 +1,4 @@
-//! What every worker does, as text.
+//! The activity of every worker, as text.
 
 use std::fmt;
 use tautline_core::WorkerId;
@@ -6,7 +6,7 @@ use tautline_core::port::Host;
 use tautline_core::task::{Inspection, Pool};
 use tautline_core::watch::{Doing, State};
 
-/// What the workers of a runtime did at one moment. Displayed as a line for each.
+/// The activity of the workers of a runtime at one moment. Displayed as a line for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dump {
     /// The workers, by seat: first those of the threads that call [`run`](crate::Runtime::run).
@@ -41,7 +41,7 @@ impl Dump {
     /// ```
     pub fn suspended(&self) -> Option<usize> {
         let counts = self.workers.iter().map(|w| w.suspended);
-        // Workers are read one after the other, so that a task that moves meanwhile may be missed.
+        // Workers are read one after the other, so a task that moves in between may be missed.
         let sum = counts.fold(0, usize::wrapping_add) as isize;
         self.counts_suspended.then_some(sum.max(0) as usize)
     }

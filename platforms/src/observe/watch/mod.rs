@@ -1,4 +1,4 @@
-//! Observation of a runtime: where the time of each worker goes, for any program.
+//! Observation of a runtime: the time of each worker by state, for any program.
 //!
 //! The variables `TAUTLINE_TRACE`, `TAUTLINE_LIFE`, `TAUTLINE_TIMES`, `TAUTLINE_DUMP` and
 //! `TAUTLINE_STALLED` request it ([`plan`](mod@crate::plan); [`Stalled`]).
@@ -11,7 +11,7 @@
 //! wait for a phase are counted only if one of these is set.
 //!
 //! A worker reports where it begins or ends a search for tasks, a sleep, or a wait that occupies
-//! it: never at a fork, a join or a spawn. What a worker does between two reports is `computing`.
+//! it: never at a fork, a join or a spawn. The time between two reports is `computing`.
 //! If nothing is observed, a report is a branch on a constant of the runtime, the clock is not read
 //! and no memory is allocated.
 //!
@@ -50,7 +50,7 @@ use crate::{Error, Result};
 use std::sync::Arc;
 use tautline_node::pool::{self, Threads, Watcher};
 
-/// What observes a runtime.
+/// The observers of a runtime.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     record: Option<Record>,
@@ -71,7 +71,7 @@ impl Watch {
         self.record.as_ref().map(Record::times)
     }
 
-    /// Returns what receives the changes of state, if anything does.
+    /// Returns the receiver of the changes of state, if there is one.
     pub(crate) fn watcher(&self, observe: &Observe) -> Option<Watcher> {
         let record = self.record.as_ref().map(Record::watcher);
         // Without a record the pool still counts suspended tasks, for dumps.

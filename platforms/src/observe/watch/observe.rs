@@ -1,4 +1,4 @@
-//! What is to be recorded of a runtime.
+//! The selection of records of a runtime.
 
 use crate::setting::{DUMP, LIFE, Setting, TIMES, TRACE, environment, launchers};
 use crate::{Error, Result};
@@ -9,8 +9,8 @@ use std::sync::Arc;
 use tautline_core::watch::Observer;
 use tautline_core::{PlaceId, WorkerId};
 
-/// What is recorded of the workers of a runtime. [`Observe::new`] records the time in each state,
-/// the default nothing, unless a method or the environment requests it.
+/// The records to make of the workers of a runtime. [`Observe::new`] records the time in each
+/// state, the default nothing, unless a method or the environment requests it.
 #[derive(Clone, Debug, Default)]
 #[must_use = "nothing is observed before it is given to a builder"]
 pub struct Observe {
@@ -19,7 +19,7 @@ pub struct Observe {
     pub(super) is_printed: bool,
     pub(super) is_dumped: bool,
     pub(super) each: Option<Each>,
-    /// Which rank this process is, if a launcher has started it.
+    /// The rank of this process, if a launcher has started it.
     pub(super) rank: Option<String>,
     /// Whether the time in each state is recorded, even if nothing else is.
     is_on: bool,
@@ -132,7 +132,7 @@ impl Observe {
     /// use tautline::watch::Observe;
     ///
     /// let rt = Runtime::builder().observe(Observe::new().dumped()).build()?;
-    /// rt.run(|cx| cx.join(|_| 1, |_| 2)); // `kill -USR1` prints meanwhile
+    /// rt.run(|cx| cx.join(|_| 1, |_| 2)); // `kill -USR1` prints while it runs
     /// # Ok::<(), tautline::Error>(())
     /// ```
     pub fn dumped(mut self) -> Self {
@@ -186,7 +186,7 @@ impl Observe {
         self.is_on || self.trace.is_some() || self.life.is_some() || self.is_printed
     }
 
-    /// Returns what the environment requests.
+    /// Returns the records that the environment requests.
     pub(crate) fn from_environment() -> Result<Self> {
         let rank = launchers::rank()?;
         let file = |setting: &Setting| {

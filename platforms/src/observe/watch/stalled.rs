@@ -1,4 +1,4 @@
-//! What a runtime does where nothing can go on.
+//! The reaction of a runtime to a deadlock.
 
 use crate::Result;
 use crate::process::deadline::is_one_pending;
@@ -14,9 +14,9 @@ use tautline_node::process::PerProcess;
 /// The time between two checks of a wait. A report takes four of them after the deadlock, or five.
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// What a runtime does if no task of it can go on: all workers are parked, and tasks wait for cells
-/// that are not put, for phases that do not end, or for each other. Only another thread of the
-/// program, which has such a cell, could continue it.
+/// The reaction of a runtime to a deadlock, in which all workers are parked, and tasks wait for
+/// cells that are not put, for phases that do not end, or for each other. Only another thread of
+/// the program, which has such a cell, could continue it.
 ///
 /// Found some seconds after a deadlock, by the threads that wait; a runtime without a wait is not
 /// woken for it. The waiting tasks are polled once more, to learn what they wait for, and from
@@ -54,9 +54,9 @@ pub enum Stalled {
     Ignore,
 }
 
-/// What may end a wait although nothing runs.
+/// An event source that may end a wait although no task runs.
 pub(crate) trait Awaiting: Send + Sync {
-    /// Whether it may.
+    /// Whether such an event may still come.
     fn is_awaiting(&self) -> bool;
 }
 
@@ -68,7 +68,7 @@ fn awaiting() -> MutexGuard<'static, Vec<Weak<dyn Awaiting>>> {
     awaiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has `source` asked before a deadlock is reported.
+/// Registers `source`, which is queried before a deadlock is reported.
 #[cfg(feature = "serde")]
 pub(crate) fn add_awaiting(source: Weak<dyn Awaiting>) {
     let mut all = awaiting();
@@ -83,7 +83,7 @@ fn is_one_awaiting() -> bool {
 }
 
 impl Stalled {
-    /// Returns what was set; else what the environment requests, if it applies; else the default.
+    /// Returns the set value; else that of the environment, if it applies; else the default.
     pub(crate) fn or_environment(set: Option<Self>, applies: bool) -> Result<Self> {
         match set {
             None if applies => Ok(Self::from_environment()?.unwrap_or_default()),
@@ -108,7 +108,7 @@ impl Stalled {
         })
     }
 
-    /// Returns what is called where nothing can go on.
+    /// Returns the function to call upon a deadlock.
     pub(crate) fn watch(self) -> Option<StallWatch> {
         let act: fn(&Stall) -> Stalling = match self {
             Self::Report => |stall: &Stall| {

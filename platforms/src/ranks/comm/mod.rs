@@ -2,7 +2,7 @@
 //!
 //! Each call of a [`Comm`] starts an operation, returns at once, and is carried out by a
 //! communication worker, which is no worker of a runtime: a thread of the [`World`], or the thread
-//! that waits. What is returned, a [`Request`], is a data-driven cell:
+//! that waits. It returns a [`Request`], a data-driven cell:
 //!
 //! | a program | by |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | waits in async code | `.await` |
 //! | waits in a task, whose worker runs others | [`wait`](Request::wait) |
 //! | waits on a thread of its own | [`wait_blocking`](Request::wait_blocking), [`wait_all_blocking`], [`wait_any_blocking`] |
-//! | looks | [`test`](Request::test) |
+//! | polls | [`test`](Request::test) |
 //! | lets the enclosing scope wait | [`hold`](Request::hold), with a [hold](tautline_core::task::Cx::hold) of the scope |
 //!
 //! ```
@@ -74,7 +74,7 @@ use tautline_core::wire::{Malformed, Plain, Portable, pack_within, unpack};
 /// The result type of operations.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The most bytes of a message beside the parcels of a link.
+/// The most bytes of a message that is sent outside of the parcels of a link.
 const LONGEST: usize = 1 << 30;
 
 /// A communicator: what is sent by it is received by it alone. Made by [`World::comm`], by all
@@ -129,7 +129,7 @@ impl Comm {
         self.engine.exchange.ranks()
     }
 
-    /// Makes another communicator of the same ranks; as [`World::comm`], a call of all ranks.
+    /// Makes another communicator of the same ranks; as [`World::comm`], a collective call.
     #[track_caller]
     pub fn dup(&self) -> Self {
         Self::open(&self.engine, Location::caller())

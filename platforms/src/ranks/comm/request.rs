@@ -17,7 +17,7 @@ use tautline_core::comm::{Body, Complete, Operation, Outcome, Pattern, Status, T
 use tautline_core::flow;
 use tautline_core::wire::{Malformed, Why};
 
-/// What decodes the body of a message of as many bytes.
+/// A function that decodes the body of a message of as many bytes.
 pub(super) type Decode<T> = fn(Body, usize) -> Result<T, Malformed>;
 
 /// Returns the vector of which a body was made, with the elements of the message alone.
@@ -38,7 +38,7 @@ pub(super) fn elements<T: 'static>(body: Body, bytes: usize) -> Result<Vec<T>, M
     Ok(elements)
 }
 
-/// What an operation has brought.
+/// The result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received<T> {
     /// The value: of a receive, of a collective operation; `()` for what was sent.
@@ -53,7 +53,7 @@ pub struct Received<T> {
 pub struct Request<T> {
     cell: Cell<T>,
     engine: Arc<ProgressEngine>,
-    /// What can be cancelled.
+    /// The operation's ticket, by which it can be cancelled.
     task: Option<(Arc<Endpoint>, Ticket)>,
 }
 
@@ -189,7 +189,7 @@ impl<T> Task<T> {
 }
 
 impl Endpoint {
-    /// Returns how an operation has ended whose message is decoded by `decode`.
+    /// Returns the result of an operation whose message is decoded by `decode`.
     fn ended<T>(&self, outcome: Outcome, decode: Decode<T>) -> Result<Received<T>> {
         let done = outcome.map_err(|error| match error {
             tautline_core::comm::Error::Closed => self.closed(),
@@ -349,7 +349,7 @@ impl<T> Request<T> {
         &self.cell
     }
 
-    /// Returns how the operation has ended; `None` if it has not. Does not communicate.
+    /// Returns the result of the operation; `None` if it has not ended. Does not communicate.
     pub fn test(&self) -> Option<&Result<Received<T>>> {
         self.cell.get().ok()
     }
@@ -371,7 +371,7 @@ impl<T> Request<T> {
     /// worker: use [`wait`](Self::wait), or `.await`.
     ///
     /// # Errors
-    /// How the operation has ended, if it has not succeeded.
+    /// The error of the operation, if it has not succeeded.
     pub fn wait_blocking(self) -> Result<Received<T>>
     where
         T: Send + Sync,
@@ -420,7 +420,7 @@ impl<T: Send + Sync + 'static> IntoFuture for Request<T> {
     type Output = Result<Received<T>>;
     type IntoFuture = Pin<Box<dyn Future<Output = Result<Received<T>>> + Send>>;
 
-    /// Waits for the end; the task occupies no worker meanwhile.
+    /// Waits for the end; the task occupies no worker until then.
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             if !self.cell.is_full() {

@@ -33,7 +33,7 @@ pub(crate) struct Endpoint {
     pub(crate) unsent: Unsent,
 }
 
-/// What has arrived, put by turns of the exchange.
+/// Arrivals, put by turns of the exchange.
 struct Inbox {
     news: deque::Inbox<News>,
     /// The error with which the channel has ended.
@@ -81,7 +81,7 @@ impl Recipient for Inbox {
     }
 }
 
-/// Packets of a messenger that a link has beside its parcels, under the number of the channel.
+/// Packets of a messenger that a link has besides its parcels, under the number of the channel.
 struct Beside {
     number: u32,
     packets: Arc<dyn PacketLink>,
@@ -167,7 +167,7 @@ impl Endpoint {
         self.worker.run(|worker| self.step_of(worker))
     }
 
-    /// Sends a message without a task, behind what was submitted before.
+    /// Sends a message without a task, after all operations submitted before.
     ///
     /// # Errors
     /// The body, if it cannot leave at once, or another thread has the worker.
@@ -184,7 +184,7 @@ impl Endpoint {
         sent
     }
 
-    /// Receives a message without a task, behind what was submitted before, if one has arrived and
+    /// Receives a message without a task, after operations submitted before, if one has arrived and
     /// no other thread has the worker. A thread that polls passes the same `seen`, empty at first:
     /// while nothing has come, a poll takes no lock.
     pub(crate) fn receive_at_once(
@@ -245,8 +245,9 @@ impl Endpoint {
         is_awaiting
     }
 
-    /// Whether all operations have ended, and no message is on its way, after the receives have
-    /// ended. A thread that finds the worker taken meanwhile is served by the next look.
+    /// Whether the endpoint is quiescent: all operations have ended, and no message is in flight,
+    /// after the receives have ended. A thread that finds the worker taken by this check is
+    /// served by the next poll.
     pub(crate) fn has_ended(&self) -> bool {
         let has_ended = |worker: &mut Running| match worker {
             Some(worker) => worker.is_idle() && worker.machine().is_settled(),
@@ -270,7 +271,7 @@ impl Endpoint {
     /// Notifies the other ranks that this one sends nothing any more.
     pub(crate) fn leave(&self, here: Rank, ranks: u32) {
         for to in (0..ranks).filter(|to| *to != here.0) {
-            // On the way of the packets, behind all others.
+            // On the way of the packets, after all others.
             match &self.packets {
                 Some(packets) => packets.send(self.number(), Rank(to), Packet::Left),
                 None => self

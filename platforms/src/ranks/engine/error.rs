@@ -1,4 +1,4 @@
-//! How operations end that do not succeed.
+//! Errors of operations.
 
 use crate::ranks::error::RankError;
 use std::fmt;
@@ -6,7 +6,7 @@ use tautline_core::Rank;
 use tautline_core::comm::{self, Tag};
 use tautline_core::wire::{self, Malformed, Unencodable};
 
-/// Why an operation has ended without a result.
+/// The reason why an operation has ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -35,7 +35,7 @@ pub enum Error {
         source: Rank,
         /// The tag.
         tag: Tag,
-        /// What is wrong.
+        /// The fault of the message.
         error: Malformed,
     },
     /// The program's code that decodes the message panicked.

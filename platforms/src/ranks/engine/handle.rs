@@ -40,7 +40,7 @@ impl Awaiting for RwLock<Option<Arc<ProgressEngine>>> {
 }
 
 impl Handle {
-    /// Returns what may still end a wait, for reports of deadlocks.
+    /// Returns the source of events that may still end a wait, for reports of deadlocks.
     pub(crate) fn awaiting(&self) -> std::sync::Weak<dyn Awaiting> {
         Arc::downgrade(&self.0) as _
     }

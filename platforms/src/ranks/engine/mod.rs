@@ -40,7 +40,7 @@ use waiting::Patience;
 /// the progress thread would poll as long.
 const POLLING_PACKETS: Duration = Duration::from_micros(320);
 
-/// Bytes of a message of a communicator beside its body, at most.
+/// Bytes of a message of a communicator besides its body, at most.
 const FRAME: usize = 64;
 
 /// The only communicator of a channel.
@@ -57,19 +57,19 @@ pub(crate) struct ProgressEngine {
     pub(crate) operations: Arc<Operations>,
     /// The operations of the world itself.
     pub(crate) calls: Calls,
-    /// The way of packets of communicators, if the link has one beside its parcels.
+    /// The way of packets of communicators, if the link has one besides its parcels.
     pub(crate) packets: Option<Arc<dyn PacketLink>>,
-    /// Which threads communicate.
+    /// The threads that communicate.
     pub(crate) progress: Arc<Turns>,
     /// The most bytes of a message.
     pub(crate) body: usize,
-    /// Whether a thread communicates while no other does.
+    /// Whether a progress thread communicates while no other thread does.
     is_driven: bool,
     /// Shared, so that none is locked while a communication worker completes what a task waits for.
     endpoints: RankOwned<RwLock<Arc<[Arc<Endpoint>]>>>,
     /// The progress thread.
     pub(crate) carrier: OnceLock<Thread>,
-    /// Of the clock.
+    /// The origin of the clock.
     pub(crate) origin: Instant,
     /// Full if it tolerates the loss of ranks.
     pub(crate) tolerates_losses: OnceLock<()>,

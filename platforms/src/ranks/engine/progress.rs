@@ -1,4 +1,4 @@
-//! Which threads communicate.
+//! The threads that communicate.
 #![forbid(unsafe_code)]
 
 use super::{AnyLink, Handle, ProgressEngine, inside, is_inside};
@@ -12,11 +12,11 @@ use tautline_core::wire::{Cause, Error, Exchange};
 /// The longest time without progress while a rank sends what waits when its program ends.
 const GOODBYE: Duration = Duration::from_secs(10);
 
-/// How often the receivers of channels look what has happened here: a request that a worker has not
-/// served for two such times is served for it, so this is long for a grain.
+/// The interval at which the receivers of channels check for events here: a request that a worker
+/// has not served for two such times is served for it, so this is long for a grain.
 const NUDGE: Duration = Duration::from_millis(2);
 
-/// Which threads of a rank send and receive.
+/// The threads of a rank that send and receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProgressMode {
     /// Threads that wait for a message and idle workers of a runtime [with this
@@ -77,7 +77,7 @@ impl Driver for ProgressEngine {
         }
     }
 
-    /// If decoding panics, the channels end, and the receivers learn it.
+    /// Runs `turn`. If decoding panics, the channels end, with an error for the receivers.
     fn contain<R>(&self, turn: impl FnOnce() -> R) -> Option<R> {
         inside(turn)
     }
@@ -116,7 +116,7 @@ pub(crate) fn carry(engine: &ProgressEngine, handle: &Handle) {
     _ = engine.carrier.set(thread::current());
     while inside(|| drive(engine)).is_none() {
         engine.give_up();
-        // If the next look panics, too, it is not repeated at once.
+        // If the next turn panics, too, it is not repeated at once.
         engine.park(Pace::default().look);
     }
     end(engine, handle);

@@ -8,7 +8,7 @@ use tautline_core::Rank;
 use tautline_core::progress::Pace;
 use tautline_core::wire::{Cause, Error};
 
-/// That a rank waits for others to make the same call. Displayed as one line that names them.
+/// A wait of a rank for others to make the same call. Displayed as one line that names them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// The error that it would be.
@@ -47,7 +47,7 @@ impl fmt::Display for Waiting {
     }
 }
 
-/// How long a rank waits for others.
+/// The limit of waits for other ranks, and the wait in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Patience(Mutex<State>);
 
@@ -67,7 +67,7 @@ impl Patience {
         self.state().waiting.clone()
     }
 
-    /// Looks, now and then, which ranks have not come; ends the channels if they have not within
+    /// Checks, now and then, which ranks have not come; ends the channels if they have not within
     /// the limit.
     pub(crate) fn look(&self, engine: &ProgressEngine) {
         let ProgressEngine {
@@ -85,7 +85,7 @@ impl Patience {
         let absent = exchange.absent().or_else(|| operations.absent());
         let waited = state.waiting.take();
         state.waiting = absent.map(|error| Waiting {
-            // The first ranks may have come meanwhile.
+            // The first ranks may have come since.
             since: match waited {
                 Some(waited) if waited.error.channel == error.channel => waited.since,
                 _ => now,

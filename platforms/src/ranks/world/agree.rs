@@ -25,7 +25,7 @@ impl World {
     /// Checks that all ranks have the same `value` of `what`. All ranks make this call, and all
     /// return the error if one of them differs from rank 0, so that none computes with the others.
     ///
-    /// A program whose ranks each read a file compares a digest of its content so. What rank 0
+    /// A program whose ranks each read a file compares a digest of its content so. Data that rank 0
     /// alone reads needs no comparison.
     ///
     /// ```

@@ -7,11 +7,11 @@
 use super::World;
 use crate::Result;
 
-/// How often ranks compare their clocks: waits are woken with different delays, and the shortest
+/// The number of comparisons of clocks: waits are woken with different delays, and the shortest
 /// ones count.
 const ROUNDS: usize = 16;
 
-/// What leads from the clock of a rank to that of rank 0.
+/// The conversion from the clock of a rank to that of rank 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Offset {
     /// To be added, in ticks.

@@ -22,8 +22,8 @@ use tautline_core::service::Operation as Begun;
 use tautline_core::wire::{self, Cause, Portable, unpack};
 
 /// Every rank makes the same call, with values of the same type, and waits in it until all have: a
-/// worker that makes it runs no other task meanwhile. Values are combined in the order of ranks, so
-/// results have the same bits in every run.
+/// worker that makes it runs no other task during the call. Values are combined in the order of
+/// ranks, so results have the same bits in every run.
 ///
 /// # Errors
 /// All of these: the loss of a rank, a panic at another rank, or ranks that do not make the same
@@ -90,7 +90,7 @@ impl World {
         self.wave("scatter", Location::caller(), operation, ())
     }
 
-    /// Returns what the values of all ranks combine to, at rank 0, and `None` at the others.
+    /// Returns the combination of the values of all ranks, at rank 0, and `None` at the others.
     /// `operator` as for [`all_reduce`](Self::all_reduce), but `T` need not be `Clone`.
     ///
     /// ```
@@ -125,7 +125,7 @@ impl World {
         self.wave("gather", Location::caller(), operation, value)
     }
 
-    /// Returns what the values of all ranks combine to, at all ranks. `operator` must be
+    /// Returns the combination of the values of all ranks, at all ranks. `operator` must be
     /// associative, and need not be commutative.
     ///
     /// ```
@@ -162,7 +162,7 @@ impl World {
         self.wave("all-gather", Location::caller(), operation, value)
     }
 
-    /// Returns what the values of all ranks before this one combine to; `None` at rank 0.
+    /// Returns the combination of the values of all ranks before this one; `None` at rank 0.
     /// `operator` as for [`all_reduce`](Self::all_reduce).
     ///
     /// ```

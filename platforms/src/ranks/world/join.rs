@@ -31,7 +31,7 @@ impl World {
     /// library, and waits for nothing.
     ///
     /// All ranks must run the same program with the same arguments, else all return the error; and
-    /// rank 0 must have joined before this returns. Where variables of this library differ from
+    /// rank 0 must have joined before this returns. If variables of this library differ from
     /// those of rank 0, a warning names them. In a program that a rank starts, this returns the
     /// world of a single process.
     ///
@@ -127,7 +127,7 @@ impl WorldBuilder {
     }
 }
 
-/// A link, and the way that it has beside for packets of communicators.
+/// A link, and the separate way, if any, of packets of communicators.
 type Ways = (AnyLink, Option<Arc<dyn PacketLink>>);
 
 /// Returns the link of this process to those with which it was launched, if it was.
@@ -169,7 +169,7 @@ fn over_mpi(launched: Launched) -> Result<Ways> {
     })
 }
 
-/// What ranks compare when they join.
+/// The data that ranks compare when they join.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Greeting {
     program: Program,

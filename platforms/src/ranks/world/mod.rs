@@ -14,10 +14,10 @@
 //! | at rank 0 | [`reduce`](World::reduce) | [`gather`](World::gather) | |
 //! | another one at each rank | [`scan`](World::scan) | [`all_to_all`](World::all_to_all) | [`scatter`](World::scatter) |
 //!
-//! [`barrier`](World::barrier) has no value. None of them determines that no message is under way,
-//! as the core's [`Quiesce`](tautline_core::collective::Quiesce) does: what a program sends of its
-//! own, over a [communicator](crate::comm), it counts itself, and each other call ends when its
-//! messages have been processed.
+//! [`barrier`](World::barrier) has no value. None of them detects quiescence, as the
+//! core's [`Quiesce`](tautline_core::collective::Quiesce) does: a program counts the messages that
+//! it sends over a [communicator](crate::comm) itself, and each other call ends when its messages
+//! have been processed.
 #![forbid(unsafe_code)]
 
 mod agree;
@@ -154,7 +154,7 @@ impl World {
     /// what the ranks that are left had found, at all of them. Without this call, the default, it
     /// ends with an error. All ranks call it, before the computations.
     ///
-    /// An error it is still if results were on their way to rank 0 when the rank was lost, if a
+    /// It is still an error if results were in flight to rank 0 when the rank was lost, if a
     /// rank panics, and for all other operations over the ranks. Later computations end at once, as
     /// partial ones. A launcher gives the ranks that are left 1.5 s to end.
     ///

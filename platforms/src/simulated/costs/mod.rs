@@ -50,15 +50,15 @@ pub struct Key {
 /// A section of the files of machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
-    /// Of a worker: `[costs]`.
+    /// Costs of a worker: `[costs]`.
     Costs,
-    /// Of nodes: `[network]`.
+    /// Costs of nodes: `[network]`.
     Network,
-    /// Of processes: `[ranks]`.
+    /// Costs of processes: `[ranks]`.
     Ranks,
-    /// None: it follows from others.
+    /// No section: the value follows from others.
     Derived,
-    /// None: it is a property of the faults of a run.
+    /// No section: the value is a property of the faults of a run.
     Faults,
 }
 

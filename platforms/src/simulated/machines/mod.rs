@@ -173,7 +173,7 @@ pub struct Description {
     pub clock_mhz: Option<u32>,
     /// The memory of a node.
     pub memory_gib: Option<u32>,
-    /// How fast it computes.
+    /// The speed of computation.
     pub speed: Speed,
     /// Costs, with a task of 1 ns and one place a node.
     costs: Machine,
@@ -191,7 +191,7 @@ pub struct Speed {
     pub rates: Vec<Rate>,
 }
 
-/// How much of a unit one core does in a second.
+/// The amount of a unit that one core processes in a second.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Rate {
@@ -221,13 +221,13 @@ pub struct Figure {
 /// The origin of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Origin {
-    /// It was measured or published there.
+    /// Measured or published at this source.
     Source(String),
-    /// It is assumed, for this reason.
+    /// Assumed, for this reason.
     Assumed(String),
-    /// It was discovered at run time.
+    /// Discovered at run time.
     Discovered,
-    /// The description does not state it.
+    /// Not stated by the description.
     Unsaid,
 }
 

@@ -19,7 +19,7 @@ const CPU_MAX: usize = (1 << 20) - 1;
 /// The maximum number of processors of a machine.
 const CPUS_MAX: usize = 1 << 14;
 
-/// What has been read so far.
+/// The parts read so far.
 #[derive(Default)]
 struct Reading {
     model: Option<String>,

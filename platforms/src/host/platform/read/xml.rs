@@ -56,7 +56,7 @@ fn check_nesting(text: &str) -> Result<(), Mistake> {
     Ok(())
 }
 
-/// Returns where an element begins.
+/// Returns the position at which an element begins.
 pub(super) fn at(node: Node<'_, '_>) -> usize {
     node.range().start
 }

@@ -17,13 +17,13 @@ const CELLS_MAX: usize = 1 << 20;
 /// The characters of a fact that is shown at once; longer ones are folded.
 const FACT_SHOWN: usize = 120;
 
-/// What a picture shows. The page also states the command line, the date and the version of this
-/// crate.
+/// The content of a picture. The page also states the command line, the date and the version of
+/// this crate.
 #[derive(Debug)]
 pub struct Picture<'a> {
-    /// What ran.
+    /// The name of the program.
     pub title: &'a str,
-    /// How it ran, in some words each.
+    /// The settings and results of the run, in some words each.
     pub facts: &'a [(&'a str, String)],
     /// The clock of the run.
     pub clock: Clock,
@@ -150,7 +150,7 @@ fn row(html: &mut String, name: &str, times: &Times) {
     html.push_str("</tr>\n");
 }
 
-/// As text, or as the value of an attribute.
+/// Escapes a text, or the value of an attribute.
 pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -1,4 +1,4 @@
-//! Where a file comes from: the command line, the date and the version.
+//! The provenance of a file: the command line, the date and the version.
 
 use std::env;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -88,7 +88,7 @@ fn loot(clock: Clock, workers: &[Watched<&Trace>]) -> impl Iterator<Item = Arrow
     })
 }
 
-/// Returns what all workers reported.
+/// Returns the reports of all workers.
 fn steals(clock: Clock, workers: &[Watched<&Trace>]) -> impl Iterator<Item = (Steal, Point)> {
     let rows = workers.iter().enumerate();
     rows.flat_map(move |(row, (_, _, trace))| {

@@ -21,7 +21,7 @@ pub(super) struct Span {
     pub(super) to: u64,
 }
 
-/// What a worker reported of a steal.
+/// An event of a steal, as a worker reported it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) enum Steal {
@@ -79,7 +79,7 @@ impl Trace {
         Self::new((Self::TOTAL / workers.max(1)).clamp(64, 1 << 16))
     }
 
-    /// How many stretches are kept.
+    /// Returns the number of stretches kept.
     ///
     /// ```
     /// use tautline::story::Trace;
@@ -95,7 +95,7 @@ impl Trace {
         self.spans.len()
     }
 
-    /// Nothing was seen.
+    /// Whether nothing was recorded.
     ///
     /// ```
     /// use tautline::story::Trace;
@@ -111,7 +111,7 @@ impl Trace {
         self.spans.is_empty()
     }
 
-    /// How many stretches were dropped because later ones came.
+    /// Returns the number of stretches that later ones have displaced.
     ///
     /// ```
     /// use tautline::story::Trace;

@@ -34,7 +34,7 @@ impl Files {
         })
     }
 
-    /// Returns what records one of `workers` workers for the files.
+    /// Returns the recorder of one of `workers` workers for the files.
     pub(super) fn recorder(observe: &Observe, workers: usize) -> Recorder {
         Recorder {
             life: observe.life.as_ref().map(|_| Life::default()),

@@ -16,7 +16,7 @@ use tautline_core::{PlaceId, WorkerId};
 use tautline_node::SpinThenYield;
 use tautline_node::pool::{self, Watched as Event, Watcher};
 
-/// What observes one worker.
+/// The observer of one worker.
 struct Seen {
     recorder: Recorder,
     each: Option<Box<dyn Observer>>,
@@ -51,14 +51,14 @@ impl Observer for Seen {
     }
 }
 
-/// Which worker has which seat of the pool.
+/// The mapping from seats of the pool to workers.
 #[derive(Clone, Copy, Debug)]
 struct Seats {
-    /// How many workers a place has.
+    /// The number of workers of a place.
     each: u32,
-    /// How many workers there can be.
+    /// The greatest number of workers.
     most: u32,
-    /// How many seats callers have.
+    /// The number of seats of callers.
     callers: u32,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct Record {
     /// The beginning, tick 0 of what is recorded.
     began: Instant,
     is_printed: bool,
-    /// Which rank this process is.
+    /// The rank of this process.
     rank: Option<String>,
     files: Files,
 }
@@ -122,7 +122,7 @@ impl Record {
         }))
     }
 
-    /// Returns what receives the events of the workers.
+    /// Returns the receiver of the events of the workers.
     pub(crate) fn watcher(&self) -> Watcher {
         let (accounts, began, seats) = (Arc::clone(&self.accounts), self.began, self.seats);
         Watcher::new(move |worker, event| {
@@ -196,7 +196,7 @@ impl Drop for Record {
     }
 }
 
-/// One worker's observer.
+/// Returns the observer of one worker.
 fn seen(observe: &Observe, (place, worker): (PlaceId, WorkerId), workers: usize) -> Seen {
     Seen {
         recorder: Files::recorder(observe, workers),

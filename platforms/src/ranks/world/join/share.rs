@@ -7,7 +7,7 @@ use crate::{Machine, Result};
 use serde::{Deserialize, Serialize};
 use std::fs;
 
-/// What ranks of one machine that were not given processors of their own have alike.
+/// The common properties of ranks of one machine without dedicated processors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Site {
     /// The running system, which has another number after each start.

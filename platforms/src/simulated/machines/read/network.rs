@@ -33,7 +33,7 @@ pub(super) fn machine(
         ..Costs::default()
     };
     section(Section::Costs, costs, &mut read, judge)?;
-    // A thread spins for about as long as a wake-up takes.
+    // A thread spins for about the duration of a wake-up.
     read.machine.cluster.spin_ns = read.machine.cluster.wake_ns;
     let network = shaped(network, nodes, &mut read, judge)?;
     section(Section::Network, network, &mut read, judge)?;
