@@ -10,7 +10,7 @@ const ROOM: usize = 4;
 type Stage = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> tautline::Result<()> {
-    // How many lines are on their way, at most.
+    // The lines in flight, and their maximum.
     let (under_way, most) = (&AtomicUsize::new(0), &AtomicUsize::new(0));
     let primes = Runtime::new()?.block_on(async |task: TaskCx| {
         // Channels of tokio work in any executor.

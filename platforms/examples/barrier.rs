@@ -29,7 +29,7 @@ fn main() -> tautline::Result<()> {
                 }
             });
         }
-        // The threads go on without the one that registered them.
+        // The threads continue without the one that registered them.
         drop(first);
         Ok::<(), tautline::Error>(())
     })?;

@@ -6,13 +6,13 @@ const TILES: usize = 12;
 const SIDE: usize = 32;
 type Tile = Vec<[f64; SIDE]>;
 
-/// Positive definite: far more on the diagonal than beside it.
+/// Positive definite: far more on the diagonal than off it.
 fn entry(row: usize, column: usize) -> f64 {
     let far = row.abs_diff(column);
     [2.0 * (TILES * SIDE) as f64, 1.0 / far as f64][far.min(1)]
 }
 
-/// What is left of `rest` after the numbers of two rows.
+/// Returns `rest` minus the products of the numbers of two rows.
 fn reduce(rest: f64, row: &[f64], other: &[f64]) -> f64 {
     let pairs = row.iter().zip(other);
     pairs.fold(rest, |rest, (x, y)| rest - x * y)

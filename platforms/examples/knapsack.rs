@@ -6,7 +6,7 @@ use tautline::balance::{AnyBound, Bound, Local, Task, Tasks};
 /// The weight and the value of an item, by value per weight.
 type Items = Vec<(u64, u64)>;
 
-/// What the workers of a place share: the items, and the greatest value known there.
+/// State shared by the workers of a place: the items, and the greatest value known there.
 type Known = (Items, Bound<Reverse<u64>>);
 
 /// The next item to decide on, the room left, and the value of those taken.

@@ -1,4 +1,4 @@
-//! Where the time of a program goes: the same sum by tasks that are far too small, and by larger
+//! The time of a program by state: the same sum by tasks that are far too small, and by larger
 //! ones.
 //!
 //! `TAUTLINE_TRACE=trace.json` and `TAUTLINE_LIFE=life.html` show the same over time, for any

@@ -5,7 +5,7 @@ use tautline::balance::{Local, Task, Tasks};
 const PIECES: &str = "2131122223 1112131415 1112131424 1112132324 1121122213 1121312223 \
      1131122232 1112132333 1112222333 1121011012 1121314122 1121222333";
 
-/// What is covered, square by square, and which pieces are used up.
+/// The covered squares, one bit each, and the pieces used.
 pub(crate) struct Board(pub u64, pub u32);
 
 /// By its first square, every way that a piece can lie: which piece, which squares.

@@ -26,7 +26,7 @@ pub(crate) fn main() -> tautline::Result<()> {
             comm.send(&(steps + 1), right, TOKEN)?;
         }
     }
-    // What a rank other than 0 prints is shown by `mpirun`, but not by `tautline launch`.
+    // The output of ranks other than 0 is shown by `mpirun`, but not by `tautline launch`.
     if world.is_home() {
         println!("{ROUNDS} times round a ring, {ranks} ranks");
     }

@@ -1,4 +1,4 @@
-//! What loops over a slice are for: a sum, a map, a sort.
+//! Loops over a slice: a sum, a map, a sort.
 use tautline::prelude::*;
 
 fn main() -> tautline::Result<()> {

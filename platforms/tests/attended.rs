@@ -1,4 +1,4 @@
-//! What is seen of a balanced computation while it runs: its progress, and the best solution so
+//! Observation of a balanced computation while it runs: its progress, and the best solution so
 //! far.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -44,7 +44,7 @@ fn the_number_of_tasks_done_grows_by_time() {
             if seen.last() != Some(&done) {
                 seen.push(done);
             }
-            // A sleep between two looks, as a program's display has.
+            // A sleep between two polls, as a program's display has.
             thread::sleep(MS);
         }
         assert_eq!(run.join().unwrap().unwrap().output, 1000);
@@ -222,7 +222,7 @@ fn a_known_solution_is_the_result_if_none_is_better() {
 fn the_incumbent_is_seen_while_the_computation_runs() {
     let best = Arc::new(Best::<u32, u32>::new());
     let seen = AtomicU32::new(u32::MAX);
-    // The tasks go on until the incumbent of a task was seen outside.
+    // The tasks continue until the incumbent of a task was seen outside.
     let rt = runtime();
     let balancer = rt.balancer().progress(2 * MS, |_| {
         if let Some((cost, solution)) = best.incumbent() {

@@ -99,7 +99,7 @@ fn bands_out_of_step_are_refused() {
         refused(bands.step(0, 2, calculate)),
         Some((1, 2, Held::Phase(0)))
     );
-    // Where its states are read and written again, it is in the phases after those.
+    // Its two copies of the state have been reused in the phases after those.
     assert_eq!(
         refused(bands.step(0, 0, calculate)),
         Some((0, 0, Held::Phase(2)))

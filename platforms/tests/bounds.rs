@@ -55,7 +55,7 @@ impl Scale for Reverse<f64> {
     }
 }
 
-/// What is missing, minimised.
+/// The missing amount, minimised.
 impl Scale for i64 {
     fn bound_of(value: u64) -> Self {
         -(value as Self)

@@ -1,4 +1,4 @@
-//! What a user of rayon types: its verbs on the workers of a runtime, against sequential iterators;
+//! The vocabulary of rayon: its verbs on the workers of a runtime, against sequential iterators;
 //! the rows of the guide; programs.
 
 #[path = "coming_from_rayon/page.rs"]

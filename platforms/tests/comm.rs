@@ -42,8 +42,8 @@ fn tasks_are_recycled() {
 }
 
 /// Chatterjee, acceptance fact 18: a scope ends only when its operations have, a send among them;
-/// with one worker, other tasks run meanwhile: one of a scope around it sends what it waits for, or
-/// receives what it sends.
+/// with one worker, other tasks run until then: one of a scope around it sends what it waits for,
+/// or receives what it sends.
 #[test]
 fn a_scope_waits_for_its_operations() {
     const SENDS: u8 = 20;
@@ -173,7 +173,7 @@ fn messages_arrive_in_order() {
 }
 
 /// Chatterjee, acceptance fact 22: what is spawned before a barrier may overlap it; what follows
-/// comes after all ranks. Messages pass meanwhile.
+/// comes after all ranks. Messages pass during the barrier.
 #[test]
 fn a_barrier_orders_what_follows() {
     static BEFORE: AtomicU32 = AtomicU32::new(0);

@@ -1,4 +1,4 @@
-//! Messages as tasks between ranks of MPI, whose packets have a way beside the parcels: the same
+//! Messages as tasks between ranks of MPI, whose packets have a way besides the parcels: the same
 //! scenes at 2 ranks, and at as many as the launcher permits.
 //!
 //! Started by hand, this program starts itself by `$TAUTLINE_MPIRUN`, or else
@@ -95,7 +95,7 @@ fn ended(ranks: u32, what: &str) -> ExitStatus {
         .expect("the launcher starts")
 }
 
-/// What a rank starts has its variables, itself and through a shell.
+/// Processes that a rank starts, directly or through a shell, inherit its variables.
 fn starts() {
     for words in [r#"exec "$0""#, r#""$0"; exit $?"#] {
         let mut command = Command::new("sh");
@@ -153,7 +153,7 @@ fn leaving() {
         }
         return;
     }
-    // Both have come by then, in one look, and the news that the rank has left.
+    // Both have come by then, in one poll, and the news that the rank has left.
     thread::sleep(Duration::from_millis(50));
     let other = Rank(1 - comm.rank().0);
     assert_eq!(
@@ -180,7 +180,7 @@ fn leaving() {
     if world.is_home() {
         println!("a rank that leaves: ok");
     }
-    // What waits for others ends with the world.
+    // Operations that wait for other ranks end with the world.
     let is_over = |error: &Error| matches!(error, Error::Closed | Error::Rank(_));
     let pending = (comm.irecv::<u8>(other, Tag(3)), native.clone());
     thread::scope(|scope| {
@@ -194,7 +194,7 @@ fn leaving() {
     assert!(is_over(&ended), "{ended}");
 }
 
-/// The ranks before and behind this one, in a ring.
+/// The ranks before and after this one, in a ring.
 fn ring(comm: &Comm) -> (Rank, Rank) {
     let (here, ranks) = (comm.rank().0, comm.ranks());
     (Rank((here + ranks - 1) % ranks), Rank((here + 1) % ranks))
@@ -482,7 +482,7 @@ fn natives(_: &World, comm: &Comm) {
     let sum = again.all_reduce(vec![1u32], Operator::Sum).wait();
     assert_eq!(sum.expect(ended).value, [ranks]);
     native.barrier().wait().expect(ended);
-    // Several at the same time, beside messages.
+    // Several at the same time, with messages.
     let pending: Vec<_> = (0..20u64)
         .map(|n| native.all_reduce(vec![n; 10], Operator::Sum))
         .collect();

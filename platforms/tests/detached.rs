@@ -48,7 +48,7 @@ fn block_on<T: Future>(future: T) -> T::Output {
     }
 }
 
-/// Returns why a task was cancelled.
+/// Returns the reason why a task was cancelled.
 fn reason<R: std::fmt::Debug>(ended: Result<R, Failure>) -> Reason {
     match ended {
         Err(Failure::Cancelled(Cancelled { reason })) => reason,
@@ -373,7 +373,7 @@ fn a_task_may_drop_its_runtime() {
         });
         drop(rt);
         drop(let_go);
-        // The runtime ended meanwhile, which cancels the task's finish.
+        // The runtime has ended since, which cancels the task's finish.
         assert!(
             matches!(task.join(), Err(Failure::Cancelled(_))),
             "{workers}"

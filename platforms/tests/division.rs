@@ -19,7 +19,7 @@ use tautline::runtime::Builder;
 /// Workers of one place, at most.
 const MOST: usize = 64;
 
-/// What holds of every machine.
+/// Checks the invariants of every machine.
 fn check(name: &str, machine: &Machine) -> Division {
     let division = Division::of(machine);
     let all: BTreeSet<usize> = machine.cpus().into_iter().collect();
@@ -70,7 +70,7 @@ fn row(shape: Shape) -> (usize, usize, Cut) {
 #[test]
 fn machines_of_today_are_cut_along_their_memories() {
     assert_eq!(row(Shape::new(2, 1, 1, 64, 1)), (2, 64, Cut::Nodes));
-    // Two sockets of 96 cores with two threads, eight cores behind each of 24 caches.
+    // Two sockets of 96 cores with two threads, eight cores on each of 24 caches.
     assert_eq!(row(Shape::new(2, 1, 12, 8, 2)), (6, 64, Cut::Caches));
     // 64 cores with four threads, a cache for every two.
     assert_eq!(row(Shape::new(1, 1, 32, 2, 4)), (4, 64, Cut::Caches));
@@ -205,7 +205,7 @@ fn table_row(name: &str, machine: &Machine) -> String {
     )
 }
 
-/// Machines that exist, beside those of all numbers above: the table of `docs/places.md`.
+/// Machines that exist, besides those of all numbers above: the table of `docs/places.md`.
 #[test]
 fn no_processor_of_a_known_machine_is_idle() {
     let mut machines: Vec<(String, Machine)> = KNOWN

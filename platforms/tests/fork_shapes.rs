@@ -8,10 +8,10 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tautline::prelude::*;
 
-/// What a leaf takes: far more than waking a worker.
+/// The duration of a leaf: far more than waking a worker.
 const LEAF: Duration = Duration::from_millis(20);
 const LEAVES: u32 = 16;
-/// How many times the ideal is allowed.
+/// The allowed multiple of the ideal time.
 const BOUND: f64 = 1.25;
 /// Runs until one is within the bound.
 const RUNS: usize = 10;

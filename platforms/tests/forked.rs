@@ -179,7 +179,7 @@ fn a_child_uses_and_drops_the_runtime_of_its_parent() {
     plays("after everything");
 }
 
-/// Nothing was started when it forked, or only the runtime was.
+/// A fork before anything was started, and one after the runtime was.
 fn before_anything() {
     fork(|| use_all(tautline::global().expect("it starts")));
     let rt = runtime(2);
@@ -293,7 +293,7 @@ fn a_child_that_waits_for_its_parents_task_is_ended_in_one_line() {
     assert!(told[0].ends_with("end it by `exec` or `_exit`"));
 }
 
-/// What stands for something of the parent: a handle, a future, a deadline.
+/// Handles to objects of the parent: a handle of a task, a future, a deadline.
 fn handles() {
     let rt = runtime(2);
     let go = Arc::new(AtomicBool::new(false));
@@ -392,7 +392,7 @@ fn kept() {
         use_all(&second);
         use_all(&first);
     });
-    // What the child drops, the parent keeps.
+    // The parent keeps values that the child drops.
     // SAFETY: the child ends next, without the destructor of `first`.
     fork(|| drop(unsafe { std::ptr::read(&raw const first) }));
     let second = Runtime::builder().workers(2).build().expect("it starts");

@@ -1,5 +1,5 @@
 //! Ranks that do much at the same time: messages of all lengths between several threads, vectors,
-//! tasks that communicate, and beside them a balanced computation, collective operations, and
+//! tasks that communicate, and with them a balanced computation, collective operations, and
 //! communicators that come and go. Run under ThreadSanitizer, too.
 #![cfg(feature = "serde")]
 

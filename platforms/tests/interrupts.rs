@@ -64,7 +64,7 @@ impl Role {
         assert_eq!(sent, 0);
     }
 
-    /// Returns how it ended, and the rest of what it printed.
+    /// Returns its exit status, and the rest of its output.
     fn end(mut self) -> (ExitStatus, String) {
         let began = Instant::now();
         let status = loop {
@@ -232,7 +232,7 @@ fn signals_at_once_are_one_interrupt() {
     role.awaits("begun");
     for signal in [libc::SIGINT, libc::SIGINT, libc::SIGHUP] {
         role.signal(signal);
-        // The first run ends meanwhile, and the second one begins.
+        // The first run ends during the sleep, and the second one begins.
         thread::sleep(Duration::from_millis(20));
     }
     role.awaits("Some(Interrupted), complete: false");

@@ -7,7 +7,7 @@ use tautline::balance::laws::{self, Broken, Law};
 use tautline::prelude::*;
 use tautline::world;
 
-/// How a bag breaks its contract.
+/// The way in which a bag breaks its contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Fault {
     Sound,

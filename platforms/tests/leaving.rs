@@ -23,14 +23,14 @@ fn two<T: Send>(program: impl Fn(&World, &Comm, Rank) -> T + Sync) -> [Vec<T>; 2
     })
 }
 
-/// Returns what `act` does, on a thread of its own: it may not end.
+/// Runs `act` on a dedicated thread, as it may not end, and returns its result.
 fn in_time<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
     let (put, got) = channel();
     thread::spawn(move || put.send(act()));
     got.recv_timeout(LONG / 3).expect("it ends")
 }
 
-/// Returns what the library states in this process from now on.
+/// Returns the messages of the library in this process from now on.
 fn hooked() -> &'static Mutex<Vec<String>> {
     static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let put = |line: &str| LINES.lock().expect("not poisoned").push(line.into());
@@ -195,7 +195,7 @@ fn a_collective_operation_that_a_rank_gives_up_ends_at_all() {
     ended.expect_err("rank 0 has given up");
 }
 
-/// Another thread sends as long as it can, to a rank that receives as long as it can.
+/// Another thread sends while it can, to a rank that receives while it can.
 #[test]
 fn a_thread_that_sends_on_keeps_no_world() {
     const LIMIT: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! How far a loop is, as it reports.
+//! The progress that a loop reports.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;

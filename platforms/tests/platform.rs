@@ -250,7 +250,7 @@ fn towers_of_elements_are_refused_before_the_stack_ends() {
         let text =
             format!("<topology>{objects}<object type=\"PU\" os_index=\"0\"/>{end}</topology>");
         match deep {
-            // What has one processor is one place.
+            // Nested groups around one processor are one place.
             65 => assert_eq!(machine_from_xml("my", &text).unwrap().cpus(), [0]),
             _ => assert!(refusal(machine_from_xml("my", &text)).contains("at most 256")),
         }

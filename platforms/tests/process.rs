@@ -221,7 +221,7 @@ fn another_program_is_refused_and_a_copy_is_not() {
     fs::copy(&program, &copy).expect("a copy");
     let path = copy.to_str().expect("text");
     assert_eq!(ends(&with_other("sum", path)), [End::Code(0), End::Code(0)]);
-    // What follows the sections of a program does not matter to the system.
+    // The system ignores bytes after the sections of a program.
     let mut bytes = fs::read(&program).expect("this program");
     bytes.push(0);
     fs::remove_file(&copy).expect("the copy");
@@ -335,7 +335,7 @@ const STARTS: [&str; 4] = [
     r#"sh -c '"$0" "$@"; exit $?' "$0" "$@"; exit $?"#,
 ];
 
-/// What a rank starts has its variables.
+/// Processes that a rank starts inherit its variables.
 fn starts() -> i32 {
     let world = join();
     let start_all = || {

@@ -205,7 +205,7 @@ impl Drop for Fragile {
     }
 }
 
-/// No request takes what is received: it is dropped where it was decoded.
+/// A received value that no request takes is dropped by the thread that has decoded it.
 #[test]
 fn values_whose_drop_panics_end_nothing() {
     for values in two(|world, comm, other| {
@@ -374,7 +374,7 @@ fn one_thread_enters_the_link() {
     }
 }
 
-/// Returns what `act` does, on a thread of its own: it may not end.
+/// Runs `act` on a dedicated thread, as it may not end, and returns its result.
 fn in_time<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
     let (put, got) = channel();
     thread::spawn(move || put.send(act()));
@@ -425,7 +425,7 @@ fn the_only_ranks_world_dropped_in_a_turn_of_a_wait_ends() {
         let request = comm.irecv::<u32>(None, TAG);
         let never = comm.irecv::<u32>(None, Tag(1));
         let (future, woken) = upon(request, move || {
-            // Meanwhile, the sender returns.
+            // The sender returns during the sleep.
             thread::sleep(Duration::from_millis(1));
             drop(world);
         });

@@ -109,8 +109,8 @@ impl Link for Cut {
     }
 }
 
-/// Runs an endless computation of which one rank is cut off in the middle. Returns what the ranks
-/// end with, and the tasks that each has done.
+/// Runs an endless computation of which one rank is cut off in the middle. Returns the results
+/// of the ranks, and the tasks that each has done.
 fn cut_in_the_middle(
     lost: u32,
     prepare: fn(&World),
@@ -140,8 +140,8 @@ fn cut_in_the_middle(
     (ended, done.iter().map(|done| done.load(Relaxed)).collect())
 }
 
-/// Whichever rank is lost in the middle, the others end with an error that names it, after they
-/// have worked.
+/// After the loss of any rank in the middle, the others end with an error that names it, after
+/// they have worked.
 #[test]
 fn the_loss_of_a_rank_is_an_error_that_names_it() {
     for lost in 0..RANKS {
@@ -158,8 +158,8 @@ fn the_loss_of_a_rank_is_an_error_that_names_it() {
     }
 }
 
-/// Where losses are tolerated, the ranks that reach rank 0 end with what they have done, each task
-/// counted once; without it there is no result.
+/// If losses are tolerated, the ranks that reach rank 0 end with the results so far, each task
+/// counted once; otherwise there is no result.
 #[test]
 fn without_a_lost_rank_the_others_keep_what_they_have() {
     for lost in 0..RANKS {
@@ -319,7 +319,7 @@ fn number(bytes: &[u8]) -> usize {
     u32::from_le_bytes(bytes.try_into().expect("four bytes")) as usize
 }
 
-/// Returns where the messages of a parcel are.
+/// Returns the positions of the messages of a parcel.
 fn bodies(parcel: &[u8]) -> Vec<Range<usize>> {
     match parcel[KIND_AT] {
         MESSAGE => std::iter::once(HEAD..parcel.len()).collect(),

@@ -16,7 +16,7 @@ fn a_program_works_where_no_thread_is_left() {
     let earlier = Runtime::builder().workers(2).pinned(false).build().unwrap();
     refuse(Refused::Threads(libc::EAGAIN)).expect("a filter for this thread");
 
-    // What is reported is what runs.
+    // The report matches the workers that run.
     let builder = Runtime::builder().workers(8).pinned(true);
     let rt = builder.observe(Observe::new()).build().unwrap();
     assert_eq!((rt.workers(), rt.plan().workers()), (1, 1));
@@ -32,7 +32,7 @@ fn a_program_works_where_no_thread_is_left() {
         why("workers"),
         ["1: the system refused threads for 8 [detected]"]
     );
-    // Programs beside this one may have the same processors.
+    // Programs that run with this one may have the same processors.
     let is_stale = |line: &String| line.contains("8 workers");
     assert!(
         !why("placement").iter().any(is_stale),

@@ -1,5 +1,4 @@
-//! Programs in which nothing can go on: each states what waits for what, and ends if that is
-//! requested.
+//! Programs with a deadlock: each states what waits for what, and ends if that is requested.
 //!
 //! Each program runs in a process of its own, this test's executable with the name of the program
 //! in a variable.
@@ -16,7 +15,7 @@ use tautline::watch::Stalled;
 /// The variable that names the program.
 const PROGRAM: &str = "STALLED_PROGRAM";
 
-/// How long another thread of the program takes that puts a cell: longer than a report takes.
+/// The delay of another thread of the program that puts a cell: longer than a report takes.
 const LATE: Duration = Duration::from_secs(8);
 
 /// The time within which a deadlock is found: several times what it takes on an idle machine.
@@ -222,7 +221,7 @@ fn child(program: &str, stalled: &str) -> Output {
     command.output().expect("the child starts")
 }
 
-/// Returns what a child prints to standard error that ends by itself.
+/// Returns the standard error of a child that ends by itself.
 fn ends(program: &str, stalled: &str) -> (bool, String) {
     let output = child(program, stalled);
     let text = String::from_utf8(output.stderr).expect("text");
@@ -309,7 +308,7 @@ fn holds_are_reported_and_waited_for() {
     });
 }
 
-/// What may be woken from outside, and what runs, is no deadlock, even where that would panic.
+/// A wait that may be ended from outside and a running task are no deadlock, also with `Panic`.
 #[test]
 fn a_future_of_another_origin_and_a_long_task_are_left_alone() {
     let mut programs = vec!["foreign", "caller", "deadline", "busy"];

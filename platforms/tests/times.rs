@@ -10,7 +10,7 @@ use tautline::watch::{Observe, State};
 /// Set in a process of its own.
 const INSIDE: &str = "TAUTLINE_TEST_TIMES";
 
-/// Of several processes, each names itself in the head of its table.
+/// Each of several processes names itself in the head of its table.
 #[test]
 fn a_table_has_the_rank_in_its_head() {
     const THIS: &str = "a_table_has_the_rank_in_its_head";

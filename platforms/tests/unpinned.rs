@@ -1,4 +1,4 @@
-//! What is started on a pinned worker sees the processors of the process, not that of the worker.
+//! Threads and processes started on a pinned worker see all processors of its process.
 #![cfg(target_os = "linux")]
 
 use std::fs;

@@ -28,7 +28,7 @@ fn program() {
     }
 }
 
-/// Returns what the program prints with these variables, without what its test harness does.
+/// Returns the output of the program with these variables, without that of its test harness.
 fn printed(set: &[(&str, &[u8])]) -> Vec<String> {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(["--exact", "program", "--nocapture", "--test-threads=1"]);

@@ -1,4 +1,4 @@
-//! What a runtime records of its workers, and what it prints of them.
+//! The records of a runtime of its workers, and its reports.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -129,7 +129,7 @@ fn stolen_tasks_are_arrows_in_a_trace() {
                 }
             };
             cx.join(|_| wait(), |_| begun.store(true, SeqCst));
-            // The thief searches meanwhile.
+            // The thief searches during the sleep.
             thread::sleep(Duration::from_millis(2));
         }
     });
@@ -285,7 +285,7 @@ fn awaits(dump: &Dump, what: Awaits) -> bool {
     workers.any(|w| w.doing.awaits == Some(what) && blocked(w.doing.state))
 }
 
-/// Suspends until `go`; its worker runs other tasks meanwhile.
+/// Suspends until `go`; its worker runs other tasks until then.
 async fn until(go: &AtomicBool) {
     std::future::poll_fn(|cx| {
         if go.load(SeqCst) {
@@ -410,7 +410,7 @@ fn a_dump_names_what_a_blocked_worker_waits_for() {
     }
 }
 
-/// This program again, in a process of its own, running `test` with `inside` to tell it so.
+/// Returns a command that runs `test` of this program in another process, with `inside` set.
 fn again(test: &str, inside: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
     command

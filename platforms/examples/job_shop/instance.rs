@@ -41,13 +41,13 @@ impl Instance {
 /// A schedule of the first operations of each job.
 #[derive(Clone)]
 pub(crate) struct Partial {
-    /// By job: how many of its operations are scheduled, and the end of the last one.
+    /// By job: the number of its scheduled operations, and the end of the last one.
     jobs: Vec<(usize, u64)>,
     /// By machine: the end of its last operation.
     machines: Vec<u64>,
     /// The jobs whose operations were scheduled, in this order.
     pub(crate) order: Vec<usize>,
-    /// No schedule that continues this one ends earlier.
+    /// A lower bound of the ends of all schedules that continue this one.
     pub(crate) bound: u64,
 }
 
@@ -63,7 +63,7 @@ impl Partial {
         empty
     }
 
-    /// When the next operation of a job can start, and its end; its machine.
+    /// Returns the earliest start of the next operation of a job, its end, and its machine.
     fn next(&self, instance: &Instance, job: usize) -> Option<(u64, u64, usize)> {
         let (done, free) = self.jobs[job];
         let &(machine, time) = instance.jobs[job].get(done)?;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tautline::prelude::*;
 
-/// What all tasks share: the instance, and the best schedule so far, by its end.
+/// State shared by all tasks: the instance, and the best schedule so far, by its end.
 struct Shop {
     instance: Instance,
     best: Best<u64, Vec<usize>>,

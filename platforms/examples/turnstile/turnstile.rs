@@ -2,7 +2,7 @@
 //! it.
 //!
 //! Raymond 1989, "A tree-based algorithm for distributed mutual exclusion", ACM TOCS 7 (1). Each
-//! rank knows which neighbour the token is behind, and keeps the requests of its neighbours and its
+//! rank knows which neighbour leads to the token, and keeps the requests of its neighbours and its
 //! own in order. It passes a request on once for all that wait, and the token to the first.
 //! Messages between two ranks must arrive in order.
 
@@ -16,7 +16,7 @@ use tautline_core::machine::{Machine, Step};
 /// A message between neighbours in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum Message {
-    /// The sender, or a rank behind it, requests the token.
+    /// The sender, or a rank beyond it, requests the token.
     Request,
     /// The token.
     Token,
@@ -25,9 +25,9 @@ pub(crate) enum Message {
 /// A call of the program at a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// It requests to enter; not again before it has left.
+    /// The rank requests to enter; not again before it has left.
     Enter,
-    /// It leaves.
+    /// The rank leaves.
     Leave,
 }
 
@@ -57,10 +57,10 @@ impl fmt::Display for Refusal {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Turnstile {
     tree: Branch,
-    /// The neighbour that the token is behind; `None` if it is here.
+    /// The neighbour that leads to the token; `None` if it is here.
     holder: Option<Rank>,
     is_inside: bool,
-    /// Whether a request to the holder is under way.
+    /// Whether a request to the holder is in flight.
     has_asked: bool,
     /// The neighbours that have requested the token, and this rank.
     waiting: VecDeque<Rank>,

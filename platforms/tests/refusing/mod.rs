@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// What is refused, and with which error number.
+/// The refused system calls, and the error number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Refused {
     /// New threads, not new processes.

@@ -1,4 +1,4 @@
-//! What the server promises, measured from outside.
+//! The promises of the server, measured from outside.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
