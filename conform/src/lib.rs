@@ -33,8 +33,9 @@
 //! // In a test; panics if the clock does not conform.
 //! tautline_conform::ticks(&Nanoseconds(Instant::now()), || ());
 //! ```
-//! Suites with threads run them on a [`Harness`]: on [`Threads`] of the standard library, or, without
-//! feature `std`, on whatever a board has. Those of links, transports, rosters and panics need that feature.
+//! Suites with threads run them on a [`Harness`]: on [`Threads`] of the standard library, or,
+//! without feature `std`, on whatever a board has. Those of links, transports, rosters and panics
+//! need that feature.
 #![deny(unsafe_code)]
 #![cfg_attr(not(feature = "std"), no_std)]
 

@@ -119,7 +119,8 @@
 //! | `story` (default) | the trace and the life story of a run, as files ([`mod@story`]) |
 //!
 //! # The command
-//! The crate `tautline-cli` has the command `tautline`, which runs and simulates applications, and these as modules.
+//! The crate `tautline-cli` has the command `tautline`, which runs and simulates applications, and
+//! these as modules.
 #![forbid(unsafe_code)]
 // Links lead to items of features.
 #![cfg_attr(

@@ -148,11 +148,13 @@ impl Instance {
     /// use tautline_cli::tsp::{FixedError, Instance, Search, sequential};
     ///
     /// // A square: its diagonals are longer than its sides.
-    /// let mut square = Instance::new("square", 4, |a, b| if a.abs_diff(b) == 2 { 14 } else { 10
-    /// })?; square.fix(0, 2)?; let found = sequential(&Arc::new(Search::new(square.clone(),
-    /// None))); assert_eq!(found.length(), Some(48)); square.fix(2, 3)?; assert_eq!(square.fix(3,
-    /// 0), Err(FixedError::Closed(3)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// let distance = |a: usize, b: usize| if a.abs_diff(b) == 2 { 14 } else { 10 };
+    /// let mut square = Instance::new("square", 4, distance)?;
+    /// square.fix(0, 2)?;
+    /// let found = sequential(&Arc::new(Search::new(square.clone(), None)));
+    /// assert_eq!(found.length(), Some(48));
+    /// square.fix(2, 3)?;
+    /// assert_eq!(square.fix(3, 0), Err(FixedError::Closed(3)));
     /// ```
     pub fn fix(&mut self, from: usize, to: usize) -> Result<(), FixedError> {
         let cities = self.cities;

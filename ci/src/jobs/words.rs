@@ -186,7 +186,14 @@ const PATTERNS: &[Pattern] = &[
 /// Folders in which a doc comment begins with the verb or noun that it documents. `platforms` is
 /// still to be swept.
 const BEGINNING: &[&str] = &[
-    "apps", "backends", "benches", "ci", "conform", "core", "verify",
+    "apps",
+    "backends",
+    "benches",
+    "ci",
+    "conform",
+    "core",
+    "platforms",
+    "verify",
 ];
 
 /// Files of these folders that are still to be swept. Those of `apps` have help texts of options

@@ -114,8 +114,8 @@ impl<P: Host, F> TaskBalancer<'_, '_, '_, P, F> {
     /// If a scope around the task was cancelled.
     ///
     /// # Panics
-    /// With the first panic of the bag, after all workers have stopped; or if the parameters have no
-    /// place, no worker, or too many.
+    /// With the first panic of the bag, after all workers have stopped; or if the parameters have
+    /// no place, no worker, or too many.
     pub fn run<W: IntoBag, O: Observer>(
         self,
         work: W,

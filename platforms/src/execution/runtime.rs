@@ -229,7 +229,8 @@ impl Runtime {
     /// ```
     ///
     /// # Errors
-    /// If the time has passed, or a task has cancelled the run: see [`finish`](tautline_core::task::Cx::finish).
+    /// If the time has passed, or a task has cancelled the run: see
+    /// [`finish`](tautline_core::task::Cx::finish).
     ///
     /// # Panics
     /// As [`run`](Self::run), and as [`Deadline::after`].
@@ -284,8 +285,8 @@ impl Runtime {
     /// ```
     ///
     /// # Errors
-    /// The output is that of a [handle](Detached): an error if a task panicked or cancelled the computation, or the runtime was
-    /// dropped.
+    /// The output is that of a [handle](Detached): an error if a task panicked or cancelled the
+    /// computation, or the runtime was dropped.
     pub fn run_async<R: Send + 'static>(
         &self,
         body: impl for<'s> FnOnce(&mut Cx<'s, 'static>) -> R + Send + 'static,

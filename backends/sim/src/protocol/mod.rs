@@ -72,9 +72,9 @@
 //!     let machine = Countdown { next: PlaceId((place + 1) % 8) };
 //!     let start = (place == 0).then_some(20);
 //!     Part::new(machine, Pad { start, ..Pad::default() })
-//! }; let cluster = Cluster { node_places: 1, far_ns: 2_500, jitter_percent: 0,
-//! ..Cluster::default() }; let outcome = Setup { cluster, ..Setup::default()
-//! }.run((0..8_u32).map(part).collect());
+//! };
+//! let cluster = Cluster { node_places: 1, far_ns: 2_500, jitter_percent: 0, ..Cluster::default() };
+//! let outcome = Setup { cluster, ..Setup::default() }.run((0..8_u32).map(part).collect());
 //! // 21 messages: the last one, with 0, arrives at place 21 % 8.
 //! assert_eq!(outcome.ns, 70 + 21 * 2_500);
 //! assert_eq!(outcome.parts[5].driver.lift_off_ns, Some(outcome.ns));

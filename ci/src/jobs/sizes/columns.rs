@@ -129,9 +129,10 @@ impl<'a> Line<'a> {
         let marker = markers.into_iter().find(|it| rest.starts_with(it))?;
         let (prefix, text) = line.split_at(indent + marker.len());
         let marker = &line[indent..prefix.len()];
-        // More slashes are a ruler.
+        // More slashes are a ruler; after a space they are a comment in an example.
+        let is_ruler = text.starts_with('/');
         let text = text.strip_prefix(' ').unwrap_or(text);
-        (!text.starts_with('/')).then_some(Self {
+        (!is_ruler).then_some(Self {
             prefix,
             marker,
             text,
@@ -257,6 +258,14 @@ mod tests {
         let new = reflowed(&Source::new("a.rs", text), text);
         assert_eq!(reflowed(&Source::new("a.rs", &new), &new), new, "twice");
         new
+    }
+
+    #[test]
+    fn a_comment_in_an_example_keeps_its_fence() {
+        let long = "call(); ".repeat(16);
+        let text =
+            format!("/// ```\n/// // A note.\n/// {long}\n/// end();\n/// ```\nfn f() {{}}\n");
+        assert_eq!(wrapped(&text), text);
     }
 
     #[test]

@@ -77,10 +77,14 @@ pub struct Dispatched {
 ///     assert_eq!(loops.complete(chunk, &Summary::NONE), 0);
 /// }
 /// // The other position of the second loop waits.
-/// let last = [0, 1].map(|worker| loops.take(worker).unwrap()); assert_eq!(last.clone().map(|chunk|
-/// (chunk.of, chunk.positions)), [(first, 3..4), (second, 0..1)]); loops.complete(&last[1],
-/// &Summary::NONE); assert_eq!(loops.take(1), None); assert_eq!(loops.complete(&last[0],
-/// &Summary::NONE), 1); let chunk = loops.take(0).unwrap(); loops.complete(&chunk, &Summary::NONE);
+/// let last = [0, 1].map(|worker| loops.take(worker).unwrap());
+/// let taken = last.clone().map(|chunk| (chunk.of, chunk.positions));
+/// assert_eq!(taken, [(first, 3..4), (second, 0..1)]);
+/// loops.complete(&last[1], &Summary::NONE);
+/// assert_eq!(loops.take(1), None);
+/// assert_eq!(loops.complete(&last[0], &Summary::NONE), 1);
+/// let chunk = loops.take(0).unwrap();
+/// loops.complete(&chunk, &Summary::NONE);
 /// assert!(loops.is_over());
 /// ```
 #[derive(Clone, Debug)]

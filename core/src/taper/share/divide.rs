@@ -17,8 +17,10 @@ use super::finish::Demand;
 /// ```
 /// # use tautline_core::taper::{Allocator, Q16};
 /// // Work of 3 : 1, whose finishes are the work over the processors.
-/// let work = [300, 100]; let shares = Allocator::default().divide(64, [1, 1], |side, p|
-/// Q16::ratio(work[side], p.into())); assert_eq!((shares.of, shares.corrections), ([48, 16], 1));
+/// let work = [300, 100];
+/// let time = |side: usize, p: u32| Q16::ratio(work[side], p.into());
+/// let shares = Allocator::default().divide(64, [1, 1], time);
+/// assert_eq!((shares.of, shares.corrections), ([48, 16], 1));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocator {

@@ -31,8 +31,8 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
     /// If it, or a finish around it, was cancelled.
     ///
     /// # Panics
-    /// With the first panic of a task in it. If the future is dropped before the tasks have ended, they continue, and a panic
-    /// aborts the scope around them.
+    /// With the first panic of a task in it. If the future is dropped before the tasks have ended,
+    /// they continue, and a panic aborts the scope around them.
     pub async fn finish<F, T, R>(&self, body: F) -> Result<R, Cancelled>
     where
         F: FnOnce(Self) -> T,

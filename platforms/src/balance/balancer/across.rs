@@ -97,7 +97,9 @@ impl<F> Across<'_, '_, F> {
     /// ```
     ///
     /// # Errors
-    /// A setting out of bounds, a runtime that serves another rank, or a file that cannot be written: then this rank should end, as the others wait until it does. While it runs: the loss of a rank, a panic at another rank, or ranks that do not make the same calls.
+    /// A setting out of bounds, a runtime that serves another rank, or a file that cannot be
+    /// written: then this rank should end, as the others wait until it does. While it runs: the
+    /// loss of a rank, a panic at another rank, or ranks that do not make the same calls.
     ///
     /// # Panics
     /// With the payload of the first panic of a task at this rank, after its workers have stopped.

@@ -72,8 +72,8 @@ impl<F> Balancer<'_, F> {
     /// ```
     ///
     /// # Errors
-    /// A setting out of bounds, a file that cannot be written, or a thread for [`progress`](Self::progress) or interrupts that the system
-    /// refuses; nothing has run then.
+    /// A setting out of bounds, a file that cannot be written, or a thread for
+    /// [`progress`](Self::progress) or interrupts that the system refuses; nothing has run then.
     ///
     /// # Panics
     /// With the payload of the first panic of a task, after all workers have stopped.
