@@ -71,7 +71,7 @@ impl Choice {
         }
     }
 
-    /// Whether no value was requested, so that the runtime chose it.
+    /// Whether the runtime chose the value, since it was not requested.
     ///
     /// ```
     /// use tautline::plan::{Choice, Source};

@@ -60,7 +60,7 @@ pub struct Rule {
     pub allowed: &'static str,
     /// Well-known values, and their help.
     pub known: &'static [(&'static str, &'static str)],
-    /// Whether no other values are allowed.
+    /// Whether only the known values are allowed.
     pub is_closed: bool,
     /// Reads a text into the field, which `auto` leaves unset; else returns the allowed values.
     pub read: fn(&str, &mut Rules) -> Result<(), String>,

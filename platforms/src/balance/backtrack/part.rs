@@ -53,7 +53,7 @@ impl<B: Branches> Part<B> {
         forks.chain(&self.last).map(B::len).sum()
     }
 
-    /// Whether no branch is open.
+    /// Whether all branches are closed.
     pub(super) fn is_done(&self) -> bool {
         let forks = self.forks.iter().map(|fork| &fork.open);
         forks.chain(&self.last).rev().all(|open| open.len() == 0)
