@@ -1,6 +1,4 @@
-//! The nodes of an unbalanced tree, counted over ranks:
-//! `cargo run --release --example ranks -- 2 T1L`.
-//!
+//! The nodes of a tree, counted over ranks: `cargo run --release --example ranks -- 2 T1L`.
 //! The ranks are threads of this process that share nothing but encoded bytes.
 
 use std::error::Error;

@@ -79,7 +79,7 @@
 //!
 //! ```
 //! use tautline_core::deque::Local;
-//! use tautline_core::glb::{Task, Tasks};
+//! use tautline_core::glb::Task;
 //! use tautline_core::port::Host;
 //! use tautline_core::task::{Cancelled, Cx};
 //!
@@ -109,8 +109,8 @@
 //! }
 //!
 //! fn both<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), Cancelled> {
-//!     let balanced = cx.balance(Tasks::from_iter([Stairs(20)]), |_| (), 0)?;
-//!     assert_eq!((climb(cx, 20), balanced), (10_946, 10_946));
+//!     let balanced = cx.balancer().run([Stairs(20)], |_| (), 0)?;
+//!     assert_eq!((climb(cx, 20), balanced.output), (10_946, 10_946));
 //!     Ok(())
 //! }
 //! ```

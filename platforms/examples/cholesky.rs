@@ -1,5 +1,4 @@
-//! Factorises a matrix in tiles: a task for each, which begins when the tiles to its left and above
-//! are complete.
+//! Factorises a matrix in tiles: a task for each, which begins when those left and above are done.
 use tautline::prelude::*;
 
 const TILES: usize = 12;

@@ -12,7 +12,6 @@ fn fib(cx: &mut Cx, n: u32) -> u64 {
 fn main() -> tautline::Result<()> {
     let rt = Runtime::new()?;
     let answer = rt.run(|cx| fib(cx, 32));
-    assert_eq!(answer, 2_178_309);
     println!("fib(32) = {answer}, by {} workers", rt.workers());
     Ok(())
 }

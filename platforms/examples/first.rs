@@ -8,8 +8,7 @@ const COINS: [u32; 8] = [200, 100, 50, 20, 10, 5, 2, 1];
 fn main() -> tautline::Result<()> {
     let rt = Runtime::new()?;
     let search = rt.balancer().deadline(Duration::from_secs(10));
-    // A task: what is left to pay, and the largest coin that may follow. It adds tasks, and returns
-    // what it has found.
+    // A task: what is left to pay, and the largest coin that may follow. It may add tasks.
     let ways = search.sum([(200, 0)], |(left, largest): (u32, usize), todo| {
         let coins = (largest..COINS.len()).filter(|coin| COINS[*coin] <= left);
         todo.extend(coins.map(|coin| (left - COINS[coin], coin)));

@@ -14,8 +14,7 @@ pub(crate) fn main() -> tautline::Result<()> {
         .balancer()
         .deadline(Duration::from_secs(10))
         .across(&world);
-    // A task: what is left to pay, and the largest coin that may follow. It adds tasks, and returns
-    // what it has found.
+    // A task: what is left to pay, and the largest coin that may follow. It may add tasks.
     let ways = search.sum([(200, 0)], |(left, largest): (u32, usize), todo| {
         let coins = (largest..COINS.len()).filter(|coin| COINS[*coin] <= left);
         todo.extend(coins.map(|coin| (left - COINS[coin], coin)));

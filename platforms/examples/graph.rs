@@ -1,5 +1,4 @@
-//! A random graph: distances by a loop over each level, connected components by tasks that spawn
-//! tasks.
+//! A random graph: distances by a loop over each level, components by tasks that spawn tasks.
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tautline::prelude::*;
 

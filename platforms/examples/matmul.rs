@@ -1,5 +1,4 @@
-//! A product of matrices by recursive blocks: the longest side is halved until a block fits a
-//! cache.
+//! A product of matrices: the longest side of a block is halved until the block fits a cache.
 use tautline::prelude::*;
 
 const SIZE: usize = 256;

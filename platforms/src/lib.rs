@@ -184,7 +184,7 @@ pub use tautline_node::Machine;
 pub mod loops {
     pub use tautline_core::loops::{
         Access, Accesses, Chunked, Class, Columns, ColumnsMut, ColumnsRef, ConcurrentLoop, Indexed,
-        IntoPar, Loop, LoopConflict, LoopId, LoopScope, Par, PerIndex, Push, Reads, Report,
+        IntoPar, Loop, LoopConflict, LoopId, LoopScope, Par, PerIndex, Push, Q16, Reads, Report,
         Schedule, Source, Taper, Tile, TileMut, Try, WithCx, Writes,
     };
 }

@@ -206,6 +206,16 @@ impl Balancing {
     /// # Errors
     /// A list of places without an allowed processor.
     pub fn builder(&self) -> Result<Builder, tautline::Error> {
+        let Layout {
+            places, workers, ..
+        } = self.layout;
+        if let (None, Some(workers)) = (places, workers) {
+            // Of the one place, unless the environment sets their number.
+            internal::checked(Config {
+                workers,
+                ..Config::default()
+            })?;
+        }
         self.layout.builder()
     }
 

@@ -16,10 +16,10 @@ use tautline_core::wire::{self, Cause};
 ///
 /// let sums = world::loopback(2, |world| match world.is_home() {
 ///     true => world.all_reduce(1, |a, b| a + b).err(),
-///     false => None, // ends without the call
+///     false => None, // leaves without the call
 /// });
 /// let Some(Error::Rank(error)) = &sums[0] else { panic!("{sums:?}") };
-/// assert_eq!((error.kind(), error.rank().0), (RankErrorKind::Lost, 1));
+/// assert_eq!((error.kind(), error.rank().0), (RankErrorKind::Diverged, 1));
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct RankError {
@@ -38,7 +38,7 @@ pub enum RankErrorKind {
     Panicked,
     /// A scope around its task was cancelled.
     Cancelled,
-    /// The rank makes another call, or has not made this one within the
+    /// The rank makes another call, leaves without this one, or has not made it within the
     /// [limit](crate::world::World::wait_at_most).
     Diverged,
     /// The rank has sent what no correct rank sends, or more than is permitted.

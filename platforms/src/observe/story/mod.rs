@@ -1,9 +1,9 @@
 //! The time of a run by state: every worker's states over time, in bounded memory.
 //!
-//! A [`Recorder`] observes one worker; its data becomes a [picture](Picture) of the whole run (the
-//! life story of Saraswat 2011) and a [trace](write_trace) of its last stretches, which [`Written`]
-//! writes to files. A [plot](Plot) shows the results of many runs over a parameter. A disabled one
-//! costs a check of an `Option` at each change of state.
+//! A [`Recorder`] observes one worker; its data becomes a [picture](internal::Picture) of the whole
+//! run (the life story of Saraswat 2011) and a [trace](internal::write_trace) of its last
+//! stretches, which [`Written`] writes to files. A [plot](internal::Plot) shows the results of many
+//! runs over a parameter. A disabled one costs a check of an `Option` at each change of state.
 #![forbid(unsafe_code)]
 
 mod life;

@@ -20,7 +20,7 @@ impl Output {
     ///
     /// ```
     /// use std::io::Write;
-    /// use tautline::story::Output;
+    /// use tautline::story::internal::Output;
     ///
     /// let path = std::env::temp_dir().join(format!("tautline-{}-open.txt", std::process::id()));
     /// let output = Output::open(&path)?; // before the run
@@ -56,7 +56,7 @@ impl Output {
     /// folder permits no further file. A device or a pipe gets it as it comes.
     ///
     /// ```
-    /// use tautline::story::Output;
+    /// use tautline::story::internal::Output;
     ///
     /// let path = std::env::temp_dir().join(format!("tautline-{}-fill.txt", std::process::id()));
     /// std::fs::write(&path, "before")?;

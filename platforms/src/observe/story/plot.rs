@@ -14,7 +14,7 @@ use std::io::{self, Write};
 /// 1e100, are omitted.
 ///
 /// ```
-/// use tautline::story::{Axis, Plot, Series};
+/// use tautline::story::internal::{Axis, Plot, Series};
 ///
 /// let plot = Plot {
 ///     title: "UTS D11 on 1024 simulated places",
@@ -101,7 +101,7 @@ impl Plot<'_> {
     /// Returns the plot alone with its title, as an SVG document.
     ///
     /// ```
-    /// use tautline::story::{Axis, Plot, Series};
+    /// use tautline::story::internal::{Axis, Plot, Series};
     ///
     /// let series = [Series { name: "measured".to_owned(), points: vec![(1.0, 1.0), (2.0, 1.9)] }];
     /// let axis = |title| Axis { title, log: false };
@@ -142,7 +142,7 @@ impl Plot<'_> {
     /// Writes a page with the plot, the facts and a table of all values.
     ///
     /// ```
-    /// use tautline::story::{Axis, Plot, Series};
+    /// use tautline::story::internal::{Axis, Plot, Series};
     ///
     /// let series = [Series { name: "measured".to_owned(), points: vec![(1.0, 1.0), (2.0, 1.9)] }];
     /// let axis = |title| Axis { title, log: false };

@@ -38,7 +38,8 @@ impl Picture<'_> {
     ///
     /// ```
     /// # use tautline::prelude::*;
-    /// use tautline::story::{Clock, Life, Picture, Recorder};
+    /// use tautline::story::internal::Picture;
+    /// use tautline::story::{Clock, Life, Recorder};
     ///
     /// let observe = |_, _| Recorder { life: Some(Life::default()), trace: None };
     /// let run = tautline::balancer().observed(observe).sum(0..1000u64, |n, _| n)?;

@@ -23,7 +23,8 @@ use tautline_core::{PlaceId, WorkerId};
 ///
 /// ```
 /// use tautline::balance::{PlaceId, WorkerId};
-/// use tautline::story::{Clock, Trace, write_trace};
+/// use tautline::story::internal::write_trace;
+/// use tautline::story::{Clock, Trace};
 /// use tautline::watch::{Observer, State};
 ///
 /// let mut trace = Trace::new(10);
