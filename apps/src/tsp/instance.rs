@@ -155,6 +155,7 @@ impl Instance {
     /// assert_eq!(found.length(), Some(48));
     /// square.fix(2, 3)?;
     /// assert_eq!(square.fix(3, 0), Err(FixedError::Closed(3)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fix(&mut self, from: usize, to: usize) -> Result<(), FixedError> {
         let cities = self.cities;
