@@ -9,6 +9,7 @@ mod imports;
 mod jobs;
 mod lanes;
 mod limit;
+mod parallel;
 mod shell;
 mod source;
 mod syntax;

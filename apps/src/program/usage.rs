@@ -15,7 +15,7 @@ const OUTPUT: &str = "Output";
 
 /// Reads `arguments`, of which the first is the program, by `command`, with `of` from what was
 /// given. Prints help and version unchanged, and any error as one line that names option, value and
-/// what is allowed.
+/// allowed values.
 ///
 /// # Errors
 /// The exit code, if there is nothing to run.
@@ -41,8 +41,8 @@ pub fn read<T>(
 
 /// Returns the commands and settings in `matches` that all ranks must have alike, also where an
 /// option has its default. Three kinds of options may differ: those for which the library has a
-/// variable, as they change no result; those of the heading "Output"; and of a path its name, since
-/// what is read from a file is compared by its content.
+/// variable, as they change no result; those of the heading "Output"; and the name of an input
+/// file, whose content is compared.
 pub fn settings(command: &clap::Command, matches: &clap::ArgMatches) -> Vec<String> {
     let mut settings = Vec::new();
     for arg in command.get_arguments().filter(|arg| is_shared(arg)) {

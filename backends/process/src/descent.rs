@@ -5,8 +5,8 @@
 //! starts has those of the rank. Each rank that has joined, and each launcher, therefore binds a
 //! socket whose name contains its process id, and which the system releases when the process ends
 //! or executes another program. A process searches for the nearest of its ancestors that has such a
-//! socket: if that is a launcher, as below a script that has not joined, the process is a rank; if
-//! that is a rank, it is none.
+//! socket. If that is a launcher, as below a script that has not joined, the process is a rank;
+//! below a rank it is not one.
 //!
 //! Such names belong to a network namespace, process ids to a pid namespace. Containers may share
 //! the former alone, so the name contains the latter too. Any user of the machine may bind a name

@@ -89,7 +89,7 @@ fn row(program: Program, share: u64) -> (Vec<f64>, Vec<f64>, f64, f64) {
 /// were; a plan comes two instances later, and a rank that has two of them can give neither to a
 /// rank that has a share.
 ///
-/// What the library chooses is to reach 0.90. **Not met at 48 iterations a rank**, but on PSIRRFAN:
+/// The chosen plan must reach 0.90. **Not met at 48 iterations a rank**, but on PSIRRFAN:
 /// with the times of the instance before known exactly, the best division has 0.91 on climate, 0.90
 /// on EMU and 0.71 on AMR.
 #[test]

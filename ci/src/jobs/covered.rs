@@ -20,7 +20,7 @@ use std::ops::Range;
 /// In the `// ORDERING:` of a site without a mutant: what follows is the reason.
 const MARK: &str = "no mutant:";
 
-/// Where no reason in a comment counts, since models run it.
+/// The folder in which no reason in a comment counts, since models run it.
 const CORE: &str = "core/src/";
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
@@ -105,7 +105,7 @@ fn excused(
     is_excused.then(|| listed.into_iter().map(of).collect())
 }
 
-/// What is missing for a site.
+/// Returns the finding for a site: the weakenings that are missing.
 fn why(what: &str, weaker: &[Weaker], results: &All) -> String {
     let mut out = format!("{what} is weakened by no model, recorded mutant or litmus test");
     for weaker in weaker {
@@ -118,7 +118,7 @@ fn why(what: &str, weaker: &[Weaker], results: &All) -> String {
     out
 }
 
-/// How many sites are weakened by what.
+/// The number of sites by what weakens them.
 #[derive(Debug, Default)]
 struct Tally {
     weakened: usize,
@@ -166,7 +166,7 @@ fn orderings(text: &str) -> Vec<(usize, &str)> {
     found.collect()
 }
 
-/// Where the text of a mutant begins, and the bytes that it takes away or replaces.
+/// Returns the position of the text of a mutant, and the bytes that it takes away or replaces.
 fn changed(m: &Mutant, text: &str) -> Option<(usize, Range<usize>)> {
     let at = text.find(&m.find)?;
     let (old, new) = (m.find.as_bytes(), m.replace.as_bytes());

@@ -19,7 +19,7 @@ const WITHOUT_LOOM: &[&str] = &[EXPLORE, "conform"];
 /// The files that run with shuttle: words and phasers under random schedules, and in virtual time.
 const SCHEDULES: &[&str] = &["schedules", "phased", "virtual_time"];
 
-/// That of them which has a canary.
+/// The one of them that has a canary.
 const WITH_CANARY: &str = "schedules";
 /// Parts of the names of explorations of protocols with a mistake, which must be found.
 const MISTAKES: &[&str] = &["found", "detected", "is_seen", "too_early"];

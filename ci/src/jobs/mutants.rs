@@ -284,7 +284,7 @@ fn judge_broken(copy: &Tree, m: &Mutant) -> Result<End> {
     Ok(how(&format!("{}\n{}", said.out, said.err)))
 }
 
-/// What the first panic said that is not about a floor, short enough for a table.
+/// Returns the message of the first panic that is not about a floor, short enough for a table.
 pub(super) fn how(out: &str) -> End {
     let lines: Vec<&str> = out.lines().collect();
     let panics = lines.windows(2).filter(|w| w[0].contains("panicked at"));

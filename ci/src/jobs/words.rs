@@ -206,10 +206,6 @@ const BEGINNING_EXEMPT: &[&str] = &[
     "apps/src/command/spmd/alignment.rs",
     "apps/src/command/spmd/stencil.rs",
     "apps/src/command/uts/mod.rs",
-    "ci/src/jobs/covered.rs",
-    "ci/src/jobs/models.rs",
-    "ci/src/jobs/mutants.rs",
-    "ci/src/jobs/proofs",
     "ci/src/jobs/words.rs",
 ];
 

@@ -215,8 +215,8 @@ fn compared<P: Problem>(
 
 /// Returns the failure of a rank whose message has failed.
 ///
-/// A rank that is lost has often been interrupted, as all are, and ended first. So the loss, or
-/// what follows from it, is not reported before an interrupt had [`PASSED_ON`] to come.
+/// A rank that is lost has often been interrupted, as all are, and ended first. So the loss and its
+/// consequences are not reported before an interrupt had [`PASSED_ON`] to come.
 fn failure(world: &World) -> impl Fn(comm::Error) -> Failure {
     let here = world.rank();
     move |error| {

@@ -1,5 +1,5 @@
-//! Phasers between harts: a fixed set, then one whose members come and go; the board's lines carry
-//! what they can.
+//! Phasers between harts: a fixed set, then one whose members come and go. The board's barrier
+//! lines carry the phases whose members all have a line.
 
 use crate::Chip;
 use crate::hart::Hart;

@@ -92,7 +92,7 @@ impl Ranks {
 
 /// A plausible cluster of commodity nodes; its numbers are assumed, not measured: a network latency
 /// of some microseconds, and the wake-up of a thread by the system. All places share one process;
-/// what encoding would cost is twice what was measured on a server.
+/// the costs of encoding are twice those that were measured on a server.
 impl Default for Cluster {
     fn default() -> Self {
         Self {

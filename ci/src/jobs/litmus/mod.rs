@@ -11,7 +11,8 @@ mod riscv;
 mod table;
 
 use super::{Verdict, judge};
-use crate::context::{self, say};
+use crate::context::say;
+use crate::parallel::each;
 use crate::shell::target_dir;
 use crate::tree::Tree;
 use aarch64::AArch64;
@@ -21,10 +22,7 @@ use power::Power;
 use program::Program;
 use riscv::RiscV;
 use std::fs;
-use std::num::NonZero;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::thread;
 use std::time::Duration;
 pub(super) use table::all;
 use table::{FOLDER, MODELS, Test, Variant};
@@ -55,33 +53,14 @@ pub(super) fn run(tree: &Tree, words: &[String]) -> Result<Verdict> {
         folder,
         models: tree.path(FOLDER),
     };
-    let next = Mutex::new(variants.iter().enumerate());
-    let take = || next.lock().expect("no lane panics with the lock").next();
-    let lane = || -> Result<Vec<(usize, String, Vec<String>)>> {
-        let mut out = Vec::new();
-        while let Some((at, (test, variant))) = take() {
-            let (row, findings) = runs.variant(at, test, variant)?;
-            out.push((at, row, findings));
-        }
-        Ok(out)
-    };
-    let lanes = thread::available_parallelism().map_or(1, NonZero::get);
-    let context = context::current();
-    let ends: Result<Vec<_>> = thread::scope(|scope| {
-        let (lane, context) = (&lane, &context);
-        let start = |_| scope.spawn(move || context.enter(lane));
-        let started: Vec<_> = (0..lanes).map(start).collect();
-        let ended = started.into_iter().map(|lane| lane.join());
-        ended
-            .map(|end| end.expect("a lane returns its errors"))
-            .collect()
-    });
-    let mut ends = ends?.concat();
-    ends.sort();
+    let numbered: Vec<_> = variants.iter().copied().enumerate().collect();
+    let ends = each(&numbered, |&(at, (test, variant))| {
+        runs.variant(at, test, variant)
+    })?;
     let models = MODELS.map(|model| format!("{model:<10}")).concat();
     say!("{:<66}{models}", "");
     let mut findings = Vec::new();
-    for (_, row, own) in ends {
+    for (row, own) in ends {
         say!("{row}");
         findings.extend(own);
     }

@@ -30,7 +30,7 @@ const SAMPLE: u64 = 10;
 /// Fixes which of them.
 pub(super) const SEED: &str = "TAUTLINE_CI_SEED";
 
-/// Which files are run.
+/// The files that are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
     /// Those that changed, and a sample.
@@ -41,7 +41,7 @@ pub(super) enum Choice {
     Other,
 }
 
-/// How far the programs of a file looked when they passed.
+/// The executions and states of the programs of a file when they passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Proof {
     hash: String,
@@ -107,7 +107,7 @@ impl Plan {
         !self.proved.contains_key(file)
     }
 
-    /// Whether no file is left out.
+    /// Whether there is no file is left out.
     pub(super) fn all_run(&self) -> bool {
         self.proved.is_empty()
     }
@@ -191,7 +191,7 @@ pub(super) fn is_sampled(seed: u64, file: &str) -> bool {
     hash.folded() % SAMPLE == 0
 }
 
-/// How far each program looked when it passed.
+/// Returns the executions and states of each program when it passed.
 pub(super) fn counts(tree: &Tree) -> Result<BTreeMap<String, u64>> {
     let proofs = read(tree)?.into_values();
     Ok(proofs.flat_map(|proof| proof.counts).collect())

@@ -1,6 +1,5 @@
 //! Tests of models: built once, run one at a time, each in a process of its own.
 
-use crate::context;
 use crate::jobs::models;
 use crate::jobs::mutants::{End, how};
 use crate::jobs::proofs::Hash;
@@ -9,11 +8,8 @@ use crate::tree::Tree;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::fs;
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
-use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 /// The folder in which cargo runs these tests.
@@ -172,39 +168,9 @@ fn hash(binary: &Path) -> Result<String> {
     Ok(hash.text())
 }
 
-/// Calls `work` for each item, on all processors.
-pub(super) fn each<T: Sync, R: Send>(
-    items: &[T],
-    work: impl Fn(&T) -> Result<R> + Sync,
-) -> Result<Vec<R>> {
-    let next = Mutex::new(items.iter().enumerate());
-    let take = || next.lock().expect("no lane panics with the lock").next();
-    let lane = || -> Result<Vec<(usize, R)>> {
-        let mut out = Vec::new();
-        while let Some((number, item)) = take() {
-            out.push((number, work(item)?));
-        }
-        Ok(out)
-    };
-    let lanes = thread::available_parallelism().map_or(1, NonZero::get);
-    let context = context::current();
-    let ends: Result<Vec<_>> = thread::scope(|scope| {
-        let (lane, context) = (&lane, &context);
-        let start = |_| scope.spawn(move || context.enter(lane));
-        let started: Vec<_> = (0..lanes).map(start).collect();
-        let ended = started.into_iter().map(ScopedJoinHandle::join);
-        ended
-            .map(|end| end.expect("a lane returns its errors"))
-            .collect()
-    });
-    let mut all: Vec<(usize, R)> = ends?.into_iter().flatten().collect();
-    all.sort_by_key(|(number, _)| *number);
-    Ok(all.into_iter().map(|(_, end)| end).collect())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Test, artifact, each};
+    use super::{Test, artifact};
     use std::path::PathBuf;
 
     impl Test {
@@ -226,18 +192,5 @@ mod tests {
         assert_eq!(found, Some(("sync".to_owned(), PathBuf::from("/x/sync-1"))));
         assert_eq!(artifact(&line("lib")), None);
         assert_eq!(artifact("   Compiling x"), None);
-    }
-
-    #[test]
-    fn results_are_in_the_order_of_the_items() {
-        let all: Vec<u32> = (0..100).collect();
-        assert_eq!(each(&all, |n| Ok(*n)).unwrap(), all);
-        assert!(
-            each(&all, |n| anyhow::Context::context(
-                (*n != 50).then_some(*n),
-                "50"
-            ))
-            .is_err()
-        );
     }
 }
