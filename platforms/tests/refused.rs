@@ -46,12 +46,10 @@ fn a_program_works_where_no_thread_is_left() {
         )
     );
     for (places, workers) in [(1, 3), (4, 2)] {
-        let rt = Runtime::builder()
-            .places(places)
-            .workers(workers)
-            .pinned(false)
-            .build()
-            .unwrap();
+        let builder = Runtime::builder().places(places).workers(workers);
+        let builder = builder.pinned(false);
+        assert_eq!(builder.plan().unwrap().workers(), places as usize * workers);
+        let rt = builder.build().unwrap();
         let balancer = rt.balancer();
         let run = balancer.sum(0..1000u64, |n, _| n).unwrap();
         assert_eq!(run.output, 499_500);

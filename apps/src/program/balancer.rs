@@ -210,7 +210,7 @@ impl Balancing {
             places, workers, ..
         } = self.layout;
         if let (None, Some(workers)) = (places, workers) {
-            // Of the one place, unless the environment sets their number.
+            // Of the one place.
             internal::checked(Config {
                 workers,
                 ..Config::default()

@@ -341,19 +341,25 @@ impl<'a, F> Balancer<'a, F> {
         checked(self.rules.or(&plan.rules).over(shape))
     }
 
-    /// Returns the computation in a task of its runtime.
-    fn within<'c, 's, 'e>(
-        &'c self,
-        cx: &'c mut Cx<'s, 'e>,
-        config: Config,
-        control: &'c Control,
-    ) -> TaskBalancer<'c, 's, 'e, Node, &'c F> {
-        let balancer = cx.balancer().config(config).control(control);
-        let balancer = match self.deadline {
-            Some(after) => balancer.deadline(after),
-            None => balancer,
+    /// Calls `run` with the computation in a task of its runtime, and attends it.
+    fn start<'e, R>(
+        &self,
+        run: impl for<'c, 's> FnOnce(TaskBalancer<'c, 's, 'e, Node, &'c F>) -> R,
+    ) -> Result<R> {
+        let alone = Control::new();
+        let control = self.control.unwrap_or(&alone);
+        let runtime = self.runtime()?;
+        let config = self.config_of(runtime.plan())?;
+        let within = |cx: &mut Cx<'_, 'e>| {
+            let balancer = cx.balancer().config(config).control(control);
+            let balancer = match self.deadline {
+                Some(after) => balancer.deadline(after),
+                None => balancer,
+            };
+            run(balancer.observed(&self.observe))
         };
-        balancer.observed(&self.observe)
+        let done = || control.done() as u64;
+        self.attended(control, self.deadline, done, || runtime.run(within))
     }
 }
 

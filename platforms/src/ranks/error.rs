@@ -129,3 +129,69 @@ impl RankError {
         Self::new(RankErrorKind::Lost, rank, error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tautline_core::glb::Reason;
+
+    fn of_cause(cause: Cause) -> (RankErrorKind, Rank) {
+        let [here, peer] = [Rank(0), Rank(1)];
+        let error = wire::Error {
+            here,
+            peer,
+            channel: None,
+            cause,
+        };
+        let line = error.to_string();
+        let error = RankError::from(error);
+        assert_eq!(error.to_string(), line);
+        (error.kind(), error.rank())
+    }
+
+    #[test]
+    fn each_cause_has_its_kind_and_rank() {
+        let (others, within) = (vec![Rank(2)], None);
+        let (doing, why) = ("sending to it", "its check differs");
+        let (first, message) = (Rank(3), "a panic".to_owned());
+        for (cause, kind, rank) in [
+            (Cause::Lost { doing }, RankErrorKind::Lost, 1),
+            (Cause::Panicked, RankErrorKind::Panicked, 1),
+            (Cause::Absent { others, within }, RankErrorKind::Diverged, 1),
+            (
+                Cause::Corrupt {
+                    number: 4,
+                    bytes: 5,
+                    why,
+                },
+                RankErrorKind::Violated,
+                1,
+            ),
+            (
+                Cause::TooLong { bytes: 2, limit: 1 },
+                RankErrorKind::Violated,
+                1,
+            ),
+            (Cause::Failed { first, message }, RankErrorKind::Failed, 3),
+        ] {
+            assert_eq!(of_cause(cause), (kind, Rank(rank)));
+        }
+    }
+
+    #[test]
+    fn each_reason_to_leave_a_computation_has_its_kind_and_rank() {
+        for (why, kind, rank) in [
+            (Left::Cancelled(Reason::Found), RankErrorKind::Cancelled, 1),
+            (Left::Panicked("no".to_owned()), RankErrorKind::Panicked, 1),
+            (Left::Refused("no".to_owned()), RankErrorKind::Failed, 1),
+            (Left::Lost(Rank(2)), RankErrorKind::Lost, 2),
+        ] {
+            let from = Rank(1);
+            let error = balance::RankError::Abandoned { from, why };
+            let line = error.to_string();
+            let error = RankError::balanced(error, Rank(0));
+            assert_eq!((error.kind(), error.rank()), (kind, Rank(rank)));
+            assert_eq!(error.to_string(), line);
+        }
+    }
+}

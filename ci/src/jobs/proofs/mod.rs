@@ -107,7 +107,7 @@ impl Plan {
         !self.proved.contains_key(file)
     }
 
-    /// Whether there is no file is left out.
+    /// Whether all files are run.
     pub(super) fn all_run(&self) -> bool {
         self.proved.is_empty()
     }

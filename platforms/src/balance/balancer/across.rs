@@ -1,7 +1,7 @@
 //! Balanced computations over the ranks of a program.
 
 use super::Balancer;
-use crate::balance::{Bag, Control, IntoBag, Local, Observer, PlaceId, Run, WorkerId};
+use crate::balance::{Bag, IntoBag, Local, Observer, PlaceId, Run, WorkerId};
 use crate::observe::story::Recorder;
 use crate::ranks::error::RankError;
 use crate::ranks::world::World;
@@ -116,24 +116,19 @@ impl<F> Across<'_, '_, F> {
         F: Fn(PlaceId, WorkerId) -> O,
     {
         let site = Location::caller();
-        let alone = Control::new();
-        let balancer = &self.balancer;
-        let control = balancer.control.unwrap_or(&alone);
-        let runtime = balancer.runtime()?;
-        let config = balancer.config_of(runtime.plan())?;
         let exchange = self.world.exchange();
         let address = std::ptr::from_ref(exchange).addr();
-        let serve = || runtime.serves().serve(self.world.rank(), address);
+        let serve = || {
+            self.balancer
+                .runtime()?
+                .serves()
+                .serve(self.world.rank(), address)
+        };
         let _serving = (self.world.ranks() > 1).then(serve).transpose()?;
         let ranks = Ranks { exchange, site };
-        let run = || {
-            runtime.run(|cx| {
-                let balancer = balancer.within(cx, config, control);
-                balancer.across(&ranks, work, shared, output)
-            })
-        };
-        let done = || control.done() as u64;
-        let run = balancer.attended(control, balancer.deadline, done, run)?;
+        let run = self
+            .balancer
+            .start(|balancer| balancer.across(&ranks, work, shared, output))?;
         run.map_err(|error| Error::Rank(RankError::balanced(error, self.world.rank())))
     }
 

@@ -2,7 +2,7 @@
 
 use super::Balancer;
 use crate::Result;
-use crate::balance::{Bag, Control, Observer, PlaceId, Run, WorkerId};
+use crate::balance::{Bag, Observer, PlaceId, Run, WorkerId};
 use crate::execution::runtime::Cx;
 
 impl<F> Balancer<'_, F> {
@@ -67,17 +67,7 @@ impl<F> Balancer<'_, F> {
     where
         F: Fn(PlaceId, WorkerId) -> O,
     {
-        let alone = Control::new();
-        let control = self.control.unwrap_or(&alone);
-        let runtime = self.runtime()?;
-        let config = self.config_of(runtime.plan())?;
-        let run = || {
-            runtime.run(|cx| {
-                let balancer = self.within(cx, config, control);
-                balancer.run_with(process, bag, shared, output)
-            })
-        };
-        let run = self.attended(control, self.deadline, || control.done() as u64, run)?;
+        let run = self.start(|balancer| balancer.run_with(process, bag, shared, output))?;
         Ok(run.expect("there is no scope around it that could be cancelled"))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Balancer;
 use crate::Result;
-use crate::balance::{Bag, Control, IntoBag, Local, Observer, PlaceId, Run, WorkerId};
+use crate::balance::{Bag, IntoBag, Local, Observer, PlaceId, Run, WorkerId};
 use std::ops::AddAssign;
 use tautline_core::glb::Sum;
 
@@ -86,12 +86,7 @@ impl<F> Balancer<'_, F> {
     where
         F: Fn(PlaceId, WorkerId) -> O,
     {
-        let alone = Control::new();
-        let control = self.control.unwrap_or(&alone);
-        let runtime = self.runtime()?;
-        let config = self.config_of(runtime.plan())?;
-        let run = || runtime.run(|cx| self.within(cx, config, control).run(work, shared, output));
-        let run = self.attended(control, self.deadline, || control.done() as u64, run)?;
+        let run = self.start(|balancer| balancer.run(work, shared, output))?;
         Ok(run.expect("there is no scope around it that could be cancelled"))
     }
 }
