@@ -26,6 +26,9 @@ fn measured() -> Value {
         "20",
         "--degree",
         "2",
+        // All samples, also where other processes disturb them.
+        "--deadline",
+        "10m",
         "--json",
     ]);
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));

@@ -19,6 +19,8 @@ pub(crate) struct Token {
 #[derive(Debug, Default)]
 pub(crate) struct Lexed {
     pub tokens: Vec<Token>,
+    /// The text of string and character literals, in order.
+    pub literals: Vec<String>,
     /// The text of comments, line by line.
     pub comments: BTreeMap<usize, String>,
 }
@@ -139,7 +141,7 @@ impl Lexer {
     }
 
     fn string(&mut self, hashes: usize, escapes: bool) {
-        let line = self.line;
+        let (line, start) = (self.line, self.at);
         self.bump();
         while self.at < self.chars.len() {
             match self.bump() {
@@ -151,20 +153,30 @@ impl Lexer {
             }
         }
         self.at += hashes;
+        self.literal(start);
         self.push(line, "\"\"");
+    }
+
+    /// Keeps the text of a literal that began at `start`.
+    fn literal(&mut self, start: usize) {
+        let end = self.at.min(self.chars.len());
+        let text = self.chars[start..end].iter().collect();
+        self.out.literals.push(text);
     }
 
     /// A character literal or a lifetime.
     fn quote(&mut self) {
-        let line = self.line;
+        let (line, start) = (self.line, self.at);
         if self.peek(1) == '\\' {
             self.at += 3;
             while self.at < self.chars.len() && self.bump() != '\'' {}
+            self.literal(start);
             self.push(line, "' '");
         } else if self.peek(2) == '\'' {
             self.at += 1;
             self.bump();
             self.at += 1;
+            self.literal(start);
             self.push(line, "' '");
         } else {
             self.at += 1;

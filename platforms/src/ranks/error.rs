@@ -2,10 +2,13 @@
 #![forbid(unsafe_code)]
 
 use std::fmt;
-use tautline_core::Rank;
 use tautline_core::balance::{self, Left};
 use tautline_core::comm;
+use tautline_core::finish::Outcome;
+use tautline_core::group::Group;
+use tautline_core::task::Cancelled;
 use tautline_core::wire::{self, Cause};
+use tautline_core::{PlaceId, Rank};
 
 /// A call over the ranks of a program that has ended without a result. Displayed as one line that
 /// names the rank and the reason.
@@ -58,6 +61,41 @@ impl RankError {
     /// Creates the error of a message that no correct rank sends.
     pub(crate) fn refused(from: Rank, why: impl fmt::Display) -> Self {
         Self::new(RankErrorKind::Violated, from, format_args!("{from}: {why}"))
+    }
+
+    /// Creates the error of a call that rank `from` has not answered.
+    pub(crate) fn unanswered(from: Rank) -> Self {
+        let line = format_args!("{from}: the call has no result, since its finish has failed");
+        Self::new(RankErrorKind::Cancelled, from, line)
+    }
+
+    /// Creates the error of a finish that was cancelled by a task of rank `here`.
+    pub(crate) fn cancelled(here: Rank, cancelled: Cancelled) -> Self {
+        Self::new(
+            RankErrorKind::Cancelled,
+            here,
+            format_args!("{here}: {cancelled}"),
+        )
+    }
+
+    /// Converts the outcome of a finish of a group.
+    pub(crate) fn of_outcome(group: &Group, outcome: &Outcome) -> Self {
+        let member = |at: PlaceId| group.member(Rank(at.0));
+        match outcome {
+            Outcome::Panicked { at, message } => {
+                let rank = member(*at);
+                let line = format_args!("{rank}: {message}");
+                Self::new(RankErrorKind::Panicked, rank, line)
+            }
+            Outcome::Lost { at, .. } => {
+                let rank = member(*at);
+                Self::new(RankErrorKind::Lost, rank, format_args!("{rank} was lost"))
+            }
+            Outcome::Cancelled { at, reason } => {
+                let reason = *reason;
+                Self::cancelled(member(*at), Cancelled { reason })
+            }
+        }
     }
 
     /// Returns the kind of the error.

@@ -1,9 +1,10 @@
 //! Computations over ranks.
 #![forbid(unsafe_code)]
 
+mod collective;
 pub mod comm;
 mod engine;
 pub(crate) mod error;
 pub mod protocol;
-mod rooted;
+pub mod team;
 pub mod world;

@@ -71,7 +71,8 @@ fn check(source: &Source, out: &mut Vec<String>) -> usize {
     let mut at = 0;
     while at < tokens.len() {
         let line = tokens[at].line;
-        if text(at) == "use" {
+        // Not the captures of a type, `use<…>`.
+        if text(at) == "use" && text(at + 1) != "<" {
             let end = (at..tokens.len()).find(|i| text(*i) == ";");
             let end = end.unwrap_or(tokens.len());
             if let Some(why) = import(&tokens[at..end]) {

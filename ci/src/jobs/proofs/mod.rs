@@ -282,18 +282,22 @@ mod tests {
         assert_eq!(hash(&tree), first);
         for (file, text) in [
             // Reached by a glob, by a re-export, by the test, and above them.
-            ("core/src/b.rs", "pub struct B; // changed"),
-            ("core/src/c.rs", "pub struct C; // changed"),
+            ("core/src/b.rs", "pub struct B; struct Changed;"),
+            ("core/src/c.rs", "pub struct C; struct Changed;"),
             (
                 "core/src/a.rs",
-                "pub use crate::b::*; pub use crate::c::C; // changed",
+                "pub use crate::b::*; pub use crate::c::C; struct Changed;",
             ),
             (
                 "core/src/lib.rs",
-                "pub mod a; pub mod b; mod c; mod far; mod apart; // changed",
+                "pub mod a; pub mod b; mod c; mod far; mod apart; struct Changed;",
             ),
-            ("verify/src/model.rs", "pub struct Model; // changed"),
-            ("verify/tests/one/part.rs", "// changed"),
+            ("verify/src/model.rs", "pub struct Model; struct Changed;"),
+            // A literal, and a mark that is divided.
+            ("verify/src/model.rs", "const A: &str = \"a\"; f(a && b);"),
+            ("verify/src/model.rs", "const A: &str = \"b\"; f(a && b);"),
+            ("verify/src/model.rs", "const A: &str = \"b\"; f(a & &b);"),
+            ("verify/tests/one/part.rs", "struct Changed;"),
             ("verify/tests/one/data.txt", "new"),
             ("Cargo.lock", "y"),
             ("Cargo.toml", "[workspace]\n[profile.release]\n"),
@@ -304,7 +308,11 @@ mod tests {
             assert_ne!(hash(&tree), before, "{file}");
         }
         let before = hash(&tree);
-        tree.write("core/src/apart.rs", "pub struct Apart; // changed");
+        tree.write("core/src/apart.rs", "pub struct Apart; struct Changed;");
+        tree.write(
+            "core/src/far.rs",
+            "// Why.\nimpl Drop for\n    crate::b::B {}",
+        );
         tree.write("core/tests/x.rs", "// new");
         tree.write("verify/tests/two.rs", "// new");
         assert_eq!(hash(&tree), before);
@@ -345,7 +353,7 @@ mod tests {
         assert!(left_out);
         assert!(plan(&["one"], Choice::Changed).runs("one"));
         assert!(plan(&[], Choice::All).runs("one") && plan(&[], Choice::Other).runs("one"));
-        tree.write("core/src/b.rs", "pub struct B; // changed");
+        tree.write("core/src/b.rs", "pub struct B; struct Changed;");
         assert!(plan(&[], Choice::Changed).runs("one"));
         tree.write(FILE, "[one]\nhash = 1\n");
         assert!(read(&tree).is_err());

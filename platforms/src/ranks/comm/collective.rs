@@ -3,20 +3,20 @@
 use super::request::Completion;
 use super::{Comm, Error, Received, Request, Result};
 use crate::process::contain::contain;
+use crate::ranks::collective::{Call, calls};
 use crate::ranks::engine::inside;
 use crate::ranks::error::RankError;
-use crate::ranks::rooted::{AtRoot, FromRoot, FromRootToAll};
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 use tautline_core::Rank;
-use tautline_core::collective::{
-    self, AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, ForAll, Message, Wave,
-};
 use tautline_core::comm::Status;
 use tautline_core::machine::Machine;
 use tautline_core::progress::Pending;
 use tautline_core::service::{Handler, Operation, Service, WireHandler, WireMachine};
 use tautline_core::wire::{self, Portable};
+
+/// The root of calls that have one.
+const ROOT: Rank = Rank(0);
 
 /// Every rank starts the same operation, in the same order as others, with values of the same type;
 /// it ends when all have. Values are combined in the order of ranks, so results have the same bits
@@ -32,9 +32,8 @@ impl Comm {
     /// ```
     #[track_caller]
     pub fn barrier(&self) -> Request<()> {
-        let site = Location::caller();
-        let machine = ForAll::barrier(self.rank(), self.ranks());
-        self.begin("barrier", site, machine, ())
+        let call = calls::barrier(self.calls.group());
+        self.begin(Location::caller(), call)
     }
 
     /// Starts an operation that brings rank 0's `value` to all ranks.
@@ -43,8 +42,8 @@ impl Comm {
     where
         T: Portable + Clone + Sync + 'static,
     {
-        let operation = FromRootToAll::of(value);
-        self.wave("broadcast", Location::caller(), operation, ())
+        let call = calls::broadcast(self.calls.group(), ROOT, value);
+        self.begin(Location::caller(), call)
     }
 
     /// Starts an operation that brings to each rank the value that rank 0 has for it.
@@ -56,10 +55,8 @@ impl Comm {
     where
         T: Portable + Sync + 'static,
     {
-        let (given, ranks) = (values.len(), self.ranks());
-        let is_complete = self.rank() != Rank(0) || given == ranks as usize;
-        assert!(is_complete, "{given} values for {ranks} ranks");
-        self.wave("scatter", Location::caller(), FromRoot::of(values), ())
+        let call = calls::scatter(self.calls.group(), ROOT, values);
+        self.begin(Location::caller(), call)
     }
 
     /// Starts an operation that combines the values of all ranks at rank 0; the others get `None`.
@@ -72,8 +69,8 @@ impl Comm {
     where
         T: Portable + Sync + 'static,
     {
-        let operation = AtRoot::of(Combine::by(operator));
-        self.wave("reduce", Location::caller(), operation, value)
+        let call = calls::reduce(self.calls.group(), ROOT, value, operator);
+        self.begin(Location::caller(), call)
     }
 
     /// Starts an operation that brings the values of all ranks, by rank, to rank 0; the others get
@@ -83,8 +80,8 @@ impl Comm {
     where
         T: Portable + Sync + 'static,
     {
-        let operation = AtRoot::of(Collect::default());
-        self.wave("gather", Location::caller(), operation, value)
+        let call = calls::gather(self.calls.group(), ROOT, value);
+        self.begin(Location::caller(), call)
     }
 
     /// Starts an operation that combines the values of all ranks, for all. `operator` must be
@@ -109,9 +106,8 @@ impl Comm {
     where
         T: Portable + Clone + Sync + 'static,
     {
-        let site = Location::caller();
-        let machine = ForAll::new(self.rank(), self.ranks(), operator);
-        self.begin("all-reduce", site, machine, value)
+        let call = calls::all_reduce(self.calls.group(), value, operator);
+        self.begin(Location::caller(), call)
     }
 
     /// Starts an operation that brings the values of all ranks, by rank, to all.
@@ -120,8 +116,8 @@ impl Comm {
     where
         T: Portable + Clone + Sync + 'static,
     {
-        let operation = CollectForAll::default();
-        self.wave("all-gather", Location::caller(), operation, value)
+        let call = calls::all_gather(self.calls.group(), value);
+        self.begin(Location::caller(), call)
     }
 
     /// Starts an operation that combines, for each rank, the values of the ranks before it; rank 0
@@ -135,8 +131,8 @@ impl Comm {
     where
         T: Portable + Clone + Sync + 'static,
     {
-        let operation = CombineBefore::by(operator);
-        self.wave("scan", Location::caller(), operation, value)
+        let call = calls::scan(self.calls.group(), value, operator);
+        self.begin(Location::caller(), call)
     }
 
     /// Starts an operation that sends one of `values` to each rank, by rank, and brings those of
@@ -149,40 +145,12 @@ impl Comm {
     where
         T: Portable + Sync + 'static,
     {
-        let (given, ranks) = (values.len(), self.ranks());
-        assert_eq!(given, ranks as usize, "{given} values for {ranks} ranks");
-        let machine = AllToAll::new(self.rank(), ranks);
-        self.begin("all-to-all", Location::caller(), machine, values)
+        let call = calls::all_to_all(self.calls.group(), values);
+        self.begin(Location::caller(), call)
     }
 
-    /// Starts an operation along the tree of ranks.
-    fn wave<O>(
-        &self,
-        kind: &'static str,
-        site: &'static Location<'static>,
-        operation: O,
-        own: O::Own,
-    ) -> Request<O::Output>
-    where
-        O: collective::Operation + Send + 'static,
-        O::Own: Send,
-        O::Up: Send,
-        O::Output: Send + Sync,
-        Message<O::Up, O::Down>: Portable + 'static,
-    {
-        let branch = Branch::of(self.rank(), self.ranks());
-        self.begin(kind, site, Wave::new(branch, operation), own)
-    }
-
-    /// Begins an operation, and lets `machine` begin with `own`, and process each message that
-    /// arrives, until it has ended.
-    fn begin<M>(
-        &self,
-        kind: &'static str,
-        site: &'static Location<'static>,
-        machine: M,
-        own: M::Event,
-    ) -> Request<M::Effect>
+    /// Begins a call, whose machine processes each message that arrives, until it has ended.
+    fn begin<M>(&self, site: &'static Location<'static>, call: Call<M>) -> Request<M::Effect>
     where
         M: WireMachine<Peer = Rank, Calls = (), Effect: Sync>,
     {
@@ -192,6 +160,7 @@ impl Comm {
         if let Some(refused) = Request::refused(engine, endpoint) {
             return refused;
         }
+        let Call { kind, machine, own } = call;
         let running = Arc::default();
         let completion = Completion::new(Arc::clone(&running));
         let pending = Pending::new(&engine.progress);

@@ -25,6 +25,7 @@ pub(crate) use inside::{inside, is_inside};
 pub(crate) use owned::RankOwned;
 pub use waiting::Waiting;
 
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
@@ -55,6 +56,8 @@ pub(crate) type AnyLink = Box<dyn Link + Send>;
 pub(crate) struct ProgressEngine {
     pub(crate) exchange: RankOwned<Exchange<AnyLink>>,
     pub(crate) operations: Arc<Operations>,
+    /// The number of groups that this rank has named.
+    pub(crate) groups: AtomicU32,
     /// The operations of the world itself.
     pub(crate) calls: Calls,
     /// The way of packets of communicators, if the link has one besides its parcels.
@@ -95,6 +98,7 @@ impl ProgressEngine {
             progress,
             calls: operations.all(),
             operations,
+            groups: AtomicU32::new(0),
             body: limits.body.saturating_sub(FRAME),
             is_driven,
             endpoints: RankOwned::new(RwLock::new(Arc::default())),

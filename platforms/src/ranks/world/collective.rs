@@ -1,25 +1,16 @@
 //! Operations that all ranks make together.
 
 use super::World;
-use super::mailbox::Mailbox;
 use crate::Result;
-use crate::error::Error;
-use crate::ranks::engine::progress::of_this_rank;
-use crate::ranks::engine::{ProgressEngine, inside};
-use crate::ranks::error::RankError;
-use crate::ranks::rooted::{AtRoot, FromRoot, FromRootToAll};
-use std::cell::Cell;
-use std::mem;
+use crate::ranks::collective::{Call, Running, calls};
 use std::panic::Location;
-use std::sync::Arc;
 use tautline_core::Rank;
-use tautline_core::collective::{
-    AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, ForAll, Message, Operation,
-    Wave,
-};
-use tautline_core::machine::{Action, Machine, Step};
-use tautline_core::service::Operation as Begun;
-use tautline_core::wire::{self, Cause, Portable, unpack};
+use tautline_core::group::Group;
+use tautline_core::machine::Machine;
+use tautline_core::wire::Portable;
+
+/// The root of calls that have one.
+const ROOT: Rank = Rank(0);
 
 /// Every rank makes the same call, with values of the same type, and waits in it until all have: a
 /// worker that makes it runs no other task during the call. Values are combined in the order of
@@ -44,8 +35,7 @@ impl World {
     /// ```
     #[track_caller]
     pub fn barrier(&self) -> Result<()> {
-        let machine = ForAll::barrier(self.rank(), self.ranks());
-        self.drive("barrier", Location::caller(), machine, ())
+        self.complete(Location::caller(), calls::barrier(self.all()))
     }
 
     /// Returns rank 0's `value` at all ranks.
@@ -60,8 +50,8 @@ impl World {
     /// ```
     #[track_caller]
     pub fn broadcast<T: Portable + Clone + 'static>(&self, value: T) -> Result<T> {
-        let operation = FromRootToAll::of(value);
-        self.wave("broadcast", Location::caller(), operation, ())
+        let call = calls::broadcast(self.all(), ROOT, value);
+        self.complete(Location::caller(), call)
     }
 
     /// Returns the value that rank 0 has for this rank: one for each, by rank. The `values` of the
@@ -83,11 +73,8 @@ impl World {
     /// At rank 0, if there is not one value for each rank.
     #[track_caller]
     pub fn scatter<T: Portable + 'static>(&self, values: Vec<T>) -> Result<T> {
-        let (given, ranks) = (values.len(), self.ranks());
-        let is_complete = !self.is_home() || given == ranks as usize;
-        assert!(is_complete, "{given} values for {ranks} ranks");
-        let operation = FromRoot::of(values);
-        self.wave("scatter", Location::caller(), operation, ())
+        let call = calls::scatter(self.all(), ROOT, values);
+        self.complete(Location::caller(), call)
     }
 
     /// Returns the combination of the values of all ranks, at rank 0, and `None` at the others.
@@ -106,8 +93,8 @@ impl World {
         value: T,
         operator: impl FnMut(T, T) -> T,
     ) -> Result<Option<T>> {
-        let operation = AtRoot::of(Combine::by(operator));
-        self.wave("reduce", Location::caller(), operation, value)
+        let call = calls::reduce(self.all(), ROOT, value, operator);
+        self.complete(Location::caller(), call)
     }
 
     /// Returns the values of all ranks, by rank, at rank 0, and `None` at the others.
@@ -121,8 +108,8 @@ impl World {
     /// ```
     #[track_caller]
     pub fn gather<T: Portable + 'static>(&self, value: T) -> Result<Option<Vec<T>>> {
-        let operation = AtRoot::of(Collect::default());
-        self.wave("gather", Location::caller(), operation, value)
+        let call = calls::gather(self.all(), ROOT, value);
+        self.complete(Location::caller(), call)
     }
 
     /// Returns the combination of the values of all ranks, at all ranks. `operator` must be
@@ -142,8 +129,8 @@ impl World {
         value: T,
         operator: impl FnMut(T, T) -> T,
     ) -> Result<T> {
-        let machine = ForAll::new(self.rank(), self.ranks(), operator);
-        self.drive("all-reduce", Location::caller(), machine, value)
+        let call = calls::all_reduce(self.all(), value, operator);
+        self.complete(Location::caller(), call)
     }
 
     /// Returns the values of all ranks, by rank, at all ranks.
@@ -158,8 +145,7 @@ impl World {
     /// ```
     #[track_caller]
     pub fn all_gather<T: Portable + Clone + 'static>(&self, value: T) -> Result<Vec<T>> {
-        let operation = CollectForAll::default();
-        self.wave("all-gather", Location::caller(), operation, value)
+        self.complete(Location::caller(), calls::all_gather(self.all(), value))
     }
 
     /// Returns the combination of the values of all ranks before this one; `None` at rank 0.
@@ -178,8 +164,8 @@ impl World {
         value: T,
         operator: impl FnMut(T, T) -> T,
     ) -> Result<Option<T>> {
-        let operation = CombineBefore::by(operator);
-        self.wave("scan", Location::caller(), operation, value)
+        let call = calls::scan(self.all(), value, operator);
+        self.complete(Location::caller(), call)
     }
 
     /// Sends the values to the ranks, one to each, by rank. Returns those that the ranks have sent
@@ -200,114 +186,19 @@ impl World {
     /// If there is not one value for each rank.
     #[track_caller]
     pub fn all_to_all<T: Portable + 'static>(&self, values: Vec<T>) -> Result<Vec<T>> {
-        let ranks = self.ranks();
-        let given = values.len();
-        assert_eq!(given, ranks as usize, "{given} values for {ranks} ranks");
-        let machine = AllToAll::new(self.rank(), ranks);
-        self.drive("all-to-all", Location::caller(), machine, values)
+        self.complete(Location::caller(), calls::all_to_all(self.all(), values))
     }
 
-    /// Runs an operation along the tree of ranks.
-    fn wave<O: Operation>(
-        &self,
-        kind: &'static str,
-        site: &'static Location<'static>,
-        operation: O,
-        own: O::Own,
-    ) -> Result<O::Output>
+    fn all(&self) -> &Group {
+        self.engine().calls.group()
+    }
+
+    /// Makes a call, and waits until it has ended.
+    fn complete<M>(&self, site: &'static Location<'static>, call: Call<M>) -> Result<M::Effect>
     where
-        Message<O::Up, O::Down>: Portable + 'static,
+        M: Machine<Peer = Rank, Calls = (), Message: Portable + 'static>,
     {
-        let branch = Branch::of(self.rank(), self.ranks());
-        self.drive(kind, site, Wave::new(branch, operation), own)
+        let engine = self.engine();
+        Running::begin(engine, &engine.calls, site, call).block()
     }
-
-    /// Begins an operation, lets `machine` begin with `own`, and process each message, until it has
-    /// ended.
-    fn drive<M>(
-        &self,
-        kind: &'static str,
-        site: &'static Location<'static>,
-        mut machine: M,
-        own: M::Event,
-    ) -> Result<M::Effect>
-    where
-        M: Machine<Peer = Rank, Calls = ()>,
-        M::Message: Portable + 'static,
-    {
-        let engine = &**self.engine();
-        let mailbox = Mailbox::take();
-        let receiver = Arc::clone(&mailbox);
-        let operation: Begun<M::Message> = engine.calls.begin(site, kind, receiver);
-        let (output, has_sent) = (Cell::new(None), Cell::new(false));
-        let mut act = |action: Action<M>| match action {
-            Action::Send(to, message) => {
-                operation.send(to, &message);
-                has_sent.set(true);
-            }
-            Action::Effect(ended) => output.set(Some(ended)),
-        };
-        machine.event(own, &mut Step::new(&mut (), &mut act));
-        let mut last = Vec::new();
-        let output = loop {
-            if has_sent.take() {
-                // Also if the call returns now: the others would wait until the next turn of this
-                // rank.
-                engine.progress.look(engine);
-            }
-            if let Some(output) = output.take() {
-                break output;
-            }
-            let next = next_of(engine, &mailbox);
-            let next = next.and_then(|(from, body)| {
-                let decoded = decoded(engine, &operation, from, &body);
-                // The channels may have ended before, for another reason.
-                let decoded = decoded.map_err(|error| mailbox.error().unwrap_or(error));
-                let before = mem::replace(&mut last, body);
-                if before.capacity() > 0 {
-                    mailbox.recycle(before);
-                }
-                decoded
-            });
-            let (from, message) = next.map_err(|error| Error::Rank(error.into()))?;
-            let received = machine.receive(from, message, &mut Step::new(&mut (), &mut act));
-            received.map_err(|refusal| Error::Rank(RankError::refused(from, refusal)))?;
-        };
-        drop(operation);
-        Mailbox::give_back(mailbox, last);
-        Ok(output)
-    }
-}
-
-/// Waits for a message: communicates for a while, then sleeps.
-fn next_of(engine: &ProgressEngine, mailbox: &Mailbox) -> Result<(Rank, Vec<u8>), wire::Error> {
-    let found = Cell::new(None);
-    let is_found = || {
-        let next = mailbox.try_next();
-        let is_found = next.is_some();
-        found.set(next);
-        is_found
-    };
-    engine.progress.poll_until(engine, is_found);
-    found.take().unwrap_or_else(|| mailbox.next())
-}
-
-/// Decodes a message. If it is malformed, or decoding panics, ends all channels as a turn does.
-fn decoded<M: Portable + 'static>(
-    engine: &ProgressEngine,
-    operation: &Begun<M>,
-    from: Rank,
-    body: &[u8],
-) -> Result<(Rank, M), wire::Error> {
-    let error = match inside(|| unpack(body)) {
-        Some(Ok(message)) => return Ok((from, message)),
-        Some(Err(malformed)) => operation.error(from, malformed),
-        None => {
-            let doing = "encoding or decoding, which panicked";
-            of_this_rank(&engine.exchange, Cause::Lost { doing })
-        }
-    };
-    // In a turn: completions of other operations run the program's code.
-    inside(|| engine.exchange.fail(&error));
-    Err(error)
 }

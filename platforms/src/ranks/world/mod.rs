@@ -27,7 +27,6 @@ mod collective;
 mod idle;
 #[cfg(feature = "process")]
 mod join;
-mod mailbox;
 
 pub use crate::ranks::engine::Waiting;
 pub use crate::ranks::engine::progress::ProgressMode;

@@ -3,8 +3,10 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 use tautline_core::wire::{Error, Fault, Receiver};
 use tautline_core::{PlaceId, Rank};
 
@@ -29,7 +31,14 @@ struct Mail {
     error: Option<Error>,
     /// Empty buffers.
     spare: Vec<Vec<u8>>,
-    is_awaited: bool,
+    awaiter: Option<Awaiter>,
+}
+
+/// Who waits for the next message.
+enum Awaiter {
+    /// The thread that called.
+    Thread,
+    Task(Waker),
 }
 
 impl Mail {
@@ -81,11 +90,22 @@ impl Mailbox {
             if let Some(next) = mail.next() {
                 return next;
             }
-            mail.is_awaited = true;
+            mail.awaiter = Some(Awaiter::Thread);
             let woken = self.arrival.wait(mail);
             mail = woken.unwrap_or_else(PoisonError::into_inner);
-            mail.is_awaited = false;
         }
+    }
+
+    /// As [`try_next`](Self::try_next); if there is neither, `waker` is woken once there is.
+    pub(super) fn await_next(&self, waker: &Waker) -> Option<Result<(Rank, Vec<u8>), Error>> {
+        let mut mail = self.mail();
+        let next = mail.next();
+        let awaiter = next.is_none().then(|| Awaiter::Task(waker.clone()));
+        let before = mem::replace(&mut mail.awaiter, awaiter);
+        drop(mail);
+        // Outside of the lock: dropping a waker may run any code.
+        drop(before);
+        next
     }
 
     /// Returns the error with which the channels have ended, if they have.
@@ -104,10 +124,12 @@ impl Mailbox {
         change(&mut mail);
         // ORDERING: Relaxed: as in try_next.
         self.has_mail.store(true, Ordering::Relaxed);
-        let is_awaited = mail.is_awaited;
+        let awaiter = mail.awaiter.take();
         drop(mail);
-        if is_awaited {
-            self.arrival.notify_one();
+        match awaiter {
+            Some(Awaiter::Thread) => self.arrival.notify_one(),
+            Some(Awaiter::Task(waker)) => waker.wake(),
+            None => {}
         }
     }
 

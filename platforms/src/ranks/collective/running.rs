@@ -1,0 +1,239 @@
+//! A collective call whose caller waits: it takes and decodes the messages itself.
+
+use super::calls::Call;
+use super::mailbox::Mailbox;
+use crate::Result;
+use crate::error::Error;
+use crate::ranks::engine::progress::of_this_rank;
+use crate::ranks::engine::{ProgressEngine, inside};
+use crate::ranks::error::RankError;
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::mem;
+use std::panic::Location;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::thread;
+use tautline_core::Rank;
+use tautline_core::machine::{Action, Machine, Step};
+use tautline_core::service::{Calls, Operation};
+use tautline_core::wire::{self, Cause, Portable, unpack};
+
+/// Turns of a task that waits for a message before it is suspended: as long as a few messages
+/// take.
+const TURNS: u32 = 256;
+
+/// A call that has begun.
+pub(crate) struct Running<M: Machine<Message: Portable + 'static>> {
+    machine: M,
+    output: Option<M::Effect>,
+    /// `None` at the only rank of a group, for which nothing arrives.
+    open: Option<Open<M::Message>>,
+}
+
+impl<M> Running<M>
+where
+    M: Machine<Peer = Rank, Calls = (), Message: Portable + 'static>,
+{
+    /// Begins the next call of a group.
+    pub(crate) fn begin(
+        engine: &Arc<ProgressEngine>,
+        calls: &Calls,
+        site: &'static Location<'static>,
+        call: Call<M>,
+    ) -> Self {
+        let is_alone = calls.group().ranks() == 1;
+        let open = (!is_alone).then(|| Open::begin(engine, calls, site, &call));
+        let mut running = Self {
+            machine: call.machine,
+            output: None,
+            open,
+        };
+        running.step(|machine, step| machine.event(call.own, step));
+        running
+    }
+
+    /// Lets the machine take a step, and sends its messages.
+    fn step<R>(&mut self, take: impl FnOnce(&mut M, &mut Step<'_, M>) -> R) -> R {
+        let Self {
+            machine,
+            output,
+            open,
+        } = self;
+        let mut has_sent = false;
+        let mut act = |action: Action<M>| match action {
+            Action::Send(to, message) => {
+                let open = open.as_ref().expect("there is another rank");
+                open.operation.send(to, &message);
+                has_sent = true;
+            }
+            Action::Effect(ended) => *output = Some(ended),
+        };
+        let taken = take(machine, &mut Step::new(&mut (), &mut act));
+        if let Some(open) = open.as_ref().filter(|_| has_sent) {
+            // Also if the call ends now: the others would wait until the next turn of this rank.
+            open.engine.progress.look(&*open.engine);
+        }
+        taken
+    }
+
+    /// Waits on this thread: communicates for a while, then sleeps.
+    pub(crate) fn block(mut self) -> Result<M::Effect> {
+        loop {
+            if let Some(output) = self.output.take() {
+                return Ok(self.ended(output));
+            }
+            let next = self.open().next();
+            self.process(next)?;
+        }
+    }
+
+    /// Waits in a task, which communicates for a short while, then is suspended.
+    pub(crate) async fn complete(mut self) -> Result<M::Effect> {
+        poll_fn(|cx| self.poll(cx)).await
+    }
+
+    fn poll(&mut self, cx: &Context<'_>) -> Poll<Result<M::Effect>> {
+        loop {
+            if let Some(output) = self.output.take() {
+                return Poll::Ready(Ok(self.ended(output)));
+            }
+            let Some(next) = self.open().poll(cx) else {
+                return Poll::Pending;
+            };
+            if let Err(error) = self.process(next) {
+                return Poll::Ready(Err(error));
+            }
+        }
+    }
+
+    /// Processes a message, or the end of the channels. An error ends the call.
+    fn process(&mut self, next: Next) -> Result<()> {
+        let processed = self.received(next);
+        if processed.is_err() {
+            self.end();
+        }
+        processed
+    }
+
+    fn received(&mut self, next: Next) -> Result<()> {
+        let failed = |error: wire::Error| Error::Rank(error.into());
+        let (from, body) = next.map_err(failed)?;
+        let message = self.open().decode(from, body).map_err(failed)?;
+        let received = self.step(|machine, step| machine.receive(from, message, step));
+        received.map_err(|refusal| Error::Rank(RankError::refused(from, refusal)))
+    }
+
+    fn open(&mut self) -> &mut Open<M::Message> {
+        let open = self.open.as_mut();
+        open.expect("the only rank ends when it begins, and no other one waits after the end")
+    }
+
+    fn ended(&mut self, output: M::Effect) -> M::Effect {
+        self.end();
+        output
+    }
+
+    fn end(&mut self) {
+        if let Some(open) = self.open.take() {
+            Mailbox::give_back(open.mailbox, open.last);
+        }
+    }
+}
+
+/// Dropped before its end, it ends all channels: the other ranks wait for what this one would have
+/// sent.
+impl<M: Machine<Message: Portable + 'static>> Drop for Running<M> {
+    fn drop(&mut self) {
+        let Some(open) = self.open.take() else {
+            return;
+        };
+        let cause = match thread::panicking() {
+            true => Cause::Panicked,
+            false => Cause::Lost {
+                doing: "waiting in a collective call that it has given up",
+            },
+        };
+        let exchange = &open.engine.exchange;
+        if exchange.is_here() {
+            let error = of_this_rank(exchange, cause);
+            inside(|| exchange.fail(&error));
+        }
+    }
+}
+
+/// A message, or the error with which the channels have ended.
+type Next = Result<(Rank, Vec<u8>), wire::Error>;
+
+/// The messages of a call.
+struct Open<T> {
+    engine: Arc<ProgressEngine>,
+    mailbox: Arc<Mailbox>,
+    operation: Operation<T>,
+    /// The buffer of the last message.
+    last: Vec<u8>,
+}
+
+impl<T: Portable + 'static> Open<T> {
+    fn begin<M: Machine<Message = T>>(
+        engine: &Arc<ProgressEngine>,
+        calls: &Calls,
+        site: &'static Location<'static>,
+        call: &Call<M>,
+    ) -> Self {
+        engine.assert_rank();
+        let mailbox = Mailbox::take();
+        let receiver = Arc::clone(&mailbox);
+        Self {
+            engine: Arc::clone(engine),
+            operation: calls.begin(site, call.kind, receiver),
+            mailbox,
+            last: Vec::new(),
+        }
+    }
+
+    fn next(&self) -> Next {
+        let found = Cell::new(None);
+        let is_found = || {
+            let next = self.mailbox.try_next();
+            let is_found = next.is_some();
+            found.set(next);
+            is_found
+        };
+        self.engine.progress.poll_until(&*self.engine, is_found);
+        found.take().unwrap_or_else(|| self.mailbox.next())
+    }
+
+    /// As [`next`](Self::next), for a task, which is woken if there is none yet.
+    fn poll(&self, cx: &Context<'_>) -> Option<Next> {
+        for _ in 0..TURNS {
+            if let Some(next) = self.mailbox.try_next() {
+                return Some(next);
+            }
+            self.engine.progress.look(&*self.engine);
+        }
+        self.mailbox.await_next(cx.waker())
+    }
+
+    /// Decodes a message. If it is malformed, or decoding panics, ends all channels as a turn does.
+    fn decode(&mut self, from: Rank, body: Vec<u8>) -> Result<T, wire::Error> {
+        let error = match inside(|| unpack(&body)) {
+            Some(Ok(message)) => {
+                let before = mem::replace(&mut self.last, body);
+                if before.capacity() > 0 {
+                    self.mailbox.recycle(before);
+                }
+                return Ok(message);
+            }
+            Some(Err(malformed)) => self.operation.error(from, malformed),
+            None => {
+                let doing = "encoding or decoding, which panicked";
+                of_this_rank(&self.engine.exchange, Cause::Lost { doing })
+            }
+        };
+        // In a turn: completions of other operations run the program's code.
+        inside(|| self.engine.exchange.fail(&error));
+        // The channels may have ended before, for another reason.
+        Err(self.mailbox.error().unwrap_or(error))
+    }
+}

@@ -1,0 +1,210 @@
+//! Handlers: the code that other ranks may start here.
+
+use super::at::At;
+use crate::execution::runtime::Cx;
+use std::any::{Any, TypeId, type_name};
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::Location;
+use tautline_core::wire::{Malformed, Portable, Unencodable, pack_within, unpack};
+
+/// Code that every rank of a team can start at every other one, in a [finish](super::Team::finish):
+/// made by [`handler`].
+///
+/// A message names it by its position among the handlers of the finish, and has the encoded
+/// arguments: no code and no address travels. So it may borrow data of its rank.
+pub struct Handler<F, A, R> {
+    run: F,
+    is_short: bool,
+    site: &'static Location<'static>,
+    types: PhantomData<fn(A) -> R>,
+}
+
+impl<F, A, R> fmt::Debug for Handler<F, A, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the handler at {}", self.site)
+    }
+}
+
+/// Returns a handler that calls `run` with the arguments of a message, which has their type; the
+/// result of a [call](At::call) goes back.
+///
+/// ```
+/// use tautline::prelude::*;
+/// use tautline::team::handler;
+/// use tautline::world::{self, Rank};
+///
+/// let words = world::loopback(2, |world| {
+///     let rt = Runtime::builder().world(world).workers(1).pinned(false).build()?;
+///     let words = ["zero", "one"];
+///     // It borrows `words` of its rank.
+///     let get = handler(|_, _, at: usize| words.get(at).map(|word| word.to_string()));
+///     rt.run(|cx| {
+///         let mut team = world.team();
+///         let other = Rank(1 - team.rank().0);
+///         team.finish(cx, &get, |cx, at| at.call(cx, other, &get, other.index()).wait(cx))?
+///     })
+/// });
+/// let words = words.into_iter().collect::<tautline::Result<Vec<_>>>()?;
+/// assert_eq!(words, [Some("one".to_owned()), Some("zero".to_owned())]);
+/// # Ok::<(), tautline::Error>(())
+/// ```
+///
+/// What it borrows must be shared with other threads:
+/// ```compile_fail,E0277
+/// # use tautline::team::handler;
+/// let count = std::cell::Cell::new(0);
+/// let add = handler(|_, _, n: u32| count.set(count.get() + n));
+/// ```
+/// Arguments must be values that have an encoding:
+/// ```compile_fail,E0277
+/// # use tautline::team::handler;
+/// let print = handler(|_, _, text: &'static str| println!("{text}"));
+/// ```
+#[track_caller]
+pub fn handler<F, A, R>(run: F) -> Handler<F, A, R>
+where
+    F: for<'s, 'e> Fn(&mut Cx<'s, 'e>, At<'s>, A) -> R + Sync,
+    A: Portable + 'static,
+    R: Portable + 'static,
+{
+    Handler {
+        run,
+        is_short: false,
+        site: Location::caller(),
+        types: PhantomData,
+    }
+}
+
+impl<F, A, R> Handler<F, A, R> {
+    /// Makes calls that arrive together run one after the other in one task: for code that takes
+    /// less time than a task. It must not wait.
+    #[must_use]
+    pub fn short(mut self) -> Self {
+        self.is_short = true;
+        self
+    }
+}
+
+/// A handler whose types are erased.
+pub trait Entry: Sync {
+    fn is_short(&self) -> bool;
+
+    fn site(&self) -> &'static Location<'static>;
+
+    /// Returns the type of the arguments, and its name.
+    fn takes(&self) -> (TypeId, &'static str);
+
+    /// Runs with encoded arguments, and returns the encoded result, if `answers`.
+    fn run<'s>(
+        &self,
+        cx: &mut Cx<'s, '_>,
+        at: At<'s>,
+        args: &[u8],
+        answers: bool,
+    ) -> Result<Vec<u8>, Failed>;
+
+    /// Runs with `args`, an `Option` of the arguments, and leaves the result in `result`, unless
+    /// that is no `Option` of it.
+    fn run_here<'s>(
+        &self,
+        cx: &mut Cx<'s, '_>,
+        at: At<'s>,
+        args: &mut (dyn Any + Send),
+        result: &mut dyn Any,
+    );
+}
+
+/// The reason why a handler has no result.
+pub enum Failed {
+    Arguments(Malformed),
+    Result(Unencodable),
+}
+
+impl<F, A, R> Entry for Handler<F, A, R>
+where
+    F: for<'s, 'e> Fn(&mut Cx<'s, 'e>, At<'s>, A) -> R + Sync,
+    A: Portable + 'static,
+    R: Portable + 'static,
+{
+    fn is_short(&self) -> bool {
+        self.is_short
+    }
+
+    fn site(&self) -> &'static Location<'static> {
+        self.site
+    }
+
+    fn takes(&self) -> (TypeId, &'static str) {
+        (TypeId::of::<A>(), type_name::<A>())
+    }
+
+    fn run<'s>(
+        &self,
+        cx: &mut Cx<'s, '_>,
+        at: At<'s>,
+        args: &[u8],
+        answers: bool,
+    ) -> Result<Vec<u8>, Failed> {
+        let args = unpack(args).map_err(Failed::Arguments)?;
+        let result = (self.run)(cx, at, args);
+        let mut body = Vec::new();
+        if answers {
+            pack_within(&result, at.limit(), &mut body).map_err(Failed::Result)?;
+        }
+        Ok(body)
+    }
+
+    fn run_here<'s>(
+        &self,
+        cx: &mut Cx<'s, '_>,
+        at: At<'s>,
+        args: &mut (dyn Any + Send),
+        result: &mut dyn Any,
+    ) {
+        let args = args.downcast_mut::<Option<A>>().and_then(Option::take);
+        let ended = (self.run)(cx, at, args.expect("arguments of its type"));
+        if let Some(result) = result.downcast_mut() {
+            *result = Some(ended);
+        }
+    }
+}
+
+/// The handlers of a [finish](super::Team::finish): one, or a tuple of references to up to 8.
+/// Implemented for no other types.
+pub trait Handlers: Sync {
+    /// Returns the handler at a position.
+    #[doc(hidden)]
+    fn entry(&self, position: usize) -> Option<&dyn Entry>;
+}
+
+impl<F, A, R> Handlers for Handler<F, A, R>
+where
+    Self: Entry,
+{
+    fn entry(&self, position: usize) -> Option<&dyn Entry> {
+        (position == 0).then_some(self)
+    }
+}
+
+macro_rules! tuples {
+    ($($name:ident $at:tt),+) => {
+        impl<$($name: Entry),+> Handlers for ($(&$name,)+) {
+            fn entry(&self, position: usize) -> Option<&dyn Entry> {
+                match position {
+                    $($at => Some(self.$at),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+tuples!(A 0);
+tuples!(A 0, B 1);
+tuples!(A 0, B 1, C 2);
+tuples!(A 0, B 1, C 2, D 3);
+tuples!(A 0, B 1, C 2, D 3, E 4);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);

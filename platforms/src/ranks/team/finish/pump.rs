@@ -1,0 +1,143 @@
+//! The task of a rank that serves the messages of a finish.
+
+use super::at::{At, Region};
+use super::record::{Arrival, Record};
+use super::site::{Mail, Within};
+use crate::execution::runtime::TaskCx;
+use crate::process::contain::text_of;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+use std::thread;
+use tautline_core::finish::{FinishId, Outcome};
+use tautline_core::port::Spin;
+use tautline_core::task::{CancelToken, Cancelled};
+use tautline_core::wire::Fault;
+use tautline_core::{PlaceId, Rank};
+
+/// Arrivals of one finish that run as one scope.
+struct Group {
+    finish: FinishId,
+    token: CancelToken,
+    arrivals: Vec<(Rank, Arrival)>,
+}
+
+/// Serves the messages until the finish is over.
+pub(super) async fn serve<'s>(task: TaskCx<'s, '_>, region: Region<'s>) {
+    let site = region.site();
+    poll_fn(|cx| {
+        site.mail.register(cx.waker(), &Spin);
+        let mut groups = Vec::new();
+        while let Some(mail) = site.mail.pop(&Spin) {
+            match mail {
+                Mail::Aborted(scope) => site.aborted(scope),
+                Mail::Record(from, record) => {
+                    if let Err(fault) = receive(region, from, record, &mut groups) {
+                        site.violated(from, fault);
+                    }
+                }
+            }
+        }
+        groups
+            .into_iter()
+            .for_each(|group| start(&task, region, group));
+        site.flush();
+        match site.is_over() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    })
+    .await;
+}
+
+fn receive(
+    region: Region<'_>,
+    from: Rank,
+    record: Record,
+    groups: &mut Vec<Group>,
+) -> Result<(), Fault> {
+    let site = region.site();
+    match record {
+        Record::Spawn(arrival) => {
+            region.check(&arrival)?;
+            let finish = arrival.finish;
+            let open = groups.last_mut().filter(|group| group.finish == finish);
+            if let Some(token) = site.arrive(from, finish, open.is_none())? {
+                match open {
+                    Some(group) => group.arrivals.push((from, arrival)),
+                    None => groups.push(Group {
+                        finish,
+                        token,
+                        arrivals: vec![(from, arrival)],
+                    }),
+                }
+            }
+            Ok(())
+        }
+        Record::Reply { call, result } => site.answer(call, &result.0),
+        Record::Finish(message) => site.receive(from, message),
+        Record::End(outcome) => site.end(from, outcome),
+    }
+}
+
+/// Runs the arrivals of a group, and reports their end.
+fn start<'s>(task: &TaskCx<'s, '_>, region: Region<'s>, group: Group) {
+    let Group {
+        finish,
+        token,
+        arrivals,
+    } = group;
+    task.spawn_async(move |task| async move {
+        let run = task.finish_until(&token, |task| async move {
+            let scope = task.scope_id();
+            let within = Within { finish, scope };
+            let mut short = Vec::new();
+            for (from, arrival) in arrivals {
+                let at = At::of_arrival(region, from, within, arrival.handler);
+                match region.is_short(arrival.handler) {
+                    true => short.push((at, arrival)),
+                    false => task.spawn(move |cx| at.run(cx, &arrival)),
+                }
+            }
+            if !short.is_empty() {
+                task.spawn(move |cx| short.iter().for_each(|(at, arrival)| at.run(cx, arrival)));
+            }
+        });
+        let ended = caught(run).await;
+        let failed = failed(region.team.rank(), &ended);
+        region.site().end_group(finish, failed);
+    });
+}
+
+/// Returns the outcome of what has ended so at rank `here`; `None` if it is complete.
+pub(super) fn failed<R>(
+    here: Rank,
+    ended: &thread::Result<Result<R, Cancelled>>,
+) -> Option<Outcome> {
+    let at = PlaceId(here.0);
+    match ended {
+        Ok(Ok(_)) => None,
+        Ok(Err(Cancelled { reason, .. })) => Some(Outcome::Cancelled {
+            at,
+            reason: *reason,
+        }),
+        Err(payload) => Some(Outcome::Panicked {
+            at,
+            message: text_of(&**payload).into(),
+        }),
+    }
+}
+
+/// Catches the panics of a future.
+async fn caught<T: Future>(future: T) -> thread::Result<T::Output> {
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        let poll = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
+        match poll {
+            Ok(poll) => poll.map(Ok),
+            Err(payload) => Poll::Ready(Err(payload)),
+        }
+    })
+    .await
+}

@@ -1,0 +1,90 @@
+//! What the ranks of a finish send to each other.
+
+use serde::{Deserialize, Serialize};
+use tautline_core::finish::{FinishId, Message, Outcome};
+use tautline_core::wire::Bulk;
+
+/// A message to another rank.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Record {
+    /// An activity.
+    Spawn(Arrival),
+    /// The result of the call with this number.
+    Reply { call: u64, result: Bulk<u8> },
+    /// About the nested finishes.
+    Finish(Message),
+    /// The finish of all ranks has ended.
+    End(Option<Outcome>),
+}
+
+/// An activity that another rank has spawned here.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Arrival {
+    pub(super) finish: FinishId,
+    /// The position of its handler.
+    pub(super) handler: u32,
+    pub(super) kind: Kind,
+    pub(super) args: Bulk<u8>,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(super) enum Kind {
+    /// Runs the handler.
+    Spawn,
+    /// Runs it, and sends the result to the call with this number.
+    Call(u64),
+    /// Runs it with each of the arguments, which follow their lengths.
+    Batch,
+}
+
+/// Appends arguments with their length: 7 bits a byte, lowest first, the eighth in all but the
+/// last.
+pub(super) fn push_framed(args: &[u8], into: &mut Vec<u8>) {
+    let mut len = args.len();
+    while len >= 0x80 {
+        into.push(len as u8 | 0x80);
+        len >>= 7;
+    }
+    into.push(len as u8);
+    into.extend_from_slice(args);
+}
+
+/// Takes the first arguments of a batch; `None` if it is malformed.
+pub(super) fn next_framed<'a>(batch: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let mut len = 0;
+    for shift in (0..usize::BITS).step_by(7) {
+        let (&byte, rest) = batch.split_first()?;
+        *batch = rest;
+        len |= usize::from(byte & 0x7f).checked_shl(shift)?;
+        if byte & 0x80 == 0 {
+            let (args, rest) = batch.split_at_checked(len)?;
+            *batch = rest;
+            return Some(args);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn framed_arguments_are_those_that_were_pushed() {
+        let all: Vec<Vec<u8>> = [0, 1, 127, 128, 300, 70_000]
+            .map(|len| (0..len).map(|i| i as u8).collect())
+            .into();
+        let mut batch = Vec::new();
+        all.iter().for_each(|args| push_framed(args, &mut batch));
+        let mut rest = &batch[..];
+        for args in &all {
+            assert_eq!(next_framed(&mut rest), Some(&args[..]));
+        }
+        assert_eq!(next_framed(&mut rest), None);
+        for len in 0..batch.len() {
+            let mut cut = &batch[..len];
+            while next_framed(&mut cut).is_some() {}
+        }
+        assert_eq!(next_framed(&mut &[0xff; 20][..]), None);
+    }
+}
