@@ -124,24 +124,25 @@ impl<O: Operation> Wave<O> {
     }
 
     /// Sends the value of this subtree up, once it is complete.
-    fn go_up(&mut self, step: &mut Step<'_, Self>) {
+    fn go_up(&mut self, step: &mut Step<'_, Self>) -> Result<(), Stray> {
         if self.values.iter().any(Option::is_none) {
-            return;
+            return Ok(());
         }
         let Some(own) = self.own.take() else {
-            return;
+            return Ok(());
         };
         let values = self.values.iter_mut().filter_map(Option::take).collect();
         let value = self.operation.combine(own, values);
         let Some(parent) = self.branch.parent() else {
             let down = self.operation.turn(value);
-            return self.go_down(down, step).expect("a value for each rank");
+            return self.go_down(down, step);
         };
         step.send(parent, Message::Up(value));
         match self.operation.passed() {
             Some(output) => self.end(output, step),
             None => self.stage = Stage::Waiting,
         }
+        Ok(())
     }
 
     fn go_down(&mut self, down: O::Down, step: &mut Step<'_, Self>) -> Result<(), Stray> {
@@ -176,7 +177,7 @@ impl<O: Operation> Machine for Wave<O> {
         let is_first = self.own.is_none() && self.stage == Stage::Gathering;
         assert!(is_first, "a rank begins once, with its value");
         self.own = Some(own);
-        self.go_up(step);
+        self.go_up(step).expect("a value for each rank");
     }
 
     fn receive(
@@ -193,8 +194,7 @@ impl<O: Operation> Machine for Wave<O> {
                     Some(slot @ None) if self.stage == Stage::Gathering => *slot = Some(value),
                     _ => return Err(Stray),
                 }
-                self.go_up(step);
-                Ok(())
+                self.go_up(step)
             }
             Message::Down(down)
                 if self.branch.parent() == Some(from) && self.stage == Stage::Waiting =>

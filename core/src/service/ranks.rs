@@ -1,6 +1,6 @@
 //! Services of all ranks, over a channel.
 
-use super::{Calls, Carrier, Handler, Operation, Service};
+use super::{Calls, Carrier, Handler, Kind, Operation, Service};
 use crate::id::{PlaceId, Rank};
 use crate::machine::{Machine, Peer, Tolerance};
 use crate::port::Link;
@@ -83,7 +83,7 @@ where
         self: &Arc<Self>,
         calls: &Calls,
         site: &'static Location<'static>,
-        kind: &'static str,
+        kind: impl Into<Kind>,
     ) {
         let inlet = Arc::new(Inlet(Arc::clone(self)));
         self.connect(calls.begin(site, kind, inlet));

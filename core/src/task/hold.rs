@@ -7,12 +7,14 @@
 use super::cx::Cx;
 use super::future::TaskCx;
 use super::pool::{Pool, TaskScope};
-use super::scope::Cause;
+use super::scope::{Cause, MemberKey, discard};
+use crate::finish::Reason;
 use crate::port::Host;
 use crate::watch::Site;
 use core::fmt;
 use core::panic::{Location, RefUnwindSafe, UnwindSafe};
 use core::ptr::NonNull;
+use core::task::Waker;
 
 /// A share of a scope, which does not end before it is dropped, on any thread: by [`Cx::hold`].
 ///
@@ -47,6 +49,7 @@ pub struct Hold<P: Host> {
     scope: NonNull<TaskScope<P>>,
     /// The call that took it.
     site: Site,
+    watch: Option<MemberKey>,
 }
 
 // A scope counts and is aborted as a whole: a panic of a task leaves it consistent.
@@ -65,6 +68,7 @@ impl<P: Host> Hold<P> {
         Self {
             scope: NonNull::from(scope),
             site,
+            watch: None,
         }
     }
 
@@ -87,20 +91,85 @@ impl<P: Host> Hold<P> {
     /// # }
     /// ```
     pub fn fail(self, payload: P::Payload) {
-        // SAFETY: the share keeps the scope until `self` is dropped, below.
-        unsafe { self.scope.as_ref() }.abort(Cause::Panic(payload));
+        self.abort(payload);
+    }
+
+    /// As [`fail`](Self::fail), but the scope still waits for the hold.
+    pub fn abort(&self, payload: P::Payload) {
+        self.scope().abort(Cause::Panic(payload));
+    }
+
+    /// Cancels the innermost finish around the hold, as a task does by [`Cx::cancel`]. Returns
+    /// false if there is none.
+    pub fn cancel(&self, reason: Reason) -> bool {
+        self.scope().cancel(reason)
+    }
+
+    /// Wakes `waker` once the scope is aborted, by a panic or a cancellation, or at once if it was;
+    /// it may be woken at other times, too. It is dropped with the hold.
+    ///
+    /// ```
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # use tautline_core::finish::Reason;
+    /// # use std::sync::Arc;
+    /// # use std::task::Wake;
+    /// # fn f<P: Host + 'static>(cx: &mut Cx<'_, '_, P>) {
+    /// struct Stop;
+    ///
+    /// impl Wake for Stop {
+    ///     fn wake(self: Arc<Self>) {
+    ///         println!("what runs outside of the pool is to stop");
+    ///     }
+    /// }
+    ///
+    /// _ = cx.finish(|cx| {
+    ///     let mut hold = cx.hold();
+    ///     hold.watch(Arc::new(Stop).into());
+    ///     cx.cancel(Reason::Found);
+    ///     assert!(hold.is_aborted());
+    /// });
+    /// # }
+    /// ```
+    pub fn watch(&mut self, waker: Waker) {
+        let before = self.watch.replace(self.scope().add_watch(waker.clone()));
+        before
+            .into_iter()
+            .for_each(|key| self.scope().remove_watch(key));
+        if self.is_aborted() {
+            waker.wake();
+        }
+    }
+
+    /// Returns whether the scope was aborted: its tasks that have not begun are dropped.
+    pub fn is_aborted(&self) -> bool {
+        self.scope().is_aborted()
+    }
+
+    /// Returns the reason why a finish around the hold was cancelled, if one was.
+    pub fn cancelled(&self) -> Option<Reason> {
+        self.scope().reason()
+    }
+
+    fn scope(&self) -> &TaskScope<P> {
+        // SAFETY: the share keeps the scope until `self` is dropped.
+        unsafe { self.scope.as_ref() }
     }
 }
 
 impl<P: Host> Drop for Hold<P> {
     fn drop(&mut self) {
-        let Self { scope, site } = *self;
+        let Self { scope, site, watch } = *self;
         // SAFETY: the share keeps the scope, and so its pool.
         let pool = NonNull::from(unsafe { scope.as_ref() }.pool());
         // By pointer: the scope may be freed before this returns.
         let release = || {
             // SAFETY: the share keeps the scope until it is given up, next.
-            unsafe { scope.as_ref() }.remove_hold(site);
+            let held = unsafe { scope.as_ref() };
+            if let Some(key) = watch {
+                // Its drop may run any code.
+                discard(held.port(), held.port().catch(|| held.remove_watch(key)));
+            }
+            held.remove_hold(site);
             // SAFETY: the share that was taken when the hold was created.
             unsafe { TaskScope::leave(scope) };
         };

@@ -415,6 +415,31 @@ fn scope_outer_cancelled() {
     });
 }
 
+/// J2: as `scope_outer_cancelled`, where another abort has been counted: the walk outwards then
+/// finds the scope aborted before its own abort is counted.
+#[test]
+fn scope_outer_cancelled_uncounted() {
+    let model = Model::new("scope_outer_cancelled_uncounted")
+        .bound(1)
+        .floor(1_000);
+    never_blind(model, |task, cause| {
+        let begun = Rendezvous::new();
+        let ended = with_others(1, |cx| {
+            cx.finish(|cx| {
+                cx.spawn(|cx: &mut Cxt<'_, '_>| {
+                    begun.begin();
+                    cause.store(1, Loose);
+                    cx.cancel(Reason::Found);
+                });
+                begun.wait(1);
+                _ = cx.finish(|cx| cx.cancel(Reason::GivenUp));
+                _ = cx.finish(|cx| cx.spawn(move |_| task.used()));
+            })
+        });
+        assert_eq!(ended.unwrap().map_err(|c| c.reason), Err(Reason::Found));
+    });
+}
+
 /// J3: a poll that follows a cancellation returns its reason, also if one before it, or at the same
 /// time, has found none.
 #[test]

@@ -51,8 +51,41 @@ pub enum Collective {
     Scan(Element, Operator),
 }
 
+/// The combination of two integers.
+#[cfg(feature = "wire")]
+macro_rules! integers {
+    ($a:expr, $b:expr, $operator:expr) => {
+        match $operator {
+            Operator::Max => $a.max($b),
+            Operator::Min => $a.min($b),
+            Operator::Sum => $a.wrapping_add($b),
+            Operator::Product => $a.wrapping_mul($b),
+            Operator::And => ($a != 0 && $b != 0).into(),
+            Operator::Or => ($a != 0 || $b != 0).into(),
+            Operator::Xor => (($a != 0) != ($b != 0)).into(),
+            Operator::BitAnd => $a & $b,
+            Operator::BitOr => $a | $b,
+            Operator::BitXor => $a ^ $b,
+        }
+    };
+}
+
+/// The combination of two floating-point numbers.
+#[cfg(feature = "wire")]
+macro_rules! reals {
+    ($a:expr, $b:expr, $operator:expr) => {
+        match $operator {
+            Operator::Max => $a.max($b),
+            Operator::Min => $a.min($b),
+            Operator::Sum => $a + $b,
+            Operator::Product => $a * $b,
+            other => panic!("{other:?} of {:?}", Self::ELEMENT),
+        }
+    };
+}
+
 macro_rules! elements {
-    ($($(#[$note:meta])* $name:ident: $type:ty),+ $(,)?) => {
+    ($($(#[$note:meta])* $name:ident: $type:ty, $combine:ident);+ $(;)?) => {
         /// A type of numbers (Chatterjee 2013, Table 4.1).
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Element {
@@ -80,6 +113,10 @@ macro_rules! elements {
             #[cfg(feature = "wire")]
             impl Number for $type {
                 const ELEMENT: Element = Element::$name;
+
+                fn combined(self, other: Self, operator: Operator) -> Self {
+                    $combine!(self, other, operator)
+                }
             }
         )+
     };
@@ -100,29 +137,43 @@ pub trait Number:
 {
     /// Its type.
     const ELEMENT: Element;
+
+    /// Returns the combination with `other`. Sums and products of integers wrap; the greatest and
+    /// the least of a number and NaN are the number.
+    ///
+    /// ```
+    /// use tautline_core::comm::{Number, Operator};
+    ///
+    /// assert_eq!(3.5f64.combined(-1.0, Operator::Min), -1.0);
+    /// assert_eq!(6u8.combined(3, Operator::BitAnd), 2);
+    /// ```
+    ///
+    /// # Panics
+    /// If the operator does not [apply](Operator::applies_to) to such numbers.
+    fn combined(self, other: Self, operator: Operator) -> Self;
 }
 
 elements! {
     /// An integer.
-    I8: i8,
+    I8: i8, integers;
     /// An integer.
-    I16: i16,
+    I16: i16, integers;
     /// An integer.
-    I32: i32,
+    I32: i32, integers;
     /// An integer.
-    I64: i64,
+    I64: i64, integers;
     /// An integer.
-    U8: u8,
+    U8: u8, integers;
     /// An integer.
-    U16: u16,
+    U16: u16, integers;
     /// An integer.
-    U32: u32,
+    U32: u32, integers;
     /// An integer.
-    U64: u64,
+    U64: u64, integers;
     /// A floating-point number.
-    F32: f32,
+    F32: f32, reals;
     /// A floating-point number.
-    F64: f64,
+    F64: f64, reals;
 }
 
 #[cfg(feature = "wire")]

@@ -1,5 +1,6 @@
 //! All finishes that one place takes part in.
 
+mod everywhere;
 mod receive;
 
 use crate::finish::branch::Branch;

@@ -1,12 +1,10 @@
-//! Messages between the operations of two ranks, and the calls that are compared.
+//! Messages between the operations of two ranks.
 
-use crate::collective::sequence::{Call, Sequenced, Weight};
+use crate::collective::sequence::{Sequenced, Weight};
 use crate::group::GroupId;
-use crate::wire::{Sink, Terms, Unencodable, first_chars, pack_onto};
+use crate::wire::{Sink, Terms, Unencodable, pack_onto};
 use alloc::vec::Vec;
 use core::fmt;
-use core::panic::Location;
-use core::ptr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// Bytes of a message in addition to those of the operation's, at most.
@@ -136,73 +134,4 @@ impl de::Visitor<'_> for Bytes {
     fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Body, E> {
         Ok(Body::of(bytes))
     }
-}
-
-/// A call of the program that begins an operation.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Made {
-    pub(super) kind: &'static str,
-    pub(super) site: &'static Location<'static>,
-    /// The type of its messages.
-    pub(super) message: &'static str,
-    check: u32,
-}
-
-impl Made {
-    /// Describes a call; `last` may be any other one: mostly a call is made again and again.
-    pub(super) fn new(
-        kind: &'static str,
-        site: &'static Location<'static>,
-        message: &'static str,
-        last: Option<&Self>,
-    ) -> Self {
-        let is_same = |last: &&Self| {
-            ptr::eq(last.kind, kind) && ptr::eq(last.site, site) && ptr::eq(last.message, message)
-        };
-        let check = match last.filter(is_same) {
-            Some(last) => last.check,
-            None => check(kind, site, message),
-        };
-        Self {
-            kind,
-            site,
-            message,
-            check,
-        }
-    }
-}
-
-/// Returns a number that differs between calls that differ, almost always.
-fn check(kind: &str, site: &Location<'_>, message: &str) -> u32 {
-    let place = u64::from(site.line()) << 32 | u64::from(site.column());
-    // What the terms have: calls whose terms are equal are the same.
-    let message = first_chars(message);
-    let texts = [kind.as_bytes(), site.file().as_bytes(), message.as_bytes()];
-    (texts.into_iter().fold(place, hashed) >> 32) as u32
-}
-
-impl Call for Made {
-    type Terms = Terms;
-
-    fn check(&self) -> u32 {
-        self.check
-    }
-
-    fn terms(&self) -> Terms {
-        Terms::named(self.kind, 1, self.site, self.message)
-    }
-}
-
-/// Returns a hash of `hash` and the bytes, the same at all ranks: that of FxHash, by words of eight
-/// bytes, lowest first.
-fn hashed(hash: u64, bytes: &[u8]) -> u64 {
-    const FACTOR: u64 = 0x517c_c1b7_2722_0a95;
-    let add = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(FACTOR);
-    let word = |bytes: &[u8]| {
-        let mut word = [0; 8];
-        word[..bytes.len()].copy_from_slice(bytes);
-        u64::from_le_bytes(word)
-    };
-    let hash = bytes.chunks(8).map(word).fold(hash, add);
-    add(hash, bytes.len() as u64)
 }

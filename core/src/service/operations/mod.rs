@@ -1,5 +1,6 @@
 //! Operations of groups of ranks, over one channel.
 
+mod call;
 mod message;
 mod state;
 
@@ -11,6 +12,7 @@ use crate::sync::{Guard, Lock};
 use crate::wire::{Error, Exchange, Fault, Portable, Receiver, unpack};
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
+pub use call::Kind;
 use core::any::type_name;
 use core::fmt;
 use core::marker::PhantomData;
@@ -214,7 +216,7 @@ impl Calls {
     pub fn begin<M: Portable + 'static>(
         &self,
         site: &'static Location<'static>,
-        kind: &'static str,
+        kind: impl Into<Kind>,
         mut receiver: Arc<dyn Receiver>,
     ) -> Operation<M> {
         let Joined {
@@ -223,7 +225,7 @@ impl Calls {
             group,
         } = &*self.0;
         let mut state = operations.state();
-        let number = state.begin(*id, kind, site, type_name::<M>());
+        let number = state.begin(*id, kind.into(), site, type_name::<M>());
         // Dropped, it ends, also if a receiver panics.
         let operation = Operation {
             calls: self.clone(),

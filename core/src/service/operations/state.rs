@@ -1,6 +1,7 @@
 //! The groups of a rank, and their operations that have not ended.
 
-use super::message::{Body, ENVELOPE, Envelope, Made, Message, message_weight};
+use super::call::{Kind, Made};
+use super::message::{Body, ENVELOPE, Envelope, Message, message_weight};
 use crate::collective::sequence::{Effect, Event, Numbered, Refusal, Sequence, Sequenced};
 use crate::group::{Group, GroupId};
 use crate::id::{PlaceId, Rank};
@@ -170,7 +171,7 @@ impl State {
     pub(super) fn begin(
         &mut self,
         id: GroupId,
-        kind: &'static str,
+        kind: Kind,
         site: &'static Location<'static>,
         message: &'static str,
     ) -> u64 {
@@ -407,7 +408,7 @@ impl State {
             .and_then(|group| group.sequence.call(number));
         Name {
             ordinal: channel.map_or(0, Channel::ordinal),
-            kind: call.map(|made| made.kind).or(Some(KIND)),
+            kind: call.map(|made| made.kind.name()).or(Some(KIND)),
             operation: Some((id, number)),
         }
     }

@@ -87,7 +87,9 @@ impl<'scope, 'env, P: Host> TaskCx<'scope, 'env, P> {
         }
     }
 
-    pub(crate) fn scope_id(&self) -> ScopeId {
+    /// Returns the identity of the enclosing scope, which no other scope of the pool has, before or
+    /// after.
+    pub fn scope_id(&self) -> ScopeId {
         self.scope().id()
     }
 
@@ -279,6 +281,12 @@ impl<P: Host> Drop for Forking<P> {
 }
 
 impl<'scope, 'env, P: Host> Cx<'scope, 'env, P> {
+    /// Returns the identity of the enclosing scope, which no other scope of the pool has, before or
+    /// after.
+    pub fn scope_id(&self) -> ScopeId {
+        self.inside().id()
+    }
+
     /// Returns the context with which async code spawns into the enclosing scope.
     ///
     /// ```

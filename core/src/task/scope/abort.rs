@@ -68,12 +68,23 @@ impl<S: ScopePool> Scope<S> {
         self.root().members.lock(self.port())
     }
 
-    /// Notifies the members that are in no queue of an abort: futures are woken, and waiting tasks
-    /// of aborted scopes are cancelled.
+    /// Registers a waker for aborts of this scope and of those around it, which others wake, too.
+    pub(crate) fn add_watch(&self, waker: Waker) -> MemberKey {
+        self.members().add_watch(waker)
+    }
+
+    pub(crate) fn remove_watch(&self, key: MemberKey) {
+        let waker = self.members().remove_watch(key);
+        // Outside of the lock: dropping a waker may run any code.
+        drop(waker);
+    }
+
+    /// Notifies the members that are in no queue of an abort: futures and watches are woken, and
+    /// waiting tasks of aborted scopes are cancelled.
     pub(crate) fn notify_members(&self) {
         let (futures, waiting) = {
             let mut members = self.members();
-            let futures = members.wakers();
+            let futures = members.abort_wakers();
             // SAFETY: a member, under the lock of the members.
             let waiting = members.claim_waiting(|task| unsafe { S::claim(task) });
             (futures, waiting)

@@ -56,6 +56,8 @@ impl<T> Registry<T> {
 /// The members that are in no queue. Futures and tasks must be notified if their scope is aborted.
 pub(super) struct Members<W> {
     suspended: Registry<Waker>,
+    /// Of holds.
+    watches: Registry<Waker>,
     waiting: Registry<NonNull<W>>,
     /// The number of holds by the call that took them, at least 1.
     holds: Vec<(Site, usize)>,
@@ -65,6 +67,7 @@ impl<W> Members<W> {
     pub(super) const fn new() -> Self {
         Self {
             suspended: Registry::new(),
+            watches: Registry::new(),
             waiting: Registry::new(),
             holds: Vec::new(),
         }
@@ -77,6 +80,15 @@ impl<W> Members<W> {
 
     pub(super) fn remove_suspended(&mut self, key: MemberKey) -> Option<Waker> {
         self.suspended.remove(key)
+    }
+
+    /// Adds a waker for aborts.
+    pub(super) fn add_watch(&mut self, waker: Waker) -> MemberKey {
+        self.watches.add(waker)
+    }
+
+    pub(super) fn remove_watch(&mut self, key: MemberKey) -> Option<Waker> {
+        self.watches.remove(key)
     }
 
     /// Adds a task that waits for a cell.
@@ -119,6 +131,13 @@ impl<W> Members<W> {
     /// Returns the wakers of all suspended futures.
     pub(super) fn wakers(&self) -> Vec<Waker> {
         self.suspended.slots.iter().flatten().cloned().collect()
+    }
+
+    /// Returns the wakers for aborts: those of all suspended futures, too.
+    pub(super) fn abort_wakers(&self) -> Vec<Waker> {
+        let watches = self.watches.slots.iter().flatten();
+        let suspended = self.suspended.slots.iter().flatten();
+        suspended.chain(watches).cloned().collect()
     }
 
     /// Returns `of` each waiting task.

@@ -79,8 +79,8 @@ type Payload<S> = <<S as ScopePool>::Port as Unwind>::Payload;
 
 /// Identifies a scope of a pool. A member of a scope never reaches another pool, as lifetimes
 /// distinguish the scopes of different calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ScopeId(usize);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScopeId(usize);
 
 /// The party to be notified of the end of the last task.
 pub(super) enum Owner {
