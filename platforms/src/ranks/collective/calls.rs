@@ -6,7 +6,7 @@ use tautline_core::Rank;
 use tautline_core::collective::{
     AllToAll, Branch, Collect, CollectForAll, Combine, CombineBefore, ForAll, Operation, Wave,
 };
-use tautline_core::comm::{Number, Operator};
+use tautline_core::comm::Number;
 use tautline_core::group::Group;
 use tautline_core::machine::Machine;
 use tautline_core::service::Kind;
@@ -19,6 +19,7 @@ pub(crate) struct Call<M: Machine> {
     pub(crate) own: M::Event,
 }
 
+type Barrier = ForAll<(), fn((), ())>;
 /// A call along the tree of ranks.
 type Along<O> = Call<Wave<O>>;
 
@@ -60,7 +61,7 @@ fn assert_for_each<T>(group: &Group, values: &[T]) {
 }
 
 /// Returns a call that ends when all ranks have made it.
-pub(crate) fn barrier(group: &Group) -> Call<ForAll<(), fn((), ())>> {
+pub(crate) fn barrier(group: &Group) -> Call<Barrier> {
     Call {
         kind: "barrier".into(),
         machine: ForAll::barrier(group.here(), group.ranks()),
@@ -118,19 +119,18 @@ pub(crate) fn all_reduce<T: Clone, F: FnMut(T, T) -> T>(
     }
 }
 
-/// Returns a call that combines vectors of equal length, element by element, for all ranks.
-///
-/// # Panics
-/// If `operator` does not apply to such numbers.
-pub(crate) fn all_reduce_slice<T: Number>(
+/// Returns a call that combines vectors of equal length for all ranks, by
+/// [`elementwise`](super::slice::elementwise).
+pub(crate) fn all_reduce_slice<T, F>(
     group: &Group,
     elements: &[T],
-    operator: Operator,
-) -> Call<ForAll<Elements<T>, impl FnMut(Elements<T>, Elements<T>) -> Elements<T> + use<T>>> {
-    let is_defined = operator.applies_to(T::ELEMENT);
-    assert!(is_defined, "{operator:?} of {:?}", T::ELEMENT);
+    combine: F,
+) -> Call<ForAll<Elements<T>, F>>
+where
+    T: Number,
+    F: FnMut(Elements<T>, Elements<T>) -> Elements<T>,
+{
     let kind = Kind::sized("all-reduce", elements.len() as u64);
-    let combine = move |a: Elements<T>, b| a.combined(b, operator);
     let machine = ForAll::new(group.here(), group.ranks(), combine);
     let own = Elements::of(elements);
     Call { kind, machine, own }

@@ -34,7 +34,7 @@ struct Mail {
     awaiter: Option<Awaiter>,
 }
 
-/// Who waits for the next message.
+/// The thread or task that waits for the next message.
 enum Awaiter {
     /// The thread that called.
     Thread,

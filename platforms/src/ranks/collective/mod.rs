@@ -8,3 +8,4 @@ mod slice;
 
 pub(crate) use calls::Call;
 pub(crate) use running::Running;
+pub(crate) use slice::elementwise;

@@ -19,9 +19,21 @@ impl<T: Number> Elements<T> {
         &self.0.0
     }
 
-    pub(super) fn combined(mut self, other: Self, operator: Operator) -> Self {
+    fn combined(mut self, other: Self, operator: Operator) -> Self {
         let pairs = self.0.0.iter_mut().zip(other.0.0);
         pairs.for_each(|(own, other)| *own = own.combined(other, operator));
         self
     }
+}
+
+/// Returns the combination of vectors, element by element.
+///
+/// # Panics
+/// If `operator` does not apply to such numbers.
+pub(crate) fn elementwise<T: Number>(
+    operator: Operator,
+) -> impl FnMut(Elements<T>, Elements<T>) -> Elements<T> + Send {
+    let is_defined = operator.applies_to(T::ELEMENT);
+    assert!(is_defined, "{operator:?} of {:?}", T::ELEMENT);
+    move |a, b| a.combined(b, operator)
 }

@@ -2,6 +2,7 @@
 
 use super::{Team, TeamCall, made};
 use crate::Result;
+use crate::ranks::collective::elementwise;
 use std::panic::Location;
 use tautline_core::Rank;
 use tautline_core::comm::{Number, Operator};
@@ -164,7 +165,7 @@ impl Team {
         elements: &'t mut [T],
         operator: Operator,
     ) -> TeamCall<impl Future<Output = Result<()>> + Send + use<'t, T>> {
-        let call = made::all_reduce_slice(self.group(), elements, operator);
+        let call = made::all_reduce_slice(self.group(), elements, elementwise(operator));
         let running = self.begin(Location::caller(), call);
         TeamCall::new(async move {
             let all = running.complete().await?;

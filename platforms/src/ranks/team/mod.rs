@@ -74,7 +74,7 @@ use tautline_core::wire::Portable;
 pub struct Team {
     engine: Arc<ProgressEngine>,
     calls: Calls,
-    /// That of the last finish; `None` at the only rank.
+    /// The part in the last finish; `None` at the only rank.
     site: Option<Arc<finish::Site>>,
 }
 
@@ -159,7 +159,7 @@ impl Team {
         &mut self,
         colour: Option<u32>,
     ) -> TeamCall<impl Future<Output = Result<Option<Self>>> + Send + use<'_>> {
-        // Of the groups of a rank each has another number, also if its first rank is another one.
+        // The first rank of each new team names it.
         // ORDERING: Relaxed: only the numbers of one rank must differ.
         let number = self.engine.groups.fetch_add(1, Ordering::Relaxed);
         let call = made::all_gather(self.group(), (colour, number));

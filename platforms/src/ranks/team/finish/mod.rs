@@ -1,14 +1,12 @@
 //! Finishes with tasks at any rank.
 
 mod at;
-mod handler;
 mod pump;
 mod record;
 mod reply;
 mod site;
 
-pub use at::{At, Batch};
-pub use handler::{Handler, Handlers, handler};
+pub use at::{At, Batch, Handler, Handlers, handler};
 pub use reply::Reply;
 
 use super::Team;

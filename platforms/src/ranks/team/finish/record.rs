@@ -1,4 +1,4 @@
-//! What the ranks of a finish send to each other.
+//! Messages between the ranks of a finish.
 
 use serde::{Deserialize, Serialize};
 use tautline_core::finish::{FinishId, Message, Outcome};

@@ -6,7 +6,7 @@ use super::reply::Answer;
 use crate::execution::runtime::{Cx, Hold};
 use crate::ranks::engine::{ProgressEngine, inside};
 use std::any::{Any, type_name};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::mem;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -22,7 +22,7 @@ use tautline_core::task::{CancelToken, ScopeId};
 use tautline_core::wire::{self, Bulk, Fault, Malformed, Receiver, unpack};
 use tautline_core::{Layout, PlaceId, Rank};
 
-/// Why a message about a nested finish is refused.
+/// The reason for refusing a message about a nested finish.
 const CONTRADICTS: &str = "it contradicts earlier ones about its finish";
 
 /// Messages and notices for the task that serves a site.
@@ -57,7 +57,7 @@ struct State {
     owned: BTreeMap<FinishId, Owned>,
     /// Finishes of other ranks with activities here.
     joined: BTreeMap<FinishId, Joined>,
-    calls: BTreeMap<u64, (FinishId, Box<dyn Answer>)>,
+    calls: HashMap<u64, (FinishId, Box<dyn Answer>)>,
     next_call: u64,
     /// The outcome of the finish of all ranks, once it has ended.
     ended: Option<Option<Outcome>>,
@@ -81,7 +81,7 @@ struct Joined {
     groups: usize,
 }
 
-/// What is to be done once the state is unlocked: it may run any code.
+/// Actions to be taken once the state is unlocked: they may run any code.
 #[derive(Default)]
 struct Due {
     cancelled: Vec<(CancelToken, Reason)>,
@@ -135,7 +135,7 @@ impl Site {
                 scopes: BTreeMap::new(),
                 owned: BTreeMap::new(),
                 joined: BTreeMap::new(),
-                calls: BTreeMap::new(),
+                calls: HashMap::new(),
                 next_call: 0,
                 ended: None,
                 error: None,
@@ -207,7 +207,7 @@ impl Site {
                         .extend(outcome.map(|outcome| (Arc::clone(&owned.hold), outcome)));
                     due.ended.push(owned.hold);
                 }
-                let of_id = state.calls.extract_if(.., |_, (finish, _)| *finish == id);
+                let of_id = state.calls.extract_if(|_, (finish, _)| *finish == id);
                 due.unanswered.extend(of_id.map(|(_, (_, answer))| answer));
             }
         }

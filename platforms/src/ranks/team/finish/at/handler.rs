@@ -1,15 +1,15 @@
 //! Handlers: the code that other ranks may start here.
 
-use super::at::At;
+use super::{At, Entry, Failed, Handlers};
 use crate::execution::runtime::Cx;
 use std::any::{Any, TypeId, type_name};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
-use tautline_core::wire::{Malformed, Portable, Unencodable, pack_within, unpack};
+use tautline_core::wire::{Portable, pack_within, unpack};
 
-/// Code that every rank of a team can start at every other one, in a [finish](super::Team::finish):
-/// made by [`handler`].
+/// Code that every rank of a team can start at every other one, in a
+/// [finish](crate::team::Team::finish): made by [`handler`].
 ///
 /// A message names it by its position among the handlers of the finish, and has the encoded
 /// arguments: no code and no address travels. So it may borrow data of its rank.
@@ -86,41 +86,6 @@ impl<F, A, R> Handler<F, A, R> {
     }
 }
 
-/// A handler whose types are erased.
-pub trait Entry: Sync {
-    fn is_short(&self) -> bool;
-
-    fn site(&self) -> &'static Location<'static>;
-
-    /// Returns the type of the arguments, and its name.
-    fn takes(&self) -> (TypeId, &'static str);
-
-    /// Runs with encoded arguments, and returns the encoded result, if `answers`.
-    fn run<'s>(
-        &self,
-        cx: &mut Cx<'s, '_>,
-        at: At<'s>,
-        args: &[u8],
-        answers: bool,
-    ) -> Result<Vec<u8>, Failed>;
-
-    /// Runs with `args`, an `Option` of the arguments, and leaves the result in `result`, unless
-    /// that is no `Option` of it.
-    fn run_here<'s>(
-        &self,
-        cx: &mut Cx<'s, '_>,
-        at: At<'s>,
-        args: &mut (dyn Any + Send),
-        result: &mut dyn Any,
-    );
-}
-
-/// The reason why a handler has no result.
-pub enum Failed {
-    Arguments(Malformed),
-    Result(Unencodable),
-}
-
 impl<F, A, R> Entry for Handler<F, A, R>
 where
     F: for<'s, 'e> Fn(&mut Cx<'s, 'e>, At<'s>, A) -> R + Sync,
@@ -168,14 +133,6 @@ where
             *result = Some(ended);
         }
     }
-}
-
-/// The handlers of a [finish](super::Team::finish): one, or a tuple of references to up to 8.
-/// Implemented for no other types.
-pub trait Handlers: Sync {
-    /// Returns the handler at a position.
-    #[doc(hidden)]
-    fn entry(&self, position: usize) -> Option<&dyn Entry>;
 }
 
 impl<F, A, R> Handlers for Handler<F, A, R>

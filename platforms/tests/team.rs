@@ -1,0 +1,381 @@
+//! Teams of ranks and their calls.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+use tautline::prelude::*;
+use tautline::team::{Operator, RankErrorKind, Team};
+use tautline::world::{self, Rank, World};
+
+fn runtime(world: &World, workers: usize) -> Runtime {
+    let runtime = Runtime::builder().world(world).workers(workers);
+    runtime.pinned(false).build().expect("a runtime")
+}
+
+/// A small generator of delays and values.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn delay(&mut self) {
+        match self.next() % 8 {
+            0 => thread::sleep(Duration::from_micros(self.next() % 200)),
+            1 => thread::yield_now(),
+            _ => {}
+        }
+    }
+}
+
+/// Makes every call of a team, with values that show the ranks of the program.
+fn every_call(cx: &mut Cx<'_, '_>, team: &mut Team, random: &mut Random) -> tautline::Result<()> {
+    let (here, ranks) = (team.rank(), team.ranks());
+    let members: Vec<u32> = (0..ranks).map(|r| team.world_rank(Rank(r)).0).collect();
+    let own = members[here.index()];
+    let joined = |a: String, b: String| a + "," + &b;
+    let text = |of: &[u32]| {
+        let names: Vec<_> = of.iter().map(u32::to_string).collect();
+        names.join(",")
+    };
+    let root = Rank(members.iter().sum::<u32>() % ranks);
+    let at_root = |value| (here == root).then_some(value);
+    random.delay();
+    team.barrier().wait(cx)?;
+    let from_root = team.broadcast(root, own.to_string()).wait(cx)?;
+    assert_eq!(from_root, members[root.index()].to_string());
+    random.delay();
+    let parts = if here == root {
+        members.clone()
+    } else {
+        Vec::new()
+    };
+    assert_eq!(team.scatter(root, parts).wait(cx)?, own);
+    let all = team.reduce(root, own.to_string(), joined).wait(cx)?;
+    assert_eq!(all, at_root(text(&members)));
+    random.delay();
+    let all = team.gather(root, vec![own; own as usize]).wait(cx)?;
+    let unequal = members
+        .iter()
+        .map(|&r| vec![r; r as usize])
+        .collect::<Vec<_>>();
+    assert_eq!(all, (here == root).then(|| unequal.clone()));
+    assert_eq!(team.all_gather(vec![own; own as usize]).wait(cx)?, unequal);
+    let all = team.all_reduce(own.to_string(), joined).wait(cx)?;
+    assert_eq!(all, text(&members));
+    random.delay();
+    let mut sums = [f64::from(own), 0.5, 1e300];
+    team.all_reduce_slice(&mut sums, Operator::Sum).wait(cx)?;
+    let sum: u32 = members.iter().sum();
+    assert_eq!(
+        sums,
+        [
+            f64::from(sum),
+            0.5 * f64::from(ranks),
+            1e300 * f64::from(ranks)
+        ]
+    );
+    let before = team.scan(own.to_string(), joined).wait(cx)?;
+    let expected = text(&members[..here.index()]);
+    assert_eq!(before, (here.0 > 0).then_some(expected));
+    let pairs = members.iter().map(|&to| (own, to)).collect();
+    let exchanged = team.all_to_all(pairs).wait(cx)?;
+    assert!(
+        exchanged
+            .into_iter()
+            .eq(members.iter().map(|&from| (from, own)))
+    );
+    Ok(())
+}
+
+/// T-1: calls of a team need its ranks only: every call, on every subset of two and more of five
+/// ranks, while the others make none.
+#[test]
+fn calls_of_every_subset() {
+    for workers in [1, 2] {
+        let ended = world::loopback(5, |world| {
+            let mut random = Random(7 + u64::from(world.rank().0) + 100 * workers as u64);
+            runtime(world, workers).run(|cx| {
+                let mut all = world.team();
+                let mut calls = 0;
+                for members in (0..32u32).filter(|members| members.count_ones() >= 2) {
+                    let is_member = members >> world.rank().0 & 1 == 1;
+                    let team = all.split(is_member.then_some(members)).wait(cx)?;
+                    assert_eq!(team.is_some(), is_member);
+                    let Some(mut team) = team else { continue };
+                    assert_eq!(team.ranks(), members.count_ones());
+                    every_call(cx, &mut team, &mut random)?;
+                    calls += 1;
+                }
+                Ok::<_, tautline::Error>(calls)
+            })
+        });
+        for calls in ended {
+            assert_eq!(calls.expect("no error"), 15);
+        }
+    }
+}
+
+/// A team of the only rank: every call, and none sends anything.
+#[test]
+fn a_team_of_one() {
+    let world = World::alone();
+    runtime(&world, 1).run(|cx| {
+        let mut team = world.team();
+        every_call(cx, &mut team, &mut Random(1)).expect("no error");
+        let mut half = team
+            .split(Some(3))
+            .wait(cx)
+            .expect("no error")
+            .expect("a team");
+        every_call(cx, &mut half, &mut Random(1)).expect("no error");
+        assert!(team.split(None).wait(cx).expect("no error").is_none());
+    });
+}
+
+/// T-2: no rank returns from a call that brings something of all ranks before all have entered it.
+#[test]
+fn no_rank_returns_before_all_have_entered() {
+    let entered = AtomicU32::new(0);
+    world::loopback(4, |world| {
+        let mut random = Random(3 + u64::from(world.rank().0));
+        runtime(world, 1).run(|cx| {
+            let mut team = world.team();
+            for round in 1..=200 {
+                random.delay();
+                entered.fetch_add(1, Ordering::SeqCst);
+                match round % 3 {
+                    0 => team.barrier().wait(cx).expect("no error"),
+                    1 => drop(team.all_gather(()).wait(cx).expect("no error")),
+                    _ => _ = team.all_reduce(1, |a, b| a + b).wait(cx).expect("no error"),
+                }
+                assert!(entered.load(Ordering::SeqCst) >= 4 * round);
+            }
+        });
+    });
+}
+
+/// T-3, T-4, T-7: teams are used by any task that has them; teams of the same ranks do not affect
+/// each other, whichever of them begins first; no call occupies the worker.
+#[test]
+fn tasks_with_teams_of_their_own() {
+    const TEAMS: usize = 64;
+    let overlaps = AtomicBool::new(false);
+    world::loopback(4, |world| {
+        let rt = runtime(world, 1);
+        let mut teams: Vec<Team> = (0..TEAMS).map(|_| world.team()).collect();
+        // Each rank begins with another one.
+        teams.rotate_left(world.rank().index() * 17);
+        let (waiting, sums) = (AtomicU32::new(0), Mutex::new(Vec::new()));
+        rt.run(|cx| {
+            cx.scope(|cx| {
+                for (at, mut team) in teams.into_iter().enumerate() {
+                    let (waiting, sums, overlaps) = (&waiting, &sums, &overlaps);
+                    let number = (at + world.rank().index() * 17) % TEAMS;
+                    cx.spawn_async(move |_| async move {
+                        let mut sum = number as u64;
+                        for _ in 0..3 {
+                            let others = waiting.fetch_add(1, Ordering::Relaxed);
+                            overlaps.fetch_or(others > 0, Ordering::Relaxed);
+                            sum = team.all_reduce(sum, |a, b| a + b).await.expect("no error");
+                            waiting.fetch_sub(1, Ordering::Relaxed);
+                        }
+                        sums.lock().expect("no panic").push((number, sum));
+                    });
+                }
+            });
+        });
+        let mut sums = sums.into_inner().expect("no panic");
+        sums.sort_unstable();
+        assert!(
+            sums.into_iter()
+                .eq((0..TEAMS).map(|number| (number, 64 * number as u64)))
+        );
+    });
+    assert!(
+        overlaps.into_inner(),
+        "no call was begun while another one waited"
+    );
+}
+
+/// A copy of a team, and copies of that, have calls of their own.
+#[test]
+fn copies_of_teams() {
+    world::loopback(3, |world| {
+        runtime(world, 1).run(|cx| {
+            let mut team = world.team();
+            let mut copy = team.dup().wait(cx).expect("no error");
+            let mut second = copy.dup().wait(cx).expect("no error");
+            let here = world.rank().0;
+            // Ranks begin the calls of different teams in different orders.
+            let teams = [&mut team, &mut copy, &mut second];
+            let mut calls: Vec<_> = teams
+                .into_iter()
+                .map(|team| team.all_reduce(here, |a, b| a + b))
+                .collect();
+            calls.rotate_left(here as usize);
+            for call in calls {
+                assert_eq!(call.wait(cx).expect("no error"), 3);
+            }
+        });
+    });
+}
+
+/// Ten thousand teams, made and dropped.
+#[test]
+fn many_teams() {
+    world::loopback(2, |world| {
+        runtime(world, 1).run(|cx| {
+            let mut team = world.team();
+            for _ in 0..2_000 {
+                let mut copy = team.dup().wait(cx).expect("no error");
+                copy.barrier().wait(cx).expect("no error");
+            }
+        });
+    });
+}
+
+type Diverging = fn(&mut Cx<'_, '_>, &mut Team, bool) -> tautline::Result<()>;
+
+/// T-6: calls that differ end with an error at every rank that names both.
+#[test]
+fn calls_that_differ() {
+    let cases: [(Diverging, [&str; 2]); 6] = [
+        (
+            |cx, team, odd| match odd {
+                true => team.all_reduce(1u32, |a, b| a + b).wait(cx).map(drop),
+                false => team.barrier().wait(cx),
+            },
+            ["`all-reduce`", "`barrier`"],
+        ),
+        (
+            |cx, team, odd| match odd {
+                true => team.all_reduce(1u32, |a, b| a + b).wait(cx).map(drop),
+                false => team.all_reduce(1u32, |a, b| a + b).wait(cx).map(drop),
+            },
+            ["`all-reduce`", "`all-reduce`"],
+        ),
+        (
+            |cx, team, odd| team.broadcast(Rank(odd.into()), 5u8).wait(cx).map(drop),
+            ["`broadcast, root: rank 0`", "`broadcast, root: rank 1`"],
+        ),
+        (
+            |cx, team, odd| {
+                let mut numbers = vec![1u64; 5 + usize::from(odd)];
+                team.all_reduce_slice(&mut numbers, Operator::Max).wait(cx)
+            },
+            ["`all-reduce, elements: 5`", "`all-reduce, elements: 6`"],
+        ),
+        // Both ranks only receive: rank 1 awaits a value of rank 0, and rank 0 one of rank 1.
+        (
+            |cx, team, odd| match odd {
+                true => team.broadcast(Rank(0), 5u8).wait(cx).map(drop),
+                false => team.reduce(Rank(0), 5u8, |a, _| a).wait(cx).map(drop),
+            },
+            ["`broadcast, root: rank 0`", "`reduce, root: rank 0`"],
+        ),
+        (
+            |cx, team, odd| match odd {
+                true => team.split(Some(1)).wait(cx).map(drop),
+                false => team.all_gather((Some(1u32), 0u32)).wait(cx).map(drop),
+            },
+            ["`split`", "`all-gather`"],
+        ),
+    ];
+    for (call, kinds) in cases {
+        let errors = world::loopback(2, |world| {
+            runtime(world, 1).run(|cx| {
+                let mut team = world.team();
+                team.barrier().wait(cx).expect("the same call");
+                let ended = call(cx, &mut team, !world.is_home());
+                // No later call of the team begins.
+                assert!(team.barrier().wait(cx).is_err());
+                ended
+            })
+        });
+        for (rank, error) in errors.into_iter().enumerate() {
+            let Err(tautline::Error::Rank(error)) = error else {
+                panic!("{kinds:?} at rank {rank}: {error:?}");
+            };
+            let line = error.to_string();
+            let names_both = kinds.iter().all(|kind| line.contains(kind));
+            assert!(
+                names_both && line.contains("team.rs:"),
+                "rank {rank}: {line}"
+            );
+            let kinds = [RankErrorKind::Diverged, RankErrorKind::Failed];
+            assert!(kinds.contains(&error.kind()), "{error:?}");
+        }
+    }
+}
+
+/// Values of other types differ at compile time in most programs; here by a generic function.
+#[test]
+fn types_that_differ() {
+    fn sum<T: world::Portable + Clone + 'static>(
+        cx: &mut Cx<'_, '_>,
+        team: &mut Team,
+        value: T,
+    ) -> String {
+        let ended = team.all_gather(value).wait(cx).map(drop);
+        ended.expect_err("the types differ").to_string()
+    }
+    let errors = world::loopback(2, |world| {
+        runtime(world, 1).run(|cx| match world.is_home() {
+            true => sum(cx, &mut world.team(), 1u32),
+            false => sum(cx, &mut world.team(), 1u64),
+        })
+    });
+    for line in errors {
+        assert!(line.contains("u32") && line.contains("u64"), "{line}");
+    }
+}
+
+/// A call that is dropped before its end does not leave the other ranks waiting.
+#[test]
+fn a_dropped_call() {
+    let errors = world::loopback(2, |world| {
+        runtime(world, 1).run(|cx| {
+            let mut team = world.team();
+            // Not a barrier: rank 0 has sent its part of that when it drops the call.
+            let call = team.all_gather(String::new());
+            if world.is_home() {
+                drop(call);
+                return String::new();
+            }
+            call.wait(cx)
+                .map_or_else(|error| error.to_string(), |_| "it has ended".to_owned())
+        })
+    });
+    assert!(errors[1].contains("given up"), "{}", errors[1]);
+}
+
+/// A panic of the operator reaches its caller, and the other rank as an error.
+#[test]
+fn an_operator_that_panics() {
+    let errors = world::loopback(2, |world| {
+        let rt = runtime(world, 1);
+        let mut team = world.team();
+        let fail = |_, _| -> u32 { panic!("no sum") };
+        let run = || rt.run(|cx| team.all_reduce(1, fail).wait(cx));
+        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
+            Ok(ended) => ended.expect_err("an error").to_string(),
+            Err(payload) => (*payload.downcast_ref::<&str>().expect("a text")).to_owned(),
+        }
+    });
+    assert!(errors.iter().any(|error| error == "no sum"), "{errors:?}");
+}
+
+/// Rank out of the team.
+#[test]
+#[should_panic(expected = "rank 3 of a group of 1 ranks")]
+fn a_root_outside_of_the_team() {
+    let world = World::alone();
+    let mut team = world.team();
+    drop(team.broadcast(Rank(3), 1));
+}
