@@ -77,6 +77,8 @@ fn texts(tree: &Tree, out: &mut Vec<String>) -> Result<()> {
         let is_readme = path.ends_with("README.md");
         let (most, unit) = match path.parent() {
             Some(top) if is_readme && top.as_os_str().is_empty() => (README_LINES, "lines"),
+            // An index: a line for each decision.
+            Some(folder) if is_readme && folder == Path::new(DECISIONS) => continue,
             _ if is_readme => (FOLDER_README_LINES, "lines"),
             _ if path == Path::new(MAP) => (MAP_WORDS, "words"),
             Some(folder) if folder == Path::new(DECISIONS) => (DECISION_WORDS, "words"),
