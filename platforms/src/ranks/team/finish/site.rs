@@ -184,6 +184,8 @@ impl Site {
     fn effect(&self, state: &mut State, due: &mut Due, effect: Effect) {
         match effect {
             Effect::Cancel(id, outcome) => {
+                // Activities that were to answer may have been dropped.
+                state.forget_calls(id, due);
                 if id == state.all {
                     due.cancelled.push((self.body.clone(), reason_of(&outcome)));
                 } else if let Some(joined) = state.joined.get(&id) {
@@ -207,8 +209,7 @@ impl Site {
                         .extend(outcome.map(|outcome| (Arc::clone(&owned.hold), outcome)));
                     due.ended.push(owned.hold);
                 }
-                let of_id = state.calls.extract_if(|_, (finish, _)| *finish == id);
-                due.unanswered.extend(of_id.map(|(_, (_, answer))| answer));
+                state.forget_calls(id, due);
             }
         }
     }
@@ -472,14 +473,9 @@ impl Site {
             && state.finishes.cancelled(id).is_none()
         {
             let at = PlaceId(self.here.0);
-            let outcome = match owned.hold.cancelled() {
-                Some(reason) => Outcome::Cancelled { at, reason },
-                None => Outcome::Panicked {
-                    at,
-                    message: "a task beside it".into(),
-                },
-            };
-            let fail = Event::Fail(id, outcome);
+            // A panic reaches the owner of its scope by itself.
+            let reason = owned.hold.cancelled().unwrap_or(Reason::GivenUp);
+            let fail = Event::Fail(id, Outcome::Cancelled { at, reason });
             self.step(&mut state, &mut due, |finishes, step| {
                 finishes.event(fail, step)
             });
@@ -534,6 +530,12 @@ impl Site {
 }
 
 impl State {
+    /// Lets the calls of a finish end without a result.
+    fn forget_calls(&mut self, id: FinishId, due: &mut Due) {
+        let of_id = self.calls.extract_if(|_, (finish, _)| *finish == id);
+        due.unanswered.extend(of_id.map(|(_, (_, answer))| answer));
+    }
+
     fn is_over(&self) -> bool {
         self.error.is_some() || self.ended.is_some() && self.finishes.is_empty()
     }
