@@ -18,6 +18,8 @@ pub(crate) enum Layer {
     Backend,
     /// The suites that a backend calls from its tests.
     Suites,
+    /// The methods that those of the core are compared with.
+    Exhibits,
     /// A program on the core or the library.
     Program,
     /// A program on a backend without an operating system.
@@ -31,12 +33,13 @@ pub(crate) enum Layer {
 }
 
 /// The layers by their names, in the order of tables.
-const LAYERS: [(&str, Layer); 10] = [
+const LAYERS: [(&str, Layer); 11] = [
     ("library", Layer::Library),
     ("command", Layer::Command),
     ("core", Layer::Core),
     ("backend", Layer::Backend),
     ("suites", Layer::Suites),
+    ("exhibits", Layer::Exhibits),
     ("program", Layer::Program),
     ("board", Layer::Board),
     ("models", Layer::Models),

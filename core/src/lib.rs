@@ -44,7 +44,6 @@
 //! | `alloc` (default) | what needs an allocator: `balance`, `glb`, `hierarchy`, `loops`, `phased`, `phaser`, `task`, growable deques |
 //! | `distributed` (default) | protocols between memories: `collective`, `comm`, `defer`, finishes over places (`finish::Finishes`); `progress`, `service` |
 //! | `wire` | `distributed`, and `wire`: encoding by serde; balanced computations over ranks |
-//! | `baseline` | the phasers of Habanero Java, for comparison |
 //!
 //! # Without an allocator
 //! With `default-features = false` the core needs neither std nor an allocator. It then has

@@ -6,7 +6,6 @@
 //! | Lucco, acceptance fact 17: messages, depth and number of epochs | `an_epoch_costs_two_messages_an_edge`, `factoring_takes_few_epochs` |
 //! | Lucco, acceptance fact 18: what has begun does not move, tokens of old epochs count | `random_loops_end_with_each_iteration_done_once` (the driver asserts it in each step), `a_token_of_an_old_epoch_counts_for_the_present_one` |
 //! | Lucco, acceptance fact 19: nothing moves in a uniform loop | `no_iteration_moves_in_a_uniform_loop`, `no_iteration_moves_in_a_uniform_loop_with_latencies` |
-//! | Lucco, acceptance fact 25: the four tasks, by number and by work | `remaining_work_decides_a_transfer_not_the_number_of_tasks` |
 //! | Lucco, acceptance fact 29: a balanced loop | `a_balanced_loop_sends_accounts_only` |
 //! | Lucco, acceptance fact 30: one instance for all, but an old state | `a_transfer_takes_effect_after_its_data_has_arrived`, `a_known_defect_states_are_sent_before_their_last_execution` |
 //! | Lucco, acceptance fact 31: one executor in each instance | `each_iteration_has_one_executor_in_each_instance` |
@@ -17,8 +16,6 @@
 //! | Lucco, acceptance fact 37: costs without overlap | `a_transfer_must_pay` |
 //! | Lucco, acceptance fact 39: reports at TAPER's pace | `a_rank_reports_once_for_each_chunk_of_its_taper_sequence` |
 
-#[path = "defer/baseline.rs"]
-mod baseline;
 #[path = "defer/driver.rs"]
 mod driver;
 #[path = "defer/instances.rs"]

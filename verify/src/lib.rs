@@ -6,7 +6,6 @@ pub mod explore;
 #[cfg(tautline_loom)]
 pub mod model;
 pub mod phased;
-pub mod printed;
 #[cfg(tautline_shuttle)]
 pub mod schedules;
 pub mod simulated;

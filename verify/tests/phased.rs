@@ -5,13 +5,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::thread;
-use tautline_core::phaser::baseline::{Flat, Tiered, Tiers};
 use tautline_core::phaser::{Config, Mode, Phaser, Registration};
 use tautline_core::port::Spin;
+use tautline_exhibits::phaser::{Flat, Tiered, Tiers};
+use tautline_exhibits::printed::Printed;
 use tautline_verify::phased::{
     Blocking, Lines, Real, Scenario, Subject, Violations, Way, all, run, windows,
 };
-use tautline_verify::printed::Printed;
 use tautline_verify::schedules::Schedules;
 
 /// More steps than any schedule without a deadlock takes.

@@ -5,7 +5,7 @@ use super::{Central, CombiningTree, Kind, Meeting, Plan};
 use std::collections::BTreeSet;
 use tautline::phaser::{Config, Mode, SpinThenYield, rule};
 use tautline_core::phaser::Registration;
-use tautline_core::phaser::baseline::{Flat, Tiered, Tiers};
+use tautline_exhibits::phaser::{Flat, Tiered, Tiers};
 
 /// Returns all barriers of this library and of the standard one that are compared, a tree for each
 /// of `degrees`; with the feature `rivals`, that of hurdles, too.

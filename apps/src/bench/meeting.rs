@@ -4,7 +4,7 @@
 use super::{Barrier, Episodes};
 use std::fmt;
 use tautline_core::phaser::Mode;
-use tautline_core::phaser::baseline::Member;
+use tautline_exhibits::phaser::Member;
 
 /// Tasks that all signal and wait on one phaser.
 pub struct Meeting<F> {

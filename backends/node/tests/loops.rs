@@ -11,14 +11,13 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use std::{mem, thread};
 use tautline_conform::links::Delayed;
-use tautline_core::defer::{
-    Baseline, Conditions, Deferred, Effect, Epochs, Event, Geometry, Rule, Scheduler, Tuning,
-};
+use tautline_core::defer::{Conditions, Deferred, Effect, Epochs, Event, Geometry, Scheduler};
 use tautline_core::machine::{Action, Machine, Pick, Step};
 use tautline_core::port::Link;
 use tautline_core::taper::{Instance, Policy, Taper};
 use tautline_core::wire::{Channel, Exchange, Portable, unpack};
 use tautline_core::{PlaceId, Rank};
+use tautline_exhibits::defer::{Baseline, Rule, Tuning};
 use tautline_node::{Loopback, SpinThenYield};
 
 const RANKS: [u32; 5] = [1, 2, 3, 5, 8];

@@ -15,7 +15,9 @@ mod cached;
 #[path = "loops/known.rs"]
 mod known;
 
+use std::ops::Range;
 use tautline_core::taper::Coherence;
+use tautline_exhibits::defer::{Baseline, Rule, TUNINGS};
 use tautline_sim::Program;
 use tautline_sim::loops::{Costs, Method, Repeated};
 
@@ -24,9 +26,21 @@ const INSTANCES: u64 = 30;
 /// The first instance of the steady state.
 const STEADY: usize = 20;
 
-/// The methods that do not know earlier instances, those that do, and the choice.
-const OTHERS: [&str; 8] = ["blocked", "ss", "fac", "gss", "taper", "llb", "gl1", "gl2"];
+/// The methods that do not know earlier instances, the rules of those that exchange iterations, and
+/// the methods that do.
+const OTHERS: [&str; 5] = ["blocked", "ss", "fac", "gss", "taper"];
+const RULES: [Rule; 3] = [Rule::Neighbours, Rule::Tree, Rule::Halving];
 const DEFERRED: [&str; 4] = ["dlb", "dlb-paced", "dlb-free", "dlb-free-paced"];
+
+/// Returns the efficiency by exchanges, with the best of their settings.
+fn exchanged(repeated: &Repeated<'_>, rule: Rule, steady: Range<usize>) -> f64 {
+    let n = repeated.times[0].len() as u64;
+    let with = |tuning| {
+        let machine = |_, rank| Baseline::new(rank, n, P, rule, tuning);
+        repeated.efficiency_of(steady.clone(), machine)
+    };
+    TUNINGS.map(with).into_iter().fold(0.0, f64::max)
+}
 
 /// Returns the efficiencies of a program: of the other methods, of deferred balancing, of
 /// self-scheduling from the placement before, and of the choice.
@@ -43,10 +57,10 @@ fn row(program: Program, share: u64) -> (Vec<f64>, Vec<f64>, f64, f64) {
     let with = |method: Method, steady| repeated.efficiency(method, steady);
     let named = |name: &str| name.parse().expect("a method");
     // They begin again in each instance: one is enough.
-    let others: Vec<f64> = OTHERS
-        .iter()
-        .map(|name| with(named(name), STEADY..STEADY + 1))
-        .collect();
+    let one = STEADY..STEADY + 1;
+    let named_ones = OTHERS.iter().map(|name| with(named(name), one.clone()));
+    let exchanges = RULES.map(|rule| exchanged(&repeated, rule, one.clone()));
+    let others: Vec<f64> = named_ones.chain(exchanges).collect();
     let steady = STEADY..times.len();
     let deferred: Vec<f64> = DEFERRED
         .iter()
@@ -106,7 +120,7 @@ fn larger_shares_are_compared_with_the_others() {
 
 /// Compares all methods with `share` iterations a rank.
 fn compare(share: u64) {
-    println!("program  N/p coherence, least  {OTHERS:?} {DEFERRED:?} placed auto");
+    println!("program  N/p coherence, least  {OTHERS:?} {RULES:?} {DEFERRED:?} placed auto");
     for program in Program::ALL {
         let (others, deferred, placed, auto) = row(program, share);
         let best = |cells: &[f64]| cells.iter().copied().fold(0.0, f64::max);

@@ -10,7 +10,7 @@ use tautline_cli::bench::{
     AtMeeting, Barrier, Central, CombiningTree, Episodes, Hurdles, Kind, Meeting, Plan, Sample,
     Taken, flat, help_after, tiered, tree,
 };
-use tautline_core::phaser::baseline::Member;
+use tautline_exhibits::phaser::Member;
 
 use crate::barriers::DEGREES;
 

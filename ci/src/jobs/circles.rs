@@ -59,7 +59,7 @@ fn check(tree: &Tree) -> Result<Vec<String>> {
 
 /// The folders with the files of one crate each.
 fn folders(tree: &Tree) -> Vec<PathBuf> {
-    let mut out: Vec<PathBuf> = ["core", "platforms", "apps", "verify", "ci"]
+    let mut out: Vec<PathBuf> = ["core", "exhibits", "platforms", "apps", "verify", "ci"]
         .map(PathBuf::from)
         .into();
     for backend in tree.folders("backends") {

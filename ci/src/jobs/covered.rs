@@ -1,7 +1,7 @@
 //! Every ordering that is more than Relaxed, and every fence, is needed: a model fails with a
 //! weaker one ([`weaken`](super::weaken)), or a recorded mutant weakens it, or a litmus test then
-//! allows the outcome. Otherwise the list of survivors has the reason, or, outside of the core, its
-//! comment.
+//! allows the outcome. Otherwise the list of survivors has the reason, or, outside of the core and
+//! the exhibits, its comment.
 //!
 //! A mutant that deletes a statement shows that the statement is needed, not its ordering.
 
@@ -20,8 +20,8 @@ use std::ops::Range;
 /// In the `// ORDERING:` of a site without a mutant: what follows is the reason.
 const MARK: &str = "no mutant:";
 
-/// The folder in which no reason in a comment counts, since models run it.
-const CORE: &str = "core/src/";
+/// The folders in which no reason in a comment counts, since models run them.
+const MODELLED: [&str; 2] = ["core/src/", "exhibits/src/"];
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     judged(tree, &read(tree)?)
@@ -33,7 +33,7 @@ pub(super) fn judged(tree: &Tree, results: &All) -> Result<Verdict> {
     let tests = litmus::all(tree)?;
     let reasons = reasons(tree)?;
     let mut used = BTreeSet::new();
-    let (mut core, mut others) = (Tally::default(), Tally::default());
+    let (mut modelled, mut others) = (Tally::default(), Tally::default());
     let mut findings = Vec::new();
     for source in sources(tree)? {
         let text = tree.read(&source.path)?;
@@ -43,8 +43,11 @@ pub(super) fn judged(tree: &Tree, results: &All) -> Result<Verdict> {
         let necessary = tests.iter().flat_map(|test| test.necessary());
         let necessary = necessary.filter(|site| site.file == file);
         let necessary: Vec<Range<usize>> = necessary.map(|site| site.bytes.clone()).collect();
-        let is_core = file.starts_with(CORE);
-        let tally = if is_core { &mut core } else { &mut others };
+        let is_modelled = MODELLED.iter().any(|folder| file.starts_with(folder));
+        let tally = match is_modelled {
+            true => &mut modelled,
+            false => &mut others,
+        };
         for site in sites(&source, &text, MARK) {
             let weaker = site.weaker(&file);
             let open = survivors(&weaker, results);
@@ -54,7 +57,7 @@ pub(super) fn judged(tree: &Tree, results: &All) -> Result<Verdict> {
                 (true, true) => tally.both += 1,
                 (true, false) => tally.weakened += 1,
                 (false, true) => tally.litmus += 1,
-                (false, false) if site.is_marked && !is_core => tally.excused += 1,
+                (false, false) if site.is_marked && !is_modelled => tally.excused += 1,
                 (false, false) => match excused(&weaker, &open, &reasons) {
                     Some(own) => {
                         used.extend(own);
@@ -73,7 +76,10 @@ pub(super) fn judged(tree: &Tree, results: &All) -> Result<Verdict> {
         let Reason { file, weaker } = reason;
         format!("{REASONS}: {file}: {weaker}: needs no reason: it is judged, or not in the code")
     }));
-    judge(findings, format!("core: {core}; others: {others}"))
+    judge(
+        findings,
+        format!("core and exhibits: {modelled}; others: {others}"),
+    )
 }
 
 /// The orderings to which a site can be weakened, of all its accesses, without a model that fails.
@@ -246,7 +252,7 @@ weaker = [{ with = { o = "Relaxed" }, sometimes = ["C20"] }]
     }
 
     #[test]
-    fn a_reason_counts_outside_of_the_core_alone() {
+    fn a_reason_counts_where_no_models_run() {
         let code = "// ORDERING: Release; no mutant: a reason.\nfn f() { A.store(1, Ordering::Release); }\n";
         let table = "//! | J1 |\nfn f() { A.swap(1, Ordering::Release); }\n";
         let tree = |path| {
@@ -257,13 +263,15 @@ weaker = [{ with = { o = "Relaxed" }, sometimes = ["C20"] }]
                 ("verify/mutants.toml", ""),
             ])
         };
-        let error = run(&tree("core/src/a.rs"), &[]).unwrap_err().to_string();
-        assert!(error.contains("core/src/a.rs:2"), "{error}");
+        for path in ["core/src/a.rs", "exhibits/src/a.rs"] {
+            let error = run(&tree(path), &[]).unwrap_err().to_string();
+            assert!(error.contains(&format!("{path}:2")), "{error}");
+        }
         let holds = run(&tree("backends/node/src/a.rs"), &[]).unwrap();
         let Verdict::Holds(text) = holds else {
             panic!("not run")
         };
-        assert!(text.starts_with("core: 1 sites, 0 in models, 1 in litmus tests, 0 in both, 0 with a reason; others: 1 sites"), "{text}");
+        assert!(text.starts_with("core and exhibits: 1 sites, 0 in models, 1 in litmus tests, 0 in both, 0 with a reason; others: 1 sites"), "{text}");
     }
 
     #[test]

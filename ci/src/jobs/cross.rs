@@ -227,7 +227,7 @@ fn test(tree: &Tree, run: &Run<'_>, tests: &Tests<'_>) -> Result<()> {
 
 /// Compiles the core, with and without features.
 fn check(tree: &Tree, target: &str) -> Result<()> {
-    let all = ["--features", "wire,baseline"];
+    let all = ["--features", "wire"];
     for features in [&all[..], &["--no-default-features"]] {
         let words = ["check", "--quiet", "-p", "tautline-core"];
         let mut command = built(tree, &words, target, "core,alloc");

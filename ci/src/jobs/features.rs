@@ -16,7 +16,14 @@ const MOST: usize = 6;
 const NOT_BY_DEFAULT: &[&str] = &["roxmltree", "serde", "tautline-sim", "toml"];
 /// Crates that the library must not bring with any feature. `serde_json` compares its values with
 /// every number, so that the type of `sum()` in `sum == xs.iter().sum()` is not inferred beside it.
-const NEVER: &[&str] = &["clap", "ctrlc", "indicatif", "serde_json", "sha1"];
+const NEVER: &[&str] = &[
+    "clap",
+    "ctrlc",
+    "indicatif",
+    "serde_json",
+    "sha1",
+    "tautline-exhibits",
+];
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
     // Those with features that a program chooses.

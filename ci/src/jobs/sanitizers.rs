@@ -1,5 +1,5 @@
-//! AddressSanitizer and ThreadSanitizer over the tests of the core, of the threads under it, and of
-//! ranks in one process.
+//! AddressSanitizer and ThreadSanitizer over the tests of the core and the exhibits, of the threads
+//! under them, and of ranks in one process.
 
 use super::Verdict;
 use crate::context::say;
@@ -14,7 +14,7 @@ const TARGET: &str = "--target=x86_64-unknown-linux-gnu";
 const CANARIES: &str = "sync";
 
 /// The tests of what is `unsafe`, by package: those that AddressSanitizer runs for every change.
-const OF_UNSAFE: [(&str, &[&str]); 2] = [
+const OF_UNSAFE: [(&str, &[&str]); 3] = [
     (
         "tautline-core",
         &[
@@ -30,6 +30,7 @@ const OF_UNSAFE: [(&str, &[&str]); 2] = [
             "task",
         ],
     ),
+    ("tautline-exhibits", &["phaser"]),
     ("tautline-node", &["balance", "pool"]),
 ];
 
@@ -132,8 +133,16 @@ pub(super) fn tsan(tree: &Tree, _: &[String]) -> Result<Verdict> {
     run(tree, THREAD, &ALL, "no race")
 }
 
-/// All tests of the core and of its threads.
-const ALL: [&str; 5] = ["-p", "tautline-core", "-p", "tautline-node", "--tests"];
+/// All tests of the core, of the exhibits and of the threads.
+const ALL: [&str; 7] = [
+    "-p",
+    "tautline-core",
+    "-p",
+    "tautline-exhibits",
+    "-p",
+    "tautline-node",
+    "--tests",
+];
 
 /// Tests in which threads of several ranks share memory.
 const OF_RANKS: [&str; 14] = [
@@ -270,6 +279,7 @@ mod tests {
         for (package, files) in OF_UNSAFE {
             let folder = match package {
                 "tautline-core" => "core",
+                "tautline-exhibits" => "exhibits",
                 _ => "backends/node",
             };
             for file in files {

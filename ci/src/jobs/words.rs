@@ -21,6 +21,7 @@ const CHECKED: &[&str] = &[
     ".github",
     "docs",
     "core",
+    "exhibits",
     "backends",
     "platforms",
     "apps",
@@ -192,6 +193,7 @@ const BEGINNING: &[&str] = &[
     "ci",
     "conform",
     "core",
+    "exhibits",
     "platforms",
     "verify",
 ];

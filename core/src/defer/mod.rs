@@ -4,14 +4,14 @@
 //! |---|---|
 //! | [`Epochs`] | self-scheduling by tokens (SS, FAC, GSS, TAPER) without a central queue |
 //! | [`Deferred`] | deferred load balancing: iterations move between the instances of a loop |
-//! | [`Baseline`] | what it is compared with: LLB, GL1, GL2 |
 //! | [`Choice`] | which of them balances the next instance |
 //! | [`Predict`] | the work of iterations: [`Count`]ed, of a [`Table`] of times, or of a cost function |
 //! | [`Stock`] | the iterations of a rank that have not begun |
 //! | [`Refusal`] | what is wrong with a message that no correct rank sends |
 //!
-//! The first three are a [`Machine`](crate::machine::Machine) at each rank, and a [`Scheduler`] to
-//! a driver of any of them.
+//! The first two are a [`Machine`](crate::machine::Machine) at each rank, and a [`Scheduler`] to a
+//! driver of any of them, as are the methods that they are compared with, in the crate
+//! `tautline-exhibits`.
 //!
 //! Each iteration is executed at one rank, and only iterations that have not begun move. Messages
 //! may overtake each other. [`Deferred`] does not move the state that iterations leave for the next
@@ -26,7 +26,6 @@
 //! arithmetic on ranks. Decisions 45 to 47 in `docs/decisions` have the alternatives.
 #![forbid(unsafe_code)]
 
-mod baseline;
 mod choice;
 mod conditions;
 mod epoch;
@@ -37,7 +36,6 @@ mod predict;
 mod scheduler;
 mod stock;
 
-pub use baseline::{Baseline, Call, Rule, Tuning};
 pub use choice::Choice;
 pub use conditions::{Conditions, Geometry};
 pub use epoch::{Epoch, Epochs, Message, Order, Progress};

@@ -1,6 +1,6 @@
-//! One interface for the three machines.
+//! One interface for all machines that balance a loop over ranks.
 
-use super::{Baseline, Call, Deferred, Effect, Epochs, Event, Message, Notice, Predict};
+use super::{Deferred, Effect, Epochs, Event, Message, Notice, Predict};
 use crate::id::Rank;
 use crate::machine::{Machine, Pick, no_calls};
 use crate::taper::Summary;
@@ -45,23 +45,6 @@ impl<W: Predict> Scheduler for Epochs<W> {
     fn moved(message: &Message) -> &[Range<u64>] {
         match message {
             Message::Data(parts) => parts,
-            _ => &[],
-        }
-    }
-}
-
-impl<W: Predict> Scheduler for Baseline<W> {
-    type Times = ();
-
-    fn times(_: &[u64]) {}
-
-    fn calls<'a>(pick: &'a mut (dyn Pick + 'static)) -> &'a mut (dyn Pick + 'static) {
-        pick
-    }
-
-    fn moved(call: &Call) -> &[Range<u64>] {
-        match call {
-            Call::Data(parts) | Call::Answer(parts) => parts,
             _ => &[],
         }
     }

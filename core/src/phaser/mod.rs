@@ -33,8 +33,6 @@
 //! # Not proved
 //! Loom does not explore load buffering.
 
-#[cfg(feature = "baseline")]
-pub mod baseline;
 mod config;
 mod error;
 mod handle;

@@ -55,11 +55,6 @@ pub(crate) struct Outcome {
     pub(crate) control: u64,
 }
 
-/// Runs a loop to its end.
-pub(crate) fn run<M: Scheduler>(ranks: &mut [M], costs: Costs<'_>) -> Outcome {
-    run_by_epochs(ranks, |_| 0, costs)
-}
-
 /// Runs a loop to its end. The epoch of a rank never decreases.
 pub(crate) fn run_by_epochs<M: Scheduler>(
     ranks: &mut [M],

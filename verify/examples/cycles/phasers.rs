@@ -3,9 +3,9 @@
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
-use tautline_core::phaser::baseline::{Flat, Member, Tiered, Tiers};
 use tautline_core::phaser::{Config, Mode, Registration};
 use tautline_core::port::{Barrier, Clock};
+use tautline_exhibits::phaser::{Flat, Member, Tiered, Tiers};
 use tautline_verify::virtual_time::{Port, Taken, Traffic, Virtual};
 
 /// Phases before the first that counts: a line carries phases from the third on, and tasks that

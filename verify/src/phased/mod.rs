@@ -10,6 +10,7 @@
 mod check;
 mod lines;
 mod perform;
+mod printed;
 mod real;
 mod scenario;
 mod window;

@@ -6,10 +6,10 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 use std::task::Wake;
-use tautline_core::phaser::baseline::Member;
 use tautline_core::phaser::{Config, Mode, PhaserError, Registration};
 use tautline_core::port::{Barrier, Relax, Spin};
 use tautline_core::sync::{AtomicBool, Ordering};
+use tautline_exhibits::phaser::Member;
 
 #[cfg(tautline_loom)]
 use loom::thread;

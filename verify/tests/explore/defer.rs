@@ -11,8 +11,9 @@
 
 use super::{LIMIT, flawless, report};
 use std::time::Instant;
-use tautline_core::defer::{Conditions, Geometry, Rule, Tuning};
+use tautline_core::defer::{Conditions, Geometry};
 use tautline_core::taper::{Policy, Taper};
+use tautline_exhibits::defer::{Rule, Tuning};
 use tautline_verify::explore::{
     Compared, ComparedFault, DeferFault, Deferring, Delivery::Multiset, Effects, EpochFault, Flaw,
     Forecast, Network, SelfScheduled, explore, explore_to_end,

@@ -1,6 +1,7 @@
 //! `tautline loops`: chunk policies on the times of a loop, in virtual time or on threads.
 
 mod calibrate;
+mod method;
 mod ranks;
 mod report;
 mod simulated;
@@ -18,11 +19,11 @@ use super::{Failure, Outcome, deliver};
 use crate::command::show::document;
 use clap::Args;
 use clap::builder::StringValueParser;
+use method::Balancing;
 use report::{On, Report};
 use source::Source;
 use std::path::PathBuf;
 use tautline_cli::iterations::{Scheme, Times};
-use tautline_sim::loops::Method;
 
 const PROCESSORS_MAX: u64 = 10_000;
 const RUNS_MAX: u64 = 1000;
@@ -201,7 +202,9 @@ impl Loops {
 /// Returns the names of all policies, of a queue and over ranks.
 fn policies() -> Vec<String> {
     let schemes = Scheme::all().map(|scheme| scheme.to_string());
-    let mut all: Vec<String> = schemes.chain(Method::all().map(|(name, _)| name)).collect();
+    let mut all: Vec<String> = schemes
+        .chain(Balancing::all().map(|(name, _)| name))
+        .collect();
     all.sort_unstable();
     all.dedup();
     all

@@ -1,5 +1,6 @@
 //! Methods over ranks that exchange messages, in virtual time.
 
+use super::method::Balancing;
 use super::report::Row;
 use super::simulated::draw;
 use super::source::Source;
@@ -57,25 +58,25 @@ fn again(times: &Times) -> Vec<Vec<u64>> {
     (0..INSTANCES).map(|_| times.iter().collect()).collect()
 }
 
-fn methods(args: &Loops, source: &Source) -> Result<Vec<(String, Method)>, Failure> {
+fn methods(args: &Loops, source: &Source) -> Result<Vec<(String, Balancing)>, Failure> {
     let communicates = matches!(source, Source::Shaped(program, _) if program.communicates());
+    let auto = Balancing::Simulated(Method::Auto { communicates });
     let informed = |(name, method)| match method {
-        Method::Auto { .. } => (name, Method::Auto { communicates }),
+        Balancing::Simulated(Method::Auto { .. }) => (name, auto),
         _ => (name, method),
     };
     let named = |name: &String| {
-        let parsed = name.parse();
-        parsed
+        Balancing::named(name)
             .map(|method| informed((name.clone(), method)))
             .map_err(|allowed| refused(name, allowed))
     };
     match args.policy.is_empty() {
-        true => Ok(Method::all().map(informed).collect()),
+        true => Ok(Balancing::all().map(informed).collect()),
         false => args.policies().iter().map(named).collect(),
     }
 }
 
-fn mean(args: &Loops, ranks: u32, name: &str, method: Method, all: &[Vec<Vec<u64>>]) -> Row {
+fn mean(args: &Loops, ranks: u32, name: &str, method: Balancing, all: &[Vec<Vec<u64>>]) -> Row {
     let (mut efficiency, mut time_us) = (0.0, 0.0);
     for times in all {
         let first = Times::new(times[0].iter().copied());
@@ -90,7 +91,7 @@ fn mean(args: &Loops, ranks: u32, name: &str, method: Method, all: &[Vec<Vec<u64
             times,
         };
         let steady = STEADY..times.len();
-        let share = repeated.efficiency(method, steady.clone());
+        let share = method.efficiency(&repeated, steady.clone());
         let work: u64 = times[steady.clone()].iter().flatten().sum();
         let ns = work as f64 / (share * f64::from(ranks) * steady.len() as f64);
         efficiency += share / all.len() as f64;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use tautline_core::defer::{Geometry, Rule};
+use tautline_core::defer::Geometry;
 use tautline_core::taper::{Policy, Q16, Taper};
 
 /// The method by which ranks balance a loop.
@@ -11,7 +11,6 @@ use tautline_core::taper::{Policy, Q16, Taper};
 /// |---|---|
 /// | `blocked` | not at all |
 /// | `ss`, `fac`, `gss`, `taper` | self-scheduling by epochs |
-/// | `llb`, `gl1`, `gl2` | by exchanges |
 /// | these with `-cached` | by the work that the instance before predicts |
 /// | `placed` | factoring by predicted work, from where iterations were executed before |
 /// | `dlb`, `dlb-free` | deferred load balancing, of contiguous blocks or of any iterations |
@@ -26,10 +25,6 @@ pub enum Method {
     Counted(Policy),
     /// Self-scheduling by predicted work.
     Cached(Policy),
-    /// Exchanges by number.
-    Exchange(Rule),
-    /// Exchanges by predicted work.
-    CachedExchange(Rule),
     /// Self-scheduling by predicted work from where iterations were executed before.
     Placed(Policy),
     /// Deferred load balancing, with reports at a pace, or one an instance.
@@ -46,13 +41,6 @@ const POLICIES: [(&str, Policy); 4] = [
     ("fac", Policy::Factoring),
     ("gss", Policy::Guided),
     ("taper", Policy::Taper(TAPER)),
-];
-
-/// The rules by their names in the source.
-const RULES: [(&str, Rule); 3] = [
-    ("llb", Rule::Neighbours),
-    ("gl1", Rule::Tree),
-    ("gl2", Rule::Halving),
 ];
 
 /// The α of all published results, 1.3 (Lucco 1995, 003:736).
@@ -85,13 +73,10 @@ impl Method {
         let (blocked, others) = OTHERS.split_at(1);
         let named = |(name, method): &(&str, Self)| ((*name).to_owned(), *method);
         let plain = POLICIES.map(|(name, policy)| (name.to_owned(), Self::Counted(policy)));
-        let exchanges = RULES.map(|(name, rule)| (name.to_owned(), Self::Exchange(rule)));
         let cached = |name| format!("{name}-cached");
         let by_work = POLICIES.map(|(name, policy)| (cached(name), Self::Cached(policy)));
-        let exchanged = RULES.map(|(name, rule)| (cached(name), Self::CachedExchange(rule)));
-        let first = blocked.iter().map(named).chain(plain).chain(exchanges);
-        let all: Vec<_> = first.chain(by_work).chain(exchanged).collect();
-        all.into_iter().chain(others.iter().map(named))
+        let first = blocked.iter().map(named).chain(plain).chain(by_work);
+        first.chain(others.iter().map(named))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Loops over ranks in virtual time: the machines of `defer`, by name.
+//! Loops over ranks in virtual time: the machines of `defer`, by name, and any others.
 //!
 //! # Example
 //! ```
@@ -22,18 +22,9 @@ use std::cmp::Reverse;
 use std::ops::Range;
 use tautline_core::Rank;
 use tautline_core::defer::{
-    Baseline, Choice, Conditions, Deferred, Epochs, Geometry, Scheduler, Stock, Table, Tuning,
+    Choice, Conditions, Deferred, Epochs, Geometry, Scheduler, Stock, Table,
 };
 use tautline_core::taper::{Coherence, Instance, Policy, Taper, blocked};
-
-/// The settings of (K_sync, K_min) of which LLB, GL1 and GL2 have the best: the source tunes them
-/// for each application.
-pub const TUNINGS: [Tuning; 4] = [
-    Tuning { sync: 1, min: 1 },
-    Tuning { sync: 2, min: 1 },
-    Tuning { sync: 4, min: 2 },
-    Tuning { sync: 8, min: 4 },
-];
 
 /// A loop that is executed again and again by ranks.
 #[derive(Clone, Copy, Debug)]
@@ -54,11 +45,30 @@ impl Repeated<'_> {
     /// # Panics
     /// If there is no rank, or no such instance.
     pub fn efficiency(&self, method: Method, steady: Range<usize>) -> f64 {
-        let work: u64 = self.times[steady.clone()].iter().flatten().sum();
-        let ns: u64 = self.run(method, steady).iter().sum();
-        match ns {
+        let ns = self.run(method, steady.clone());
+        self.share(steady, &ns)
+    }
+
+    /// Returns the same of another method, which begins again in each instance: `machine` makes the
+    /// ranks of an instance, given its number.
+    ///
+    /// # Panics
+    /// If there is no rank, or no such instance.
+    pub fn efficiency_of<M: Scheduler>(
+        &self,
+        steady: Range<usize>,
+        machine: impl Fn(usize, Rank) -> M,
+    ) -> f64 {
+        let once = |at| self.once(at, |rank| machine(at, rank));
+        self.share(steady.clone(), &self.each(steady, once))
+    }
+
+    /// Returns the efficiency of instances that took these nanoseconds.
+    fn share(&self, steady: Range<usize>, ns: &[u64]) -> f64 {
+        let work: u64 = self.times[steady].iter().flatten().sum();
+        match ns.iter().sum::<u64>() {
             0 => 1.0,
-            _ => work as f64 / (f64::from(self.ranks) * ns as f64),
+            ns => work as f64 / (f64::from(self.ranks) * ns as f64),
         }
     }
 
@@ -73,17 +83,6 @@ impl Repeated<'_> {
             Method::Cached(policy) => self.each(steady, |at| {
                 let table = self.before(at);
                 self.once(at, |rank| Epochs::predicted(rank, instance, policy, &table))
-            }),
-            Method::Exchange(rule) => self.tuned(steady, |at, tuning| {
-                self.once(at, |rank| {
-                    Baseline::new(rank, self.n(), self.ranks, rule, tuning)
-                })
-            }),
-            Method::CachedExchange(rule) => self.tuned(steady, |at, tuning| {
-                let (table, size) = (self.before(at), (self.n(), self.ranks));
-                self.once(at, |rank| {
-                    Baseline::predicted(rank, size, rule, tuning, &table)
-                })
             }),
             Method::Placed(policy) => self.placed(policy, steady),
             Method::Deferred(geometry, pace) => self.deferred(geometry, pace, steady),
@@ -106,16 +105,11 @@ impl Repeated<'_> {
         steady.map(ns).collect()
     }
 
-    /// Returns the times with the best setting.
-    fn tuned(&self, steady: Range<usize>, ns: impl Fn(usize, Tuning) -> u64) -> Vec<u64> {
-        let with = |tuning| self.each(steady.clone(), |at| ns(at, tuning));
-        let all = TUNINGS.map(with).into_iter();
-        all.min_by_key(|times| times.iter().sum::<u64>())
-            .unwrap_or_default()
-    }
-
     /// Returns the prediction for an instance: the times of the one before.
-    fn before(&self, at: usize) -> Table {
+    ///
+    /// # Panics
+    /// If there is no such instance.
+    pub fn before(&self, at: usize) -> Table {
         Table::new(self.times[at.saturating_sub(1)].iter().copied())
     }
 

@@ -2,9 +2,10 @@
 //! specification (5.4).
 
 use tautline_core::Rank;
-use tautline_core::defer::{Baseline, Epochs, Rule, Scheduler, Table};
+use tautline_core::defer::{Epochs, Scheduler, Table};
 use tautline_core::taper::{Instance, Policy, Q16, Taper};
-use tautline_sim::loops::{Costs, TUNINGS, run};
+use tautline_exhibits::defer::{Baseline, Rule, TUNINGS};
+use tautline_sim::loops::{Costs, run};
 
 /// A number of 53 bits, as a fraction: splitmix64 (Steele, Lea and Flood 2014).
 fn unit(state: &mut u64) -> f64 {

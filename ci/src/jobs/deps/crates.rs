@@ -37,16 +37,16 @@ fn allowed(layer: Layer, tests: bool) -> &'static [Layer] {
     use Layer::*;
     match layer {
         Core | Tool => &[],
-        Suites => &[Core],
-        // The suites judge a backend from the backend's own tests.
-        Backend if tests => &[Core, Suites],
+        Suites | Exhibits => &[Core],
+        // The suites judge a backend from the backend's own tests, which also run exhibits on it.
+        Backend if tests => &[Core, Suites, Exhibits],
         Backend => &[Core],
         Library => &[Core, Backend],
-        Command => &[Core, Backend, Library],
+        Command => &[Core, Exhibits, Backend, Library],
         Program => &[Core, Library],
         Board => &[Core, Suites, Backend],
-        Models => &[Core, Suites, Backend, Tool],
-        Benches => &[Core, Backend, Library, Command],
+        Models => &[Core, Suites, Exhibits, Backend, Tool],
+        Benches => &[Core, Exhibits, Backend, Library, Command],
     }
 }
 
@@ -207,7 +207,7 @@ loom = "0.7"
             );
             (format!("{folder}/Cargo.toml"), text)
         };
-        let others = [CORE, NODE, SIM, ["conform", "conform", "suites"]];
+        let others = [CORE, NODE, SIM, ["conform", "conform", "suites"], EXHIBITS];
         let others = others.into_iter().filter(|other| *other != of);
         let mut files = vec![("Cargo.toml".to_owned(), ROOT.to_owned())];
         files.extend(others.map(|other| manifest(other, "")));
@@ -219,6 +219,7 @@ loom = "0.7"
     const CORE: [&str; 3] = ["core", "core", "core"];
     const NODE: [&str; 3] = ["backends/node", "node", "backend"];
     const SIM: [&str; 3] = ["backends/sim", "sim", "backend"];
+    const EXHIBITS: [&str; 3] = ["exhibits", "exhibits", "exhibits"];
     const CI: [&str; 3] = ["ci", "ci", "tool"];
     const VERIFY: [&str; 3] = ["verify", "verify", "models"];
 
@@ -242,6 +243,18 @@ loom = "0.7"
         assert!(found(SIM, renamed)[0].contains("may not import tautline-node"));
         let conform = "[dependencies]\ntautline-conform = { path = \"../../conform\" }";
         assert_eq!(found(NODE, conform).len(), 1);
+    }
+
+    #[test]
+    fn exhibits_are_built_on_the_core_and_no_library_needs_them() {
+        let of = |name| format!("{name}]\ntautline-exhibits = {{ path = \"../exhibits\" }}");
+        let library = ["platforms", "platforms", "library"];
+        assert_eq!(found(library, &of("[dependencies")).len(), 1);
+        assert_eq!(found(SIM, &of("[dependencies")).len(), 1);
+        assert_eq!(found(SIM, &of("[dev-dependencies")), [""; 0]);
+        assert_eq!(found(VERIFY, &of("[dependencies")), [""; 0]);
+        let sim = "[dev-dependencies]\ntautline-sim = { path = \"../backends/sim\" }";
+        assert_eq!(found(EXHIBITS, sim).len(), 1);
     }
 
     #[test]

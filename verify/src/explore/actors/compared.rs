@@ -6,8 +6,9 @@ use crate::explore::{At, Checked, Flaw, Part, PartOf, Parts, View};
 use std::cell::Cell;
 use std::ops::Range;
 use tautline_core::Rank;
-use tautline_core::defer::{Baseline, Call, Effect, Event, Rule, Tuning};
+use tautline_core::defer::{Effect, Event};
 use tautline_core::machine::Pick;
+use tautline_exhibits::defer::{Baseline, Call, Rule, Tuning};
 
 /// A loop over ranks.
 #[derive(Debug)]

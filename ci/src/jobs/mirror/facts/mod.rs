@@ -25,6 +25,7 @@ use std::collections::BTreeSet;
 const FILE: &str = "verify/FACTS.md";
 const FOLDERS: &[&str] = &[
     "core/tests",
+    "exhibits/tests",
     "backends",
     "verify/tests",
     "platforms",

@@ -16,9 +16,14 @@
 //!
 //! # Words
 //! As in the source. `unfixed`: a bit for each node.
+//!
+//! # Orderings
+//! As strong as an access may be, so that only the algorithm is wrong; none of them is claimed to
+//! be needed, and no table names their partners.
+#![forbid(unsafe_code)]
 
-use crate::phased::Subject;
-use std::sync::Arc;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use tautline_core::phaser::Mode;
 use tautline_core::port::{Relax, Spin};
 use tautline_core::sync::Ordering::{AcqRel, Acquire, Release};
@@ -90,6 +95,7 @@ fn claim(word: &AtomicUsize, phase: usize) -> bool {
 
 impl Shared {
     fn new(degree: usize, is_mended: bool) -> Self {
+        assert!(degree > 1, "a tree of degree {degree}: at least 2");
         let (mut levels, mut nodes, mut width) = (Vec::new(), 0, MOST.div_ceil(degree));
         loop {
             levels.push(nodes);
@@ -227,11 +233,17 @@ pub struct Printed {
 
 impl Printed {
     /// Creates a phaser, with its first task.
+    ///
+    /// # Panics
+    /// If the degree is below 2.
     pub fn create(degree: usize, mode: Mode) -> Self {
         Self::enter(Arc::new(Shared::new(degree, false)), mode, 0, 0)
     }
 
     /// Creates a phaser with correct increments.
+    ///
+    /// # Panics
+    /// If the degree is below 2.
     pub fn mended(degree: usize, mode: Mode) -> Self {
         Self::enter(Arc::new(Shared::new(degree, true)), mode, 0, 0)
     }
@@ -384,28 +396,35 @@ impl Printed {
     }
 }
 
-impl Subject for Printed {
-    fn register(&mut self, mode: Mode) -> Self {
+impl Printed {
+    /// Registers a child, which starts at this task's phase.
+    ///
+    /// # Panics
+    /// If it is more than the 32nd task that signals.
+    pub fn register(&mut self, mode: Mode) -> Self {
         let waited = self.waits.unwrap_or(0);
         let signalled = self.signals.as_ref().map_or(waited, |s| s.phase);
         Self::enter(Arc::clone(&self.shared), mode, signalled, waited)
     }
 
-    fn founded(&self) {
+    /// Empties the landing pad. Called when all initial tasks are registered, before any signal.
+    pub fn found(&self) {
         let there = self.shared.on_pad.load(Acquire);
         self.shared.off_pad.store(there, Release);
     }
 
-    fn signal(&mut self) {
+    /// Sends the signal of a `next` whose wait follows.
+    pub fn signal(&mut self) {
         self.give(false);
     }
 
-    fn signal_early(&mut self) {
+    /// Sends a signal ahead of the wait and its signal, which then sends none.
+    pub fn signal_early(&mut self) {
         self.give(true);
     }
 
-    /// Algorithm 6.
-    fn wait(&mut self) {
+    /// Waits until all tasks have signalled: algorithm 6.
+    pub fn wait(&mut self) {
         let Some(phase) = self.waits else {
             return;
         };

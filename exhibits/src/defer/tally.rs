@@ -1,10 +1,11 @@
 //! The end of a loop: the number of iterations that have begun, added up along the tree of ranks.
+#![forbid(unsafe_code)]
 
-use crate::collective::Branch;
-use crate::defer::Refusal;
-use crate::id::Rank;
 use alloc::vec;
 use alloc::vec::Vec;
+use tautline_core::Rank;
+use tautline_core::collective::Branch;
+use tautline_core::defer::Refusal;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Tally {

@@ -1,9 +1,8 @@
 //! Misuses of a baseline phaser.
 #![forbid(unsafe_code)]
 
-use crate::phaser::error::PhaserError;
-use crate::phaser::mode::Mode;
 use core::fmt;
+use tautline_core::phaser::{Mode, PhaserError};
 
 /// A misuse of a baseline phaser. The call has no effect on the phaser and its registrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

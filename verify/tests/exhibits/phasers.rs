@@ -8,7 +8,7 @@ use super::mark::Mark;
 use loom::thread;
 use std::sync::Arc;
 use tautline_core::phaser::Mode::SignalWait;
-use tautline_core::phaser::baseline::{Flat, Member, Tiered, Tiers};
+use tautline_exhibits::phaser::{Flat, Member, Tiered, Tiers};
 use tautline_verify::model::{Model, Turns};
 
 type Task<P> = <P as Phaser>::Task;

@@ -1,10 +1,11 @@
 //! The loads of a subtree, as GL1 compares them.
+#![forbid(unsafe_code)]
 
-use crate::id::Rank;
-use crate::taper::is_admitted;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
+use tautline_core::Rank;
+use tautline_core::taper::is_admitted;
 
 /// An exchange that a node orders.
 pub(super) struct Exchange {

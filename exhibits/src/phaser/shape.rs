@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::error::BaselineError;
-use crate::phaser::error::PhaserError;
+use tautline_core::phaser::PhaserError;
 
 const MOST_LEAVES: usize = 1 << 16;
 

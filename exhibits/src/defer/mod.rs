@@ -18,21 +18,22 @@
 //! Over every order of deliveries for up to 3 ranks (`verify/tests/explore/defer.rs`): every
 //! iteration begins exactly once, the end is reported once at each rank, after all have begun, and
 //! can be reached from every state.
+#![forbid(unsafe_code)]
 
 mod loads;
+mod phase;
 mod tally;
 
-use super::phase::Phase;
-use super::predict::scale;
-use super::{Count, Effect, Event, Predict, Refusal, Stock};
-use crate::collective::Branch;
-use crate::id::Rank;
-use crate::machine::{Machine, Pick, Step};
-use crate::taper::{blocked, is_admitted};
 use alloc::vec::Vec;
 use core::ops::Range;
 use loads::Loads;
+use phase::Phase;
 use tally::Tally;
+use tautline_core::Rank;
+use tautline_core::collective::Branch;
+use tautline_core::defer::{Count, Effect, Event, Predict, Refusal, Scheduler, Stock};
+use tautline_core::machine::{Machine, Pick, Step};
+use tautline_core::taper::{blocked, is_admitted};
 
 /// The rule by which ranks exchange iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,6 +54,15 @@ pub struct Tuning {
     /// K_min: half of the difference that is tolerated.
     pub min: u64,
 }
+
+/// The settings of (K_sync, K_min) of which LLB, GL1 and GL2 have the best: the source tunes them
+/// for each application.
+pub const TUNINGS: [Tuning; 4] = [
+    Tuning { sync: 1, min: 1 },
+    Tuning { sync: 2, min: 1 },
+    Tuning { sync: 4, min: 2 },
+    Tuning { sync: 8, min: 4 },
+];
 
 /// A message between the [`Baseline`]s of two ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -127,10 +137,9 @@ impl<W: Predict> Baseline<W> {
         predict: W,
     ) -> Self {
         let whole = predict.work(0..n);
-        let scaled = |count| scale(count, whole, n);
         let tuning = Tuning {
-            sync: scaled(tuning.sync),
-            min: scaled(tuning.min),
+            sync: scaled(tuning.sync, whole, n),
+            min: scaled(tuning.min, whole, n),
         };
         let branch = Branch::new(here, p, 2);
         Self {
@@ -420,6 +429,30 @@ impl<W: Predict> Machine for Baseline<W> {
         }
         Ok(())
     }
+}
+
+impl<W: Predict> Scheduler for Baseline<W> {
+    type Times = ();
+
+    fn times(_: &[u64]) {}
+
+    fn calls<'a>(pick: &'a mut (dyn Pick + 'static)) -> &'a mut (dyn Pick + 'static) {
+        pick
+    }
+
+    fn moved(call: &Call) -> &[Range<u64>] {
+        match call {
+            Call::Data(parts) | Call::Answer(parts) => parts,
+            _ => &[],
+        }
+    }
+}
+
+/// Returns `count` iterations of the mean work of `n`, which have `whole` together.
+fn scaled(count: u64, whole: u64, n: u64) -> u64 {
+    let work = u128::from(count) * u128::from(whole);
+    let work = work.checked_div(u128::from(n)).unwrap_or(0);
+    u64::try_from(work).unwrap_or(u64::MAX)
 }
 
 /// Returns the ranks of a subtree.

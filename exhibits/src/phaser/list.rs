@@ -9,12 +9,16 @@
 //! |---|---|---|---|---|
 //! | BL1 | `signal`, `leave`; `enter`, for the task that left the seat | `gather` | what the task did, including its registrations | `flat_marks`, `flat_reuse` |
 //! | BL2 | `enter` | `gather` | the blocks up to the seat's | `tiered_seats` |
+#![expect(
+    unsafe_code,
+    reason = "seats are found without a search, and blocks without a lock"
+)]
 
-use crate::port::Relax;
-use crate::sync::{AtomicPtr, AtomicUsize, CacheLine, Ordering};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ptr::{self, NonNull};
+use tautline_core::port::Relax;
+use tautline_core::sync::{AtomicPtr, AtomicUsize, CacheLine, Ordering};
 
 /// The value of a seat that owes no signal for any phase: it is free, or its task has left.
 const GONE: usize = usize::MAX;

@@ -2,11 +2,8 @@
 #![forbid(unsafe_code)]
 
 use super::error::BaselineError;
-use crate::phaser::config::Phase;
-use crate::phaser::error::PhaserError;
-use crate::phaser::mode::Mode;
-use crate::phaser::registration::Registration;
-use crate::port::{Barrier, Relax};
+use tautline_core::phaser::{Mode, Phase, PhaserError, Registration};
+use tautline_core::port::{Barrier, Relax};
 
 /// A task's registration on any kind of phaser, so that one program can run on several. Dropping it
 /// deregisters the task.

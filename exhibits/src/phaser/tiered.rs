@@ -29,13 +29,11 @@ use super::list::{Free, List, Seat};
 use super::member::{Member, Progress};
 use super::node::Node;
 use super::shape::Tiers;
-use crate::phaser::config::Phase;
-use crate::phaser::error::PhaserError;
-use crate::phaser::mode::Mode;
-use crate::port::Relax;
-use crate::sync::{AtomicUsize, CachePadded, Lock, Ordering};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use tautline_core::phaser::{Mode, Phase, PhaserError};
+use tautline_core::port::Relax;
+use tautline_core::sync::{AtomicUsize, CachePadded, Lock, Ordering};
 
 const ROOT: usize = 0;
 

@@ -1,5 +1,5 @@
-//! Reference phasers for comparison with the tree, with blocking waits only. Not part of the
-//! shipped library: the cargo feature `baseline` enables them.
+//! Reference phasers for comparison with the tree of `tautline_core::phaser`, with blocking waits
+//! only.
 //!
 //! # Algorithm
 //! The two phasers of Habanero Java (Chatterjee 2013, 6.2.3, after Shirako, Peixotto, Sarkar,

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use tautline_core::phaser::baseline::{BaselineError, Flat, Member, Tiered, Tiers};
 use tautline_core::phaser::{Config, Mode, Phase, PhaserError, Registration};
 use tautline_core::port::{Barrier, Relax};
+use tautline_exhibits::phaser::{BaselineError, Flat, Member, Tiered, Tiers};
 
 #[derive(Clone, Copy, Debug)]
 struct Yield;

@@ -23,12 +23,10 @@
 use super::error::BaselineError;
 use super::list::{Free, List, Seat};
 use super::member::{Member, Progress};
-use crate::phaser::config::Phase;
-use crate::phaser::error::PhaserError;
-use crate::phaser::mode::Mode;
-use crate::port::Relax;
-use crate::sync::{AtomicUsize, CachePadded, Lock, Ordering};
 use alloc::sync::Arc;
+use tautline_core::phaser::{Mode, Phase, PhaserError};
+use tautline_core::port::Relax;
+use tautline_core::sync::{AtomicUsize, CachePadded, Lock, Ordering};
 
 /// A task's registration on a flat phaser.
 #[derive(Debug)]

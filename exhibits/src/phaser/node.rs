@@ -11,7 +11,7 @@
 //! | BT3 | `leave` | `is_active` | what the last task below did | `tiered_leaves` |
 #![forbid(unsafe_code)]
 
-use crate::sync::{AtomicUsize, CachePadded, Ordering};
+use tautline_core::sync::{AtomicUsize, CachePadded, Ordering};
 
 /// Gathers the signals of the tasks below it.
 #[derive(Debug, Default)]

@@ -1,11 +1,42 @@
-//! The methods of comparison: each iteration once, and an end; and they do move iterations.
+//! Loops over ranks balanced by exchanges: each iteration once, and an end; and they do move
+//! iterations.
+//!
+//! | fact | test |
+//! |---|---|
+//! | Lucco, acceptance fact 25: the four tasks, by number and by work | `remaining_work_decides_a_transfer_not_the_number_of_tasks` |
 
-use super::driver::{Costs, Outcome, Random, run};
-use super::{one, sent, times};
+#[path = "../../core/tests/defer/driver.rs"]
+mod driver;
+
+use driver::{Costs, Outcome, Random, run_by_epochs};
+use std::ops::Range;
 use tautline_core::Rank;
-use tautline_core::defer::{Baseline, Call, Event, Refusal, Rule, Scheduler, Table, Tuning};
-use tautline_core::machine::{Machine, Pick};
+use tautline_core::defer::{Event, Refusal, Scheduler, Table};
+use tautline_core::machine::{Action, Machine, Pick, Step};
 use tautline_core::taper::{CostFunction, Samples};
+use tautline_exhibits::defer::{Baseline, Call, Rule, Tuning};
+
+/// Runs a loop to its end.
+fn run<M: Scheduler>(ranks: &mut [M], costs: Costs<'_>) -> Outcome {
+    run_by_epochs(ranks, |_| 0, costs)
+}
+
+/// Times of iterations: equal, one of ten values, or large at a few.
+fn times(n: u64, random: &mut Random) -> Vec<u64> {
+    let kind = random.below(3);
+    let mut time = |_| match kind {
+        0 => 10,
+        1 => 1 + random.below(10),
+        _ if random.below(10) == 0 => 200,
+        _ => 2,
+    };
+    (0..n).map(&mut time).collect()
+}
+
+/// One range of iterations.
+fn one(part: Range<u64>) -> Vec<Range<u64>> {
+    std::iter::once(part).collect()
+}
 
 const RULES: [Rule; 3] = [Rule::Neighbours, Rule::Tree, Rule::Halving];
 
@@ -87,6 +118,10 @@ fn baselines_relieve_a_rank_with_long_iterations() {
     for (rule, most) in RULES.into_iter().zip([neighbour, half, half]) {
         let outcome = front(rule);
         assert!(outcome.makespan <= most, "{rule:?}: {outcome:?}");
+        assert!(
+            outcome.control > 0,
+            "{rule:?}: ranks compare, report or request"
+        );
     }
 }
 
@@ -185,10 +220,11 @@ fn malformed_calls_are_refused() {
         // Rank 1 of 4, whose parent is 0 and whose child is 2.
         let mut machine = Baseline::new(Rank(1), 40, 4, rule, tuning);
         let first: &mut dyn Pick = &mut First;
-        sent(first, |step| machine.event(Event::Begin, step));
+        let mut ignore = |_: Action<Baseline>| {};
+        machine.event(Event::Begin, &mut Step::new(first, &mut ignore));
         let before = machine.clone();
         let text = format!("{rule:?}: {call:?} from {from}");
-        let (received, _) = sent(first, |step| machine.receive(Rank(from), call, step));
+        let received = machine.receive(Rank(from), call, &mut Step::new(first, &mut ignore));
         assert_eq!(received, Err(why), "{text}");
         assert!(machine == before, "{text}");
     }

@@ -5,19 +5,19 @@
 //! (`phased.rs`).
 #![cfg(tautline_loom)]
 
-#[path = "printed/baseline.rs"]
-mod baseline;
 #[path = "phaser/mark.rs"]
 mod mark;
+#[path = "exhibits/phasers.rs"]
+mod phasers;
 
 use std::sync::Arc;
 use std::time::Instant;
 use tautline_core::phaser::Mode::{self, SignalWait};
-use tautline_core::phaser::baseline::{Flat, Tiered, Tiers};
+use tautline_exhibits::phaser::{Flat, Tiered, Tiers};
+use tautline_exhibits::printed::Printed;
 use tautline_verify::model::{Model, Turns};
 use tautline_verify::phased::Step::{self, Drop, Next, Signal, Spawn, Wait};
 use tautline_verify::phased::{Blocking, Scenario, Subject, Violations, run};
-use tautline_verify::printed::Printed;
 
 fn scenario(name: &'static str, phasers: usize, tasks: &[&[Step]]) -> Scenario {
     Scenario {
