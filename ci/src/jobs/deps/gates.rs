@@ -14,6 +14,8 @@ const UNSAFE_FOLDERS: &[&str] = &["comm/packet_link", "comm/slot", "loops/raw"];
 /// The modules of the core that may declare unsafe traits and functions, but contain no unsafe
 /// code.
 const DECLARING: &[&str] = &["port"];
+/// The file of the exhibits that may contain unsafe code; their root denies it elsewhere.
+const UNSAFE_EXHIBIT: &str = "exhibits/src/phaser/list.rs";
 /// Crates without unsafe code, which the compiler enforces.
 const SAFE_CRATES: &[&str] = &["platforms", "apps", "verify", "benches", "ci"];
 /// The modules of the core that may ask what it is compiled for.
@@ -33,6 +35,9 @@ pub(super) fn check(tree: &Tree) -> Result<Vec<String>> {
     let mut out = Vec::new();
     for source in tree.sources("core/src")? {
         core_file(&source, &mut out);
+    }
+    for source in tree.sources("exhibits/src")? {
+        exhibit(&source, &mut out);
     }
     for name in SAFE_CRATES {
         for source in tree.sources(Path::new(name).join("src"))? {
@@ -105,6 +110,17 @@ fn core_file(source: &Source, out: &mut Vec<String>) {
     }
 }
 
+fn exhibit(source: &Source, out: &mut Vec<String>) {
+    if source.path == Path::new("exhibits/src/lib.rs") && !has_level(source, "deny") {
+        let text = "the root of a crate with unsafe code in one file has #![deny(unsafe_code)]";
+        out.push(source.at(1, text));
+    }
+    if source.path != Path::new(UNSAFE_EXHIBIT) {
+        no_unsafe(source, out);
+    }
+    pure_if_machine(source, &source.live(Skip::TestsAndModels), out);
+}
+
 /// A file that implements a machine names no word, no lock, no clock and no other port.
 fn pure_if_machine(source: &Source, tokens: &[&Token], out: &mut Vec<String>) {
     let texts: Vec<&str> = tokens.iter().map(|t| t.text.as_str()).collect();
@@ -112,7 +128,7 @@ fn pure_if_machine(source: &Source, tokens: &[&Token], out: &mut Vec<String>) {
         return;
     }
     for (window, token) in texts.windows(3).zip(tokens) {
-        if let ["crate", "::", name] = window
+        if let ["crate" | "tautline_core", "::", name] = window
             && IMPURE.contains(name)
         {
             let text = format!("a machine names no {name}: it has no words, no clock and no port");
@@ -148,7 +164,7 @@ fn no_unsafe(source: &Source, out: &mut Vec<String>) {
     for token in &source.lexed.tokens {
         if token.text == "unsafe" {
             let text = format!(
-                "unsafe only in core/src/{{{},{}}} and backends",
+                "unsafe only in core/src/{{{},{}}}, {UNSAFE_EXHIBIT} and backends",
                 UNSAFE.join(","),
                 UNSAFE_FOLDERS.join(",")
             );
@@ -238,6 +254,19 @@ mod tests {
             1
         );
         assert_eq!(found(file, "use crate::sync::Lock;"), 0);
+    }
+
+    #[test]
+    fn exhibits_are_checked_as_the_core_is() {
+        let (code, deny) = ("fn f() { unsafe { g() } }", "#![deny(unsafe_code)]");
+        assert_eq!(found("exhibits/src/phaser/list.rs", code), 0);
+        assert_eq!(found("exhibits/src/phaser/node.rs", code), 1);
+        assert_eq!(found("exhibits/src/lib.rs", deny), 0);
+        assert_eq!(found("exhibits/src/lib.rs", ""), 1);
+        let machine = "impl Machine for Place {}";
+        let names = |module| format!("use tautline_core::{module}::X; {machine}");
+        assert_eq!(found("exhibits/src/defer/mod.rs", &names("taper")), 0);
+        assert_eq!(found("exhibits/src/defer/mod.rs", &names("sync")), 1);
     }
 
     #[test]
