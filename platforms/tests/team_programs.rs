@@ -97,18 +97,28 @@ struct Expected {
 impl Expected {
     fn interpret(&mut self, all: &[Statement], at: Place, is_certain: bool) {
         let event = |this: &mut Self, number, rank: Rank| {
-            let of = if is_certain { &mut this.certain } else { &mut this.possible };
+            let of = if is_certain {
+                &mut this.certain
+            } else {
+                &mut this.possible
+            };
             *of.entry((number, at.finish, rank.0)).or_default() += 1;
         };
         for statement in all {
             match statement {
                 Statement::Event(number) => event(self, *number, at.rank),
                 Statement::Batch(events) => {
-                    events.iter().for_each(|(rank, number)| event(self, *number, *rank));
+                    events
+                        .iter()
+                        .for_each(|(rank, number)| event(self, *number, *rank));
                 }
                 Statement::Spawn(rank, seed, _) => {
                     let inner = statements(*seed, at.depth - 1, at.ranks);
-                    let place = Place { rank: *rank, depth: at.depth - 1, ..at };
+                    let place = Place {
+                        rank: *rank,
+                        depth: at.depth - 1,
+                        ..at
+                    };
                     self.interpret(&inner, place, is_certain);
                 }
                 Statement::Finish(seed, failure) => {
@@ -116,7 +126,11 @@ impl Expected {
                         self.failures.insert(*seed, failure);
                     }
                     let inner = body(*seed, *failure, at.depth - 1, at.ranks);
-                    let place = Place { finish: *seed, depth: at.depth - 1, ..at };
+                    let place = Place {
+                        finish: *seed,
+                        depth: at.depth - 1,
+                        ..at
+                    };
                     self.interpret(&inner, place, is_certain && failure.is_none());
                     event(self, !*seed, at.rank);
                 }
@@ -150,7 +164,10 @@ impl Log {
             thread::sleep(Duration::from_micros(number % 64));
         }
         let stamp = self.clock.fetch_add(1, SeqCst);
-        self.events.lock().expect("no panic").push(((number, finish, rank.0), stamp));
+        self.events
+            .lock()
+            .expect("no panic")
+            .push(((number, finish, rank.0), stamp));
     }
 }
 
@@ -163,7 +180,11 @@ fn run<'s, 'c, F, G>(
     at: At<'s>,
     all: &[Statement],
     (finish, depth): (u64, u32),
-    (log, mark, value): (&Log, &Handler<F, (u64, u64), ()>, &Handler<G, (u64, u64), u64>),
+    (log, mark, value): (
+        &Log,
+        &Handler<F, (u64, u64), ()>,
+        &Handler<G, (u64, u64), u64>,
+    ),
 ) where
     's: 'c,
 {
@@ -196,13 +217,20 @@ fn run<'s, 'c, F, G>(
                     Ok(Err(_)) => Some(Failure::Cancel),
                     Err(payload) => {
                         let text = payload.downcast_ref::<&str>().copied();
-                        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-                        assert!(text.is_some_and(|text| text.ends_with("as planned")), "{text:?}");
+                        let text =
+                            text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+                        assert!(
+                            text.is_some_and(|text| text.ends_with("as planned")),
+                            "{text:?}"
+                        );
                         Some(Failure::Panic)
                     }
                 };
                 let stamp = log.clock.fetch_add(1, SeqCst);
-                log.ends.lock().expect("no panic").insert(seed, (stamp, ended));
+                log.ends
+                    .lock()
+                    .expect("no panic")
+                    .insert(seed, (stamp, ended));
                 log.event(!seed, finish, at.rank());
             }
             Statement::Fail(Failure::Cancel) => _ = cx.cancel(Reason::Found),
@@ -226,11 +254,22 @@ fn check(seed: u64, ranks: u32, workers: usize, depth: u32, had: &mut Had) {
     let (log, root) = (Log::default(), Rank(seed as u32 % ranks));
     let mut expected = Expected::default();
     let first = statements(seed, depth, ranks);
-    let place = Place { rank: root, finish: 0, depth, ranks };
+    let place = Place {
+        rank: root,
+        finish: 0,
+        depth,
+        ranks,
+    };
     expected.interpret(&first, place, true);
     world::loopback(ranks, |world| {
-        let rt = Runtime::builder().world(world).workers(workers).pinned(false).build()?;
-        let mark = handler(|_, at, (number, finish): (u64, u64)| log.event(number, finish, at.rank())).short();
+        let rt = Runtime::builder()
+            .world(world)
+            .workers(workers)
+            .pinned(false)
+            .build()?;
+        let mark =
+            handler(|_, at, (number, finish): (u64, u64)| log.event(number, finish, at.rank()))
+                .short();
         let value = handler(|_, at, (number, finish): (u64, u64)| {
             log.event(number, finish, at.rank());
             mixed(number, 5)
@@ -252,28 +291,50 @@ fn check(seed: u64, ranks: u32, workers: usize, depth: u32, had: &mut Had) {
         })
     })
     .into_iter()
-    .for_each(|ended: tautline::Result<()>| ended.unwrap_or_else(|error| panic!("seed {seed}: {error}")));
+    .for_each(|ended: tautline::Result<()>| {
+        ended.unwrap_or_else(|error| panic!("seed {seed}: {error}"))
+    });
     compare(seed, &log, &expected);
     let events = log.events.into_inner().expect("no panic");
     had.events += events.len();
-    had.elsewhere += events.iter().filter(|((.., rank), _)| *rank != root.0).count();
-    let of = |kind| expected.failures.values().filter(|failure| **failure == kind).count();
+    had.elsewhere += events
+        .iter()
+        .filter(|((.., rank), _)| *rank != root.0)
+        .count();
+    let of = |kind| {
+        expected
+            .failures
+            .values()
+            .filter(|failure| **failure == kind)
+            .count()
+    };
     had.panics += of(Failure::Panic);
     had.cancellations += of(Failure::Cancel);
 }
 
 fn compare(seed: u64, log: &Log, expected: &Expected) {
-    let (events, ends) = (log.events.lock().expect("no panic"), log.ends.lock().expect("no panic"));
+    let (events, ends) = (
+        log.events.lock().expect("no panic"),
+        log.ends.lock().expect("no panic"),
+    );
     let mut found = BTreeMap::<Happened, usize>::new();
     for (event, stamp) in &*events {
         *found.entry(*event).or_default() += 1;
-        let (end, _) = ends.get(&event.1).unwrap_or_else(|| panic!("seed {seed}: {event:?} without an end"));
-        assert!(stamp < end, "seed {seed}: {event:?} after its finish has returned");
+        let (end, _) = ends
+            .get(&event.1)
+            .unwrap_or_else(|| panic!("seed {seed}: {event:?} without an end"));
+        assert!(
+            stamp < end,
+            "seed {seed}: {event:?} after its finish has returned"
+        );
     }
     for (event, count) in &expected.certain {
         let found = found.get(event).copied().unwrap_or(0);
         let possible = expected.possible.get(event).copied().unwrap_or(0);
-        assert!((*count..=count + possible).contains(&found), "seed {seed}: {found} of {count} {event:?}");
+        assert!(
+            (*count..=count + possible).contains(&found),
+            "seed {seed}: {found} of {count} {event:?}"
+        );
     }
     for (event, count) in &found {
         let all = [&expected.certain, &expected.possible];
@@ -282,7 +343,11 @@ fn compare(seed: u64, log: &Log, expected: &Expected) {
     }
     for (finish, failure) in &expected.failures {
         let (_, ended) = ends[finish];
-        assert_eq!(ended, Some(*failure), "seed {seed}: the outcome of finish {finish}");
+        assert_eq!(
+            ended,
+            Some(*failure),
+            "seed {seed}: the outcome of finish {finish}"
+        );
     }
 }
 
@@ -295,7 +360,12 @@ fn programs_over_ranks() {
         }
     }
     println!("{had:?}");
-    let Had { events, elsewhere, panics, cancellations } = had;
+    let Had {
+        events,
+        elsewhere,
+        panics,
+        cancellations,
+    } = had;
     assert!(events > 5_000 && elsewhere > 2_000, "programs are short");
     assert!(panics > 10 && cancellations > 10, "nothing fails");
 }
@@ -303,12 +373,11 @@ fn programs_over_ranks() {
 #[test]
 #[ignore = "cargo ci deep: programs"]
 fn many_programs_over_ranks() {
-    let programs = std::env::var("PROGRAMS").map_or(100_000, |n| n.parse().expect("a number"));
+    let number = |name, other| std::env::var(name).map_or(other, |n| n.parse().expect("a number"));
+    let (first, programs) = (number("FIRST", 0), number("PROGRAMS", 100_000));
     let mut had = Had::default();
-    let first = std::env::var("FIRST").map_or(0, |n| n.parse().expect("a number"));
     for seed in first..programs {
         let ranks = 1 + (mixed(seed, 1) % 5) as u32;
-        if std::env::var_os("SHOW").is_some() { eprintln!("{seed}"); }
         check(mixed(seed, 2), ranks, 1 + (seed % 2) as usize, 6, &mut had);
     }
     println!("{had:?}");

@@ -61,6 +61,15 @@ impl Branch {
         self.change(to, 1);
     }
 
+    /// Returns a report of an activity that begins here; its end is in the next one. Called when no
+    /// activity runs here.
+    pub(super) fn resumed(&mut self) -> Combined {
+        self.change(self.here, 1);
+        let report = self.report();
+        self.change(self.here, -1);
+        report
+    }
+
     /// Records an outcome raised here. Returns whether it takes precedence here.
     pub(super) fn raise(&mut self, outcome: &Outcome) -> bool {
         let is_first = Outcome::merge(&mut self.own, outcome);

@@ -107,6 +107,57 @@ fn nested() {
     }
 }
 
+/// An activity at every place from the start, of which no place is notified.
+#[test]
+fn everywhere() {
+    for (places, spawns, nested, failures, floor) in [
+        (2, 3, 1, 0, 14_700),
+        (3, 2, 1, 0, 56_600),
+        (3, 3, 0, 0, 95_800),
+        (4, 1, 0, 0, 2_810),
+        (2, 2, 1, 1, 146_000),
+        (3, 1, 0, 1, 102_000),
+    ] {
+        let name = format!("finish-everywhere-p{places}-a{spawns}-n{nested}-f{failures}");
+        let actors = Activities {
+            everywhere: true,
+            nested,
+            failures,
+            ..Activities::new(places, spawns)
+        };
+        check(&name, actors, Multiset, NONE, floor);
+    }
+}
+
+/// A home whose activities spawn again after it has reported.
+#[test]
+fn resumed() {
+    for (places, spawns, resumes, failures, floor) in [
+        (2, 4, 2, 0, 8_580),
+        (3, 3, 2, 0, 9_860),
+        (2, 2, 1, 1, 5_500),
+    ] {
+        let name = format!("finish-resumed-p{places}-a{spawns}-r{resumes}-f{failures}");
+        let actors = Activities {
+            resumes,
+            failures,
+            ..Activities::new(places, spawns)
+        };
+        check(&name, actors, Multiset, NONE, floor);
+    }
+    let actors = Activities {
+        resumes: 1,
+        ..Activities::new(3, 2)
+    };
+    check(
+        "finish-resumed-lost-p3-a2-r1",
+        actors,
+        Channels,
+        CRASH,
+        19_500,
+    );
+}
+
 #[test]
 fn two() {
     for (places, spawns, failures, floor) in

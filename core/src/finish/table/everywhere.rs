@@ -30,10 +30,15 @@ impl Finishes {
     /// Lets activities of a finish whose home is here spawn again after
     /// [`Quiet`](crate::finish::Event::Quiet). Returns false if the finish has ended.
     pub fn resume(&mut self, id: FinishId) -> bool {
-        let is_open = id.root == self.here && self.homes.contains_key(&id.number);
-        if let Some(branch) = self.branches.get_mut(&id).filter(|_| is_open) {
+        let root = (id.root == self.here).then(|| self.homes.get_mut(&id.number));
+        let (Some(root), Some(branch)) = (root.flatten(), self.branches.get_mut(&id)) else {
+            return false;
+        };
+        if !branch.is_active {
             branch.is_active = true;
+            let added = root.home.on_own(&branch.resumed());
+            debug_assert!(added.is_ok(), "the counts of this place are its own");
         }
-        is_open
+        true
     }
 }

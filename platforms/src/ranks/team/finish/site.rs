@@ -188,10 +188,12 @@ impl Site {
                 state.forget_calls(id, due);
                 if id == state.all {
                     due.cancelled.push((self.body.clone(), reason_of(&outcome)));
-                } else if let Some(joined) = state.joined.get(&id) {
-                    due.cancelled
-                        .push((joined.token.clone(), reason_of(&outcome)));
-                } else if let Some(owned) = state.owned.get(&id) {
+                }
+                if let Some(joined) = state.joined.get(&id) {
+                    let token = joined.token.clone();
+                    due.cancelled.push((token, reason_of(&outcome)));
+                }
+                if let Some(owned) = state.owned.get(&id) {
                     due.aborted.push((Arc::clone(&owned.hold), outcome));
                 }
             }

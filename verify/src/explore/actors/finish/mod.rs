@@ -47,6 +47,10 @@ pub struct Activities {
     pub failures: u32,
     /// Whether place 1 has a finish, too.
     pub two: bool,
+    /// Whether every place has an activity at the beginning.
+    pub everywhere: bool,
+    /// How often a home whose activities have ended spawns again, at most.
+    pub resumes: u32,
     /// Whether reports may wait to be combined; otherwise they are sent at once.
     pub combine: bool,
     /// Whether only reports are exposed to faults of the network, and refused messages are ignored.
@@ -65,6 +69,8 @@ impl Activities {
             nested: 0,
             failures: 0,
             two: false,
+            everywhere: false,
+            resumes: 0,
             combine: false,
             tolerant: false,
             fault: None,
@@ -94,6 +100,8 @@ pub enum Act {
     Cancel(FinishId),
     /// Opens a finish and runs its body.
     Open(FinishId),
+    /// An activity that the counts exclude spawns again.
+    Resume(FinishId),
     /// The place sends what it held back.
     Flush,
 }
@@ -104,6 +112,7 @@ pub struct Ghost {
     spawned: u32,
     nested: u32,
     failures: u32,
+    resumed: u32,
     opened: BTreeSet<FinishId>,
     /// Ended, with their outcomes.
     done: BTreeMap<FinishId, Option<Outcome>>,
@@ -142,6 +151,9 @@ impl Checked for Activities {
     }
 
     fn first(&self, here: PlaceId) -> Vec<Event> {
+        if self.everywhere {
+            return vec![Event::OpenEverywhere];
+        }
         let homes = match here {
             PlaceId::HOME if self.fault == Some(FinishFault::SwapFinishes) => 2,
             PlaceId::HOME => 1,
@@ -167,6 +179,14 @@ impl Checked for Activities {
             if ghost.nested < self.nested {
                 acts.push(Act::Open(id));
             }
+        }
+        let is_quiet = |id: &&FinishId| id.root == here && !machine.runs(**id);
+        let open = ghost
+            .opened
+            .iter()
+            .filter(|id| !ghost.done.contains_key(id));
+        if ghost.resumed < self.resumes {
+            acts.extend(open.filter(is_quiet).map(|id| Act::Resume(*id)));
         }
         acts.extend((self.combine && machine.holds()).then_some(Act::Flush));
         acts
@@ -199,6 +219,10 @@ impl Checked for Activities {
                     outer: Some(id),
                     parent: (self.fault != Some(FinishFault::OpenAlone)).then_some(id),
                 }
+            }
+            Act::Resume(id) => {
+                at.ghost.resumed += 1;
+                Event::Resume(id)
             }
             Act::Flush => Event::Flush,
         })

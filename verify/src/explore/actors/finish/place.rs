@@ -39,6 +39,10 @@ pub enum Event {
         /// The finish that the new one is nested in.
         parent: Option<FinishId>,
     },
+    /// Begins a finish with an activity at every place.
+    OpenEverywhere,
+    /// An activity of a finish of this place, which had reported, spawns again.
+    Resume(FinishId),
     /// Spawns an activity.
     Spawn(FinishId, PlaceId),
     /// Spawns an activity that is not counted.
@@ -194,6 +198,13 @@ impl Place {
         }
     }
 
+    fn open_everywhere(&mut self, effects: &mut Vec<finish::Effect>, step: &mut Step<'_, Self>) {
+        let id = self.step(effects, step, Finishes::open_everywhere);
+        step.effect(Effect::Opened(id));
+        self.running.insert(id, 1);
+        self.ran.insert(id);
+    }
+
     fn spawn(
         &mut self,
         id: FinishId,
@@ -223,6 +234,11 @@ impl Machine for Place {
         let mut effects = Vec::new();
         match event {
             Event::Open { outer, parent } => self.open(outer, parent, &mut effects, step),
+            Event::OpenEverywhere => self.open_everywhere(&mut effects, step),
+            Event::Resume(id) => {
+                assert!(self.finishes.resume(id), "only an open finish resumes");
+                self.running.insert(id, 1);
+            }
             Event::Spawn(id, to) => self.spawn(id, to, &mut effects, step),
             Event::SpawnUncounted(id, to) => step.send(to, Sent::Activity(id)),
             Event::End(id) => {
