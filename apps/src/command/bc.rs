@@ -1,6 +1,6 @@
 //! `tautline bc`: betweenness centrality of a graph in a file, or of a random one.
 
-use super::app::{App, Findings, Problem};
+use super::app::{About, App, Findings, Problem};
 use super::balancer::whole;
 use super::number::grouped;
 use super::quote::escaped;
@@ -12,8 +12,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use tautline::balance::PlaceId;
+use std::sync::Arc;
 use tautline_cli::bc::{Bc as Bag, Centrality, Graph, GraphError, Rmat, brandes};
 use tautline_cli::graph::{self, Format, Listed, Options};
 use tautline_cli::program::digest;
@@ -129,7 +128,7 @@ impl App for Bc {
             Some(path) => self.read(path)?,
             None => self.random(small).map_err(refused)?,
         };
-        between.file = Mutex::new(output);
+        between.file = output;
         Ok(between)
     }
 }
@@ -161,9 +160,9 @@ impl Bc {
     }
 
     fn read(&self, path: &Path) -> Result<Between, Failure> {
-        let input = Input::read(path, FILE_MAX).map_err(file_refused)?;
+        let input = Input::read(path, FILE_MAX)?;
         let digest = digest([input.peek().as_bytes()]);
-        let listed = graph::read(input, &self.options()).map_err(file_refused)?;
+        let listed = graph::read(input, &self.options())?;
         let graph = Graph::of_file(&listed, self.seed).map_err(refused)?;
         let Listed { names, read_as, .. } = listed;
         let name = match path.as_os_str() == STANDARD_INPUT {
@@ -195,10 +194,6 @@ impl Bc {
     }
 }
 
-fn file_refused(error: tautline::FileError) -> Failure {
-    Failure::Usage(error.to_string())
-}
-
 /// A graph from a file.
 #[derive(Debug)]
 struct File {
@@ -225,7 +220,7 @@ pub(super) struct Between {
     /// The digest of the file.
     input: Option<String>,
     /// The file that receives the betweenness of every vertex.
-    file: Mutex<Option<Pending>>,
+    file: Option<Pending>,
 }
 
 impl Between {
@@ -235,7 +230,7 @@ impl Between {
             tasks: graph.tasks(),
             graph: Arc::new(graph),
             input: None,
-            file: Mutex::default(),
+            file: None,
         }
     }
 
@@ -299,20 +294,7 @@ impl Between {
 impl Problem for Between {
     type Bag = Bag;
 
-    const TASKS: &'static str = "vertices";
-
-    const KIND: &'static str = "graph";
-
-    fn title(&self) -> String {
-        match &self.source {
-            Source::Rmat(Rmat {
-                scale, edge_factor, ..
-            }) => format!("bc scale {scale}, edge factor {edge_factor}"),
-            Source::File(file) => format!("bc {}", file.name),
-        }
-    }
-
-    fn facts(&self) -> Vec<(&'static str, String)> {
+    fn about(&self) -> About {
         let vertices = grouped(self.graph.vertices() as u64);
         let edges = grouped(self.graph.edges() as u64);
         let directed = if self.graph.is_directed() {
@@ -327,34 +309,32 @@ impl Problem for Between {
         };
         let graph = format!("{vertices} vertices, {edges}{directed} edges{lengths}");
         let mut facts = vec![("graph", graph)];
-        if let Source::File(file) = &self.source {
-            facts.push(("read as", escaped(&file.read_as)));
+        let title = match &self.source {
+            Source::Rmat(Rmat {
+                scale, edge_factor, ..
+            }) => format!("bc scale {scale}, edge factor {edge_factor}"),
+            Source::File(file) => {
+                facts.push(("read as", escaped(&file.read_as)));
+                format!("bc {}", file.name)
+            }
+        };
+        About {
+            unit: "vertices",
+            kind: "graph",
+            title,
+            facts,
+            task_ns: 5 + 3 * self.neighbours_each(),
+            tasks: self.tasks,
+            input: self.input.clone(),
         }
-        facts
-    }
-
-    fn task_ns(&self) -> u64 {
-        5 + 3 * self.neighbours_each()
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        self.tasks
-    }
-
-    fn input(&self) -> Option<String> {
-        self.input.clone()
     }
 
     fn bag(&self) -> Bag {
         Bag::root(&self.graph)
     }
 
-    fn shared(&self, _: PlaceId) -> Arc<Graph> {
+    fn shared(&self) -> Arc<Graph> {
         Arc::clone(&self.graph)
-    }
-
-    fn output(&self) -> Centrality {
-        Centrality::default()
     }
 
     fn findings(&self, output: &Centrality, complete: bool) -> Findings {
@@ -397,12 +377,9 @@ impl Problem for Between {
     }
 
     fn deliver(&self, output: &Centrality) -> Outcome {
-        let file = self
-            .file
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        let Some(file) = file else { return Ok(()) };
+        let Some(file) = &self.file else {
+            return Ok(());
+        };
         let betweenness = output.betweenness(&self.graph);
         file.write(|out| self.write(out, &betweenness))
     }
@@ -424,20 +401,11 @@ impl Problem for Between {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
+    use crate::command::app::read;
     use tautline_cli::bc::sequential;
 
-    #[derive(Debug, Parser)]
-    struct Line {
-        #[command(flatten)]
-        bc: Bc,
-    }
-
     fn between(line: &str) -> Result<Between, String> {
-        let line = Line::try_parse_from(line.split(' ')).map_err(|error| error.to_string())?;
-        line.bc
-            .problem(false)
-            .map_err(|failure| format!("{failure:?}"))
+        read::<Bc>(line)
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The command: one file or folder a subcommand; `app` has what the applications share.
+//! The command: one file or folder a subcommand; `app` has what the applications share, `spmd` what
+//! those of messages share.
 //!
 //! Results go to stdout, diagnostics to stderr. Exit codes: 0, 1 for a wrong answer or a failed
 //! check, 2 for a request that cannot be carried out, 3 for a result that cannot be written, 4 for
@@ -23,6 +24,7 @@ mod tsp;
 mod uts;
 
 use app::{Application, Chosen, Threads};
+use spmd::{OnRanks, Ranked, on_ranks};
 use tautline_cli::program::show::terminal::is_terminal;
 use tautline_cli::program::show::{self, number, place, story};
 use tautline_cli::program::{
@@ -60,7 +62,7 @@ Every option of the balancer has a variable: TAUTLINE_PLACES, TAUTLINE_WORKERS, 
 
 NO_COLOR: the verdict has no colour on a terminal either.";
 
-/// Every application, on threads and in virtual time.
+/// Every application that is balanced, on threads and in virtual time.
 const APPLICATIONS: &[Application] = &[
     Application::of::<uts::Uts>(),
     Application::of::<nqueens::NQueens>(),
@@ -69,6 +71,12 @@ const APPLICATIONS: &[Application] = &[
     Application::of::<bc::Bc>(),
     Application::of::<synthetic::Synthetic>(),
     Application::of::<recorded::Recorded>(),
+];
+
+/// Every application whose ranks exchange messages.
+const ON_RANKS: &[Application<dyn Ranked>] = &[
+    on_ranks::<spmd::Stencil>(),
+    on_ranks::<spmd::SmithWaterman>(),
 ];
 
 /// The version and the capabilities of this build and machine.
@@ -105,9 +113,8 @@ struct Cli {
 enum Command {
     #[command(flatten)]
     Application(Chosen<Threads>),
-    Stencil(spmd::Stencil),
-    #[command(visible_alias = "sw")]
-    SmithWaterman(spmd::SmithWaterman),
+    #[command(flatten)]
+    OnRanks(Chosen<OnRanks>),
     Simulate(Box<simulate::Simulate>),
     Topo(topo::Topo),
     Bench(bench::Bench),
@@ -148,8 +155,7 @@ pub(crate) fn main() -> ExitCode {
     }
     let outcome = match cli.command {
         Command::Application(application) => application.run(&settings),
-        Command::Stencil(stencil) => stencil.run(&settings),
-        Command::SmithWaterman(alignment) => alignment.run(&settings),
+        Command::OnRanks(application) => application.run(&settings),
         Command::Simulate(simulate) => simulate.run(),
         Command::Topo(topo) => topo.run(),
         Command::Bench(bench) => bench.run(),

@@ -1,12 +1,9 @@
 //! `tautline nqueens`: count the ways to place queens.
 
 use super::Failure;
-use super::app::{App, Findings, Problem};
+use super::app::{About, App, Findings, Problem, equal};
 use super::balancer::whole;
-use super::number::grouped;
-use super::show::object;
 use clap::Args;
-use tautline::balance::PlaceId;
 use tautline::balance::backtrack::{Found, paths};
 use tautline_cli::nqueens::{Matrix, Queens, Size};
 
@@ -47,7 +44,7 @@ impl App for NQueens {
 
     fn problem(&self, small: bool) -> Result<Placement, Failure> {
         let queens = self.queens.unwrap_or(if small { 12 } else { 15 });
-        let size = Size::new(queens).map_err(|error| Failure::Usage(error.to_string()))?;
+        let size = Size::new(queens)?;
         Ok(Placement {
             size,
             shown: self.show,
@@ -58,35 +55,29 @@ impl App for NQueens {
 impl Problem for Placement {
     type Bag = Queens;
 
-    const TASKS: &'static str = "nodes";
-
-    fn title(&self) -> String {
-        format!("{} queens", self.size.queens())
-    }
-
-    fn facts(&self) -> Vec<(&'static str, String)> {
-        let board = format!("{0} x {0}", self.size.queens());
-        vec![("board", board), ("method", "dancing links".to_owned())]
-    }
-
-    fn task_ns(&self) -> u64 {
-        50
+    fn about(&self) -> About {
+        let queens = self.size.queens();
+        let board = format!("{queens} x {queens}");
+        About {
+            unit: "nodes",
+            kind: "problem",
+            title: format!("{queens} queens"),
+            facts: vec![("board", board), ("method", "dancing links".to_owned())],
+            task_ns: 50,
+            ..About::default()
+        }
     }
 
     fn bag(&self) -> Queens {
         Queens::new(&self.size)
     }
 
-    fn shared(&self, _: PlaceId) -> Size {
+    fn shared(&self) -> Size {
         self.size
     }
 
-    fn output(&self) -> Found<u64> {
-        Found::default()
-    }
-
     fn findings(&self, found: &Found<u64>, complete: bool) -> Findings {
-        counted(&self.title(), found, self.size.known().filter(|_| complete))
+        counted(self, found, self.size.known().filter(|_| complete))
     }
 
     fn pictures(&self) -> Vec<String> {
@@ -114,26 +105,18 @@ impl Problem for Placement {
             .ok()
             .filter(|size| size.queens() < self.size.queens())?;
         let smaller = Self { size, shown: 0 };
-        Some((smaller.title(), smaller))
+        Some((smaller.about().title, smaller))
     }
 }
 
 /// Compares a number of solutions with the known one.
-pub(super) fn counted(title: &str, found: &Found<u64>, known: Option<u64>) -> Findings {
+pub(super) fn counted(problem: &impl Problem, found: &Found<u64>, known: Option<u64>) -> Findings {
     let Found { nodes, sum } = *found;
-    let solutions = grouped(sum);
-    let verdict = known.map(|known| match known == sum {
-        true => Ok(()),
-        false => Err(format!(
-            "{title}: {solutions} solutions, known are {}",
-            grouped(known)
-        )),
-    });
+    let rows = vec![("solutions", sum.into()), ("nodes", nodes.into())];
+    let title = problem.about().title;
     Findings {
-        rows: vec![("solutions", solutions), ("nodes", grouped(nodes))],
-        json: object([("solutions", sum.into()), ("nodes", nodes.into())]),
-        verdict,
-        agrees: "",
+        verdict: known.map(|known| equal(&title, "solutions", sum, ("known are", known))),
+        ..Findings::of(rows)
     }
 }
 

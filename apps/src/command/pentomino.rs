@@ -1,12 +1,11 @@
 //! `tautline pentomino`: count the tilings of a rectangle.
 
 use super::Failure;
-use super::app::{App, Findings, Problem};
+use super::app::{About, App, Findings, Problem};
 use super::balancer::whole;
 use super::nqueens::{SHOWN_MAX, counted};
 use clap::Args;
 use std::str::FromStr;
-use tautline::balance::PlaceId;
 use tautline::balance::backtrack::{Found, paths};
 use tautline_cli::pentomino::{Board, Pieces, Tiling, Tilings};
 
@@ -64,8 +63,7 @@ pub(super) struct Puzzle {
 
 impl Puzzle {
     fn new(sides: Sides, pieces: Pieces, fundamental: bool) -> Result<Self, Failure> {
-        let board = Board::new(sides.0, sides.1, pieces, fundamental)
-            .map_err(|error| Failure::Usage(error.to_string()))?;
+        let board = Board::new(sides.0, sides.1, pieces, fundamental)?;
         Ok(Self {
             sides,
             pieces,
@@ -97,55 +95,40 @@ impl App for Pentomino {
 impl Problem for Puzzle {
     type Bag = Tilings;
 
-    const TASKS: &'static str = "nodes";
-
-    fn title(&self) -> String {
+    fn about(&self) -> About {
         let Sides(width, height) = self.sides;
-        match self.pieces {
-            Pieces::TwoSided => format!("pentominoes on {width}x{height}"),
-            Pieces::OneSided => format!("one-sided pentominoes on {width}x{height}"),
-        }
-    }
-
-    fn facts(&self) -> Vec<(&'static str, String)> {
-        let Sides(width, height) = self.sides;
-        let pieces = match self.pieces {
-            Pieces::TwoSided => "12, both sides up",
-            Pieces::OneSided => "18, one side up",
+        let (sort, pieces) = match self.pieces {
+            Pieces::TwoSided => ("", "12, both sides up"),
+            Pieces::OneSided => ("one-sided ", "18, one side up"),
         };
         let counted = match self.board.is_fundamental() {
             true => "each tiling once, however the board is turned or mirrored",
             false => "all tilings",
         };
-        vec![
-            ("board", format!("{width} x {height}")),
-            ("pieces", pieces.to_owned()),
-            ("counted", counted.to_owned()),
-        ]
-    }
-
-    fn task_ns(&self) -> u64 {
-        9
+        About {
+            unit: "nodes",
+            kind: "problem",
+            title: format!("{sort}pentominoes on {width}x{height}"),
+            facts: vec![
+                ("board", format!("{width} x {height}")),
+                ("pieces", pieces.to_owned()),
+                ("counted", counted.to_owned()),
+            ],
+            task_ns: 9,
+            ..About::default()
+        }
     }
 
     fn bag(&self) -> Tilings {
         Tilings::new(&self.board)
     }
 
-    fn shared(&self, _: PlaceId) -> Board {
+    fn shared(&self) -> Board {
         self.board.clone()
     }
 
-    fn output(&self) -> Found<u64> {
-        Found::default()
-    }
-
     fn findings(&self, found: &Found<u64>, complete: bool) -> Findings {
-        counted(
-            &self.title(),
-            found,
-            self.board.known().filter(|_| complete),
-        )
+        counted(self, found, self.board.known().filter(|_| complete))
     }
 
     fn pictures(&self) -> Vec<String> {
@@ -161,36 +144,24 @@ impl Problem for Puzzle {
         smaller
             .ok()
             .filter(|_| long)
-            .map(|smaller| (smaller.title(), smaller))
+            .map(|smaller| (smaller.about().title, smaller))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        puzzle: Pentomino,
-    }
+    use crate::command::app::read;
 
     fn title(args: &str) -> Result<String, String> {
-        let words = std::iter::once("pentomino").chain(args.split_whitespace());
-        let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
-        match line.puzzle.problem(false) {
-            Ok(puzzle) => Ok(puzzle.title()),
-            Err(Failure::Usage(line)) => Err(line),
-            Err(other) => panic!("{other:?}"),
-        }
+        let line = format!("pentomino {args}");
+        read::<Pentomino>(line.trim_end()).map(|puzzle| puzzle.about().title)
     }
 
     #[test]
     fn shown_tilings_have_every_piece_once() {
-        let words = ["pentomino", "3x20", "--show", "3"];
-        let puzzle = Line::try_parse_from(words).unwrap().puzzle.problem(false);
-        let pictures = puzzle.unwrap().pictures();
+        let puzzle = read::<Pentomino>("pentomino 3x20 --show 3").unwrap();
+        let pictures = puzzle.pictures();
         assert_eq!(pictures.len(), 3);
         for picture in pictures {
             let mut letters: Vec<_> = picture.chars().filter(|c| *c != '\n').collect();

@@ -1,15 +1,13 @@
 //! `tautline recorded`: process a recorded tree of tasks.
 
 use super::Failure;
-use super::app::{App, Findings, Problem};
+use super::app::{About, App, Findings, Problem, equal};
 use super::number::grouped;
 use super::quote::escaped;
 use super::show::object;
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
-use tautline::FileError;
-use tautline::balance::PlaceId;
 use tautline_cli::program::digest;
 use tautline_cli::recorded::{Bag, Found, Tree, Work};
 use tautline_cli::text::Input;
@@ -42,10 +40,9 @@ impl App for Recorded {
     const NAME: &'static str = "recorded";
 
     fn problem(&self, small: bool) -> Result<Trace, Failure> {
-        let usage = |error: FileError| Failure::Usage(error.to_string());
-        let input = Input::read(&self.file, BYTES_MAX).map_err(usage)?;
+        let input = Input::read(&self.file, BYTES_MAX)?;
         let digest = digest([input.peek().as_bytes()]);
-        let tree = Tree::read(input).map_err(usage)?;
+        let tree = Tree::read(input)?;
         Ok(Trace {
             name: escaped(&self.file.display().to_string()),
             input: digest,
@@ -69,58 +66,39 @@ pub(super) struct Trace {
 impl Problem for Trace {
     type Bag = Bag;
 
-    const TASKS: &'static str = "nanoseconds";
-    const KIND: &'static str = "tree";
-
-    fn title(&self) -> String {
-        format!("recorded {}", self.name)
-    }
-
-    fn facts(&self) -> Vec<(&'static str, String)> {
+    fn about(&self) -> About {
         let tree = &self.work.tree;
         let chain = tree.longest_chain_ns();
         let most = tree.ns() as f64 / chain.max(1) as f64;
-        vec![
-            ("tasks", grouped(tree.tasks())),
-            ("work", format!("{} ns", grouped(tree.ns()))),
-            (
-                "longest chain",
-                format!("{} ns, so a speedup of at most {most:.1}", grouped(chain)),
-            ),
-        ]
-    }
-
-    fn task_ns(&self) -> u64 {
-        1
-    }
-
-    fn input(&self) -> Option<String> {
-        Some(self.input.clone())
+        About {
+            unit: "nanoseconds",
+            kind: "tree",
+            title: format!("recorded {}", self.name),
+            facts: vec![
+                ("tasks", grouped(tree.tasks())),
+                ("work", format!("{} ns", grouped(tree.ns()))),
+                (
+                    "longest chain",
+                    format!("{} ns, so a speedup of at most {most:.1}", grouped(chain)),
+                ),
+            ],
+            task_ns: 1,
+            input: Some(self.input.clone()),
+            ..About::default()
+        }
     }
 
     fn bag(&self) -> Bag {
         self.work.bag()
     }
 
-    fn shared(&self, _: PlaceId) -> Work {
+    fn shared(&self) -> Work {
         self.work.clone()
     }
 
-    fn output(&self) -> Found {
-        Found::default()
-    }
-
     fn findings(&self, found: &Found, complete: bool) -> Findings {
-        let known = self.work.tree.tasks();
-        let verdict = complete.then(|| match found.tasks {
-            tasks if tasks == known => Ok(()),
-            tasks => Err(format!(
-                "{}: {} tasks, the file has {}",
-                self.title(),
-                grouped(tasks),
-                grouped(known)
-            )),
-        });
+        let (title, known) = (self.about().title, self.work.tree.tasks());
+        let compared = || equal(&title, "tasks", found.tasks, ("the file has", known));
         let keys = [
             ("tree_tasks", json!(found.tasks)),
             ("longest_chain_ns", json!(self.work.tree.longest_chain_ns())),
@@ -128,7 +106,7 @@ impl Problem for Trace {
         Findings {
             rows: vec![("tasks", grouped(found.tasks))],
             json: object(keys),
-            verdict,
+            verdict: complete.then(compared),
             agrees: "all tasks of the file",
         }
     }

@@ -1,13 +1,12 @@
 //! `tautline synthetic`: process a generated tree of tasks.
 
 use super::Failure;
-use super::app::{App, Findings, Problem};
+use super::app::{About, App, Findings, Problem, equal};
 use super::balancer::whole;
 use super::number::grouped;
 use super::show::object;
 use clap::Args;
 use serde_json::json;
-use tautline::balance::PlaceId;
 use tautline::internal::spelling;
 use tautline_cli::synthetic::{Children, Cost, Found, Params, Synthetic as Bag, Work};
 
@@ -82,15 +81,7 @@ pub(super) struct Tree(Work);
 impl Problem for Tree {
     type Bag = Bag;
 
-    const TASKS: &'static str = "units";
-    const KIND: &'static str = "tree";
-
-    fn title(&self) -> String {
-        let Params { children, cost, .. } = self.0.params;
-        format!("synthetic {children}, cost {cost}")
-    }
-
-    fn facts(&self) -> Vec<(&'static str, String)> {
+    fn about(&self) -> About {
         let Params {
             children,
             depth,
@@ -103,41 +94,33 @@ impl Problem for Tree {
             depth => format!("down to depth {depth}"),
         };
         let about = self.0.params.expected_tasks();
-        vec![
-            ("children", format!("{children}, {depth}")),
-            ("roots", format!("{roots}, seed {seed}")),
-            ("cost", format!("{cost} units a task")),
-            ("expected", format!("about {about:.3e} tasks")),
-        ]
-    }
-
-    fn task_ns(&self) -> u64 {
-        UNIT_NS
+        About {
+            unit: "units",
+            kind: "tree",
+            title: format!("synthetic {children}, cost {cost}"),
+            facts: vec![
+                ("children", format!("{children}, {depth}")),
+                ("roots", format!("{roots}, seed {seed}")),
+                ("cost", format!("{cost} units a task")),
+                ("expected", format!("about {about:.3e} tasks")),
+            ],
+            task_ns: UNIT_NS,
+            ..About::default()
+        }
     }
 
     fn bag(&self) -> Bag {
         Bag::new(&self.0.params)
     }
 
-    fn shared(&self, _: PlaceId) -> Work {
+    fn shared(&self) -> Work {
         self.0
-    }
-
-    fn output(&self) -> Found {
-        Found::default()
     }
 
     fn findings(&self, found: &Found, complete: bool) -> Findings {
         let known = self.0.params.known_tasks();
-        let verdict = known.filter(|_| complete).map(|known| match known {
-            known if known == found.tasks => Ok(()),
-            known => Err(format!(
-                "{}: {} tasks, known are {}",
-                self.title(),
-                grouped(found.tasks),
-                grouped(known)
-            )),
-        });
+        let title = self.about().title;
+        let compared = |known| equal(&title, "tasks", found.tasks, ("known are", known));
         let Found {
             tasks,
             units,
@@ -159,7 +142,7 @@ impl Problem for Tree {
                 ("checksum", format!("{checksum:016x}")),
             ],
             json: object(keys),
-            verdict,
+            verdict: known.filter(|_| complete).map(compared),
             agrees: "",
         }
     }

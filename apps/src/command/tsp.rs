@@ -1,6 +1,6 @@
 //! `tautline tsp`: the shortest round trip.
 
-use super::app::{App, Findings, Problem};
+use super::app::{About, App, Findings, Problem};
 use super::balancer::whole;
 use super::number::grouped;
 use super::quote::escaped;
@@ -10,9 +10,8 @@ use super::{Failure, Outcome};
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tautline::FileError;
-use tautline::balance::PlaceId;
 use tautline_cli::program::digest;
 use tautline_cli::text::Input;
 use tautline_cli::tsp::{
@@ -76,16 +75,16 @@ pub(super) struct Tsp {
 
 impl Tsp {
     /// Returns the instance, and what is known of the file that it is from.
-    fn instance(&self, small: bool) -> Result<(Instance, Option<Source>), String> {
+    fn instance(&self, small: bool) -> Result<(Instance, Option<Source>), Failure> {
         if let Some(path) = &self.file {
-            let (instance, source) = read(path).map_err(|error| error.to_string())?;
+            let (instance, source) = read(path)?;
             return Ok((instance, Some(source)));
         }
         let usual = if small { CITIES_SMALL } else { CITIES };
         let cities = self.cities.unwrap_or(usual);
         let side = self.side.unwrap_or(1000);
         let made = Instance::random(cities, side, self.seed.unwrap_or(SEED));
-        let made = made.map_err(|error| format!("tsp: {error}"))?;
+        let made = made.map_err(|error| Failure::Usage(format!("tsp: {error}")))?;
         Ok((made, None))
     }
 }
@@ -133,16 +132,14 @@ impl App for Tsp {
     const NAME: &'static str = "tsp";
 
     fn problem(&self, small: bool) -> Result<Trip, Failure> {
-        let (instance, source) = self.instance(small).map_err(Failure::Usage)?;
+        let (instance, source) = self.instance(small)?;
         if let (Some(path), None) = (&self.svg, instance.places()) {
             let (path, name) = (path.display(), instance.name());
             let line = format!("--svg {path}: {name} has distances only, no coordinates to draw");
             return Err(Failure::Usage(line));
         }
-        let files = Files {
-            tour: Pending::open("--output", self.output.as_deref())?,
-            picture: Pending::open("--svg", self.svg.as_deref())?,
-        };
+        let tour = Pending::open("--output", self.output.as_deref())?;
+        let picture = Pending::open("--svg", self.svg.as_deref())?;
         let search = match self.plain {
             false => Search::new(instance, self.target),
             true => Search::plain(instance, self.target),
@@ -150,7 +147,8 @@ impl App for Tsp {
         Ok(Trip {
             search: Arc::new(search),
             source,
-            files: Mutex::new(files),
+            tour,
+            picture,
         })
     }
 }
@@ -160,12 +158,7 @@ impl App for Tsp {
 pub(super) struct Trip {
     search: Arc<Search>,
     source: Option<Source>,
-    files: Mutex<Files>,
-}
-
-/// The files that receive the tour.
-#[derive(Debug, Default)]
-struct Files {
+    /// The files that receive the tour.
     tour: Option<Pending>,
     picture: Option<Pending>,
 }
@@ -229,62 +222,50 @@ impl Trip {
 impl Problem for Trip {
     type Bag = Bag;
 
-    const TASKS: &'static str = "nodes";
-
-    const KIND: &'static str = "instance";
-
-    fn title(&self) -> String {
+    fn about(&self) -> About {
         let instance = self.search.instance();
-        format!("tsp {}, {} cities", instance.name(), instance.cities())
-    }
-
-    fn facts(&self) -> Vec<(&'static str, String)> {
         let wanted = match self.search.target() {
             None => "the shortest".to_owned(),
             Some(target) => format!("at most {}", grouped(target as u64)),
         };
         let first = self.search.first().length;
-        let form = self
-            .source
-            .as_ref()
-            .map(|source| ("read as", source.form.clone()));
-        let fixed = match self.search.instance().fixed_edges() {
+        let source = self.source.as_ref();
+        let form = source.map(|source| ("read as", source.form.clone()));
+        let fixed = match instance.fixed_edges() {
             0 => None,
             fixed => Some(("fixed edges", grouped(fixed as u64))),
         };
         let rest = [("tour", wanted), ("first tour", grouped(first as u64))];
-        form.into_iter().chain(fixed).chain(rest).collect()
-    }
-
-    fn task_ns(&self) -> u64 {
-        10 * self.search.instance().cities().max(1) as u64
-    }
-
-    fn input(&self) -> Option<String> {
-        self.source.as_ref().map(|source| source.digest.clone())
+        About {
+            unit: "nodes",
+            kind: "instance",
+            title: format!("tsp {}, {} cities", instance.name(), instance.cities()),
+            facts: form.into_iter().chain(fixed).chain(rest).collect(),
+            task_ns: 10 * instance.cities().max(1) as u64,
+            input: source.map(|source| source.digest.clone()),
+            ..About::default()
+        }
     }
 
     fn bag(&self) -> Bag {
         Bag::root(&self.search)
     }
 
-    fn shared(&self, _: PlaceId) -> Incumbent {
+    fn shared(&self) -> Incumbent {
         Incumbent::new(&self.search)
     }
 
-    fn output(&self) -> Found {
-        Found::default()
-    }
-
     fn deliver(&self, found: &Found) -> Outcome {
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let Files { tour, picture } = std::mem::take(&mut *files);
         let (Some(best), instance) = (&found.best, self.search.instance()) else {
             return Ok(());
         };
-        let tour = tour.map(|file| file.write(|out| write_tour(out, instance, &best.cities)));
-        let picture = picture.map(|file| file.write(|out| draw_tour(out, instance, &best.cities)));
-        tour.unwrap_or(Ok(())).and(picture.unwrap_or(Ok(())))
+        let tour = self.tour.as_ref().map_or(Ok(()), |file| {
+            file.write(|out| write_tour(out, instance, &best.cities))
+        });
+        let picture = self.picture.as_ref().map_or(Ok(()), |file| {
+            file.write(|out| draw_tour(out, instance, &best.cities))
+        });
+        tour.and(picture)
     }
 
     fn findings(&self, found: &Found, complete: bool) -> Findings {
@@ -331,20 +312,11 @@ impl Problem for Trip {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
+    use crate::command::app::read;
     use tautline_cli::tsp::sequential;
 
-    #[derive(Debug, Parser)]
-    struct Line {
-        #[command(flatten)]
-        tsp: Tsp,
-    }
-
     fn trip(line: &str) -> Result<Trip, String> {
-        let line = Line::try_parse_from(line.split(' ')).map_err(|error| error.to_string())?;
-        line.tsp
-            .problem(false)
-            .map_err(|failure| format!("{failure:?}"))
+        read::<Tsp>(line)
     }
 
     #[test]

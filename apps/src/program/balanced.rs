@@ -1,11 +1,13 @@
 //! A balanced run with the options of the command line: files, progress, interrupts.
 
 use super::balancer::Balancing;
+use super::show::document;
 use super::show::progress::Progress;
-use super::show::story::{Files, Stories};
-use super::{Failure, Measured, Outcome, interrupts};
+use super::show::story::{Files, Stories, Story};
+use super::{Answer, Failure, Measured, Outcome, deliver, interrupts};
 use crate::bench::Observed;
 use clap::Args;
+use serde_json::{Map, Value};
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +50,9 @@ pub struct Finished<T> {
     /// The run.
     pub run: Run<T, Recorder>,
     /// The files to be written.
-    pub files: Files,
+    files: Files,
+    /// Whether data is requested instead of tables.
+    is_json: bool,
     /// Stopped if the user has interrupted the program.
     pub interrupt: Arc<Control>,
     /// The settings and circumstances of the run.
@@ -56,15 +60,37 @@ pub struct Finished<T> {
 }
 
 impl<T> Finished<T> {
-    /// Returns the outcome of a rank other than the first, which reports nothing.
+    /// Prints `answer`, with a further row of the table or further `keys` of the data, and writes
+    /// the requested files, whose pictures have this `title`.
     ///
     /// # Errors
-    /// An interrupt.
-    pub fn unreported(&self) -> Outcome {
-        match self.run.stopped {
-            Some(Reason::Interrupted) => Err(Failure::Interrupted),
-            _ => Ok(()),
-        }
+    /// A result or file that cannot be written.
+    pub fn report(
+        &self,
+        title: &str,
+        answer: &Answer,
+        row: Option<(&'static str, String)>,
+        keys: Map<String, Value>,
+    ) -> Outcome {
+        let Self { run, measured, .. } = self;
+        let delivered = deliver(&if self.is_json {
+            let mut object = measured.json(answer, &run.places, &run.workers);
+            object.extend(keys);
+            document(object)
+        } else {
+            let mut rows = measured.rows(answer);
+            rows.extend(row);
+            rows.extend(measured.memory());
+            measured.table(&rows, &run.places, &run.workers) + &answer.drawn()
+        });
+        let told = self.files.write(&Story {
+            title,
+            facts: &measured.facts(answer),
+            clock: Clock::of(run),
+            observers: &run.observers,
+            places: &run.places,
+        });
+        delivered.and(told)
     }
 }
 
@@ -78,11 +104,6 @@ pub type Recorded<'a> = Balancer<'a, Record<'a>>;
 pub type RecordedAcross<'a> = Across<'a, 'a, Record<'a>>;
 
 impl Balanced {
-    /// Whether data is requested instead of tables.
-    pub fn is_json(&self) -> bool {
-        self.output.json
-    }
-
     /// Returns the list of processors to which workers are to be pinned, if there is one.
     pub fn listed(&self) -> Option<&PlaceList> {
         self.balancing.listed()
@@ -101,11 +122,27 @@ impl Balanced {
     /// Runs what `start` starts, as a rank of `world`, unless `check` refuses the settings: by the
     /// first argument if it is the only rank, else by the second. Progress counts in `unit`, up to
     /// `total` if that is known. The workers of all ranks are then known at rank 0, unless one was
-    /// lost.
+    /// lost, and the others return nothing.
     ///
     /// # Errors
-    /// What the options request and cannot be had, and the loss of a rank.
+    /// What the options request and cannot be had, the loss of a rank, and an interrupt at a rank
+    /// that returns nothing.
     pub fn run<T>(
+        &self,
+        world: World,
+        tasks: (&'static str, Option<u64>),
+        check: impl FnOnce(&Config) -> Outcome,
+        start: impl FnOnce(&Recorded, &RecordedAcross) -> tautline::Result<Run<T, Recorder>>,
+    ) -> Result<Option<Finished<T>>, Failure> {
+        let finished = self.run_in(&world, tasks, check, start)?;
+        match (world.is_home(), finished.run.stopped) {
+            (true, _) => Ok(Some(finished)),
+            (false, Some(Reason::Interrupted)) => Err(Failure::Interrupted),
+            (false, _) => Ok(None),
+        }
+    }
+
+    fn run_in<T>(
         &self,
         world: &World,
         (unit, total): (&'static str, Option<u64>),
@@ -155,6 +192,7 @@ impl Balanced {
         Ok(Finished {
             run,
             files,
+            is_json: self.output.json,
             interrupt,
             measured,
         })

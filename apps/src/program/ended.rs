@@ -26,8 +26,9 @@ pub enum Failure {
 /// The value that a command or program returns.
 pub type Outcome = Result<(), Failure>;
 
-impl From<tautline::Error> for Failure {
-    fn from(error: tautline::Error) -> Self {
+impl<E: Into<tautline::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let error = error.into();
         if let tautline::Error::Rank(ended) = error {
             return Self::Ranks(ended.to_string());
         }

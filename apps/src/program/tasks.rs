@@ -5,8 +5,7 @@ use super::balancer::{self, DEADLINE_MIN_NS, whole};
 use super::duration::seconds;
 use super::known::Known;
 use super::show::{self, document, table};
-use super::work::findings;
-use super::{Failure, Outcome, Rows, deliver, interrupts};
+use super::{Failure, Findings, Outcome, Rows, deliver, interrupts};
 use clap::{Args, ValueEnum};
 use std::error::Error;
 use std::path::PathBuf;
@@ -172,7 +171,7 @@ impl OnRuntime {
         seconds: f64,
         runtime: &Runtime,
     ) -> String {
-        let findings = findings(rows);
+        let findings = Findings::of(rows);
         let reasons = match self.output.explain {
             true => balancer::rows(runtime.explain()),
             false => Vec::new(),

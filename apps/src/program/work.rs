@@ -1,15 +1,10 @@
 //! Balanced work of a program, and its result.
 
-use super::show::document;
 use super::show::number::grouped;
-use super::show::story::Story;
-use super::{
-    Answer, Balanced, Failure, Findings, Finished, Measured, Outcome, RecordedAcross, deliver,
-    digest,
-};
-use serde_json::Value;
+use super::{Answer, Balanced, Failure, Findings, Outcome, RecordedAcross, digest};
+use serde_json::{Map, Value};
 use tautline::balance::{Bag, PlaceId, Run};
-use tautline::story::{Clock, Recorder};
+use tautline::story::Recorder;
 use tautline::world::{Portable, World};
 
 /// A result as rows: a name and a number, a text, or what JSON has else. In JSON the name is the
@@ -127,7 +122,7 @@ impl<B: Bag> Work<B> {
         let world = self.join(settings)?;
         let across = self.across.filter(|_| world.ranks() > 1);
         let finished = options.run(
-            &world,
+            world,
             (unit, self.total),
             |_| Ok(()),
             |balancer, ranks| match across {
@@ -135,17 +130,10 @@ impl<B: Bag> Work<B> {
                 None => balancer.run(self.bag, self.shared, self.output),
             },
         )?;
-        let is_home = world.is_home();
-        drop(world);
-        if !is_home {
-            return finished.unreported();
-        }
-        let Finished {
-            run,
-            files,
-            measured,
-            ..
-        } = finished;
+        let Some(finished) = finished else {
+            return Ok(());
+        };
+        let (run, tasks) = (&finished.run, finished.measured.tasks);
         let check = self.verify.filter(|_| run.complete);
         let rows = (self.show)(&run.output);
         let answer = Answer {
@@ -154,41 +142,18 @@ impl<B: Bag> Work<B> {
             facts: self.facts,
             findings: Findings {
                 verdict: check.map(|check| check(&run.output)),
-                ..findings(rows)
+                ..Findings::of(rows)
             },
             pictures: Vec::new(),
-            tasks: measured.tasks,
-            work: measured.tasks,
+            tasks,
+            work: tasks,
             stopped: run.stopped.filter(|_| !run.complete),
             complete: run.complete,
             unverified: "",
         };
-        let delivered = deliver(&printed(options, &measured, &answer, &run));
-        let told = files.write(&Story {
-            title: name,
-            facts: &measured.facts(&answer),
-            clock: Clock::of(&run),
-            observers: &run.observers,
-            places: &run.places,
-        });
-        delivered.and(told)?;
+        finished.report(name, &answer, None, Map::new())?;
         answer.outcome()
     }
-}
-
-/// Returns the result as it is printed.
-fn printed<O, T>(
-    options: &Balanced,
-    measured: &Measured,
-    answer: &Answer,
-    run: &Run<O, T>,
-) -> String {
-    if options.is_json() {
-        return document(measured.json(answer, &run.places, &run.workers));
-    }
-    let mut rows = measured.rows(answer);
-    rows.extend(measured.memory());
-    measured.table(&rows, &run.places, &run.workers)
 }
 
 /// Returns the failure of a program that was launched as several processes and computes as one.
@@ -199,14 +164,16 @@ fn refused(world: &World) -> Failure {
     ))
 }
 
-/// Returns the rows as text and as data.
-pub(super) fn findings(rows: Rows) -> Findings {
-    let mut findings = Findings::default();
-    for (name, value) in rows {
-        findings.rows.push((name, text(&value)));
-        findings.json.insert(name.replace(' ', "_"), value);
+impl Findings {
+    /// Returns the rows as text and as data.
+    pub fn of(rows: Rows) -> Self {
+        let mut findings = Self::default();
+        for (name, value) in rows {
+            findings.rows.push((name, text(&value)));
+            findings.json.insert(name.replace(' ', "_"), value);
+        }
+        findings
     }
-    findings
 }
 
 fn text(value: &Value) -> String {
@@ -225,7 +192,7 @@ mod tests {
 
     #[test]
     fn rows_are_text_and_data() {
-        let findings = findings(vec![
+        let findings = Findings::of(vec![
             ("greatest value", json!(1_234_567)),
             ("mean", json!(-0.5)),
             ("name", json!("x")),

@@ -11,12 +11,12 @@
 //! The types of a bag and of the state that it is given are compared once a call of
 //! [`process`](Bag::process), never once a task.
 
-use super::{Answer, App, Findings, Problem};
+use super::{About, Answer, App, Findings, Problem};
 use crate::command::{Failure, Outcome};
 use std::any::{Any, TypeId};
 use std::fmt::Debug;
 use std::sync::Arc;
-use tautline::balance::{AnyBound, Bag, Config, PlaceId, Reason, Share};
+use tautline::balance::{AnyBound, Bag, Config, Reason, Share};
 use tautline_core::wire::{self, Malformed, Portable, Unencodable};
 
 /// The options of any application.
@@ -25,7 +25,7 @@ pub(crate) trait AnyApp: Debug {
     fn problem(&self, small: bool) -> Result<Arc<dyn AnyProblem>, Failure>;
 }
 
-impl<A: App> AnyApp for A {
+impl<A: App<Problem: Problem>> AnyApp for A {
     fn problem(&self, small: bool) -> Result<Arc<dyn AnyProblem>, Failure> {
         Ok(Arc::new(App::problem(self, small)?))
     }
@@ -33,20 +33,13 @@ impl<A: App> AnyApp for A {
 
 /// The problem of any application; [`Problem`] documents the methods.
 pub(crate) trait AnyProblem: Send + Sync {
-    /// Returns the name of the tasks, in the plural.
-    fn unit(&self) -> &'static str;
-    /// Returns the kind of problem, in a word.
-    fn kind(&self) -> &'static str;
-    fn title(&self) -> String;
+    fn about(&self) -> About;
     fn name(&self) -> String;
-    fn facts(&self) -> Vec<(&'static str, String)>;
     fn check(&self, config: &Config) -> Outcome;
-    fn task_ns(&self) -> u64;
-    fn tasks(&self) -> Option<u64>;
     fn work(&self, output: &AnyOutput, tasks: u64) -> u64;
-    fn input(&self) -> Option<String>;
     fn bag(&self) -> AnyBag;
-    fn shared(&self, place: PlaceId) -> AnyShared;
+    fn shared(&self) -> AnyShared;
+    /// Returns the initial output, to which bags submit.
     fn output(&self) -> AnyOutput;
     fn findings(&self, output: &AnyOutput, complete: bool) -> Findings;
     fn pictures(&self) -> Vec<String>;
@@ -55,56 +48,32 @@ pub(crate) trait AnyProblem: Send + Sync {
 }
 
 impl<P: Problem> AnyProblem for P {
-    fn unit(&self) -> &'static str {
-        P::TASKS
-    }
-
-    fn kind(&self) -> &'static str {
-        P::KIND
-    }
-
-    fn title(&self) -> String {
-        Problem::title(self)
+    fn about(&self) -> About {
+        Problem::about(self)
     }
 
     fn name(&self) -> String {
         Problem::name(self)
     }
 
-    fn facts(&self) -> Vec<(&'static str, String)> {
-        Problem::facts(self)
-    }
-
     fn check(&self, config: &Config) -> Outcome {
         Problem::check(self, config)
-    }
-
-    fn task_ns(&self) -> u64 {
-        Problem::task_ns(self)
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        Problem::tasks(self)
     }
 
     fn work(&self, output: &AnyOutput, tasks: u64) -> u64 {
         Problem::work(self, typed(output.as_ref()), tasks)
     }
 
-    fn input(&self) -> Option<String> {
-        Problem::input(self)
-    }
-
     fn bag(&self) -> AnyBag {
         AnyBag::new(Problem::bag(self))
     }
 
-    fn shared(&self, place: PlaceId) -> AnyShared {
-        AnyShared::of::<P::Bag>(Problem::shared(self, place))
+    fn shared(&self) -> AnyShared {
+        AnyShared::of::<P::Bag>(Problem::shared(self))
     }
 
     fn output(&self) -> AnyOutput {
-        Box::new(Problem::output(self))
+        Box::new(<P::Bag as Bag>::Output::default())
     }
 
     fn findings(&self, output: &AnyOutput, complete: bool) -> Findings {
@@ -136,10 +105,11 @@ impl dyn AnyProblem + '_ {
         complete: bool,
         stopped: Option<Reason>,
     ) -> Answer {
+        let About { unit, facts, .. } = self.about();
         Answer {
             application,
-            unit: self.unit(),
-            facts: self.facts(),
+            unit,
+            facts,
             findings: self.findings(output, complete),
             pictures: self.pictures(),
             tasks,

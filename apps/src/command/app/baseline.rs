@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
-use tautline::balance::{Bag, Control, PlaceId};
+use tautline::balance::{Bag, Control};
 use tautline::internal::machine;
 
 /// Problems of up to this many tasks are their own baseline, unless the tasks are long.
@@ -205,7 +205,7 @@ fn alone(
 }
 
 fn round(problem: &dyn AnyProblem, most: usize) -> Round {
-    let (mut bag, shared) = (problem.bag(), problem.shared(PlaceId::HOME));
+    let (mut bag, shared) = (problem.bag(), problem.shared());
     let mut output = problem.output();
     let start = Instant::now();
     let tasks = bag.process(most, &shared) as u64;
@@ -232,7 +232,7 @@ pub(crate) struct Speed {
 
 /// Returns the speed of the sequential program on `problem`: of its beginning, for some time.
 pub(super) fn speed(problem: &dyn AnyProblem) -> Speed {
-    let shared = problem.shared(PlaceId::HOME);
+    let shared = problem.shared();
     let (mut bag, mut tasks, mut took) = (problem.bag(), 1, Duration::ZERO);
     let mut task_ns = 0.0;
     while took < STRETCH {
@@ -245,14 +245,14 @@ pub(super) fn speed(problem: &dyn AnyProblem) -> Speed {
         task_ns = took.as_nanos() as f64 / done.max(1) as f64;
         tasks = (tasks * 2).min(TASKS_MAX);
     }
-    let unit = problem.unit();
+    let unit = problem.about().unit;
     Speed { task_ns, unit }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::app::{Findings, Problem};
+    use crate::command::app::{About, Findings, Problem};
     use std::sync::{Barrier, Mutex};
     use tautline::balance::{AnyBound, Bound, Local, Reason, Share, Task, Tasks};
 
@@ -294,18 +294,11 @@ mod tests {
     impl Problem for Countdown {
         type Bag = Tasks<Step>;
 
-        const TASKS: &'static str = "steps";
-
-        fn title(&self) -> String {
-            format!("from {}", self.0)
-        }
-
-        fn facts(&self) -> Vec<(&'static str, String)> {
-            Vec::new()
-        }
-
-        fn task_ns(&self) -> u64 {
-            1
+        fn about(&self) -> About {
+            About {
+                title: format!("from {}", self.0),
+                ..About::default()
+            }
         }
 
         fn work(&self, steps: &u64, tasks: u64) -> u64 {
@@ -317,12 +310,8 @@ mod tests {
             Tasks::from_iter([Step(self.0)])
         }
 
-        fn shared(&self, _: PlaceId) -> Bound {
+        fn shared(&self) -> Bound {
             Bound::default()
-        }
-
-        fn output(&self) -> u64 {
-            0
         }
 
         fn findings(&self, _: &u64, _: bool) -> Findings {
@@ -377,10 +366,10 @@ mod tests {
     static ASKED: Mutex<Vec<(&str, usize)>> = Mutex::new(Vec::new());
 
     impl Bag for Watched {
-        type Shared = PlaceId;
+        type Shared = ();
         type Output = u64;
 
-        fn process(&mut self, n: usize, _: &PlaceId) -> usize {
+        fn process(&mut self, n: usize, (): &()) -> usize {
             ASKED.lock().unwrap().push(("process", n));
             let done = n.min(self.0);
             self.0 -= done;
@@ -413,31 +402,15 @@ mod tests {
     impl Problem for Observed {
         type Bag = Watched;
 
-        const TASKS: &'static str = "tasks";
-
-        fn title(&self) -> String {
-            "watched".to_owned()
-        }
-
-        fn facts(&self) -> Vec<(&'static str, String)> {
-            Vec::new()
-        }
-
-        fn task_ns(&self) -> u64 {
-            1
+        fn about(&self) -> About {
+            About::default()
         }
 
         fn bag(&self) -> Watched {
             Watched(1_000_000)
         }
 
-        fn shared(&self, place: PlaceId) -> PlaceId {
-            place
-        }
-
-        fn output(&self) -> u64 {
-            0
-        }
+        fn shared(&self) {}
 
         fn findings(&self, _: &u64, _: bool) -> Findings {
             Findings::default()

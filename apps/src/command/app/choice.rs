@@ -1,74 +1,102 @@
 //! The table of applications as subcommands, on threads and in virtual time.
 
-use super::any::{AnyApp, AnyBag, AnyProblem};
+use super::any::{AnyApp, AnyBag};
 use super::baseline::{self, Speed};
 use super::{App, Problem};
-use crate::command::{APPLICATIONS, Failure, Outcome};
+use crate::command::Outcome;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 use std::any::TypeId;
 use std::fmt::Debug;
-use std::sync::Arc;
 use tautline_core::wire::Malformed;
 
-/// An application: its options, and how they are read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Application {
+/// An application: its options, and how they are read. `A` is what all applications of a table
+/// have in common.
+#[derive(Debug)]
+pub(crate) struct Application<A: ?Sized = dyn AnyApp> {
     name: &'static str,
     options: fn(Command) -> Command,
-    read: fn(&ArgMatches) -> Result<Box<dyn AnyApp>, Error>,
-    bag: fn() -> TypeId,
-    unpack: fn(&[u8]) -> Result<AnyBag, Malformed>,
+    read: fn(&ArgMatches) -> Result<Box<A>, Error>,
+    /// Its bags, if it has any.
+    pub(super) bags: Option<Bags>,
+}
+
+/// The type of the bags of an application, and how one is decoded.
+#[derive(Debug)]
+pub(super) struct Bags {
+    pub kind: fn() -> TypeId,
+    pub unpack: fn(&[u8]) -> Result<AnyBag, Malformed>,
 }
 
 /// A way to run applications, on the threads of this machine or on a simulated one: the options
 /// other than those of the application.
 pub(crate) trait Way: Args + Debug {
+    /// The options of the applications that run so.
+    type App: ?Sized + Debug + 'static;
+
+    /// These applications.
+    const ALL: &'static [Application<Self::App>];
+
     /// Completes the description of the command, which has that of `application` and the options of
     /// both.
-    fn describe(command: Command, application: &Application) -> Command;
+    fn describe(command: Command, application: &Application<Self::App>) -> Command {
+        command.about(application.about())
+    }
 
     /// Runs the application that `request` names, and reports the outcome. All ranks must have the
     /// same `settings`.
-    fn run(&self, request: &Request, settings: &[String]) -> Outcome;
+    fn run(&self, request: &Request<Self::App>, settings: &[String]) -> Outcome;
 }
 
 /// An application, and its options as given.
 #[derive(Debug)]
-pub(crate) struct Request {
-    application: &'static Application,
-    app: Box<dyn AnyApp>,
+pub(crate) struct Request<A: ?Sized + 'static = dyn AnyApp> {
+    application: &'static Application<A>,
+    /// The options.
+    pub app: Box<A>,
 }
 
 /// The requested application, and how it is to be run.
 #[derive(Debug)]
-pub(crate) struct Chosen<W> {
+pub(crate) struct Chosen<W: Way> {
     /// The application and its options.
-    pub request: Request,
+    pub request: Request<W::App>,
     /// The options of the run.
     pub way: W,
 }
 
 impl Application {
     /// Returns the application whose options are `A`.
-    pub(crate) const fn of<A: App>() -> Self {
-        Self {
-            name: A::NAME,
-            options: A::augment_args,
-            read: |options| Ok(Box::new(A::from_arg_matches(options)?)),
-            bag: TypeId::of::<<A::Problem as Problem>::Bag>,
+    pub(crate) const fn of<A: App<Problem: Problem>>() -> Self {
+        let bags = Bags {
+            kind: TypeId::of::<<A::Problem as Problem>::Bag>,
             unpack: AnyBag::unpack::<<A::Problem as Problem>::Bag>,
+        };
+        Self {
+            bags: Some(bags),
+            ..Self::new::<A>(|options| Ok(Box::new(A::from_arg_matches(options)?)))
         }
     }
 
-    /// Returns the type of its bags.
-    pub(super) fn bag(&self) -> TypeId {
-        (self.bag)()
+    /// Measures the duration of a task, on this thread, of its default problem; `None`
+    /// if it requires options.
+    pub(crate) fn speed(&self) -> Option<Speed> {
+        let command = (self.options)(Command::new(self.name).no_binary_name(true));
+        let options = command.try_get_matches_from([""; 0]).ok()?;
+        let problem = (self.read)(&options).ok()?.problem(false).ok()?;
+        Some(baseline::speed(&*problem))
     }
+}
 
-    /// Decodes one of its bags.
-    pub(super) fn unpack(&self, bytes: &[u8]) -> Result<AnyBag, Malformed> {
-        (self.unpack)(bytes)
+impl<A: ?Sized> Application<A> {
+    /// Returns the application whose options are `O`, without bags.
+    pub(crate) const fn new<O: App>(read: fn(&ArgMatches) -> Result<Box<A>, Error>) -> Self {
+        Self {
+            name: O::NAME,
+            options: O::augment_args,
+            read,
+            bags: None,
+        }
     }
 
     /// Returns its name on the command line.
@@ -84,7 +112,7 @@ impl Application {
     }
 
     /// Returns the command that runs it, with all options.
-    pub(crate) fn command<W: Way>(&self) -> Command {
+    pub(crate) fn command<W: Way<App = A>>(&self) -> Command {
         let own = (self.options)(Command::new(self.name)).next_help_heading(None);
         W::describe(W::augment_args(own), self)
     }
@@ -93,7 +121,10 @@ impl Application {
     ///
     /// # Errors
     /// An option that is missing or malformed.
-    pub(crate) fn read<W: Way>(&'static self, options: &ArgMatches) -> Result<Chosen<W>, Error> {
+    pub(crate) fn read<W: Way<App = A>>(
+        &'static self,
+        options: &ArgMatches,
+    ) -> Result<Chosen<W>, Error> {
         let request = Request {
             application: self,
             app: (self.read)(options)?,
@@ -101,29 +132,12 @@ impl Application {
         let way = W::from_arg_matches(options)?;
         Ok(Chosen { request, way })
     }
-
-    /// Measures the duration of a task, on this thread, of its default problem; `None`
-    /// if it requires options.
-    pub(crate) fn speed(&self) -> Option<Speed> {
-        let command = (self.options)(Command::new(self.name).no_binary_name(true));
-        let options = command.try_get_matches_from([""; 0]).ok()?;
-        let problem = (self.read)(&options).ok()?.problem(false).ok()?;
-        Some(baseline::speed(&*problem))
-    }
 }
 
-impl Request {
+impl<A: ?Sized> Request<A> {
     /// Returns the requested application.
-    pub(crate) fn application(&self) -> &'static Application {
+    pub(crate) fn application(&self) -> &'static Application<A> {
         self.application
-    }
-
-    /// Returns the problem that the options describe, as [`App::problem`] does.
-    ///
-    /// # Errors
-    /// What the application refuses.
-    pub(crate) fn problem(&self, small: bool) -> Result<Arc<dyn AnyProblem>, Failure> {
-        self.app.problem(small)
     }
 }
 
@@ -136,7 +150,7 @@ impl<W: Way> Chosen<W> {
 
 impl<W: Way> Subcommand for Chosen<W> {
     fn augment_subcommands(command: Command) -> Command {
-        command.subcommands(APPLICATIONS.iter().map(Application::command::<W>))
+        command.subcommands(W::ALL.iter().map(Application::command::<W>))
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {
@@ -144,7 +158,7 @@ impl<W: Way> Subcommand for Chosen<W> {
     }
 
     fn has_subcommand(name: &str) -> bool {
-        APPLICATIONS.iter().any(|known| known.name == name)
+        W::ALL.iter().any(|known| known.name == name)
     }
 }
 
@@ -153,7 +167,7 @@ impl<W: Way> FromArgMatches for Chosen<W> {
         let (name, options) = matches
             .subcommand()
             .ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))?;
-        APPLICATIONS
+        W::ALL
             .iter()
             .find(|known| known.name == name)
             .ok_or_else(|| Error::new(ErrorKind::InvalidSubcommand))?

@@ -1,31 +1,25 @@
-//! The report of a run on threads, as a table and as data.
+//! The comparison of a run on threads with the sequential program, in words and as data.
 
 use super::Answer;
 use super::baseline::{Missing, Sequential};
 use crate::command::number::grouped;
-use crate::command::show::document;
-use serde_json::json;
-use tautline::balance::{PlaceRun, WorkerRun};
+use serde_json::{Map, Value, json};
 use tautline_cli::program::Measured;
 
-/// A finished run with all that is reported of it.
+/// A finished run beside the sequential program.
 #[derive(Debug)]
-pub(super) struct Report<'a> {
+pub(super) struct Compared<'a> {
     /// The result.
-    pub answer: Answer,
+    pub answer: &'a Answer,
     /// The kind of problem.
     pub kind: &'static str,
     /// The settings and circumstances of the run.
-    pub measured: Measured,
-    /// The counts of each place.
-    pub places: &'a [PlaceRun],
-    /// The counts of each worker.
-    pub workers: &'a [WorkerRun],
-    /// The sequential program with which it is compared.
-    pub sequential: Result<Sequential, Missing>,
+    pub measured: &'a Measured,
+    /// The sequential program.
+    pub sequential: &'a Result<Sequential, Missing>,
 }
 
-impl Report<'_> {
+impl Compared<'_> {
     /// Returns the share of the sequential program's rate that each processor reached; `None` if
     /// there was nothing to do.
     fn efficiency(&self) -> Option<f64> {
@@ -35,21 +29,9 @@ impl Report<'_> {
         efficiency.is_finite().then_some(efficiency)
     }
 
-    /// Returns the run in a few words, for the head of the picture.
-    pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
-        self.measured.facts(&self.answer)
-    }
-
-    /// Returns the table.
-    pub(super) fn table(&self) -> String {
-        let mut rows = self.measured.rows(&self.answer);
-        rows.push(("efficiency", self.efficiency_line()));
-        rows.extend(self.measured.memory());
-        self.measured.table(&rows, self.places, self.workers)
-    }
-
-    fn efficiency_line(&self) -> String {
-        match (&self.sequential, self.efficiency()) {
+    /// Returns the efficiency in words.
+    pub(super) fn line(&self) -> String {
+        match (self.sequential, self.efficiency()) {
             (Ok(sequential), Some(efficiency)) => format!(
                 "{:.1} % of {} x {}, the sequential program on {} ({}{} {}, {}){}",
                 efficiency * 100.0,
@@ -76,16 +58,17 @@ impl Report<'_> {
         }
     }
 
-    /// Returns the JSON object.
-    pub(super) fn json(&self) -> String {
+    /// Returns the comparison as data.
+    pub(super) fn keys(&self) -> Map<String, Value> {
         let sequential = self.sequential.as_ref().ok();
-        let mut object = self.measured.json(&self.answer, self.places, self.workers);
-        let rates = sequential.map(|sequential| sequential.rates);
-        object.extend(self.answer.sequential(rates));
+        let rates = self
+            .answer
+            .sequential(sequential.map(|sequential| sequential.rates));
+        let mut keys = Map::from_iter(rates);
         let name = json!(sequential.map(|sequential| &sequential.problem));
-        object.insert(format!("sequential_{}", self.kind), name.clone());
-        object.insert("sequential_problem".to_owned(), name);
-        object.insert("efficiency".to_owned(), self.efficiency().into());
-        document(object)
+        keys.insert(format!("sequential_{}", self.kind), name.clone());
+        keys.insert("sequential_problem".to_owned(), name);
+        keys.insert("efficiency".to_owned(), self.efficiency().into());
+        keys
     }
 }

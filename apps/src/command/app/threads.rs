@@ -1,16 +1,14 @@
 //! `tautline APP`: an application on the threads of this machine, of one process or of several.
 
 use super::baseline::{Baseline, Done, Missing, measure};
-use super::report::Report;
-use super::{AnyOutput, AnyProblem, Application, Request, Way};
-use crate::command::story::Story;
-use crate::command::{Failure, Outcome, deliver, launch};
-use clap::{Args, Command, ValueEnum};
+use super::report::Compared;
+use super::{About, AnyApp, AnyOutput, AnyProblem, Application, Request, Way};
+use crate::command::{APPLICATIONS, Failure, Outcome, launch};
+use clap::{Args, ValueEnum};
 use std::sync::Arc;
 use tautline::balance::{PlaceRun, Reason};
-use tautline::story::Clock;
 use tautline::world::World;
-use tautline_cli::program::{Balanced, Finished, Measured};
+use tautline_cli::program::{Balanced, Finished};
 
 /// The options of applications on threads.
 #[derive(Args, Debug)]
@@ -51,26 +49,27 @@ impl Threads {
     /// Refuses a bad request, which each rank would else do. Files that it creates are removed
     /// again.
     fn check_alone(&self, request: &Request) -> Outcome {
-        let problem = request.problem(false)?;
+        let problem = request.app.problem(false)?;
         self.run.check(|config| problem.check(config))
     }
 
     /// Runs the problem at this rank; rank 0 reports the outcome.
     fn run_in(&self, world: World, request: &Request) -> Outcome {
-        let problem = request.problem(false)?;
-        if let Some(input) = problem.input() {
-            world.agree("input", &input)?;
+        let problem = request.app.problem(false)?;
+        let about = problem.about();
+        if let Some(input) = &about.input {
+            world.agree("input", input)?;
         }
         if self.on_loss == OnLoss::Partial {
             world.tolerate_losses();
         }
-        let (ranks, is_home) = (world.ranks() as usize, world.is_home());
+        let ranks = world.ranks() as usize;
         let finished = self.run.run(
-            &world,
-            (problem.unit(), problem.tasks()),
+            world,
+            (about.unit, about.tasks),
             |config| problem.check(config),
             |balancer, across| {
-                let shared = |place| problem.shared(place);
+                let shared = |_| problem.shared();
                 let (bag, output) = (problem.bag(), problem.output());
                 match ranks {
                     1 => balancer.run(bag, shared, output),
@@ -78,14 +77,13 @@ impl Threads {
                 }
             },
         )?;
-        drop(world);
-        if !is_home {
-            return finished.unreported();
-        }
+        let Some(finished) = finished else {
+            return Ok(());
+        };
         let is_whole = finished.run.stopped != Some(Reason::Lost);
         let idle = idle_rank(&finished.run.places, ranks);
         let idle = idle.filter(|_| self.require_steals && is_whole);
-        self.report(request, &problem, finished)?;
+        self.report(request.application().name(), &problem, &finished)?;
         match idle {
             Some(rank) => Err(Failure::Check(format!(
                 "--require-steals: rank {rank} got no work from others"
@@ -96,25 +94,22 @@ impl Threads {
 
     fn report(
         &self,
-        request: &Request,
+        application: &'static str,
         problem: &Arc<dyn AnyProblem>,
-        finished: Finished<AnyOutput>,
+        finished: &Finished<AnyOutput>,
     ) -> Outcome {
         let Finished {
             run,
-            files,
             interrupt,
             measured,
+            ..
         } = finished;
-        let name = request.application().name();
-        let Measured {
-            tasks, processors, ..
-        } = measured;
-        let answer = problem.answer(name, &run.output, tasks, run.complete, run.stopped);
+        let tasks = measured.tasks;
+        let answer = problem.answer(application, &run.output, tasks, run.complete, run.stopped);
         let done = Done {
             tasks,
             complete: run.complete,
-            rate: answer.rates(measured.seconds).tasks / processors as f64,
+            rate: answer.rates(measured.seconds).tasks / measured.processors as f64,
         };
         let cpu = measured.pinned.first().copied();
         // The launcher waits for a second and a half after a loss.
@@ -122,29 +117,19 @@ impl Threads {
             Some(Reason::Lost) => Baseline::None,
             _ => self.baseline,
         };
-        let report = Report {
-            sequential: measure(baseline, problem, &done, cpu, &interrupt),
-            answer,
-            kind: problem.kind(),
+        let sequential = measure(baseline, problem, &done, cpu, interrupt);
+        let About { title, kind, .. } = problem.about();
+        let compared = Compared {
+            answer: &answer,
+            kind,
             measured,
-            places: &run.places,
-            workers: &run.workers,
+            sequential: &sequential,
         };
-        let delivered = deliver(&if self.run.is_json() {
-            report.json()
-        } else {
-            report.table() + &report.answer.drawn()
-        });
-        let told = files.write(&Story {
-            title: &problem.title(),
-            facts: &report.facts(),
-            clock: Clock::of(&run),
-            observers: &run.observers,
-            places: &run.places,
-        });
-        delivered.and(told).and(problem.deliver(&run.output))?;
-        report.answer.outcome()?;
-        match report.sequential {
+        let row = ("efficiency", compared.line());
+        let reported = finished.report(&title, &answer, Some(row), compared.keys());
+        reported.and(problem.deliver(&run.output))?;
+        answer.outcome()?;
+        match sequential {
             Err(Missing::Interrupted) => Err(Failure::Interrupted),
             _ => Ok(()),
         }
@@ -161,9 +146,9 @@ fn idle_rank(places: &[PlaceRun], ranks: usize) -> Option<usize> {
 }
 
 impl Way for Threads {
-    fn describe(command: Command, application: &Application) -> Command {
-        command.about(application.about())
-    }
+    type App = dyn AnyApp;
+
+    const ALL: &'static [Application] = APPLICATIONS;
 
     fn run(&self, request: &Request, settings: &[String]) -> Outcome {
         let world = World::builder().arguments(settings).join()?;

@@ -58,7 +58,7 @@ impl Source {
                 shown(name)
             )));
         }
-        let times = Times::from_file(path).map_err(tautline::Error::from)?;
+        let times = Times::from_file(path)?;
         match iterations {
             None => Ok(Self::Recorded(times)),
             Some(n) => Err(Failure::Usage(format!(

@@ -77,7 +77,7 @@ pub(super) fn run(
     let _progress = watcher.show("", problem);
     let outcome = simulation.run_watched(
         problem.bag(),
-        |place| problem.shared(place),
+        |_| problem.shared(),
         problem.output(),
         |_, _| recorder(),
         &|interim| watcher.look(interim),
@@ -105,7 +105,7 @@ pub(super) fn run(
 /// Returns `None` if the user interrupts it.
 pub(super) fn bound(problem: &dyn AnyProblem, on: On, watcher: &Watcher) -> Option<Bound> {
     let simulation = Simulation::new(on.config, on.machine);
-    let shared = problem.shared(PlaceId::HOME);
+    let shared = problem.shared();
     let _progress = watcher.show("the bound, ", problem);
     simulation.bound_watched(problem.bag(), &shared, &|interim| watcher.look(interim))
 }

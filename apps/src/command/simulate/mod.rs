@@ -19,10 +19,10 @@ pub(super) use calibrate::machine_file;
 pub(super) use costs::refuse_former;
 pub(super) use subcommand::Simulate;
 
-use super::app::{Application, Request, Way};
+use super::app::{AnyApp, Application, Request, Way};
 use super::duration::seconds;
 use super::story::{Stories, Story};
-use super::{Outcome, deliver};
+use super::{APPLICATIONS, Outcome, deliver};
 use crate::command::show::document;
 use clap::{Args, Command};
 use report::Report;
@@ -111,6 +111,10 @@ fn examples(application: &Application) -> String {
 }
 
 impl Way for Virtual {
+    type App = dyn AnyApp;
+
+    const ALL: &'static [Application] = APPLICATIONS;
+
     fn describe(command: Command, application: &Application) -> Command {
         command
             .about(format!("{}, in virtual time", application.about()))
@@ -124,8 +128,8 @@ impl Way for Virtual {
         if self.sweep.asked() {
             return sweep::run(self, request.application());
         }
-        let problem = request.problem(true)?;
-        let on = self.setting.choose(problem.task_ns())?;
+        let problem = request.app.problem(true)?;
+        let on = self.setting.choose(problem.about().task_ns)?;
         let files = self.output.stories.open()?;
         let watcher = Watcher::start(self.output.quiet);
         let began = Instant::now();
@@ -146,7 +150,7 @@ impl Way for Virtual {
             report.table() + &report.answer.drawn()
         });
         let told = files.write(&Story {
-            title: &format!("{}, simulated", problem.title()),
+            title: &format!("{}, simulated", problem.about().title),
             facts: &report.facts(),
             clock: Clock {
                 began: 0,

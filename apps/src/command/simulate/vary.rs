@@ -39,8 +39,8 @@ struct Row {
 
 /// Runs the requested application as described, and with each cost halved and doubled.
 pub(super) fn run(given: &Virtual, request: &Request) -> Outcome {
-    let problem = request.problem(true)?;
-    let on = given.setting.choose(problem.task_ns())?;
+    let problem = request.app.problem(true)?;
+    let on = given.setting.choose(problem.about().task_ns)?;
     let figures = given.setting.described()?.figures;
     let watcher = Watcher::start(given.output.quiet);
     let runs = |on: On, watcher: &Watcher| efficiencies(given, &*problem, on, watcher);
@@ -49,7 +49,7 @@ pub(super) fn run(given: &Virtual, request: &Request) -> Outcome {
     let is_known = complete;
     let (name, quiet) = (given.setting.machine(), given.output.json);
     if is_known && !quiet {
-        deliver(&head(&problem.title(), name, &on, &usual))?;
+        deliver(&head(&problem.about().title, name, &on, &usual))?;
     }
     let mut rows = Vec::new();
     for (at, key) in costs().enumerate() {

@@ -1,6 +1,6 @@
 //! Interrupts and progress of simulated runs.
 
-use crate::command::app::AnyProblem;
+use crate::command::app::{About, AnyProblem};
 use crate::command::show::progress::{Progress, counted};
 use crate::command::{Failure, Outcome};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -67,8 +67,8 @@ impl Watcher {
     pub(super) fn show(&self, part: &str, problem: &dyn AnyProblem) -> Progress {
         set(&self.interim, Interim::default());
         let interim = Arc::clone(&self.interim);
-        let (run, unit) = (format!("{}{part}", self.run), problem.unit());
-        Progress::show(self.quiet, problem.tasks(), None, move |seconds| {
+        let (run, About { unit, tasks, .. }) = (format!("{}{part}", self.run), problem.about());
+        Progress::show(self.quiet, tasks, None, move |seconds| {
             let Interim { virtual_ns, tasks } = get(&interim);
             let (time, done) = (virtual_ns as f64 / 1e9, counted(tasks, unit, seconds));
             (tasks, format!("{run}{time:.6} virtual seconds, {done}"))

@@ -1,11 +1,12 @@
 //! `tautline smith-waterman`: the best local alignment of two sequences.
 
-use super::{OnRanks, Problem};
+use super::Problem;
+use crate::command::Failure;
+use crate::command::app::{About, App};
 use crate::command::balancer::within;
 use crate::command::number::grouped;
 use crate::command::quote::escaped;
 use crate::command::show::object;
-use crate::command::{Failure, Outcome};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use tautline::Runtime;
@@ -42,7 +43,7 @@ const TILES_MAX: u64 = 1 << 24;
 
 /// Find the best local alignment of two sequences, by tiles whose edges ranks send each other
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(visible_alias = "sw", after_help = EXAMPLES)]
 pub(crate) struct SmithWaterman {
     /// A file whose first sequence is aligned, - for standard input [default: drawn]
     #[arg(value_name = "FIRST")]
@@ -73,8 +74,6 @@ pub(crate) struct SmithWaterman {
     /// Which rank has a column of tiles
     #[arg(long, value_name = "HOW", default_value = "blocks")]
     distribution: Columns,
-    #[command(flatten)]
-    run: OnRanks,
 }
 
 /// [`Distribution`] in the spelling of the command line.
@@ -122,7 +121,7 @@ fn penalty(text: &str) -> Result<i32, String> {
 }
 
 /// Two sequences, and how they are aligned.
-struct Alignment {
+pub(crate) struct Alignment {
     first: Vec<u8>,
     second: Vec<u8>,
     /// The origin of the sequences.
@@ -136,11 +135,6 @@ struct Alignment {
 }
 
 impl SmithWaterman {
-    /// Aligns the sequences.
-    pub(crate) fn run(&self, settings: &[String]) -> Outcome {
-        self.run.run(settings, || self.problem())
-    }
-
     fn sequences(&self) -> Result<Sequences, Failure> {
         let files = match (&self.first, &self.second) {
             (Some(first), Some(second)) if first == second && first.as_os_str() == "-" => {
@@ -175,8 +169,14 @@ impl SmithWaterman {
             ignored: names.into_iter().zip(further).collect(),
         })
     }
+}
 
-    fn problem(&self) -> Result<Alignment, Failure> {
+impl App for SmithWaterman {
+    type Problem = Alignment;
+
+    const NAME: &'static str = "smith-waterman";
+
+    fn problem(&self, _small: bool) -> Result<Alignment, Failure> {
         let Sequences {
             letters: (first, second),
             source,
@@ -220,8 +220,7 @@ struct Sequences {
 
 /// Reads a sequence, of which scores do not overflow.
 fn read(path: &Path) -> Result<First, Failure> {
-    let first = Input::read(path, BYTES_MAX).and_then(smith_waterman::read);
-    let first = first.map_err(|error| Failure::Usage(error.to_string()))?;
+    let first = Input::read(path, BYTES_MAX).and_then(smith_waterman::read)?;
     match first.sequence.letters.len() as u64 {
         ..=LENGTH_MAX => Ok(first),
         letters => Err(Failure::Usage(format!(
@@ -248,9 +247,7 @@ impl Alignment {
 impl Problem for Alignment {
     type Solution = Best;
 
-    const NAME: &'static str = "smith-waterman";
-
-    fn facts(&self) -> Vec<(&'static str, String)> {
+    fn about(&self) -> About {
         let [first, second] = [&self.first, &self.second].map(|all| grouped(all.len() as u64));
         let Scores {
             matched,
@@ -284,16 +281,14 @@ impl Problem for Alignment {
                 format!("{rows} x {} tiles of {side}, {columns}", tiles.columns()),
             ),
         ]);
-        facts
-    }
-
-    fn input(&self) -> Option<String> {
         let is_read = !self.ignored.is_empty();
-        is_read.then(|| digest([&self.first[..], &self.second]))
-    }
-
-    fn cells(&self) -> u64 {
-        self.first.len() as u64 * self.second.len() as u64
+        About {
+            unit: "cells",
+            facts,
+            tasks: Some(self.first.len() as u64 * self.second.len() as u64),
+            input: is_read.then(|| digest([&self.first[..], &self.second])),
+            ..About::default()
+        }
     }
 
     #[track_caller]

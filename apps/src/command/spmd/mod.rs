@@ -3,7 +3,8 @@
 //!
 //! | part | what it is |
 //! |---|---|
-//! | [`Problem`] | what such a program implements |
+//! | [`App`], [`Problem`] | what such a program implements |
+//! | [`on_ranks`] | its line of the table |
 //! | [`OnRanks`] | the options of the run, on one rank or on several |
 
 mod alignment;
@@ -12,9 +13,11 @@ mod stencil;
 pub(super) use alignment::SmithWaterman;
 pub(super) use stencil::Stencil;
 
+use super::app::{About, App, Application, Request, Way};
 use super::balancer::{self, Layout};
-use super::{Failure, Outcome, deliver, launch, number, show};
+use super::{Failure, ON_RANKS, Outcome, deliver, launch, number, show};
 use clap::Args;
+use std::fmt::Debug;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 use std::{process, thread};
@@ -29,24 +32,30 @@ use tautline_cli::program::{Answer, Findings, interrupts};
 /// after one has failed: 1.5 s.
 const PASSED_ON: Duration = Duration::from_millis(300);
 
+/// The options of any application whose ranks exchange messages.
+pub(super) trait Ranked: Debug {
+    /// Runs it as `way` requests. All ranks must have the same `settings`.
+    fn run(&self, way: &OnRanks, settings: &[String]) -> Outcome;
+}
+
+impl<A: App<Problem: Problem>> Ranked for A {
+    fn run(&self, way: &OnRanks, settings: &[String]) -> Outcome {
+        way.compute(self, settings)
+    }
+}
+
+/// Returns the application whose options are `A`.
+pub(super) const fn on_ranks<A: App<Problem: Problem>>() -> Application<dyn Ranked> {
+    Application::new::<A>(|options| Ok(Box::new(A::from_arg_matches(options)?)))
+}
+
 /// A problem that the ranks compute together.
-trait Problem {
+pub(super) trait Problem {
     /// The result. It is the same on every number of ranks and workers.
     type Solution: PartialEq;
 
-    /// The name on the command line.
-    const NAME: &'static str;
-
-    /// Returns the rows at the head of the table.
-    fn facts(&self) -> Vec<(&'static str, String)>;
-
-    /// Returns the number of cells that are computed.
-    fn cells(&self) -> u64;
-
-    /// Returns the digest of what was read from files; `None` if nothing was.
-    fn input(&self) -> Option<String> {
-        None
-    }
+    /// Returns its description, whose [`tasks`](About::tasks) are known.
+    fn about(&self) -> About;
 
     /// Computes it as a rank of `comm`, and returns the result at rank 0.
     ///
@@ -66,7 +75,7 @@ trait Problem {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Runtime")]
 #[group(skip)]
-struct OnRanks {
+pub(super) struct OnRanks {
     /// Processes of this machine that compute together, each with the places and workers of the
     /// other options
     #[arg(long, value_name = "N")]
@@ -83,29 +92,32 @@ struct OnRanks {
 }
 
 impl OnRanks {
-    /// Computes the problem that `make` returns, as a rank or by ranks that this process launches;
-    /// rank 0 reports the result. All ranks must have the same `settings`.
-    fn run<P: Problem>(
-        &self,
-        settings: &[String],
-        make: impl FnOnce() -> Result<P, Failure>,
-    ) -> Outcome {
+    /// Computes the problem of `app`, as a rank or by ranks that this process launches; rank 0
+    /// reports the result.
+    fn compute<A: App<Problem: Problem>>(&self, app: &A, settings: &[String]) -> Outcome {
         let world = World::builder().arguments(settings).join()?;
         let is_launcher = launch::is_launcher(self.ranks, &world)?;
         // What is refused is refused once, before anything starts.
-        let (problem, builder) = (make()?, self.layout.builder()?);
+        let (problem, builder) = (app.problem(false)?, self.layout.builder()?);
         match is_launcher {
             true => {
                 builder.plan()?;
                 launch::again(self.ranks.unwrap_or(1), self.layout.pin.as_ref())
             }
-            false => self.run_in(world, &problem, builder),
+            false => self.run_in(A::NAME, world, &problem, builder),
         }
     }
 
-    fn run_in<P: Problem>(&self, world: World, problem: &P, builder: Builder) -> Outcome {
-        if let Some(input) = problem.input() {
-            world.agree("input", &input)?;
+    fn run_in<P: Problem>(
+        &self,
+        name: &'static str,
+        world: World,
+        problem: &P,
+        builder: Builder,
+    ) -> Outcome {
+        let about = problem.about();
+        if let Some(input) = &about.input {
+            world.agree("input", input)?;
         }
         let began = Instant::now();
         let is_home = world.is_home();
@@ -113,7 +125,7 @@ impl OnRanks {
         interrupts::on_first(move || {
             if is_home {
                 let after = number::seconds(began.elapsed().as_secs_f64());
-                let line = format!("{}: interrupted after {after} s, without a result", P::NAME);
+                let line = format!("{name}: interrupted after {after} s, without a result");
                 let _ = writeln!(io::stderr(), "tautline: {line}");
             }
             process::exit(130)
@@ -135,17 +147,18 @@ impl OnRanks {
         };
         let mut findings = problem.findings(&solution);
         if self.check {
-            findings.verdict = Some(compared(problem, &solution, &findings));
+            findings.verdict = Some(compared(name, problem, &solution, &findings));
             findings.agrees = "equal to the sequential program";
         }
+        let cells = about.tasks.unwrap_or_default();
         let answer = Answer {
-            application: P::NAME,
-            unit: "cells",
-            facts: problem.facts(),
+            application: name,
+            unit: about.unit,
+            facts: about.facts,
             findings,
             pictures: Vec::new(),
-            tasks: problem.cells(),
-            work: problem.cells(),
+            tasks: cells,
+            work: cells,
             stopped: None,
             complete: true,
             unverified: "not compared, --check does",
@@ -155,6 +168,16 @@ impl OnRanks {
             false => table(&answer, ranks, &shape, seconds),
         })?;
         answer.outcome()
+    }
+}
+
+impl Way for OnRanks {
+    type App = dyn Ranked;
+
+    const ALL: &'static [Application<dyn Ranked>] = ON_RANKS;
+
+    fn run(&self, request: &Request<dyn Ranked>, settings: &[String]) -> Outcome {
+        request.app.run(self, settings)
     }
 }
 
@@ -179,7 +202,7 @@ fn json(answer: &Answer, ranks: u32, shape: &Config, seconds: f64) -> String {
     object.remove("tasks");
     object.remove("tasks_per_s");
     for (key, value) in [
-        ("cells", answer.work.into()),
+        (answer.unit, answer.work.into()),
         ("seconds", seconds.into()),
         ("ranks", ranks.into()),
         ("places", shape.places.into()),
@@ -193,6 +216,7 @@ fn json(answer: &Answer, ranks: u32, shape: &Config, seconds: f64) -> String {
 
 /// Compares a result with that of the sequential program.
 fn compared<P: Problem>(
+    name: &str,
     problem: &P,
     solution: &P::Solution,
     findings: &Findings,
@@ -208,8 +232,7 @@ fn compared<P: Problem>(
     };
     let (found, expected) = (line(findings), line(&problem.findings(&expected)));
     Err(format!(
-        "{}: {found}; the sequential program has {expected}",
-        P::NAME
+        "{name}: {found}; the sequential program has {expected}"
     ))
 }
 

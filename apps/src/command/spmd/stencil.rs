@@ -1,10 +1,11 @@
 //! `tautline stencil`: heat on a plate.
 
-use super::{OnRanks, Problem};
+use super::Problem;
+use crate::command::Failure;
+use crate::command::app::{About, App};
 use crate::command::balancer::within;
 use crate::command::number::grouped;
 use crate::command::show::object;
-use crate::command::{Failure, Outcome};
 use clap::Args;
 use tautline::Runtime;
 use tautline::comm::{self, Comm};
@@ -47,8 +48,6 @@ pub(crate) struct Stencil {
     /// What the first state is drawn from
     #[arg(long, value_name = "N", default_value = "1", value_parser = spelling::seed, allow_negative_numbers = true)]
     seed: u64,
-    #[command(flatten)]
-    run: OnRanks,
 }
 
 fn side(text: &str) -> Result<u64, String> {
@@ -60,37 +59,34 @@ fn steps(text: &str) -> Result<u64, String> {
 }
 
 /// A plate, and how many rows a task has.
-struct Divided {
+pub(crate) struct Divided {
     plate: Plate,
     band: usize,
 }
 
-impl Stencil {
-    /// Computes the plate.
-    pub(crate) fn run(&self, settings: &[String]) -> Outcome {
-        self.run.run(settings, || Ok::<_, Failure>(self.problem()))
-    }
+impl App for Stencil {
+    type Problem = Divided;
 
-    fn problem(&self) -> Divided {
+    const NAME: &'static str = "stencil";
+
+    fn problem(&self, _small: bool) -> Result<Divided, Failure> {
         let plate = Plate {
             width: self.width as usize,
             height: self.height as usize,
             steps: self.steps,
             seed: self.seed,
         };
-        Divided {
+        Ok(Divided {
             plate,
             band: self.band as usize,
-        }
+        })
     }
 }
 
 impl Problem for Divided {
     type Solution = Heat;
 
-    const NAME: &'static str = "stencil";
-
-    fn facts(&self) -> Vec<(&'static str, String)> {
+    fn about(&self) -> About {
         let Plate {
             width,
             height,
@@ -98,15 +94,16 @@ impl Problem for Divided {
             seed,
         } = self.plate;
         let (width, height) = (grouped(width as u64), grouped(height as u64));
-        vec![
-            ("plate", format!("{width} x {height} cells, seed {seed}")),
-            ("steps", grouped(steps)),
-            ("tasks", format!("bands of {} rows", self.band)),
-        ]
-    }
-
-    fn cells(&self) -> u64 {
-        self.plate.cells()
+        About {
+            unit: "cells",
+            facts: vec![
+                ("plate", format!("{width} x {height} cells, seed {seed}")),
+                ("steps", grouped(steps)),
+                ("tasks", format!("bands of {} rows", self.band)),
+            ],
+            tasks: Some(self.plate.cells()),
+            ..About::default()
+        }
     }
 
     #[track_caller]

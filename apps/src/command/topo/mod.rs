@@ -111,8 +111,7 @@ impl Topo {
             return Ok(Builder::new());
         };
         let machine = Text::read(file, FILE_MAX, |_| false)
-            .and_then(|text| machine_from_xml(text.name(), text.as_str()));
-        let machine = machine.map_err(|error| Failure::Usage(error.to_string()))?;
+            .and_then(|text| machine_from_xml(text.name(), text.as_str()))?;
         Ok(Builder::on(machine))
     }
 

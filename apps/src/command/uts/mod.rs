@@ -4,7 +4,7 @@ mod smaller;
 mod tree;
 mod verdict;
 
-use super::app::{App, Findings, Problem};
+use super::app::{About, App, Findings, Problem};
 use super::show::object;
 use super::story::Pending;
 use super::{Failure, Outcome, sha_hardware};
@@ -12,11 +12,10 @@ use crate::command::known::{Known, named};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
-use tautline::balance::{Config, PlaceId};
+use tautline::balance::Config;
 use tautline::machines::UTS_NODES_PER_S;
 use tautline_cli::uts::variant::{Divided, Division};
-use tautline_cli::uts::{Counts, DRAWN_MAX, Drawing, Engine, ParamError, Tree, Uts as Bag};
+use tautline_cli::uts::{Counts, DRAWN_MAX, Drawing, Engine, Tree, Uts as Bag};
 use tree::{Chosen, TreeArgs};
 
 /// The maximum number of hashes between two polls: about a second, so that an interrupt takes
@@ -87,11 +86,10 @@ impl App for Uts {
     const NAME: &'static str = "uts";
 
     fn problem(&self, small: bool) -> Result<Search, Failure> {
-        let bad = |error: ParamError| Failure::Usage(error.to_string());
         let usual = if small { "D11" } else { "T1L" };
-        let chosen = self.tree.choose(usual).map_err(bad)?;
+        let chosen = self.tree.choose(usual)?;
         let engine = self.engine.unwrap_or_else(Engine::fastest);
-        let tree = Tree::with_engine(chosen.params, engine).map_err(bad)?;
+        let tree = Tree::with_engine(chosen.params, engine)?;
         let drawing = match &self.dot {
             None => None,
             Some(path) => {
@@ -105,7 +103,7 @@ impl App for Uts {
             }
         };
         Ok(Search {
-            drawing: Mutex::new(drawing),
+            drawing,
             chosen,
             split: self.split,
             engine,
@@ -123,7 +121,7 @@ pub(super) struct Search {
     /// The tree of all simulated places. Those on threads have one each, in their own memory.
     simulated: Option<Tree>,
     /// The shape of the tree, and what receives it.
-    drawing: Mutex<Option<(Pending, Drawing)>>,
+    drawing: Option<(Pending, Drawing)>,
 }
 
 impl Search {
@@ -145,21 +143,13 @@ impl Search {
 impl Problem for Search {
     type Bag = Divided<Bag>;
 
-    const TASKS: &'static str = "nodes";
-    const KIND: &'static str = "tree";
-
-    fn title(&self) -> String {
-        format!("UTS {}", self.chosen.name)
-    }
-
-    fn name(&self) -> String {
-        self.chosen.name.to_owned()
-    }
-
-    fn facts(&self) -> Vec<(&'static str, String)> {
-        let (name, tree) = (self.chosen.name, tree::describe(&self.chosen.params));
-        let hash = self.hash();
-        let rule = self.chosen.rule();
+    fn about(&self) -> About {
+        let Chosen {
+            name,
+            params,
+            known,
+        } = &self.chosen;
+        let (tree, rule, hash) = (tree::describe(params), self.chosen.rule(), self.hash());
         let mut facts = vec![
             ("tree", format!("{name}: {tree}")),
             ("rule", format!("{rule}; SHA-1 {hash}")),
@@ -169,7 +159,21 @@ impl Problem for Search {
             Division::Whole => facts.push(("split", "1: a reserve is taken whole".into())),
             Division::Fragments => facts.push(("split", "2: one fragment is halved".into())),
         }
-        facts
+        // The last level is not a task if it is not hashed.
+        let known = known.filter(|_| !params.count_last_level);
+        About {
+            unit: "nodes",
+            kind: "tree",
+            title: format!("UTS {name}"),
+            facts,
+            task_ns: HASH_NS * u64::from(params.granularity),
+            tasks: known.map(|tree| tree.nodes),
+            input: None,
+        }
+    }
+
+    fn name(&self) -> String {
+        self.chosen.name.to_owned()
     }
 
     /// Refuses a run that would poll so rarely that an interrupt seems to be lost.
@@ -186,18 +190,6 @@ impl Problem for Search {
         )))
     }
 
-    fn task_ns(&self) -> u64 {
-        HASH_NS * u64::from(self.chosen.params.granularity)
-    }
-
-    fn tasks(&self) -> Option<u64> {
-        // The last level is not a task if it is not hashed.
-        let known = self.chosen.known;
-        known
-            .filter(|_| !self.chosen.params.count_last_level)
-            .map(|tree| tree.nodes)
-    }
-
     fn work(&self, counts: &Counts, _: u64) -> u64 {
         counts.nodes
     }
@@ -206,18 +198,13 @@ impl Problem for Search {
         Divided::new(self.split, Bag::root(&self.tree()))
     }
 
-    fn shared(&self, _: PlaceId) -> Tree {
+    fn shared(&self) -> Tree {
         self.tree()
     }
 
-    fn output(&self) -> Counts {
-        Counts::default()
-    }
-
     fn deliver(&self, _: &Counts) -> Outcome {
-        let mut drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner);
-        match drawing.take() {
-            Some((file, drawing)) => file.write(|out| drawing.write(out, &self.title())),
+        match &self.drawing {
+            Some((file, drawing)) => file.write(|out| drawing.write(out, &self.about().title)),
             None => Ok(()),
         }
     }
@@ -252,7 +239,7 @@ impl Problem for Search {
             split,
             engine,
             simulated: None,
-            drawing: Mutex::default(),
+            drawing: None,
         };
         Some((name, smaller))
     }

@@ -5,6 +5,7 @@ use clap::Args;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use tautline::balance::{PlaceId, PlaceRun, WorkerId};
 use tautline::internal::{LIFE, TRACE};
 use tautline::story::internal::{Output, Picture, write_trace};
@@ -31,7 +32,8 @@ pub struct Files {
 #[derive(Debug)]
 pub struct Pending {
     option: &'static str,
-    output: Output,
+    /// The file, until it is filled.
+    output: Mutex<Option<Output>>,
 }
 
 /// The content of a story.
@@ -81,8 +83,8 @@ impl Stories {
 
 impl Files {
     /// Fills the files, each whether or not the other could be filled.
-    pub fn write(self, story: &Story) -> Outcome {
-        let life = self.life.map_or(Ok(()), |file| {
+    pub fn write(&self, story: &Story) -> Outcome {
+        let life = self.life.as_ref().map_or(Ok(()), |file| {
             file.write(|out| {
                 Picture {
                     title: story.title,
@@ -94,7 +96,7 @@ impl Files {
                 .write(out)
             })
         });
-        let trace = self.trace.map_or(Ok(()), |file| {
+        let trace = self.trace.as_ref().map_or(Ok(()), |file| {
             let workers = story.watched(|recorder| recorder.trace.as_ref());
             file.write(|out| write_trace(out, story.title, story.clock, &workers))
         });
@@ -112,7 +114,10 @@ impl Pending {
             return Ok(None);
         };
         match Output::open(path) {
-            Ok(output) => Ok(Some(Self { option, output })),
+            Ok(output) => Ok(Some(Self {
+                option,
+                output: Mutex::new(Some(output)),
+            })),
             Err(error) => Err(Failure::Usage(format!(
                 "{option} {}: a file that can be written ({error})",
                 path.display()
@@ -120,10 +125,14 @@ impl Pending {
         }
     }
 
-    /// Fills it.
-    pub fn write(self, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Outcome {
-        let (option, path) = (self.option, self.output.path().to_owned());
-        self.output.fill(write).map_err(|error| {
+    /// Fills it, unless it is filled.
+    pub fn write(&self, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Outcome {
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(output) = output.take() else {
+            return Ok(());
+        };
+        let (option, path) = (self.option, output.path().to_owned());
+        output.fill(write).map_err(|error| {
             let path = path.display();
             Failure::Undelivered(format!("{option} {path}: cannot write it: {error}"))
         })

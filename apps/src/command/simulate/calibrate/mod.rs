@@ -79,8 +79,7 @@ impl Calibrate {
         let wake = bench::wake().map_err(refused)?;
         let measured = Measured::now(wake, bench::near().map_err(refused)?);
         if let Some(tree) = &self.check {
-            let machine = machines::parse("the measured machine", &measured.toml());
-            let machine = machine.map_err(tautline::Error::from)?;
+            let machine = machines::parse("the measured machine", &measured.toml())?;
             return check::run(tree, &machine, self.json);
         }
         match self.json {

@@ -9,7 +9,7 @@ use super::figures::Figures;
 use super::report::Report;
 use super::watcher::Watcher;
 use super::{Outcome, Virtual};
-use crate::command::app::{AnyProblem, Application, Chosen};
+use crate::command::app::{About, AnyProblem, Application, Chosen};
 use crate::command::show::document;
 use crate::command::story::Pending;
 use crate::command::{Failure, balancer, deliver, refusal, show};
@@ -227,8 +227,8 @@ fn point_runs(
     watcher: &Watcher,
 ) -> Result<(Row, &'static str), Failure> {
     let Chosen { request, way: one } = one;
-    let problem = request.problem(true)?;
-    let on = one.setting.choose(problem.task_ns())?;
+    let problem = request.app.problem(true)?;
+    let on = one.setting.choose(problem.about().task_ns)?;
     let repeat = one.sweep.repeats();
     let crew = (on.config.places, on.config.workers, on.machine.task_ns);
     let mut runs = Vec::with_capacity(repeat);
@@ -276,7 +276,7 @@ fn point_runs(
         let object = partial.unwrap_or_else(|| typical(objects, &runs));
         story.objects.push(told(object, axes, &values, &runs));
     }
-    Ok((Row { values, runs }, problem.unit()))
+    Ok((Row { values, runs }, problem.about().unit))
 }
 
 /// Returns the object of the run with the median time.
@@ -316,8 +316,9 @@ impl Story {
 
     /// Records the setting of the first point.
     fn introduce(&mut self, problem: &dyn AnyProblem, on: &On, way: &Virtual) {
-        self.title = format!("{}, simulated", problem.title());
-        self.facts = problem.facts();
+        let About { title, facts, .. } = problem.about();
+        self.title = format!("{title}, simulated");
+        self.facts = facts;
         let machine = super::shown::line(way.setting.machine(), &on.machine);
         self.facts.extend([
             ("first point's machine", machine),
@@ -360,8 +361,8 @@ fn command(application: &Application) -> Command {
 /// Checks the options of a point.
 fn check(application: &'static Application, axes: &[Axis], point: &[usize]) -> Outcome {
     let one = reread(application, axes, point)?;
-    let problem = one.request.problem(true)?;
-    one.way.setting.choose(problem.task_ns())?;
+    let problem = one.request.app.problem(true)?;
+    one.way.setting.choose(problem.about().task_ns)?;
     Ok(())
 }
 
