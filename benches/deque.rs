@@ -4,20 +4,17 @@
 #[allow(dead_code, reason = "stolen items are in the table of tasks")]
 #[path = "common/contention.rs"]
 mod contention;
-#[allow(dead_code, reason = "only its pinning is needed")]
-#[path = "common/forks.rs"]
-mod forks;
 #[path = "common/rivals.rs"]
 mod rivals;
 
 use contention::contended;
 use criterion::{BenchmarkGroup, Criterion, Throughput, measurement::WallTime};
 use criterion::{criterion_group, criterion_main};
-use forks::pin;
 use rivals::{Bucket, Crossbeam, Fixed, Growable, OwnerEnd, Rival, Split, St3};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use tautline_bench::pools::pin;
 use tautline_core::deque::Local;
 
 type Group<'a> = BenchmarkGroup<'a, WallTime>;

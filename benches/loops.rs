@@ -5,15 +5,13 @@
 #[allow(dead_code, reason = "the table of schedules uses all of it")]
 #[path = "common/iterations.rs"]
 mod iterations;
-#[path = "common/pinning.rs"]
-mod pinning;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use iterations::{geometric, mandelbrot, steps};
 use rayon::prelude::*;
 use std::hint::black_box;
 use std::time::Duration;
-use tautline::prelude::*;
+use tautline_bench::pools::both;
 use tautline_core::loops::Schedule;
 use tautline_core::loops::Sharing;
 
@@ -51,15 +49,6 @@ const KERNELS: [Kernel; 5] = [
     },
 ];
 
-/// Two pinned workers of each.
-fn workers() -> (Runtime, rayon::ThreadPool) {
-    let runtime = Runtime::builder().workers(2).build().expect("two threads");
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(2)
-        .start_handler(pinning::pin);
-    (runtime, pool.build().expect("two threads"))
-}
-
 /// Returns 10^7 numbers of 36 bits without a pattern, whose sum has fewer than 64.
 fn numbers() -> Vec<u64> {
     let scramble = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 28;
@@ -68,7 +57,7 @@ fn numbers() -> Vec<u64> {
 
 /// Reductions and collections of these numbers.
 fn iteration(c: &mut Criterion) {
-    let (runtime, pool) = workers();
+    let (runtime, pool) = both(2);
     let numbers = numbers();
 
     let mut group = c.benchmark_group("iteration/sum");
@@ -117,7 +106,7 @@ fn iteration(c: &mut Criterion) {
 
 /// Sorts of the same numbers.
 fn sorts(c: &mut Criterion) {
-    let (runtime, pool) = workers();
+    let (runtime, pool) = both(2);
     let numbers = numbers();
     let tautline = |mut v: Vec<u64>, is_stable: bool| {
         runtime.run(|cx| match is_stable {
@@ -148,7 +137,7 @@ fn sorts(c: &mut Criterion) {
 
 /// A prefix sum of the same numbers beside a sequential one: rayon has none.
 fn scans(c: &mut Criterion) {
-    let (runtime, _) = workers();
+    let (runtime, _) = both(2);
     let mut numbers = numbers();
     let mut group = c.benchmark_group("iteration/scan");
     group.bench_function("tautline", |b| {
@@ -170,7 +159,7 @@ fn scans(c: &mut Criterion) {
 fn tiles(c: &mut Criterion) {
     const SIDE: usize = 2048;
     const TILE: usize = 64;
-    let (runtime, pool) = workers();
+    let (runtime, pool) = both(2);
     let mut grid: Vec<f64> = (0..SIDE * SIDE).map(|i| i as f64).collect();
     /// Transposes the tiles of a band of rows.
     fn band(rows: &mut [f64]) {
@@ -210,7 +199,7 @@ fn tiles(c: &mut Criterion) {
 /// The begin and the end of a loop of empty iterations, inside of a task: of a fork, a loop for
 /// which no times are kept, and one whose times are known.
 fn begins(c: &mut Criterion) {
-    let (runtime, _) = workers();
+    let (runtime, _) = both(2);
     let mut group = c.benchmark_group("loops/begin_and_end");
     group.bench_function("join", |b| {
         runtime.run(|cx| b.iter(|| cx.join(|_| black_box(1), |_| black_box(2))));
@@ -232,7 +221,7 @@ fn begins(c: &mut Criterion) {
 }
 
 fn loops(c: &mut Criterion) {
-    let (runtime, pool) = workers();
+    let (runtime, pool) = both(2);
     for Kernel { name, len, body } in KERNELS {
         let mut group = c.benchmark_group(format!("loops/{name}"));
         group.bench_function("sequential", |b| b.iter(|| (0..len).for_each(body)));
@@ -259,7 +248,7 @@ fn loops(c: &mut Criterion) {
 /// An irregular loop and a regular one of about the same work: with a barrier between them, and at
 /// a time.
 fn pairs(c: &mut Criterion) {
-    let (runtime, _) = workers();
+    let (runtime, _) = both(2);
     let irregular = |i: usize| _ = black_box(steps(100 * geometric(i)));
     let regular = |_: usize| _ = black_box(steps(100 * 256));
     for len in [16, 32, 256] {

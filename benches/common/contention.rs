@@ -1,9 +1,9 @@
 //! A deque whose owner works while a thief on another processor steals.
 
-use crate::forks::pin;
 use crate::rivals::{OwnerEnd, Rival, ThiefEnd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use tautline_bench::pools::pin;
 use tautline_core::sync::CachePadded;
 
 /// Items that the owner pushes before it empties the deque: within the room of every rival.

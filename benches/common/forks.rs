@@ -1,11 +1,8 @@
 //! Runtimes of forks behind one trait: what is measured is written once, and each runs it.
 
-#[path = "pinning.rs"]
-mod pinning;
-
-pub(crate) use pinning::pin;
 use std::num::NonZero;
 use tautline::runtime::Cx;
+use tautline_bench::pools::{self, pin};
 
 /// Something to do that may fork. A value and not a closure, so that one body serves contexts whose
 /// lifetimes differ.
@@ -124,10 +121,7 @@ impl Runtime for Rayon {
     const NAME: &'static str = "rayon";
 
     fn start(workers: usize) -> Self {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(workers)
-            .stack_size(STACK_BYTES)
-            .start_handler(pin);
+        let pool = pools::rayon(workers).stack_size(STACK_BYTES);
         Self(pool.build().expect("a few threads"))
     }
 
@@ -185,4 +179,17 @@ impl Runtime for Chili {
     fn run<T: Task>(&self, task: T) -> T::Out {
         task.run(&mut self.0.scope())
     }
+}
+
+/// Runs `body` on a stack that suffices for peers, which recurse.
+#[allow(
+    dead_code,
+    reason = "only tables of deep trees recurse on the stack of the caller"
+)]
+pub(crate) fn on_a_large_stack<R: Send>(body: impl FnOnce() -> R + Send) -> R {
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let thread = builder.spawn_scoped(scope, body).expect("a thread");
+        thread.join().expect("the panic message is its own")
+    })
 }

@@ -2,13 +2,10 @@
 //! every node with the same function; the balancer hashes the children of a node in a row, the
 //! others one node at a time. The n-th thread of each stays on the n-th processor.
 
-#[path = "pinning.rs"]
-mod pinning;
-
-pub(crate) use pinning::pin;
 use std::num::NonZero;
 use std::ops::Range;
 use tautline::Runtime;
+use tautline_bench::pools::{self, pin};
 use tautline_cli::uts::{Counts, Node, Tree, Uts};
 
 /// Peers recurse, and binomial trees are deep.
@@ -111,10 +108,7 @@ fn chili_range(
 
 /// This number of rayon threads.
 pub(crate) fn rayon_pool(threads: usize) -> rayon::ThreadPool {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .stack_size(STACK_BYTES)
-        .start_handler(pin);
+    let pool = pools::rayon(threads).stack_size(STACK_BYTES);
     pool.build().expect("threads for rayon")
 }
 

@@ -7,6 +7,8 @@
 //! trees, chili by `RUST_MIN_STACK`, with which the program restarts itself.
 
 use std::time::Instant;
+use tautline_bench::pools::pin;
+use tautline_bench::programs::this_program;
 use tautline_cli::uts::{Engine, Tree, named, sequential};
 
 #[path = "../common/trees.rs"]
@@ -35,8 +37,7 @@ fn main() {
     let tree = Tree::with_engine(known.params, engine).expect("sample trees are valid");
     let start = Instant::now();
     if word(0, "") == "chili" && std::env::var_os(STACK).is_none() {
-        let program = std::env::current_exe().expect("a running program has a path");
-        let mut command = std::process::Command::new(program);
+        let mut command = this_program();
         command
             .args(&words)
             .env(STACK, trees::STACK_BYTES.to_string());
@@ -52,7 +53,7 @@ fn main() {
             // The caller works too.
             let body = || {
                 let pool = trees::chili_pool(threads);
-                trees::pin(0);
+                pin(0);
                 trees::chili(&tree, &pool)
             };
             std::thread::scope(|scope| scope.spawn(body).join().expect("trees do not panic"))

@@ -10,27 +10,21 @@
 //! a line.
 #![allow(missing_docs)]
 
-#[path = "../common/machine.rs"]
-#[allow(dead_code, reason = "tables in documents use all of it")]
-mod machine;
-
-#[path = "../common/programs.rs"]
-mod programs;
-
 use clap::Parser;
 use memmap2::{MmapOptions, MmapRaw};
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::{self, File};
 use std::hint::{black_box, spin_loop};
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use std::{env, thread};
 use tautline::Runtime;
 use tautline::world::World;
-use tautline_cli::bench::Spread;
+use tautline_bench::machine;
+use tautline_bench::programs::{self, measurement, numbers};
+use tautline_bench::samples::{in_turn, median};
 use tautline_core::port::{Link, Spin};
 use tautline_core::wire::{Exchange, unpack};
 use tautline_core::{PlaceId, Rank};
@@ -102,16 +96,10 @@ fn table(options: &Options) {
     } else {
         options.rounds.max(1)
     };
-    let mut figures = vec![Vec::new(); MEASUREMENTS.len()];
-    for _ in 0..rounds {
-        for (measurement, own) in MEASUREMENTS.iter().zip(&mut figures) {
-            own.push(take(measurement, options.quick));
-        }
-    }
-    let medians = figures
-        .iter()
-        .map(|all| Spread::of(all).expect("at least one round").median);
-    let medians: Vec<f64> = medians.collect();
+    let figures = in_turn(rounds, MEASUREMENTS.len(), |at| {
+        take(MEASUREMENTS[at].name, options.quick)
+    });
+    let medians: Vec<f64> = figures.iter().map(|all| median(all)).collect();
     let [line, link, channel, bulk, idle, start, memory, used] = medians[..] else {
         unreachable!("one of each");
     };
@@ -143,32 +131,24 @@ const PEERS: [(&str, &str); 4] = [
 
 /// Prints the medians of the peers of a row.
 fn peers_of(options: &Options, row: &str, unit: &str, rounds: usize) {
-    let peers = options.peers.as_ref().map(|file| programs::listed(file));
-    let peers = peers.unwrap_or(Ok(Vec::new()));
-    let peers = peers.unwrap_or_else(|complaint| panic!("{complaint}"));
+    let peers = programs::peers(options.peers.as_ref());
     for peer in peers.iter().filter(|peer| peer.row == row) {
         let figure = |_| peer.figure().unwrap_or_else(|why| panic!("{why}"));
-        let mut figures: Vec<f64> = (0..rounds).map(figure).collect();
-        figures.sort_by(f64::total_cmp);
-        let (contender, median) = (&peer.contender, figures[rounds / 2]);
+        let figures: Vec<f64> = (0..rounds).map(figure).collect();
+        let (contender, median) = (&peer.contender, median(&figures));
         println!("| {row}: {contender} | {median:.2} {unit} |");
     }
 }
 
 /// Returns the figure of one launch, by a process of its own.
-fn take(measurement: &Measurement, quick: bool) -> f64 {
-    let own = env::current_exe().expect("a running program has a path");
-    let mut command = Command::new(own);
-    command.args(["--measure", measurement.name]);
-    command.args(quick.then_some("--quick"));
+fn take(name: &str, quick: bool) -> f64 {
+    let mut command = measurement(None, ["", ""], &[name], quick);
     let output = command.output().expect("it has started once");
-    let text = String::from_utf8_lossy(&output.stdout);
-    let figure = text.trim().parse().ok();
-    let figure = figure.filter(|_| output.status.success());
-    figure.unwrap_or_else(|| {
+    let [figure] = numbers(&output).unwrap_or_else(|_| {
         let why = String::from_utf8_lossy(&output.stderr);
-        panic!("{}: {}\n{why}", measurement.name, output.status)
-    })
+        panic!("{name}: {}\n{why}", output.status)
+    });
+    figure
 }
 
 /// Launches this program as the ranks of a measurement.
@@ -212,11 +192,7 @@ fn processors(ranks: usize) -> Vec<Vec<usize>> {
 
 /// Returns the monotonic clock, which all processes share.
 fn now_ns() -> u64 {
-    nanoseconds(ClockId::Monotonic)
-}
-
-fn nanoseconds(clock: ClockId) -> u64 {
-    let time = clock_gettime(clock);
+    let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
@@ -371,10 +347,11 @@ fn idle(options: &Options) -> Option<f64> {
     let world = World::join().expect("launched");
     let seconds = if options.quick { 0.1 } else { 1.0 };
     world.barrier().expect("all live");
-    let used = nanoseconds(ClockId::ProcessCPUTime);
+    let used = machine::processor_time();
     thread::sleep(Duration::from_secs_f64(seconds));
-    let used = nanoseconds(ClockId::ProcessCPUTime) - used;
-    let most = world.reduce(used, u64::max).expect("all live");
+    let used = machine::processor_time() - used;
+    let most = world.reduce(used.as_nanos() as u64, u64::max);
+    let most = most.expect("all live");
     most.map(|most| most as f64 / 1e6 / seconds)
 }
 

@@ -19,13 +19,8 @@ mod contention;
 #[path = "../common/forks.rs"]
 mod forks;
 #[allow(dead_code, reason = "the table of tasks uses all of it")]
-#[path = "../common/machine.rs"]
-mod machine;
-#[allow(dead_code, reason = "the table of tasks uses all of it")]
 #[path = "tasks/measure.rs"]
 mod measure;
-#[path = "../common/programs.rs"]
-mod programs;
 #[allow(dead_code, reason = "the benches of deques use all of it")]
 #[path = "../common/rivals.rs"]
 mod rivals;
@@ -36,8 +31,9 @@ mod work;
 use clap::Parser;
 use forks::{Chili, Rayon, Runtime, Tautline};
 use measure::{self as m, Better, Case, Sample};
-use std::process::Command;
 use std::time::Instant;
+use tautline_bench::programs::{self, measurement, numbers};
+use tautline_bench::{machine, markdown};
 use tautline_cli::bench::Spread;
 use tautline_cli::uts::{Counts, Tree, Uts, named};
 
@@ -153,11 +149,8 @@ fn main() {
         machine::conditions(),
         options.rounds()
     );
-    println!("| program | contender | {} |", heads.join(" | "));
-    println!("|---|---|{}", "---|".repeat(heads.len()));
-    let peers = options.peers.as_ref().map(|file| programs::listed(file));
-    let peers = peers.unwrap_or(Ok(Vec::new()));
-    let peers = peers.unwrap_or_else(|complaint| panic!("{complaint}"));
+    print!("{}", markdown::head(&["program", "contender"], &heads));
+    let peers = programs::peers(options.peers.as_ref());
     for program in PROGRAMS {
         if options.programs.is_empty() || options.programs.iter().any(|p| p == program.name) {
             let mut contenders = contenders(program, &peers);
@@ -203,12 +196,8 @@ fn compare(program: &Program, contenders: &[Contender], workers: &[usize], optio
     }
     for (contender, own) in contenders.iter().zip(columns) {
         let cells: Vec<String> = own.iter().map(Column::cell).collect();
-        let Program { name, unit, .. } = program;
-        println!(
-            "| {name}, {unit} | {} | {} |",
-            contender.name,
-            cells.join(" | ")
-        );
+        let title = format!("{}, {}", program.name, program.unit);
+        print!("{}", markdown::row(&[&title, contender.name], &cells));
     }
 }
 
@@ -279,42 +268,18 @@ impl Column {
 
 /// One measurement, in a process of its own; none if it crashed.
 fn take(program: &Program, contender: &Contender, workers: usize, quick: bool) -> Option<f64> {
-    let workers = workers.to_string();
-    let mut command = match contender.path {
-        Some(path) => {
-            let mut words = path.split_whitespace();
-            let mut command = Command::new(words.next().unwrap_or_default());
-            command.args(words).arg(program.sizes[usize::from(quick)]);
-            command
-        }
-        None => {
-            let own = std::env::current_exe().expect("a running program has a path");
-            let mut command = Command::new(own);
-            command.args(quick.then_some("--quick"));
-            command.args(["--measure", program.name, contender.name]);
-            command
-        }
-    };
-    command.arg(&workers);
+    let (size, count) = (program.sizes[usize::from(quick)], workers.to_string());
+    let words = [program.name, contender.name, &count];
+    let mut command = measurement(contender.path, [size, &count], &words, quick);
     command.env("RUST_MIN_STACK", forks::STACK_BYTES.to_string());
     let output = command.output().expect("a program that can be started");
-    let text = String::from_utf8_lossy(&output.stdout);
     // Peers print the number of processors that they used, too.
-    let figure = text
-        .split_whitespace()
-        .next()
-        .and_then(|word| word.parse().ok());
-    let figure = figure.filter(|_| output.status.success());
-    if figure.is_none() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let (last, Contender { name, .. }) = (said.lines().last().unwrap_or_default(), contender);
-        let Program { name: program, .. } = program;
-        eprintln!(
-            "{program} by {name} with {workers}: {} {last}",
-            output.status
-        );
+    let figure = numbers(&output).map(|[figure]| figure);
+    if let Err(said) = &figure {
+        let (Program { name: what, .. }, Contender { name, .. }) = (program, contender);
+        eprintln!("{what} by {name} with {workers}: {said}");
     }
-    figure
+    figure.ok()
 }
 
 /// The measurement that this process was started for. Peers recurse, on the caller's stack too.
@@ -328,10 +293,6 @@ fn measure_here(words: &[String], quick: bool) {
         size: program.sizes[usize::from(quick)].into(),
         quick,
     };
-    let sample = std::thread::scope(|scope| {
-        let builder = std::thread::Builder::new().stack_size(forks::STACK_BYTES);
-        let thread = builder.spawn_scoped(scope, || way(&case));
-        thread.expect("a thread").join().expect("its own panic")
-    });
+    let sample = forks::on_a_large_stack(|| way(&case));
     println!("{}", sample.figure);
 }

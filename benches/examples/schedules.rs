@@ -10,19 +10,15 @@
 
 #[path = "../common/iterations.rs"]
 mod iterations;
-#[path = "../common/pinning.rs"]
-mod pinning;
-#[path = "../common/programs.rs"]
-mod programs;
 
 use iterations::{COSTS, Way};
-use programs::Program;
 use rayon::prelude::*;
 use std::ops::Range;
-use std::process::Command;
 use std::time::Instant;
 use tautline::prelude::*;
-use tautline_cli::bench::Spread;
+use tautline_bench::pools;
+use tautline_bench::programs::{self, Program, numbers};
+use tautline_bench::samples::{in_turn, median};
 use tautline_core::loops::Schedule;
 use tautline_core::taper::Taper;
 
@@ -117,21 +113,17 @@ impl Rivals {
 
     /// Runs all ways in turns and prints a row of the table.
     fn compare(&mut self, name: &'static str, len: usize, rounds: usize) {
-        let mut times = vec![Vec::new(); WAYS.len()];
         let ways = self.ways.clone();
-        for round in 0..rounds {
-            for turn in 0..ways.len() {
-                let way = ways[(turn + round) % ways.len()];
-                let mut timed = Timed {
-                    rivals: self,
-                    way,
-                    name,
-                    ns: 0.0,
-                };
-                iterations::run(name, len, &mut timed);
-                times[way].push(timed.ns);
-            }
-        }
+        let times = in_turn(rounds, ways.len(), |at| {
+            let mut timed = Timed {
+                rivals: self,
+                way: ways[at],
+                name,
+                ns: 0.0,
+            };
+            iterations::run(name, len, &mut timed);
+            timed.ns
+        });
         let sequential: Vec<_> = (0..rounds / 8 + 1)
             .map(|_| {
                 let mut sequential = Sequential(0.0);
@@ -140,7 +132,7 @@ impl Rivals {
             })
             .collect();
         let ideal = median(&sequential) / self.workers as f64;
-        let medians: Vec<_> = ways.iter().map(|&way| median(&times[way])).collect();
+        let medians: Vec<_> = times.iter().map(|times| median(times)).collect();
         let best = medians.iter().copied().fold(f64::INFINITY, f64::min);
         print!(
             "{name:<10} {len:>8} {:>9.1} {:>7.3}",
@@ -183,30 +175,17 @@ fn divided(
 }
 
 /// Returns the nanoseconds of a peer's median execution, and the processors that it used.
-fn measured(peer: &Program, name: &str, numbers: [usize; 3]) -> Result<[f64; 2], String> {
-    let mut words = peer.path.split_whitespace();
-    let mut command = Command::new(words.next().unwrap_or_default());
-    let numbers = numbers.map(|n| n.to_string());
-    let output = command.args(words).arg(name).args(numbers).output();
-    let output = output.map_err(|error| error.to_string())?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let figures: Vec<f64> = text.split_whitespace().flat_map(str::parse).collect();
-    match figures[..] {
-        [ns, processors] if output.status.success() => Ok([ns, processors]),
-        _ => Err(format!("{}: {text:?}, not two numbers", output.status)),
-    }
+fn measured(peer: &Program, name: &str, sizes: [usize; 3]) -> Result<[f64; 2], String> {
+    let mut command = programs::command(&peer.path);
+    command.arg(name).args(sizes.map(|n| n.to_string()));
+    numbers(&command.output().map_err(|error| error.to_string())?)
 }
 
 /// Returns the programs of the list that `--peers` names.
 fn peers(file: Option<&String>) -> Vec<Program> {
-    let listed = file.map_or(Ok(Vec::new()), |file| programs::listed(file.as_ref()));
-    let mut peers = listed.unwrap_or_else(|complaint| panic!("{complaint}"));
+    let mut peers = programs::peers(file);
     peers.retain(|peer| peer.row == "loops");
     peers
-}
-
-fn median(times: &[f64]) -> f64 {
-    Spread::of(times).expect("at least one time").median
 }
 
 fn main() {
@@ -230,15 +209,10 @@ fn main() {
         ways = WAYS.map(String::from).into();
     }
     let is_wanted = |name: &str| names.is_empty() || names.iter().any(|word| word == name);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(workers)
-        .start_handler(pinning::pin);
+    let (runtime, pool) = pools::both(workers);
     let mut rivals = Rivals {
-        runtime: Runtime::builder()
-            .workers(workers)
-            .build()
-            .expect("a few threads"),
-        pool: pool.build().expect("a few threads"),
+        runtime,
+        pool,
         fresh: 0,
         workers,
         ways: (0..WAYS.len())

@@ -9,23 +9,20 @@
 //! a profiler.
 #![allow(missing_docs)]
 
-#[path = "../common/pinning.rs"]
-mod pinning;
-
 use clap::{Parser, ValueEnum};
 use rayon::prelude::*;
-use rustix::time::{ClockId, clock_gettime};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::env;
 use std::hint::black_box;
 #[cfg(unix)]
 use std::os::unix::process::CommandExt;
-#[cfg(unix)]
-use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tautline::prelude::*;
+#[cfg(unix)]
+use tautline_bench::programs::this_program;
+use tautline_bench::{machine::processor_time, pools};
 use tautline_cli::bench::Spread;
 
 #[derive(Parser)]
@@ -170,8 +167,7 @@ impl Bench {
 
 /// Returns the processor time of this process so far.
 fn processor_ms() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
+    1e3 * processor_time().as_secs_f64()
 }
 
 /// A number without a pattern.
@@ -336,8 +332,7 @@ fn keep_memory() {
     if KEEP.iter().all(|(name, _)| env::var_os(name).is_some()) {
         return;
     }
-    let program = env::current_exe().expect("a running program has a path");
-    let mut command = Command::new(program);
+    let mut command = this_program();
     let why = command.args(env::args_os().skip(1)).envs(KEEP).exec();
     panic!("this program does not start again: {why}");
 }
@@ -348,16 +343,10 @@ fn main() {
     if options.keep_memory {
         keep_memory();
     }
-    let workers = options.workers as usize;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(workers)
-        .start_handler(pinning::pin);
+    let (runtime, pool) = pools::both(options.workers as usize);
     let mut bench = Bench {
-        pool: pool.build().expect("a few threads"),
-        runtime: Runtime::builder()
-            .workers(workers)
-            .build()
-            .expect("a few threads"),
+        pool,
+        runtime,
         holds: true,
         left_out: Vec::new(),
         measured: 0,

@@ -10,11 +10,11 @@
 
 use clap::Parser;
 use mpi::Threading;
-use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives};
-use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
 use tautline::world::World;
+use tautline_bench::machine::processor_time;
+use tautline_bench::ranks::{pair, print_library};
 
 #[derive(Parser)]
 #[command(about = "The processor time of a rank that waits in a barrier")]
@@ -34,15 +34,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 fn main() -> tautline::Result<()> {
     let options = Options::parse();
-    let started = mpi::initialize_with_threading(Threading::Serialized);
-    let (universe, _) = started.expect("MPI starts once");
-    let plain = SimpleCommunicator::world();
-    let ranks = plain.size();
-    if ranks != 2 {
-        eprintln!("waits: {ranks} ranks: start it with two, as in mpirun -n 2");
-        std::process::exit(2);
-    }
-    let library = mpi::environment::library_version().unwrap_or_default();
+    let (universe, plain) = pair("waits", Threading::Serialized);
     let is_late = plain.rank() == 1;
     plain.barrier();
     let by_plain = share(is_late, options.seconds, || plain.barrier());
@@ -52,7 +44,7 @@ fn main() -> tautline::Result<()> {
     let by_ours = share(is_late, options.seconds, || outcome = world.barrier());
     outcome?;
     if world.is_home() {
-        println!("library\t{}", library.lines().next().unwrap_or_default());
+        print_library();
         println!("processor time of a rank in a barrier, of a core\t{by_plain:.6}\t{by_ours:.6}");
     }
     world.barrier()?;
@@ -68,13 +60,7 @@ fn share(is_late: bool, seconds: f64, barrier: impl FnOnce()) -> f64 {
         // The rank is late: that is what is measured.
         std::thread::sleep(Duration::from_secs_f64(seconds));
     }
-    let (start, before) = (Instant::now(), used());
+    let (start, before) = (Instant::now(), processor_time());
     barrier();
-    (used() - before).as_secs_f64() / start.elapsed().as_secs_f64()
-}
-
-/// The processor time of this process, all threads together.
-fn used() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    (processor_time() - before).as_secs_f64() / start.elapsed().as_secs_f64()
 }

@@ -15,28 +15,16 @@ mod bounds;
 mod launch;
 mod render;
 mod rows;
-mod samples;
 
-#[path = "../../common/args.rs"]
-mod args;
-#[allow(dead_code, reason = "other tables use all of it")]
-#[path = "../../common/figures.rs"]
-mod figures;
-#[allow(dead_code, reason = "other tables use all of it")]
-#[path = "../../common/machine.rs"]
-mod machine;
-#[path = "../../common/programs.rs"]
-mod programs;
-
-use args::exit;
 use clap::Parser;
 use launch::Library;
+use render::Clusters;
 use rows::Job;
-use samples::Samples;
 use std::path::PathBuf;
-
-/// The name of the stored table.
-const TABLE: &str = "clusters";
+use tautline_bench::machine;
+use tautline_bench::programs;
+use tautline_bench::samples::{self, Samples};
+use tautline_bench::stored::{Stored, exit};
 
 #[derive(Parser)]
 #[command(about = "Ranks over MPI, beside plain calls of MPI")]
@@ -61,7 +49,7 @@ struct Options {
     #[arg(long)]
     peers: Option<PathBuf>,
     #[command(flatten)]
-    stored: args::Stored,
+    stored: Stored<Clusters>,
     /// In a launched rank: the processors of each rank, as in 0,1/2,3; runs the program on those of
     /// its own.
     #[arg(long, hide = true, requires = "program")]
@@ -78,14 +66,11 @@ fn main() {
     if let Some(word) = options.program.first() {
         exit(&format!("{word}: clusters takes options only, see --help"));
     }
-    if !options.stored.measures(options.quick, render::document) {
+    if !options.stored.measures(options.quick) {
         return;
     }
     let libraries = launch::libraries(&options.programs).unwrap_or_else(|why| exit(&why));
-    let peers = options.peers.as_ref().map(|file| programs::listed(file));
-    let peers = peers
-        .unwrap_or(Ok(Vec::new()))
-        .unwrap_or_else(|why| exit(&why));
+    let peers = programs::peers(options.peers.as_ref());
     let jobs: Vec<Job> = rows::jobs(options.quick, options.paces)
         .into_iter()
         .filter(|job| job.name.starts_with(&options.only))
@@ -96,7 +81,7 @@ fn main() {
         .collect();
     let rounds = if options.quick { 1 } else { options.rounds };
     let mut failures = 0;
-    for round in 1..=rounds {
+    samples::rounds(rounds as usize, || {
         for (library, samples) in &mut all {
             for job in &jobs {
                 if let Err(why) = job.run(library, &peers, samples) {
@@ -105,19 +90,19 @@ fn main() {
                 }
             }
         }
-        eprintln!("round {round} of {rounds} done");
-    }
+    });
     for (library, samples) in &all {
         let conditions = format!(
             "{}; {}; median of {rounds}",
-            samples.library(),
+            samples.library,
             machine::conditions(),
         );
-        options.stored.report(
-            &conditions,
-            samples.records(&library.name),
-            render::document,
-        );
+        // Rows begin with the name of the library's folder.
+        let records = samples.records().map(|mut record| {
+            record.row = format!("{}/{}", library.name, record.row);
+            record
+        });
+        options.stored.report(&conditions, records.collect());
     }
     if failures > 0 {
         exit(&format!("{failures} launches failed"));

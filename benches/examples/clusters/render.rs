@@ -1,8 +1,10 @@
 //! The table in Markdown.
 
 use crate::bounds::{EFFICIENCY, NOISE, PUBLISHED, bound};
-use crate::figures::{Figures, Record, digits};
 use std::fmt::Write;
+use tautline_bench::figures::{Figures, Record, digits};
+use tautline_bench::markdown;
+use tautline_bench::stored::Table;
 
 const HEAD: &str = "# Messages, operations and searches over MPI
 
@@ -19,20 +21,20 @@ sequential program on each of its processors: beyond 1.02 the verdict is *baseli
 ";
 
 /// The whole of benches/CLUSTERS.md.
-pub(crate) fn document(machines: &[&Figures], notes: &str) -> String {
-    let mut out = HEAD.to_owned();
-    for figures in machines {
-        _ = write!(out, "\n## {}\n\n", figures.machine);
-        for conditions in figures.runs.values() {
-            _ = writeln!(out, "- {conditions}");
-        }
-        pairs(&mut out, figures);
-        searches(&mut out, figures);
+pub(crate) struct Clusters;
+
+impl Table for Clusters {
+    const NAME: &'static str = "clusters";
+
+    fn document(machines: &[&Figures], notes: &str) -> String {
+        markdown::document(HEAD.to_owned(), machines, notes, |out, figures| {
+            for conditions in figures.runs.values() {
+                _ = writeln!(out, "- {conditions}");
+            }
+            pairs(out, figures);
+            searches(out, figures);
+        })
     }
-    if !notes.is_empty() {
-        _ = write!(out, "\n{notes}");
-    }
-    out
 }
 
 /// Measurements with their machine, library and time.
@@ -49,11 +51,16 @@ fn source(figures: &Figures, record: &Record) -> String {
 }
 
 fn verdict(holds: Option<bool>) -> &'static str {
-    match holds {
-        Some(true) => "yes",
-        Some(false) => "**NO**",
-        None => "",
-    }
+    holds.map_or("", markdown::verdict)
+}
+
+/// The ranks and threads of a row, and what it measures.
+fn parts(row: &str) -> (&str, &str) {
+    let mut parts = row.splitn(3, '/').skip(1);
+    (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    )
 }
 
 /// Rows with a figure of plain MPI.
@@ -71,12 +78,7 @@ fn pairs(out: &mut String, figures: &Figures) {
         let Some(ours) = figures.find(&plain.row, "Tautline") else {
             continue;
         };
-        let mut parts = plain.row.splitn(3, '/');
-        let (_, place, what) = (
-            parts.next(),
-            parts.next().unwrap_or_default(),
-            parts.next().unwrap_or_default(),
-        );
+        let (place, what) = parts(&plain.row);
         let threads = place
             .split('x')
             .nth(1)
@@ -111,12 +113,7 @@ fn searches(out: &mut String, figures: &Figures) {
         .filter(is_first)
         .map(|record| &record.row);
     for row in rows {
-        let mut parts = row.splitn(3, '/');
-        let (_, place, tree) = (
-            parts.next(),
-            parts.next().unwrap_or_default(),
-            parts.next().unwrap_or_default(),
-        );
+        let (place, tree) = parts(row);
         let ours = figures.find(row, "Tautline").and_then(Record::median);
         for record in figures.of(row) {
             let contender = &record.contender;
@@ -180,7 +177,7 @@ fn judged(
 /// row: above 1 where processors are faster when all are busy, or were measured so.
 fn by_alone(figures: &Figures, record: &Record, rate: f64) -> Option<f64> {
     let alone = figures.find(&record.row, "sequential");
-    let place = record.row.split('/').nth(1).unwrap_or_default();
+    let (place, _) = parts(&record.row);
     let processors: Option<f64> = place
         .split('x')
         .map(|part| part.parse::<f64>().ok())

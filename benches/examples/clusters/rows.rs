@@ -2,14 +2,22 @@
 
 use crate::bounds::bound;
 use crate::launch::Library;
-use crate::programs::Program;
-use crate::samples::Samples;
 use tautline::Machine;
+use tautline_bench::programs::Program;
+use tautline_bench::samples::Samples;
 
 /// Nodes of a chunk and nodes between two polls: those published, and larger ones.
 pub(crate) const PACES: [[&str; 2]; 4] = [["8", "4"], ["15", "8"], ["4", "16"], ["32", "256"]];
 /// The contender that all others of a tree are judged by.
 pub(crate) const EACH: &str = "sequential on each processor";
+
+/// Returns how a library calls itself, its name and version, if this line of a program tells.
+fn library_of(line: &str) -> Option<String> {
+    let name = line.strip_prefix("library\t")?;
+    // "Open MPI v4.1.4, package: …" and "MPICH Version:\t4.0.2".
+    let end = name.find([',', ';']).unwrap_or(name.len());
+    Some(name[..end].replace("Version:\t", "").trim().to_string())
+}
 
 /// One launch of a pair, or the programs that search one tree in turn.
 pub(crate) struct Job {
@@ -91,8 +99,8 @@ impl Job {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
         let text = library.launch([self.ranks, self.each], &words)?;
         for line in text.lines() {
-            if let Some(name) = line.strip_prefix("library\t") {
-                samples.set_library(name);
+            if let Some(library) = library_of(line) {
+                samples.library = library;
                 continue;
             }
             let fault = || format!("{}: printed {line:?}", self.name);
@@ -103,7 +111,9 @@ impl Job {
                 return Err(fault());
             };
             let row = format!("{}x{}/{name}", self.ranks, self.threads);
-            samples.add_pair(&row, [plain, ours], bound(name, self.threads));
+            let judged = bound(name, self.threads).judged(plain, ours);
+            samples.add(&row, "MPI", plain, None);
+            samples.add(&row, "Tautline", ours, Some(judged));
         }
         Ok(())
     }
@@ -127,8 +137,8 @@ impl Job {
             for (name, place, words) in self.rivals(*pace) {
                 let words: Vec<&str> = words.iter().map(String::as_str).collect();
                 let text = library.launch(place, &words)?;
-                if let Some(name) = text.lines().find_map(|line| line.strip_prefix("library\t")) {
-                    samples.set_library(name);
+                if let Some(library) = text.lines().find_map(library_of) {
+                    samples.library = library;
                 }
                 let [rate, failed, overhead, search] =
                     ["nodes_per_s", "failed", "overhead", "search"].map(|key| sum(&text, key));

@@ -20,6 +20,8 @@ use ours::Ours;
 use plain::Plain;
 use std::time::Instant;
 use tautline::world::World;
+use tautline_bench::ranks::{pair, print_library};
+use tautline_bench::samples::median;
 
 const ROUNDS: usize = 15;
 /// Operations of a round.
@@ -47,21 +49,14 @@ fn main() -> tautline::Result<()> {
         _ => Threading::Multiple,
     };
     // Plain calls come before the world has a link: afterwards its thread polls.
-    let (universe, granted) = mpi::initialize_with_threading(level).expect("MPI starts once");
-    assert!(granted >= level, "the library grants {granted:?}");
-    let plain = Plain::new();
-    let ranks = plain.ranks();
-    if ranks != 2 {
-        eprintln!("messages: {ranks} ranks: start it with two, as in mpirun -n 2");
-        std::process::exit(2);
-    }
-    let library = mpi::environment::library_version().unwrap_or_default();
+    let (universe, plain) = pair("messages", level);
+    let plain = Plain::new(plain);
     let before = rows(&options, &|row| measured(|| plain.run(row, threads)));
     let world = World::join()?;
     let ours = Ours::new(&world);
     let after = rows(&options, &|row| measured(|| ours.run(row, threads)));
     if world.is_home() {
-        println!("library\t{}", library.lines().next().unwrap_or_default());
+        print_library();
         for ((row, plain), (_, ours)) in before.iter().zip(&after) {
             let [plain, ours] = [plain, ours].map(|seconds| row.shown(*seconds));
             println!("{}\t{plain:.4}\t{ours:.4}", row.name());
@@ -139,9 +134,7 @@ fn measured(round: impl Fn()) -> f64 {
         round();
         start.elapsed().as_secs_f64()
     };
-    let mut all: Vec<_> = (0..ROUNDS).map(seconds).collect();
-    all.sort_by(f64::total_cmp);
-    all[ROUNDS / 2]
+    median(&(0..ROUNDS).map(seconds).collect::<Vec<_>>())
 }
 
 /// Runs `body` on as many threads, the calling one among them.

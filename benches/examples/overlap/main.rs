@@ -13,12 +13,13 @@ mod steps;
 
 use clap::Parser;
 use mpi::Threading;
-use mpi::topology::SimpleCommunicator;
-use mpi::traits::{Communicator, CommunicatorCollectives};
+use mpi::traits::CommunicatorCollectives;
 use std::hint::black_box;
 use std::time::Instant;
 use steps::{Ours, Plain, Steps};
 use tautline::world::{ProgressMode, World};
+use tautline_bench::ranks::{pair, print_library};
+use tautline_bench::samples::median;
 
 /// Rounds of which medians are taken.
 const ROUNDS: usize = 15;
@@ -35,15 +36,7 @@ struct Options {
 
 fn main() -> tautline::Result<()> {
     let bytes = Options::parse().bytes as usize;
-    let started = mpi::initialize_with_threading(Threading::Serialized);
-    let (universe, _) = started.expect("MPI starts once");
-    let plain = SimpleCommunicator::world();
-    let ranks = plain.size();
-    if ranks != 2 {
-        eprintln!("overlap: {ranks} ranks: start it with two, as in mpirun -n 2");
-        std::process::exit(2);
-    }
-    let library = mpi::environment::library_version().unwrap_or_default();
+    let (universe, plain) = pair("overlap", Threading::Serialized);
     // Plain calls come before the world has a link: afterwards its thread polls.
     let by_plain = overlapped(&mut Plain::new(&plain, bytes), || plain.barrier());
     let world = World::join()?;
@@ -57,7 +50,7 @@ fn main() -> tautline::Result<()> {
     let dedicated = of(ProgressMode::Dedicated);
     outcome?;
     if world.is_home() {
-        println!("library\t{}", library.lines().next().unwrap_or_default());
+        print_library();
         println!(
             "work and messages at once, by the longer of both\t{by_plain:.4}\t{cooperative:.4}"
         );
@@ -78,21 +71,17 @@ fn overlapped(steps: &mut impl Steps, mut barrier: impl FnMut()) -> f64 {
         let both = timed(&mut barrier, || steps.step(|| compute(units)));
         both / messages.max(work)
     };
-    let mut all: Vec<f64> = (0..ROUNDS).map(ratio).collect();
-    all.sort_by(f64::total_cmp);
-    all[ROUNDS / 2]
+    median(&(0..ROUNDS).map(ratio).collect::<Vec<_>>())
 }
 
 /// Returns how many units of work take as long as the messages of a step.
 fn calibrated(steps: &mut impl Steps, barrier: &mut impl FnMut()) -> u64 {
     const TRIED: u64 = 100_000;
-    let mut ratio = |_| {
+    let ratio = |_| {
         let messages = timed(barrier, || steps.step(|| ()));
         messages / timed(barrier, || compute(TRIED))
     };
-    let mut all: Vec<f64> = (0..ROUNDS).map(&mut ratio).collect();
-    all.sort_by(f64::total_cmp);
-    (all[ROUNDS / 2] * TRIED as f64) as u64
+    (median(&(0..ROUNDS).map(ratio).collect::<Vec<_>>()) * TRIED as f64) as u64
 }
 
 /// Returns the seconds of the steps of a round, which both ranks begin together.

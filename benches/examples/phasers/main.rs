@@ -16,32 +16,22 @@ mod tasks;
 
 #[path = "../../common/allocations.rs"]
 mod allocations;
-#[path = "../../common/args.rs"]
-mod args;
 #[path = "../../common/barriers.rs"]
 mod barriers;
-#[allow(dead_code, reason = "the table of tasks uses all of it")]
-#[path = "../../common/figures.rs"]
-mod figures;
-#[path = "../../common/machine.rs"]
-mod machine;
-#[path = "../../common/programs.rs"]
-mod programs;
 
-use args::exit;
 use clap::Parser;
-use programs::Program;
 use std::path::PathBuf;
+use table::Phasers;
 use tautline::Machine;
+use tautline_bench::machine;
+use tautline_bench::programs::{self, Program};
+use tautline_bench::stored::{Stored, exit};
 use tautline_cli::bench::{Kind, Setting};
 
 /// Threads of a section of threads.
 const THREADS: &[usize] = &[2, 4, 8];
 /// Processors that all share.
 const PROCESSORS: usize = 2;
-
-/// The name of the stored table.
-const TABLE: &str = "phasers";
 
 #[derive(Parser)]
 #[command(about = "The speed of phasers and of what is used in their place")]
@@ -59,7 +49,7 @@ struct Options {
     #[arg(long)]
     peers: Option<PathBuf>,
     #[command(flatten)]
-    stored: args::Stored,
+    stored: Stored<Phasers>,
 }
 
 /// A table.
@@ -76,13 +66,10 @@ struct Section {
 
 fn main() {
     let options = Options::parse();
-    if !options.stored.measures(options.quick, table::document) {
+    if !options.stored.measures(options.quick) {
         return;
     }
-    let list = options.peers.as_ref().map(|file| programs::listed(file));
-    let programs = list
-        .unwrap_or(Ok(Vec::new()))
-        .unwrap_or_else(|why| exit(&why));
+    let programs = programs::peers(options.peers.as_ref());
     let machine = Machine::discover();
     let mut cpus = machine.cpus();
     cpus.truncate(PROCESSORS);
@@ -113,26 +100,18 @@ fn main() {
             records.extend(table::byte_records(tasks, membership::bytes(tasks)));
         }
     }
-    options.stored.report(&conditions, records, table::document);
+    options.stored.report(&conditions, records);
 }
 
 /// Conditions on which the figures of a run depend.
 fn conditions(setting: &Setting, sections: &[Section], programs: &[Program]) -> String {
     let known = |program: &&Program| sections.iter().any(|section| section.name == program.row);
-    let mut peers = ["hurdles", "tokio"]
-        .map(|name| format!("{name} {}", machine::version(name)))
-        .to_vec();
-    for program in programs.iter().filter(known) {
-        if !peers.contains(&program.contender) {
-            peers.push(program.contender.clone());
-        }
-    }
     format!(
         "{}; {} processors used. Medians of {} samples. Peers: {}.",
         machine::conditions(),
         setting.cpus.len().min(PROCESSORS),
         setting.samples,
-        peers.join(", "),
+        programs::contenders(&["hurdles", "tokio"], programs.iter().filter(known)),
     )
 }
 

@@ -1,10 +1,12 @@
 //! The tables, in Markdown: bounds by machines, then the figures of each machine.
 
 use crate::Section;
-use crate::figures::{Figures, Record, Value, digits};
 use crate::membership::Bytes;
 use std::fmt::Write;
-use tautline_cli::bench::{Comparison, Row, Spread};
+use tautline_bench::figures::{Figures, Record, Value, digits};
+use tautline_bench::markdown::{self, spread, verdict};
+use tautline_bench::stored::Table;
+use tautline_cli::bench::{Comparison, Row};
 
 const HEAD: &str = "# Phasers beside what is used in their place
 
@@ -99,19 +101,15 @@ pub(crate) fn records(section: &Section, comparisons: &[Comparison]) -> Vec<Reco
         let row = format!("{}/{}", section.name, column.tasks);
         let mut put = |contender: &str, value, beside| {
             all.push(Record {
-                row: row.clone(),
-                contender: contender.to_owned(),
-                value,
-                counted: None,
                 beside,
-                run: 0,
+                ..Record::new(&row, contender, value)
             });
         };
-        put(ROUND_TRIP, spread(&column.round_trips), None);
+        put(ROUND_TRIP, value(&column.round_trips), None);
         for one in &column.rows {
             let Row { name, samples, .. } = one;
             let ratio = column.ratio(one).filter(|_| section.threads);
-            put(name, spread(samples), ratio);
+            put(name, value(samples), ratio);
         }
         if column.rows.len() > 1 || !column.doubts.is_empty() {
             put(FASTEST, Value::Text(judged(column)), None);
@@ -120,10 +118,8 @@ pub(crate) fn records(section: &Section, comparisons: &[Comparison]) -> Vec<Reco
     all
 }
 
-fn spread(samples: &[f64]) -> Value {
-    Spread::of(samples).map_or(Value::Text("-".into()), |spread| {
-        Value::Spread([spread.least, spread.median, spread.most])
-    })
+fn value(samples: &[f64]) -> Value {
+    Value::of(samples).unwrap_or(Value::Text("-".into()))
 }
 
 fn judged(column: &Comparison) -> String {
@@ -143,56 +139,46 @@ fn judged(column: &Comparison) -> String {
 
 /// The records of the bytes of each contender.
 pub(crate) fn byte_records(tasks: usize, bytes: Vec<Bytes>) -> impl Iterator<Item = Record> {
-    bytes.into_iter().map(move |(contender, bytes)| Record {
-        row: format!("memory/{tasks}"),
-        contender,
-        value: Value::Spread([bytes; 3]),
-        counted: None,
-        beside: None,
-        run: 0,
+    bytes.into_iter().map(move |(contender, bytes)| {
+        let value = Value::Spread([bytes; 3]);
+        Record::new(&format!("memory/{tasks}"), &contender, value)
     })
 }
 
 /// The whole of benches/PHASERS.md.
-pub(crate) fn document(machines: &[&Figures], notes: &str) -> String {
-    let mut out = format!("{HEAD}\n## Bounds\n\n");
-    bounds(&mut out, machines);
-    for figures in machines {
-        _ = write!(out, "\n## {}\n", figures.machine);
-        let several = figures.runs.len() > 1;
-        for (run, conditions) in &figures.runs {
-            let number = if several {
-                format!("Run {run}: ")
-            } else {
-                String::new()
+pub(crate) struct Phasers;
+
+impl Table for Phasers {
+    const NAME: &'static str = "phasers";
+
+    fn document(machines: &[&Figures], notes: &str) -> String {
+        let mut out = format!("{HEAD}\n## Bounds\n\n");
+        bounds(&mut out, machines);
+        markdown::document(out, machines, notes, |out, figures| {
+            let several = figures.runs.len() > 1;
+            let run = |(run, conditions): (&u32, &String)| match several {
+                true => format!("Run {run}: {conditions}"),
+                false => conditions.clone(),
             };
-            _ = writeln!(out, "\n{number}{conditions}");
-        }
-        for title in &TITLES {
-            section(&mut out, figures, title, several);
-        }
+            let runs: Vec<String> = figures.runs.iter().map(run).collect();
+            _ = writeln!(out, "{}", runs.join("\n\n"));
+            for title in &TITLES {
+                section(out, figures, title, several);
+            }
+        })
     }
-    if !notes.is_empty() {
-        _ = write!(out, "\n{notes}");
-    }
-    out
 }
 
 fn bounds(out: &mut String, machines: &[&Figures]) {
     let names: Vec<String> = machines.iter().map(|figures| figures.head()).collect();
-    _ = writeln!(out, "| what | wanted, by degree | {} |", names.join(" | "));
-    _ = writeln!(out, "|---|---|{}", "---|".repeat(names.len()));
+    out.push_str(&markdown::head(&["what", "wanted, by degree"], &names));
     for bound in &BOUNDS {
         for &tasks in bound.columns {
             let verdicts: Vec<String> = machines.iter().map(|m| bound.judge(m, tasks)).collect();
             let title = TITLES.iter().find(|title| title.name == bound.section);
             let (title, unit) = title.map_or((bound.section, ""), |t| (t.title, t.unit));
-            let wanted = bound.said();
-            _ = writeln!(
-                out,
-                "| {title}, {tasks} {unit} | {wanted} | {} |",
-                verdicts.join(" | ")
-            );
+            let what = format!("{title}, {tasks} {unit}");
+            out.push_str(&markdown::row(&[&what, &bound.said()], &verdicts));
         }
     }
 }
@@ -224,7 +210,7 @@ impl Bound {
                 Wanted::EachTask(most) => (median / tasks as f64, most),
                 Wanted::Within(contender, most) => (median / peer(contender)?, most),
             };
-            let verdict = if got <= most { "yes" } else { "**NO**" };
+            let verdict = verdict(got <= most);
             let times = match self.wanted {
                 Wanted::RoundTrips(_) | Wanted::Within(..) => "x",
                 _ => "",
@@ -272,13 +258,8 @@ fn section(out: &mut String, figures: &Figures, title: &Title, several: bool) {
             false => format!("{tasks} {}", title.unit),
         })
         .collect();
-    _ = write!(
-        out,
-        "\n### {}\n\n| | {} |\n|---|",
-        title.title,
-        heads.join(" | ")
-    );
-    _ = writeln!(out, "{}", "---|".repeat(columns.len()));
+    _ = write!(out, "\n### {}\n\n", title.title);
+    out.push_str(&markdown::head(&[""], &heads));
     for kind in kinds {
         let cell = |&(_, row, _): &(usize, &str, u32)| {
             let mut all = figures.of(row);
@@ -288,19 +269,14 @@ fn section(out: &mut String, figures: &Figures, title: &Title, several: bool) {
                 })
         };
         let cells: Vec<String> = columns.iter().map(cell).collect();
-        _ = writeln!(out, "| {kind} | {} |", cells.join(" | "));
+        out.push_str(&markdown::row(&[kind], &cells));
     }
 }
 
 fn shown(record: &Record, alone: bool) -> String {
-    match &record.value {
-        Value::Text(text) => text.clone(),
-        Value::Spread([_, median, _]) if alone => digits(*median, 3),
-        Value::Spread(spread) => {
-            let [least, median, most] = spread.map(|value| digits(value, 3));
-            let times = record.beside;
-            let times = times.map_or(String::new(), |times| format!(" x{}", digits(times, 3)));
-            format!("{median} [{least} {most}]{times}")
-        }
+    match (record.median(), record.beside) {
+        (Some(median), _) if alone => digits(median, 3),
+        (Some(_), Some(times)) => format!("{} x{}", spread(record), digits(times, 3)),
+        _ => spread(record),
     }
 }

@@ -24,6 +24,7 @@ use mpi::collective::SystemOperation;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Equivalence};
 use std::time::Instant;
+use tautline_bench::ranks::print_library;
 use tautline_cli::uts::named::{self, Named};
 use tautline_cli::uts::{Counts, Engine, Tree, sequential};
 use walk::{Intervals, Nodes, Walk};
@@ -149,8 +150,7 @@ fn over_ranks<W: Walk>(options: &Options, tree: &Tree) {
     let seconds = over(&world, seconds, SystemOperation::max());
     let workers = world.size() as u32 * options.workers;
     if is_first {
-        let library = mpi::environment::library_version().unwrap_or_default();
-        println!("library\t{}", library.lines().next().unwrap_or_default());
+        print_library();
         report(options, &found, seconds, workers);
     }
 }

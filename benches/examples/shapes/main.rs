@@ -6,30 +6,24 @@
 
 mod render;
 
-#[path = "../../common/args.rs"]
-mod args;
-#[allow(dead_code, reason = "other tables use all of it")]
-#[path = "../../common/figures.rs"]
-mod figures;
 #[allow(dead_code, reason = "other tables use all of it")]
 #[path = "../../common/forks.rs"]
 mod forks;
-#[path = "../../common/machine.rs"]
-mod machine;
 #[path = "../../common/shapes.rs"]
 mod shapes;
 
 use clap::Parser;
-use figures::{Record, Value};
 use forks::{Fork, Rayon, Runtime, Spawn, Task, Tautline};
+use render::Shapes;
 use shapes::{Leaf, SHAPES, Shape, UNITS};
 use std::time::{Duration, Instant};
+use tautline_bench::figures::Record;
+use tautline_bench::machine;
+use tautline_bench::samples::{Samples, rounds};
+use tautline_bench::stored::Stored;
 
 /// Workers of leaves that sleep.
 const WORKERS: [u32; 4] = [1, 2, 4, 8];
-
-/// The name of the stored table.
-const TABLE: &str = "shapes";
 
 #[derive(Parser)]
 #[command(about = "Fork shapes with long leaves, beside rayon")]
@@ -44,7 +38,7 @@ struct Options {
     #[arg(long, default_value = "")]
     only: String,
     #[command(flatten)]
-    stored: args::Stored,
+    stored: Stored<Shapes>,
 }
 
 /// One shape with its leaves and workers.
@@ -78,7 +72,7 @@ pub fn row(shape: &Shape, sleeps: bool, workers: u32) -> String {
 
 fn main() {
     let options = Options::parse();
-    if !options.stored.measures(options.quick, render::document) {
+    if !options.stored.measures(options.quick) {
         return;
     }
     let conditions = machine::conditions();
@@ -87,9 +81,7 @@ fn main() {
         "{conditions}. {leaves} rayon {}.",
         machine::version("rayon")
     );
-    options
-        .stored
-        .report(&conditions, records, render::document);
+    options.stored.report(&conditions, records);
 }
 
 /// All requested shapes, with both kinds of leaves.
@@ -115,7 +107,7 @@ fn cases(options: &Options, sleep: Duration, compute: u64) -> Vec<Case> {
 
 /// The figures, and in words how many and of which leaves.
 fn records(options: &Options) -> (Vec<Record>, String) {
-    let rounds = match options.quick {
+    let count = match options.quick {
         true => 1,
         false => options.rounds.max(1),
     };
@@ -125,46 +117,34 @@ fn records(options: &Options) -> (Vec<Record>, String) {
         false => (Duration::from_millis(3), 1_000_000),
     };
     let cases = cases(options, sleep, compute);
-    let mut samples = vec![[Vec::new(), Vec::new()]; cases.len()];
-    let mut computed = f64::INFINITY;
-    for round in 1..=rounds {
+    let (mut samples, mut computed) = (Samples::default(), f64::INFINITY);
+    rounds(count, || {
         computed = computed.min(unit(Leaf::Computes(compute)));
-        for (case, [ours, rayon]) in cases.iter().zip(&mut samples) {
-            ours.push(measured::<Tautline>(case));
-            rayon.push(measured::<Rayon>(case));
+        for case in &cases {
+            let row = case.row();
+            samples.add(&row, Tautline::NAME, measured::<Tautline>(case), None);
+            samples.add(&row, Rayon::NAME, measured::<Rayon>(case), None);
         }
-        eprintln!("round {round} of {rounds} done");
-    }
-    let mut all = Vec::new();
-    for (case, mut pair) in cases.iter().zip(samples) {
-        let ideal = case.ideal(match case.leaf {
+    });
+    let ideals = cases.iter().map(|case| {
+        case.ideal(match case.leaf {
             Leaf::Sleeps(unit) => unit.as_secs_f64(),
             Leaf::Computes(_) => computed,
-        });
-        let names = [Tautline::NAME, Rayon::NAME];
-        let pair = names.into_iter().zip(&mut pair);
-        all.extend(pair.map(|(contender, samples)| record(case, contender, ideal, samples)));
-    }
+        })
+    });
+    // Two contenders a case.
+    let ideals = ideals.flat_map(|ideal| [ideal; 2]);
+    let records = samples.records().zip(ideals);
+    let all = records.map(|(record, ideal)| Record {
+        beside: Some(ideal),
+        ..record
+    });
     let leaves = format!(
-        "Medians of {rounds} rounds. A long leaf sleeps {} ms or computes {:.1} ms.",
+        "Medians of {count} rounds. A long leaf sleeps {} ms or computes {:.1} ms.",
         (sleep * UNITS).as_secs_f64() * 1e3,
         computed * f64::from(UNITS) * 1e3,
     );
-    (all, leaves)
-}
-
-fn record(case: &Case, contender: &str, ideal: f64, samples: &mut [f64]) -> Record {
-    samples.sort_by(f64::total_cmp);
-    let rounds = samples.len();
-    let spread = [samples[0], samples[rounds / 2], samples[rounds - 1]];
-    Record {
-        row: case.row(),
-        contender: contender.to_owned(),
-        value: Value::Spread(spread),
-        counted: Some([rounds, rounds]),
-        beside: Some(ideal),
-        run: 0,
-    }
+    (all.collect(), leaves)
 }
 
 /// Seconds of a unit by one thread, the least of some.

@@ -1,11 +1,13 @@
 //! The tables in Markdown.
 
 use crate::WORKERS;
-use crate::figures::{Figures, Record, digits};
 use crate::forks::{Rayon, Runtime, Tautline};
 use crate::row;
 use crate::shapes::SHAPES;
 use std::fmt::Write;
+use tautline_bench::figures::{Figures, Record, digits};
+use tautline_bench::markdown::{self, verdict};
+use tautline_bench::stored::Table;
 
 /// The limit of our time as a multiple of rayon's.
 const BOUND: f64 = 1.1;
@@ -26,28 +28,25 @@ changed `core/src/task` or `core/src/deque`: its figures are to be measured agai
 ";
 
 /// The whole of benches/SHAPES.md.
-pub(crate) fn document(machines: &[&Figures], notes: &str) -> String {
-    let mut out = HEAD.to_owned();
-    for figures in machines {
-        _ = write!(out, "\n## {}\n\n", figures.machine);
-        for conditions in figures.runs.values() {
-            _ = writeln!(out, "{conditions}\n");
-        }
-        section(&mut out, figures);
+pub(crate) struct Shapes;
+
+impl Table for Shapes {
+    const NAME: &'static str = "shapes";
+
+    fn document(machines: &[&Figures], notes: &str) -> String {
+        markdown::document(HEAD.to_owned(), machines, notes, section)
     }
-    if !notes.is_empty() {
-        _ = write!(out, "\n{notes}");
-    }
-    out
 }
 
 fn section(out: &mut String, figures: &Figures) {
+    for conditions in figures.runs.values() {
+        _ = writeln!(out, "{conditions}\n");
+    }
     let workers = WORKERS.map(|workers| match workers {
         1 => "1 worker".to_owned(),
         _ => format!("{workers} workers"),
     });
-    _ = writeln!(out, "| shape | leaves | {} |", workers.join(" | "));
-    _ = writeln!(out, "|---|---|{}", "---|".repeat(WORKERS.len()));
+    out.push_str(&markdown::head(&["shape", "leaves"], &workers));
     let mut judged = [0, 0];
     for sleeps in [true, false] {
         for shape in &SHAPES {
@@ -59,7 +58,7 @@ fn section(out: &mut String, figures: &Figures) {
             });
             if cells.iter().any(|cell| !cell.is_empty()) {
                 let leaves = if sleeps { "sleep" } else { "compute" };
-                _ = writeln!(out, "| {} | {leaves} | {} |", shape.name, cells.join(" | "));
+                out.push_str(&markdown::row(&[shape.name, leaves], &cells));
             }
         }
     }
@@ -78,6 +77,8 @@ fn cell(ours: &Record, rayon: &Record, [held, all]: &mut [u32; 2]) -> String {
     let ideal = ours.beside.is_some_and(|ideal| own <= REACHED * ideal);
     let mut text = format!("{}, {}, x{times:.2}", digits(own, 3), digits(theirs, 3));
     text.push_str(if ideal { ", *ideal*" } else { "" });
-    text.push_str(if holds { "" } else { ", **NO**" });
-    text
+    match holds {
+        true => text,
+        false => format!("{text}, {}", verdict(false)),
+    }
 }

@@ -4,12 +4,12 @@
 //! Two sizes are run, so that the start and the end of the program cancel out. One worker: valgrind
 //! runs one thread at a time, so counts of several depend on its turns.
 
-use crate::figures::{Record, Value};
 use crate::rows::{OURS, ROWS, Row};
 use crate::work::Fib;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::process::Command;
+use tautline_bench::figures::{Record, Value};
 
 /// An operation: the row that is measured, two sizes, and how many operations separate them.
 struct Operation {
@@ -54,14 +54,8 @@ pub(crate) fn records() -> Vec<Record> {
                 continue;
             };
             for (counted, count) in COUNTED.iter().zip(counts) {
-                all.push(Record {
-                    row: format!("{counted}/{}", operation.name),
-                    contender: (*contender).to_owned(),
-                    value: Value::Spread([count; 3]),
-                    counted: None,
-                    beside: None,
-                    run: 0,
-                });
+                let row = format!("{counted}/{}", operation.name);
+                all.push(Record::new(&row, contender, Value::Spread([count; 3])));
             }
         }
     }

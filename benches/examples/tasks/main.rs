@@ -18,40 +18,31 @@ mod table;
 
 #[path = "../../common/allocations.rs"]
 mod allocations;
-#[path = "../../common/args.rs"]
-mod args;
 #[path = "../../common/contention.rs"]
 mod contention;
-#[path = "../../common/figures.rs"]
-mod figures;
 #[path = "../../common/forks.rs"]
 mod forks;
-#[path = "../../common/machine.rs"]
-mod machine;
-#[path = "../../common/programs.rs"]
-mod programs;
 #[allow(dead_code, reason = "the benches of deques use all of it")]
 #[path = "../../common/rivals.rs"]
 mod rivals;
 #[path = "../../common/work.rs"]
 mod work;
 
-use args::exit;
 use clap::Parser;
-use figures::Record;
 use measure::{Case, Sample};
-use programs::{Program, output_within};
+use render::Tasks;
 use rows::{ROWS, Row};
-use std::process::Command;
 use std::time::{Duration, Instant};
 use table::{Cell, Line};
+use tautline_bench::figures::Record;
+use tautline_bench::machine;
+use tautline_bench::programs::{self, Program, measurement, numbers, output_within};
+use tautline_bench::samples;
+use tautline_bench::stored::{Stored, exit};
 
 /// Several times what the slowest measurement takes, and the slowest quick one: what takes longer
 /// hangs.
 const LONGEST: [Duration; 2] = [Duration::from_secs(120), Duration::from_secs(30)];
-
-/// The name of the stored table.
-const TABLE: &str = "tasks";
 
 #[derive(Parser)]
 #[command(about = "The speed of tasks beside the peers")]
@@ -75,7 +66,7 @@ struct Options {
     #[arg(long)]
     peers: Option<std::path::PathBuf>,
     #[command(flatten)]
-    stored: args::Stored,
+    stored: Stored<Tasks>,
     /// Counts instructions too, with valgrind and objdump.
     #[arg(long)]
     instructions: bool,
@@ -89,12 +80,10 @@ fn main() {
     if let Some(words) = &options.measure {
         return measure_here(words, options.quick);
     }
-    if !options.stored.measures(options.quick, render::document) {
+    if !options.stored.measures(options.quick) {
         return;
     }
-    let peers = options.peers.as_ref().map(|file| programs::listed(file));
-    let peers = peers.unwrap_or(Ok(Vec::new()));
-    let mut peers = peers.unwrap_or_else(|complaint| exit(&complaint));
+    let mut peers = programs::peers(options.peers.as_ref());
     peers.retain(|peer| rows::find(&peer.row).is_some());
     let rounds = options
         .rounds
@@ -108,7 +97,7 @@ fn main() {
         .map(|row| Line::new(row, contenders(row, &peers)))
         .collect();
     let end = Instant::now() + Duration::from_secs(options.limit);
-    for round in 1..=rounds {
+    samples::rounds(rounds, || {
         for line in &mut lines {
             for cell in &mut line.cells {
                 if Instant::now() < end {
@@ -116,16 +105,13 @@ fn main() {
                 }
             }
         }
-        eprintln!("round {round} of {rounds} done");
-    }
+    });
     let records = lines.iter().flat_map(|line| line.records(rounds));
     let mut records: Vec<Record> = records.collect();
     if options.instructions {
         records.extend(counts::records());
     }
-    options
-        .stored
-        .report(&conditions, records, render::document);
+    options.stored.report(&conditions, records);
     for line in &lines {
         if let Some(failure) = line.failure() {
             exit(&format!("{} by {}: {failure}", line.row.name, rows::OURS));
@@ -136,18 +122,8 @@ fn main() {
 /// Conditions on which the figures of a run depend.
 fn conditions(peers: &[Program], rounds: usize) -> String {
     let crates = ["rayon", "chili", "crossbeam-deque", "st3"];
-    let crates = crates.map(|name| format!("{name} {}", machine::version(name)));
-    let mut all = crates.to_vec();
-    for peer in peers {
-        if !all.contains(&peer.contender) {
-            all.push(peer.contender.clone());
-        }
-    }
-    let conditions = machine::conditions();
-    format!(
-        "{conditions}. Medians of {rounds} rounds. Peers: {}.",
-        all.join(", ")
-    )
+    let (conditions, all) = (machine::conditions(), programs::contenders(&crates, peers));
+    format!("{conditions}. Medians of {rounds} rounds. Peers: {all}.")
 }
 
 /// The one measurement that this process was started for.
@@ -216,21 +192,9 @@ fn take_undisturbed(row: &Row, cell: &mut Cell, options: &Options) {
 
 /// One measurement, in a process of its own, or how that failed.
 fn take(row: &Row, cell: &Cell, quick: bool) -> Result<Sample, &'static str> {
-    let size = row.sizes[usize::from(quick)];
-    let mut command = match &cell.program {
-        Some(program) => {
-            let mut words = program.split_whitespace();
-            let mut command = Command::new(words.next().unwrap_or_default());
-            command.args(words).args([size, &row.workers.to_string()]);
-            command
-        }
-        None => {
-            let mut command = this_program();
-            command.args(["--measure", row.name, &cell.contender, size]);
-            command.args(quick.then_some("--quick"));
-            command
-        }
-    };
+    let (size, workers) = (row.sizes[usize::from(quick)], row.workers.to_string());
+    let words = [row.name, &cell.contender, size];
+    let mut command = measurement(cell.program.as_deref(), [size, &workers], &words, quick);
     command.env("RUST_MIN_STACK", forks::STACK_BYTES.to_string());
     let longest = LONGEST[usize::from(quick)];
     let output = match output_within(longest, &mut command) {
@@ -242,10 +206,8 @@ fn take(row: &Row, cell: &Cell, quick: bool) -> Result<Sample, &'static str> {
         }
         Err(error) => exit(&format!("{}: {error}", cell.contender)),
     };
-    let text = String::from_utf8_lossy(&output.stdout);
-    let mut figures = text.split_whitespace().map_while(|word| word.parse().ok());
-    match (output.status.success(), figures.next(), figures.next()) {
-        (true, Some(figure), Some(processors)) => {
+    match numbers(&output) {
+        Ok([figure, processors]) => {
             let sample = Sample { figure, processors };
             let alone = row.busy && row.workers == 1;
             Ok(if alone {
@@ -254,20 +216,11 @@ fn take(row: &Row, cell: &Cell, quick: bool) -> Result<Sample, &'static str> {
                 sample
             })
         }
-        _ => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let last = said.lines().last().unwrap_or("");
-            eprintln!(
-                "{} by {}: {} {last}",
-                row.name, cell.contender, output.status
-            );
+        Err(said) => {
+            eprintln!("{} by {}: {said}", row.name, cell.contender);
             Err("crash")
         }
     }
-}
-
-fn this_program() -> Command {
-    Command::new(std::env::current_exe().expect("a running program has a path"))
 }
 
 /// Peers need it for deep trees; ours must do without.
@@ -275,9 +228,5 @@ fn on_a_large_stack<R: Send>(contender: &str, body: impl FnOnce() -> R + Send) -
     if contender == rows::OURS {
         return body();
     }
-    std::thread::scope(|scope| {
-        let builder = std::thread::Builder::new().stack_size(forks::STACK_BYTES);
-        let thread = builder.spawn_scoped(scope, body).expect("a thread");
-        thread.join().expect("the panic message is its own")
-    })
+    forks::on_a_large_stack(body)
 }

@@ -2,12 +2,13 @@
 
 use crate::allocations;
 use crate::contention::{Contended, contended};
-use crate::forks::{Rayon, Runtime, Spawn, pin};
+use crate::forks::{Rayon, Runtime, Spawn};
 use crate::rivals::{OwnerEnd, Rival};
 use crate::work::{Empty, Fib, Nothing, Queens, Regions, Search};
-use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
+use tautline_bench::machine::processor_time;
+use tautline_bench::pools::pin;
 use tautline_cli::nqueens::Size;
 use tautline_cli::uts::{Tree, named};
 
@@ -43,12 +44,6 @@ impl Case {
     fn while_for(&self) -> Duration {
         Duration::from_millis(if self.quick { 10 } else { 300 })
     }
-}
-
-/// Processor time of this process.
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// Wall time, and how many processors were in use.

@@ -1,10 +1,12 @@
 //! The tables in Markdown: bounds by machines, then the figures of each machine.
 
-use crate::figures::{Figures, Record, Value, digits};
 use crate::measure::Better;
 use crate::rows::{OURS, ROWS, Row, Wanted};
 use crate::table::{judge, ratio};
 use std::fmt::Write;
+use tautline_bench::figures::{Figures, Record};
+use tautline_bench::markdown::{self, spread};
+use tautline_bench::stored::Table;
 
 const HEAD: &str = "# Tasks beside the peers
 
@@ -23,33 +25,30 @@ same function, by all contenders. Medians [least most]. † marks a revision aft
 ";
 
 /// The whole of benches/TASKS.md.
-pub(crate) fn document(machines: &[&Figures], notes: &str) -> String {
-    let mut out = format!("{HEAD}\n## Bounds\n\n");
-    bounds(&mut out, machines);
-    for figures in machines {
-        _ = write!(out, "\n## {}\n\n", figures.machine);
-        section(&mut out, figures);
+pub(crate) struct Tasks;
+
+impl Table for Tasks {
+    const NAME: &'static str = "tasks";
+
+    fn document(machines: &[&Figures], notes: &str) -> String {
+        let mut out = format!("{HEAD}\n## Bounds\n\n");
+        bounds(&mut out, machines);
+        markdown::document(out, machines, notes, section)
     }
-    if !notes.is_empty() {
-        _ = write!(out, "\n{notes}");
-    }
-    out
 }
 
 fn bounds(out: &mut String, machines: &[&Figures]) {
     let names: Vec<String> = machines.iter().map(|figures| figures.head()).collect();
-    _ = writeln!(out, "| row | tautline | {} |", names.join(" | "));
-    _ = writeln!(out, "|---|---|{}", "---|".repeat(names.len()));
+    out.push_str(&markdown::head(&["row", "tautline"], &names));
     for row in ROWS {
         for (at, wanted) in row.wanted.iter().enumerate() {
             let verdict = |figures: &&Figures| judge(row, wanted, figures).to_string();
-            let verdicts: Vec<String> = machines.iter().map(verdict).collect();
             let title = match at {
                 0 => format!("{}: {}", row.name, row.what),
                 _ => String::new(),
             };
-            let bound = said(row, wanted);
-            _ = writeln!(out, "| {title} | {bound} | {} |", verdicts.join(" | "));
+            let verdicts: Vec<String> = machines.iter().map(verdict).collect();
+            out.push_str(&markdown::row(&[&title, &said(row, wanted)], &verdicts));
         }
     }
 }
@@ -78,35 +77,26 @@ fn section(out: &mut String, figures: &Figures) {
         }
     }
     let several = figures.runs.len() > 1;
-    out.push_str(if several { "\n| row | run " } else { "| row " });
-    out.push_str(
-        "| unit | tautline | peers: median [least most], how many times as good ours is |\n|---",
-    );
-    out.push_str(if several { "|---" } else { "" });
-    out.push_str("|---|---|---|\n");
+    out.push_str(if several { "\n" } else { "" });
+    let peers = "peers: median [least most], how many times as good ours is".to_owned();
+    let first: &[&str] = match several {
+        true => &["row", "run", "unit", "tautline"],
+        false => &["row", "unit", "tautline"],
+    };
+    out.push_str(&markdown::head(first, &[peers]));
     for row in ROWS {
         let Some(own) = figures.find(row.name, OURS) else {
             continue;
         };
-        let run = if several {
-            format!(" {} |", own.run)
-        } else {
-            String::new()
-        };
-        let peers: Vec<String> = figures
+        let peers = figures
             .of(row.name)
-            .filter(|record| record.contender != OURS)
-            .map(|record| peer(row, own, record))
-            .collect();
-        _ = writeln!(
-            out,
-            "| {}: {} |{run} {} | **{}** | {} |",
-            row.name,
-            row.what,
-            row.unit,
-            shown(own),
-            peers.join("; ")
-        );
+            .filter(|record| record.contender != OURS);
+        let peers: Vec<String> = peers.map(|record| peer(row, own, record)).collect();
+        let mut cells = Vec::from_iter(several.then(|| own.run.to_string()));
+        let ours = format!("**{}**", spread(own));
+        cells.extend([row.unit.to_owned(), ours, peers.join("; ")]);
+        let title = format!("{}: {}", row.name, row.what);
+        out.push_str(&markdown::row(&[&title], &cells));
     }
 }
 
@@ -115,15 +105,5 @@ fn peer(row: &Row, own: &Record, record: &Record) -> String {
     let times = medians.map(|(ours, theirs)| ratio(row.better, ours, theirs));
     let times = times.filter(|times| times.is_finite());
     let times = times.map_or(String::new(), |times| format!(" x{times:.2}"));
-    format!("{} {}{times}", record.contender, shown(record))
-}
-
-fn shown(record: &Record) -> String {
-    match &record.value {
-        Value::Text(text) => text.clone(),
-        Value::Spread(spread) => {
-            let [least, median, most] = spread.map(|value| digits(value, 3));
-            format!("{median} [{least} {most}]")
-        }
-    }
+    format!("{} {}{times}", record.contender, spread(record))
 }

@@ -1,9 +1,9 @@
 //! The rows of the table: the measurement, the contenders and the bounds.
 
-use crate::figures::is_named;
 use crate::forks::{Calls, Chili, Rayon, Runtime, Tautline};
 use crate::measure::{self as m, Better, Case, Sample};
 use crate::rivals::{Crossbeam, Fixed, Growable, Rival, Split, St3};
+use tautline_bench::figures::is_named;
 
 /// Of each worker's processor, if all are busy all the time.
 const BUSY: f64 = 0.85;

@@ -1,10 +1,10 @@
 //! Results of the contenders of a row, and whether the bounds hold.
 
-use crate::figures::{Figures, Record, Value, digits};
 use crate::measure::Better;
 use crate::measure::Sample;
 use crate::rows::{OURS, Row, Wanted};
-use tautline_cli::bench::Spread;
+use tautline_bench::figures::{Figures, Record, Value, digits};
+use tautline_bench::markdown;
 
 /// The measurements of one contender in one row.
 pub(crate) struct Cell {
@@ -34,31 +34,23 @@ impl Cell {
         }
     }
 
-    /// Least, median and most: of the undisturbed measurements, else of all.
-    fn spread(&self) -> Option<[f64; 3]> {
+    /// The undisturbed measurements, else all.
+    fn value(&self) -> Option<Value> {
         let shown = match &self.samples[..] {
             [] => &self.disturbed,
             samples => samples,
         };
         let all: Vec<f64> = shown.iter().map(|sample| sample.figure).collect();
-        let spread = Spread::of(&all)?;
-        Some([spread.least, spread.median, spread.most])
+        Value::of(&all)
     }
 
     fn record(&self, row: &Row, rounds: usize) -> Option<Record> {
-        let value = match (self.failure, self.spread()) {
-            (Some(failure), _) => Value::Text(failure.into()),
-            (None, Some(spread)) => Value::Spread(spread),
-            (None, None) => return None,
-        };
+        let failure = self.failure.map(|failure| Value::Text(failure.into()));
         let processors = self.disturbed.iter().map(|sample| sample.processors);
         Some(Record {
-            row: row.name.to_owned(),
-            contender: self.contender.clone(),
-            value,
             counted: Some([self.samples.len(), rounds]),
             beside: processors.max_by(f64::total_cmp),
-            run: 0,
+            ..Record::new(row.name, &self.contender, failure.or(self.value())?)
         })
     }
 }
@@ -89,8 +81,8 @@ pub(crate) enum Verdict {
 impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Yes(by) => write!(f, "yes, {by}"),
-            Self::No(by) => write!(f, "**NO**, {by}"),
+            Self::Yes(by) => write!(f, "{}, {by}", markdown::verdict(true)),
+            Self::No(by) => write!(f, "{}, {by}", markdown::verdict(false)),
             Self::None(why) => f.write_str(why),
         }
     }

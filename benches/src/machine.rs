@@ -1,15 +1,23 @@
 //! The machine and the conditions of a run, for the heads of tables.
 
+use rustix::time::{ClockId, clock_gettime};
 use std::process::Command;
+use std::time::Duration;
 
 /// The load of the last 1, 5 and 15 minutes.
-pub(crate) fn load() -> String {
+pub fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
+/// The processor time of this process, of all its threads.
+pub fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
 /// The version of a crate that this program was built with.
-pub(crate) fn version(name: &str) -> &'static str {
+pub fn version(name: &str) -> &'static str {
     let lock = include_str!("../../Cargo.lock");
     let mut lines = lock
         .lines()
@@ -19,7 +27,7 @@ pub(crate) fn version(name: &str) -> &'static str {
 }
 
 /// The first line of the output of a program, if it is there.
-pub(crate) fn said_by(program: &str, word: &str) -> Option<String> {
+pub fn said_by(program: &str, word: &str) -> Option<String> {
     let output = Command::new(program).arg(word).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     text.lines().next().map(str::to_owned)
@@ -27,14 +35,14 @@ pub(crate) fn said_by(program: &str, word: &str) -> Option<String> {
 
 /// A processor as its system names it. Virtual machines often hide the number of the product;
 /// family and model then tell generations apart.
-pub(crate) struct Processor {
+pub struct Processor {
     name: String,
     family: Option<[String; 2]>,
 }
 
 impl Processor {
     /// The one that this program runs on.
-    pub(crate) fn discover() -> Self {
+    pub fn discover() -> Self {
         let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let value = |key: &str| {
             let mut lines = text.lines().filter_map(|line| line.split_once(':'));
@@ -50,7 +58,7 @@ impl Processor {
     }
 
     /// As the head of a table calls it.
-    pub(crate) fn title(&self) -> String {
+    pub fn title(&self) -> String {
         let name = self.name.replace("(R)", "").replace("(TM)", "");
         match &self.family {
             Some([family, model]) => format!("{name}, family {family} model {model}"),
@@ -59,7 +67,7 @@ impl Processor {
     }
 
     /// The name of the folder of its figures.
-    pub(crate) fn folder(&self) -> String {
+    pub fn folder(&self) -> String {
         let title = self.title().to_lowercase().replace("processor", "");
         let words = title.split(|c: char| !c.is_ascii_alphanumeric());
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
@@ -70,7 +78,7 @@ impl Processor {
 /// Date, revision, processors, load and compiler of a run. A program that is carried to another
 /// machine has the revision and the compiler that it was built with (`BENCH_REVISION` and
 /// `BENCH_COMPILER` in the environment of the build).
-pub(crate) fn conditions() -> String {
+pub fn conditions() -> String {
     let processors = tautline::Machine::discover().allowed().len();
     let date = said_by("date", "+%F");
     let revision = || {

@@ -8,10 +8,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use tautline_cli::bench::Spread;
 
 /// One contender in one row.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Record {
+pub struct Record {
     /// The name of the row.
     pub row: String,
     /// The contender.
@@ -28,16 +29,36 @@ pub(crate) struct Record {
 
 /// Measurements of a contender.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub enum Value {
     /// Least, median and most.
     Spread([f64; 3]),
     /// No figures: why, or a verdict in words.
     Text(String),
 }
 
+impl Value {
+    /// The distribution of samples, if there are any.
+    pub fn of(samples: &[f64]) -> Option<Self> {
+        let spread = Spread::of(samples)?;
+        Some(Self::Spread([spread.least, spread.median, spread.most]))
+    }
+}
+
 impl Record {
+    /// A measurement without further figures.
+    pub fn new(row: &str, contender: &str, value: Value) -> Self {
+        Self {
+            row: row.to_owned(),
+            contender: contender.to_owned(),
+            value,
+            counted: None,
+            beside: None,
+            run: 0,
+        }
+    }
+
     /// The median, if there are figures.
-    pub(crate) fn median(&self) -> Option<f64> {
+    pub fn median(&self) -> Option<f64> {
         match self.value {
             Value::Spread([_, median, _]) => Some(median),
             Value::Text(_) => None,
@@ -47,7 +68,7 @@ impl Record {
 
 /// The figures of one machine in one table.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Figures {
+pub struct Figures {
     /// The machine, in words.
     pub machine: String,
     /// The conditions of each run that measured one of the records.
@@ -58,14 +79,14 @@ pub(crate) struct Figures {
 
 impl Figures {
     /// The record of a contender.
-    pub(crate) fn find(&self, row: &str, contender: &str) -> Option<&Record> {
+    pub fn find(&self, row: &str, contender: &str) -> Option<&Record> {
         let mut records = self.records.iter();
         records.find(|record| record.row == row && is_named(&record.contender, contender))
     }
 
     /// The head of its column: the machine, and date and revision of each run, which its conditions
     /// begin with.
-    pub(crate) fn head(&self) -> String {
+    pub fn head(&self) -> String {
         let dated = self.runs.values();
         let mut dated: Vec<&str> = dated.filter_map(|run| run.split("; ").next()).collect();
         dated.dedup();
@@ -73,12 +94,12 @@ impl Figures {
     }
 
     /// The records of a row.
-    pub(crate) fn of<'a>(&'a self, row: &'a str) -> impl Iterator<Item = &'a Record> {
+    pub fn of<'a>(&'a self, row: &'a str) -> impl Iterator<Item = &'a Record> {
         self.records.iter().filter(move |record| record.row == row)
     }
 
     /// Replaces all records of the rows that `new` has, as one more run.
-    pub(crate) fn replace(&mut self, machine: &str, conditions: &str, mut new: Vec<Record>) {
+    pub fn replace(&mut self, machine: &str, conditions: &str, mut new: Vec<Record>) {
         let run = self.runs.keys().last().map_or(1, |last| last + 1);
         machine.clone_into(&mut self.machine);
         self.runs.insert(run, conditions.to_owned());
@@ -160,7 +181,7 @@ fn parse_counted(text: &str) -> Option<[usize; 2]> {
 }
 
 /// Whether `full` is `name`, or `name` and a version.
-pub(crate) fn is_named(full: &str, name: &str) -> bool {
+pub fn is_named(full: &str, name: &str) -> bool {
     full.strip_prefix(name).is_some_and(|rest| {
         let version = rest.strip_prefix(' ');
         rest.is_empty() || version.is_some_and(|v| v.starts_with(|c: char| c.is_ascii_digit()))
@@ -168,7 +189,7 @@ pub(crate) fn is_named(full: &str, name: &str) -> bool {
 }
 
 /// Formats this number of significant digits, and all digits before the point.
-pub(crate) fn digits(value: f64, count: i32) -> String {
+pub fn digits(value: f64, count: i32) -> String {
     let magnitude = match value.abs() {
         0.0 => 0,
         // Below one as at one tenth: tables have no more than `count` digits after the point.
@@ -179,17 +200,17 @@ pub(crate) fn digits(value: f64, count: i32) -> String {
 }
 
 /// Renders machines, and the notes that end the table.
-pub(crate) type Document = fn(&[&Figures], &str) -> String;
+pub type Document = fn(&[&Figures], &str) -> String;
 
 /// The folder of a table's figures.
-pub(crate) struct Store {
+pub struct Store {
     folder: PathBuf,
     table: &'static str,
 }
 
 impl Store {
     /// The figures of a table in this folder.
-    pub(crate) fn of(table: &'static str, folder: &Path) -> Self {
+    pub fn of(table: &'static str, folder: &Path) -> Self {
         let folder = folder.to_owned();
         Self { folder, table }
     }
@@ -238,7 +259,7 @@ impl Store {
     ///
     /// # Errors
     /// A file that cannot be read or written: in words.
-    pub(crate) fn render(&self, document: Document) -> Result<(), String> {
+    pub fn render(&self, document: Document) -> Result<(), String> {
         let all = self.all()?;
         let notes = self.folder.join(format!("{}.md", self.table));
         let notes = std::fs::read_to_string(notes).unwrap_or_default();
@@ -253,7 +274,7 @@ impl Store {
     ///
     /// # Errors
     /// A file that cannot be read or written: in words.
-    pub(crate) fn report(
+    pub fn report(
         &self,
         folder: Option<&str>,
         [machine, conditions]: [&str; 2],
