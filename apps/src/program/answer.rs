@@ -74,11 +74,6 @@ impl Answer {
         Rates::of(self.tasks, self.work, seconds)
     }
 
-    /// Returns the name of the tasks, in the plural.
-    pub fn unit(&self) -> &'static str {
-        self.unit
-    }
-
     /// Formats a rate: `39.50 Mnodes/s`.
     pub fn spell(&self, rates: Rates) -> String {
         format!("{}{}/s", rate(rates.work), self.unit)

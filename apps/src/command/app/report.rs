@@ -40,7 +40,7 @@ impl Compared<'_> {
                 sequential.problem,
                 if sequential.whole { "" } else { "the first " },
                 grouped(sequential.work),
-                self.answer.unit(),
+                self.answer.unit,
                 match sequential.runs {
                     1 => "one run".to_owned(),
                     runs => format!("median of {runs}"),
