@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tautline::balance::Reason;
 
 /// A finished run of a program, on threads or simulated.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Answer {
     /// The name of the program or application.
     pub application: &'static str,

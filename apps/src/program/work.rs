@@ -144,12 +144,11 @@ impl<B: Bag> Work<B> {
                 verdict: check.map(|check| check(&run.output)),
                 ..Findings::of(rows)
             },
-            pictures: Vec::new(),
             tasks,
             work: tasks,
             stopped: run.stopped.filter(|_| !run.complete),
             complete: run.complete,
-            unverified: "",
+            ..Answer::default()
         };
         finished.report(name, &answer, None, Map::new())?;
         answer.outcome()

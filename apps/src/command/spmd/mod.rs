@@ -156,12 +156,11 @@ impl OnRanks {
             unit: about.unit,
             facts: about.facts,
             findings,
-            pictures: Vec::new(),
             tasks: cells,
             work: cells,
-            stopped: None,
             complete: true,
             unverified: "not compared, --check does",
+            ..Answer::default()
         };
         deliver(&match self.json {
             true => json(&answer, ranks, &shape, seconds),
