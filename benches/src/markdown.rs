@@ -27,10 +27,10 @@ pub fn row(first: &[&str], rest: &[String]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// The head of a table.
+/// The head of a table, in which a column may have no name.
 pub fn head(first: &[&str], rest: &[String]) -> String {
-    let line = "---|".repeat(first.len() + rest.len());
-    format!("{}|{line}\n", row(first, rest))
+    let names = row(first, rest).replace("|  |", "| |");
+    format!("{names}|{}\n", "---|".repeat(first.len() + rest.len()))
 }
 
 /// The median, and in brackets the least and the most; or a text.

@@ -11,7 +11,7 @@ pub(crate) const PACES: [[&str; 2]; 4] = [["8", "4"], ["15", "8"], ["4", "16"], 
 /// The contender that all others of a tree are judged by.
 pub(crate) const EACH: &str = "sequential on each processor";
 
-/// Returns how a library calls itself, its name and version, if this line of a program tells.
+/// Returns how a library calls itself, its name and version, if this line of a program states it.
 fn library_of(line: &str) -> Option<String> {
     let name = line.strip_prefix("library\t")?;
     // "Open MPI v4.1.4, package: …" and "MPICH Version:\t4.0.2".
