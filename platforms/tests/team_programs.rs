@@ -1,10 +1,10 @@
 //! Random programs over ranks, against a sequential interpreter.
 //!
-//! A program is a tree of activities at random ranks, with nested finishes, tasks beside them, calls
-//! and batches; some finishes fail by a panic or a cancellation somewhere inside. The runs are
-//! compared in the multiset of events with their ranks, in the outcome of each finish, and in the
-//! order: a finish returns after all that happened inside. Of a finish that fails, events inside may
-//! be missing.
+//! A program is a tree of activities at random ranks, with nested finishes, tasks beside them,
+//! calls and batches; some finishes fail by a panic or a cancellation somewhere inside. The runs
+//! are compared in the multiset of events with their ranks, in the outcome of each finish, and in
+//! the order: a finish returns after all that happened inside. Of a finish that fails, events
+//! inside may be missing.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -86,7 +86,7 @@ fn body(seed: u64, failure: Option<Failure>, depth: u32, ranks: u32) -> Vec<Stat
 /// An event: its number, its finish, its rank.
 type Happened = (u64, u64, u32);
 
-/// What must have happened, and what may have.
+/// The events that must have happened, and those that may have.
 #[derive(Default)]
 struct Expected {
     certain: BTreeMap<Happened, usize>,
@@ -141,7 +141,7 @@ impl Expected {
     }
 }
 
-/// Where a statement is executed.
+/// The place at which a statement is executed.
 #[derive(Clone, Copy)]
 struct Place {
     rank: Rank,
@@ -174,17 +174,20 @@ impl Log {
 /// Arguments of an activity: its seed, its finish, what depth is left.
 type Activity = (u64, u64, u32);
 
+/// The log, and the handlers that an activity starts beside its own.
+type Reached<'a, F, G> = (
+    &'a Log,
+    &'a Handler<F, (u64, u64), ()>,
+    &'a Handler<G, (u64, u64), u64>,
+);
+
 /// Executes statements as a task of the program.
 fn run<'s, 'c, F, G>(
     cx: &mut Cx<'c, '_>,
     at: At<'s>,
     all: &[Statement],
     (finish, depth): (u64, u32),
-    (log, mark, value): (
-        &Log,
-        &Handler<F, (u64, u64), ()>,
-        &Handler<G, (u64, u64), u64>,
-    ),
+    (log, mark, value): Reached<'_, F, G>,
 ) where
     's: 'c,
 {
@@ -239,7 +242,7 @@ fn run<'s, 'c, F, G>(
     }
 }
 
-/// What programs had, so that they are not empty.
+/// Counts of what programs had: they are not empty.
 #[derive(Debug, Default)]
 struct Had {
     events: usize,

@@ -147,6 +147,12 @@ const STEPS: &[Step] = &[
     tests("readers", "tautline-cli", "readers", "a_million_mutated"),
     tests("pentomino", "tautline-cli", "pentomino", "longer_one_sided"),
     tests(
+        "programs",
+        "tautline",
+        "team_programs",
+        "many_programs_over_ranks",
+    ),
+    tests(
         "graph-files",
         "tautline-cli",
         "graph_files",

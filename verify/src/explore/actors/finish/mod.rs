@@ -49,7 +49,7 @@ pub struct Activities {
     pub two: bool,
     /// Whether every place has an activity at the beginning.
     pub everywhere: bool,
-    /// How often a home whose activities have ended spawns again, at most.
+    /// The times that a home whose activities have ended spawns again, at most.
     pub resumes: u32,
     /// Whether reports may wait to be combined; otherwise they are sent at once.
     pub combine: bool,
