@@ -2,8 +2,12 @@
 //! README's program.
 #![cfg(target_os = "linux")]
 
+#[path = "../../platforms/examples/breadth_first.rs"]
+mod breadth_first;
 #[path = "../../platforms/examples/first_across.rs"]
 mod first_across;
+#[path = "../../platforms/examples/gups.rs"]
+mod gups;
 #[path = "../../platforms/examples/rank_ring.rs"]
 mod rank_ring;
 mod started;
@@ -40,6 +44,8 @@ fn example() {
     let main = match std::env::var("ROLE").as_deref() {
         Ok("first_across") => first_across::main,
         Ok("rank_ring") => rank_ring::main,
+        Ok("gups") => gups::main,
+        Ok("breadth_first") => breadth_first::main,
         _ => return,
     };
     main().expect("all live");
@@ -72,6 +78,18 @@ fn the_first_program_prints_the_same_at_four_ranks() {
     let line = "all 73682 ways to pay two pounds\n";
     assert!(alone.ends_with(line), "{alone}");
     assert_eq!(launched, alone);
+}
+
+#[test]
+fn programs_with_teams_print_the_same_at_four_ranks() {
+    for (example, line) in [
+        ("gups", "262144 updates of 65536 words, 0 errors\n"),
+        ("breadth_first", "]\n"),
+    ] {
+        let [alone, launched] = alone_and_launched(example);
+        assert!(alone.ends_with(line), "{alone}");
+        assert_eq!(launched, alone);
+    }
 }
 
 #[test]

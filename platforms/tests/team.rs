@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 use tautline::prelude::*;
-use tautline::team::{Operator, RankErrorKind, Team};
+use tautline::team::{Operator, RankErrorKind, Team, handler};
 use tautline::world::{self, Rank, World};
 
 fn runtime(world: &World, workers: usize) -> Runtime {
@@ -378,4 +378,72 @@ fn a_root_outside_of_the_team() {
     let world = World::alone();
     let mut team = world.team();
     drop(team.broadcast(Rank(3), 1));
+}
+
+/// A rank that does not make the call is named, by a limit of the wait or when it leaves.
+#[test]
+fn a_rank_that_does_not_enter() {
+    let ended = std::sync::Barrier::new(2);
+    let errors = world::loopback(2, |world| {
+        world.wait_at_most(Duration::from_millis(100));
+        let line = world.is_home().then(|| {
+            let barrier = |cx: &mut Cx<'_, '_>| world.team().barrier().wait(cx);
+            runtime(world, 1)
+                .run(barrier)
+                .expect_err("late")
+                .to_string()
+        });
+        ended.wait();
+        line
+    });
+    let line = errors[0].as_ref().expect("that of rank 0");
+    assert!(
+        line.contains("rank 1 has not begun it within 100"),
+        "{line}"
+    );
+    let errors = world::loopback(3, |world| {
+        let enters = world.rank().0 != 1;
+        enters.then(|| {
+            runtime(world, 1).run(|cx| {
+                let nothing = handler(|_, _, (): ()| ());
+                let mut team = world.team();
+                let ended = team.finish(cx, &nothing, |_, _| ());
+                ended.expect_err("rank 1 has left").to_string()
+            })
+        })
+    });
+    for line in errors.into_iter().flatten() {
+        assert!(line.contains("rank 1"), "{line}");
+    }
+}
+
+/// The loss of a rank ends calls and finishes, and nothing is kept waiting.
+#[test]
+fn a_rank_that_panics() {
+    let errors = world::loopback(3, |world| {
+        let run = || {
+            let rt = runtime(world, 1);
+            rt.run(|cx| {
+                let wait = handler(|cx: &mut Cx<'_, '_>, _, (): ()| {
+                    while cx.cancelled().is_none() {
+                        cx.block_on(cx.task().yield_now());
+                    }
+                });
+                let mut team = world.team();
+                let ended = team.finish(cx, &wait, |cx, at| {
+                    if at.rank() == Rank(2) {
+                        panic!("out of fuel");
+                    }
+                    _ = cx.finish(|cx| at.spawn(cx, Rank(1 - at.rank().0), &wait, ()));
+                });
+                ended.expect_err("rank 2 has panicked").to_string()
+            })
+        };
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(run))
+            .unwrap_or_else(|payload| (*payload.downcast_ref::<&str>().expect("a text")).to_owned())
+    });
+    assert_eq!(errors[2], "out of fuel");
+    for line in errors {
+        assert!(line.contains("out of fuel"), "{line}");
+    }
 }

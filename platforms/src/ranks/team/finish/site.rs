@@ -68,6 +68,8 @@ struct State {
 /// A scope here that waits for activities elsewhere.
 struct Owned {
     scope: ScopeId,
+    /// The finish of the activity that waits.
+    parent: FinishId,
     hold: Arc<Hold>,
     /// Batches that are being filled.
     batches: usize,
@@ -194,6 +196,7 @@ impl Site {
                     due.cancelled.push((token, reason_of(&outcome)));
                 }
                 if let Some(owned) = state.owned.get(&id) {
+                    let outcome = state.passed_on(owned, outcome);
                     due.aborted.push((Arc::clone(&owned.hold), outcome));
                 }
             }
@@ -207,8 +210,10 @@ impl Site {
             Effect::Done(id, outcome) => {
                 if let Some(owned) = state.owned.remove(&id) {
                     state.scopes.remove(&owned.scope);
-                    due.aborted
-                        .extend(outcome.map(|outcome| (Arc::clone(&owned.hold), outcome)));
+                    if let Some(outcome) = outcome {
+                        let outcome = state.passed_on(&owned, outcome);
+                        due.aborted.push((Arc::clone(&owned.hold), outcome));
+                    }
                     due.ended.push(owned.hold);
                 }
                 state.forget_calls(id, due);
@@ -311,18 +316,17 @@ impl Site {
         let site = self.me.clone();
         hold.watch(Waker::from(Arc::new(Watch { site, scope })));
         let hold = Arc::new(hold);
-        if let Some(outcome) = state.finishes.cancelled(id) {
-            due.aborted.push((Arc::clone(&hold), outcome.clone()));
+        let owned = Owned {
+            scope,
+            parent,
+            hold,
+            batches: 0,
+        };
+        if let Some(outcome) = state.finishes.cancelled(id).cloned() {
+            let outcome = state.passed_on(&owned, outcome);
+            due.aborted.push((Arc::clone(&owned.hold), outcome));
         }
-        let batches = 0;
-        state.owned.insert(
-            id,
-            Owned {
-                scope,
-                hold,
-                batches,
-            },
-        );
+        state.owned.insert(id, owned);
         state.scopes.insert(scope, id);
         id
     }
@@ -532,6 +536,17 @@ impl Site {
 }
 
 impl State {
+    /// Returns the outcome for a scope. A panic outside of it cancels it, as inside a rank.
+    fn passed_on(&self, owned: &Owned, outcome: Outcome) -> Outcome {
+        match outcome {
+            Outcome::Panicked { at, .. } if self.finishes.cancelled(owned.parent).is_some() => {
+                let reason = Reason::GivenUp;
+                Outcome::Cancelled { at, reason }
+            }
+            outcome => outcome,
+        }
+    }
+
     /// Lets the calls of a finish end without a result.
     fn forget_calls(&mut self, id: FinishId, due: &mut Due) {
         let of_id = self.calls.extract_if(|_, (finish, _)| *finish == id);
