@@ -11,7 +11,7 @@ const NONE: u32 = u32::MAX;
 
 /// Returns the neighbours of a vertex: a ring, and chords to random vertices.
 fn neighbours(v: u32) -> impl Iterator<Item = u32> {
-    let chord = |i: u32| v.wrapping_mul(2_654_435_761).wrapping_add(i * 40_503) >> 7;
+    let chord = move |i: u32| v.wrapping_mul(2_654_435_761).wrapping_add(i * 40_503) >> 7;
     let chords = (0..v % 4 * 2).map(move |i| chord(i) % VERTICES);
     [v + 1, v + VERTICES - 1]
         .into_iter()
@@ -37,7 +37,7 @@ pub(crate) fn main() -> tautline::Result<()> {
     rt.run(|cx| {
         loop {
             match team.all_reduce(frontier.len(), |a, b| a + b).wait(cx)? {
-                0 => return tautline::Result::Ok(()),
+                0 => return Ok::<_, tautline::Error>(()),
                 size => sizes.push(size),
             }
             let (level, next) = (sizes.len() as u32, Mutex::new(Vec::new()));
