@@ -447,3 +447,38 @@ fn a_rank_that_panics() {
         assert!(line.contains("out of fuel"), "{line}");
     }
 }
+
+/// Finnerty, acceptance fact 30: reductions have the same bits at all ranks and in every run,
+/// whatever the order in which values arrive; those of a loop are of this rank alone.
+#[test]
+fn reductions_have_the_same_bits() {
+    for ranks in 1..=5 {
+        let mut first: Option<[u64; 2]> = None;
+        for run in 0..20 {
+            let bits = world::loopback(ranks, |world| {
+                let mut random = Random(1 + u64::from(world.rank().0) + 10 * run);
+                runtime(world, 1).run(|cx| {
+                    let mut team = world.team();
+                    // Sums that depend on the order of addition.
+                    let own = 10f64.powi(16 - 4 * world.rank().0 as i32) / 3.0;
+                    let items = vec![own; 10];
+                    let local: f64 = cx.par(&items).sum();
+                    assert!(
+                        (local / own - 10.0).abs() < 1e-9,
+                        "the items of other ranks, too"
+                    );
+                    random.delay();
+                    let sum = team.all_reduce(own, |a, b| a + b).wait(cx)?;
+                    random.delay();
+                    let mut vector = [-own];
+                    team.all_reduce_slice(&mut vector, Operator::Sum).wait(cx)?;
+                    Ok::<_, tautline::Error>([sum, vector[0]].map(f64::to_bits))
+                })
+            });
+            for bits in bits {
+                let bits = bits.expect("no error");
+                assert_eq!(*first.get_or_insert(bits), bits, "{ranks} ranks, run {run}");
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Messages of other ranks, and the activities that they start here.
+
+use super::{Due, Site, refused};
+use crate::ranks::engine::inside;
+use crate::ranks::team::finish::record::Record;
+use tautline_core::finish::{Arrival as Fate, Event, FinishId, Message, Outcome, Reason};
+use tautline_core::machine::Machine;
+use tautline_core::task::{CancelToken, ScopeId};
+use tautline_core::wire::{Bulk, Fault};
+use tautline_core::{PlaceId, Rank};
+
+/// The reason for refusing a message about a nested finish.
+const CONTRADICTS: &str = "it contradicts earlier ones about its finish";
+
+impl Site {
+    /// Records an arrival, which begins a group or joins one that has not begun. Returns what
+    /// cancels the group, unless the arrival is to be dropped.
+    pub(in crate::ranks::team::finish) fn arrive(
+        &self,
+        from: Rank,
+        id: FinishId,
+        begins: bool,
+    ) -> Result<Option<CancelToken>, Fault> {
+        let (mut state, mut due) = (self.lock(), Due::default());
+        let fate = self.step(&mut state, &mut due, |finishes, step| {
+            finishes.arrived(id, PlaceId(from.0), step)
+        });
+        let mut token = None;
+        if fate == Ok(Fate::Run) {
+            let joined = state.joined.entry(id).or_default();
+            joined.groups += usize::from(begins);
+            token = Some(joined.token.clone());
+        }
+        self.unlock(state, due);
+        fate.map(|_| token).map_err(|_| refused(CONTRADICTS))
+    }
+
+    /// Records that a group of arrivals has ended, with an outcome if it has failed.
+    pub(in crate::ranks::team::finish) fn end_group(&self, id: FinishId, failed: Option<Outcome>) {
+        let (mut state, mut due) = (self.lock(), Due::default());
+        // After the end of the channels there is nothing to report to.
+        if let Some(joined) = state.joined.get_mut(&id) {
+            joined.groups -= 1;
+            self.fail(&mut state, &mut due, id, failed);
+            self.settle(&mut state, &mut due, id);
+        }
+        self.unlock(state, due);
+        self.engine.progress.look(&*self.engine);
+    }
+
+    pub(in crate::ranks::team::finish) fn receive(
+        &self,
+        from: Rank,
+        message: Message,
+    ) -> Result<(), Fault> {
+        let (mut state, mut due) = (self.lock(), Due::default());
+        let received = self.step(&mut state, &mut due, |finishes, step| {
+            finishes.receive(PlaceId(from.0), message, step)
+        });
+        self.unlock(state, due);
+        received.map_err(|_| refused(CONTRADICTS))
+    }
+
+    /// Forwards reports of other ranks.
+    pub(in crate::ranks::team::finish) fn flush(&self) {
+        let (mut state, mut due) = (self.lock(), Due::default());
+        self.step(&mut state, &mut due, |finishes, step| {
+            finishes.event(Event::Flush, step)
+        });
+        self.unlock(state, due);
+    }
+
+    /// Records that the finish of all ranks has ended, as rank 0 reports.
+    pub(in crate::ranks::team::finish) fn end(
+        &self,
+        from: Rank,
+        outcome: Option<Outcome>,
+    ) -> Result<(), Fault> {
+        let mut state = self.lock();
+        if from != Rank(0) || state.ended.is_some() {
+            return Err(refused("a second end, or one of a rank other than 0"));
+        }
+        state.ended = Some(outcome);
+        Ok(())
+    }
+
+    pub(in crate::ranks::team::finish) fn answer(
+        &self,
+        call: u64,
+        result: &[u8],
+    ) -> Result<(), Fault> {
+        let answer = self.lock().calls.remove(&call);
+        // Calls of a finish that was cancelled are forgotten.
+        match answer.is_none_or(|(_, answer)| answer.answer(result)) {
+            true => Ok(()),
+            false => Err(refused("a result of another type than its handler's")),
+        }
+    }
+
+    pub(in crate::ranks::team::finish) fn reply(&self, to: Rank, call: u64, result: Vec<u8>) {
+        let result = Bulk(result);
+        self.send(to, &Record::Reply { call, result });
+        self.engine.progress.look(&*self.engine);
+    }
+
+    /// Cancels the activities elsewhere of a scope that was aborted.
+    pub(in crate::ranks::team::finish) fn aborted(&self, scope: ScopeId) {
+        let (mut state, mut due) = (self.lock(), Due::default());
+        if let Some(&id) = state.scopes.get(&scope)
+            && let Some(owned) = state.owned.get(&id)
+            && owned.hold.is_aborted()
+            && state.finishes.cancelled(id).is_none()
+        {
+            let at = PlaceId(self.here.0);
+            // A panic reaches the owner of its scope by itself.
+            let reason = owned.hold.cancelled().unwrap_or(Reason::GivenUp);
+            let fail = Event::Fail(id, Outcome::Cancelled { at, reason });
+            self.step(&mut state, &mut due, |finishes, step| {
+                finishes.event(fail, step)
+            });
+        }
+        self.unlock(state, due);
+    }
+
+    /// Ends all channels, for a message that no correct rank sends.
+    pub(in crate::ranks::team::finish) fn violated(&self, from: Rank, fault: Fault) {
+        if let Some(operation) = self.operation.get() {
+            let error = operation.error(from, fault);
+            inside(|| self.engine.exchange.fail(&error));
+        }
+    }
+}

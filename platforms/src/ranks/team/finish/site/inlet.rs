@@ -1,0 +1,52 @@
+//! The receiver of a site's messages, and the end of the channels.
+
+use super::{Due, Mail, Site};
+use std::mem;
+use std::sync::{Arc, Weak};
+use tautline_core::finish::{Outcome, Reason};
+use tautline_core::port::Spin;
+use tautline_core::wire::{self, Fault, Receiver, unpack};
+use tautline_core::{PlaceId, Rank};
+
+impl Site {
+    fn failed(&self, error: &wire::Error) {
+        let (mut state, mut due) = (self.lock(), Due::default());
+        state.error.get_or_insert_with(|| error.clone());
+        due.cancelled.push((self.body.clone(), Reason::Lost));
+        let tokens = state.joined.values().map(|joined| joined.token.clone());
+        due.cancelled
+            .extend(tokens.map(|token| (token, Reason::Lost)));
+        state.scopes.clear();
+        for (_, owned) in mem::take(&mut state.owned) {
+            let lost = Outcome::Lost {
+                at: PlaceId(error.peer.0),
+                rank: error.peer,
+            };
+            due.aborted.push((Arc::clone(&owned.hold), lost));
+            due.ended.push(owned.hold);
+        }
+        let calls = mem::take(&mut state.calls).into_values();
+        due.unanswered.extend(calls.map(|(_, answer)| answer));
+        due.wakes = true;
+        self.unlock(state, due);
+    }
+}
+
+/// The messages of a site, as the exchange uses it.
+pub(super) struct Inlet(pub(super) Weak<Site>);
+
+impl Receiver for Inlet {
+    fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Fault> {
+        let record = unpack(body)?;
+        if let Some(site) = self.0.upgrade() {
+            site.mail.push(Mail::Record(Rank(from.0), record), &Spin);
+        }
+        Ok(())
+    }
+
+    fn fail(&self, error: &wire::Error) {
+        if let Some(site) = self.0.upgrade() {
+            site.failed(error);
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! One rank's part in a finish of a team: what of it is shared by tasks, by arrivals and by the
+//! thread that receives.
+
+mod arrivals;
+mod inlet;
+mod spawns;
+
+use super::record::{Kind, Record};
+use super::reply::Answer;
+use crate::execution::runtime::Hold;
+use crate::ranks::engine::ProgressEngine;
+use inlet::Inlet;
+use std::any::{Any, type_name};
+use std::collections::{BTreeMap, HashMap};
+use std::panic::Location;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use tautline_core::finish::{Effect, Event, FinishId, Finishes, Outcome, Reason};
+use tautline_core::lifeline::Mailbox;
+use tautline_core::machine::{Action, Machine, Step};
+use tautline_core::port::Spin;
+use tautline_core::service::{Calls, Kind as CallKind, Operation};
+use tautline_core::task::{CancelToken, ScopeId};
+use tautline_core::wire::{self, Fault, Malformed};
+use tautline_core::{Layout, PlaceId, Rank};
+
+/// Messages and notices for the task that serves a site.
+pub(super) enum Mail {
+    Record(Rank, Record),
+    /// A scope whose tasks have spawned elsewhere may have been aborted.
+    Aborted(ScopeId),
+}
+
+/// One rank's part in a finish of a team.
+pub(in crate::ranks::team) struct Site {
+    pub(super) engine: Arc<ProgressEngine>,
+    pub(super) here: Rank,
+    ranks: u32,
+    pub(super) mail: Mailbox<Mail>,
+    /// Cancels the body.
+    pub(super) body: CancelToken,
+    /// Set before anything is sent.
+    operation: OnceLock<Operation<Record>>,
+    state: Mutex<State>,
+    /// For the wakers that holds have.
+    me: Weak<Self>,
+}
+
+struct State {
+    finishes: Finishes,
+    /// The finish of all ranks.
+    all: FinishId,
+    /// The scopes here whose tasks have spawned elsewhere.
+    scopes: BTreeMap<ScopeId, FinishId>,
+    /// The same, by finish.
+    owned: BTreeMap<FinishId, Owned>,
+    /// Finishes of other ranks with activities here.
+    joined: BTreeMap<FinishId, Joined>,
+    calls: HashMap<u64, (FinishId, Box<dyn Answer>)>,
+    next_call: u64,
+    /// The outcome of the finish of all ranks, once it has ended.
+    ended: Option<Option<Outcome>>,
+    /// The error with which the channels have ended.
+    error: Option<wire::Error>,
+}
+
+/// A scope here that waits for activities elsewhere.
+struct Owned {
+    scope: ScopeId,
+    /// The finish of the activity that waits.
+    parent: FinishId,
+    hold: Arc<Hold>,
+    /// Batches that are being filled.
+    batches: usize,
+}
+
+/// Activities here of a finish of another rank.
+#[derive(Default)]
+struct Joined {
+    token: CancelToken,
+    /// The groups of arrivals that have not ended.
+    groups: usize,
+}
+
+/// Actions to be taken once the state is unlocked: they may run any code.
+#[derive(Default)]
+struct Due {
+    cancelled: Vec<(CancelToken, Reason)>,
+    aborted: Vec<(Arc<Hold>, Outcome)>,
+    /// Held until then.
+    ended: Vec<Arc<Hold>>,
+    unanswered: Vec<Box<dyn Answer>>,
+    wakes: bool,
+}
+
+/// The finish that an activity belongs to, and its scope here.
+#[derive(Clone, Copy)]
+pub(super) struct Within {
+    pub(super) finish: FinishId,
+    pub(super) scope: ScopeId,
+}
+
+/// An activity for another rank.
+pub(super) struct Outgoing {
+    pub(super) to: Rank,
+    pub(super) handler: u32,
+    pub(super) kind: Kind,
+    pub(super) args: Vec<u8>,
+}
+
+impl Site {
+    /// Begins a finish of a group, with the types of its handlers.
+    pub(super) fn begin(
+        engine: &Arc<ProgressEngine>,
+        calls: &Calls,
+        location: &'static Location<'static>,
+        handlers: &'static str,
+    ) -> Arc<Self> {
+        engine.assert_rank();
+        let group = calls.group();
+        let (here, ranks) = (group.here(), group.ranks());
+        let layout = Layout::new(ranks, 1);
+        let mut finishes = Finishes::new(PlaceId(here.0), layout);
+        let mut act = |_: Action<Finishes>| unreachable!("nothing is sent at the beginning");
+        let all = finishes.open_everywhere(&mut Step::new(&mut (), &mut act));
+        let site = Arc::new_cyclic(|me| Self {
+            engine: Arc::clone(engine),
+            here,
+            ranks,
+            mail: Mailbox::default(),
+            body: CancelToken::new(),
+            operation: OnceLock::new(),
+            state: Mutex::new(State {
+                finishes,
+                all,
+                scopes: BTreeMap::new(),
+                owned: BTreeMap::new(),
+                joined: BTreeMap::new(),
+                calls: HashMap::new(),
+                next_call: 0,
+                ended: None,
+                error: None,
+            }),
+            me: me.clone(),
+        });
+        let kind = CallKind::from("finish").of_types(handlers);
+        let operation = calls.begin(location, kind, Arc::new(Inlet(Arc::downgrade(&site))));
+        _ = site.operation.set(operation);
+        site
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // It is consistent between any two statements that change it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn send(&self, to: Rank, record: &Record) {
+        if let Some(operation) = self.operation.get() {
+            operation.send(to, record);
+        }
+    }
+
+    /// Lets the machine take a step: sends its messages, and returns what else is due.
+    fn step<R>(
+        &self,
+        state: &mut State,
+        due: &mut Due,
+        take: impl FnOnce(&mut Finishes, &mut Step<'_, Finishes>) -> R,
+    ) -> R {
+        let mut effects = Vec::new();
+        let mut act = |action| match action {
+            Action::Send(to, message) => {
+                let to: PlaceId = to;
+                self.send(Rank(to.0), &Record::Finish(message));
+            }
+            Action::Effect(effect) => effects.push(effect),
+        };
+        let taken = take(&mut state.finishes, &mut Step::new(&mut (), &mut act));
+        effects
+            .into_iter()
+            .for_each(|effect| self.effect(state, due, effect));
+        taken
+    }
+
+    fn effect(&self, state: &mut State, due: &mut Due, effect: Effect) {
+        match effect {
+            Effect::Cancel(id, outcome) => {
+                // Activities that were to answer may have been dropped.
+                state.forget_calls(id, due);
+                if id == state.all {
+                    due.cancelled.push((self.body.clone(), reason_of(&outcome)));
+                }
+                if let Some(joined) = state.joined.get(&id) {
+                    let token = joined.token.clone();
+                    due.cancelled.push((token, reason_of(&outcome)));
+                }
+                if let Some(owned) = state.owned.get(&id) {
+                    let outcome = state.passed_on(owned, outcome);
+                    due.aborted.push((Arc::clone(&owned.hold), outcome));
+                }
+            }
+            Effect::Done(id, outcome) if id == state.all => {
+                for to in (0..self.ranks).map(Rank).filter(|to| *to != self.here) {
+                    self.send(to, &Record::End(outcome.clone()));
+                }
+                state.ended = Some(outcome);
+                due.wakes = true;
+            }
+            Effect::Done(id, outcome) => {
+                if let Some(owned) = state.owned.remove(&id) {
+                    state.scopes.remove(&owned.scope);
+                    if let Some(outcome) = outcome {
+                        let outcome = state.passed_on(&owned, outcome);
+                        due.aborted.push((Arc::clone(&owned.hold), outcome));
+                    }
+                    due.ended.push(owned.hold);
+                }
+                state.forget_calls(id, due);
+            }
+        }
+    }
+
+    /// Unlocks the state, and does what is due.
+    fn unlock(&self, state: MutexGuard<'_, State>, due: Due) {
+        let is_over = state.is_over();
+        drop(state);
+        for (token, reason) in due.cancelled {
+            token.cancel(reason);
+        }
+        for (hold, outcome) in due.aborted {
+            match outcome {
+                Outcome::Panicked { at, message } => hold.abort(remote_panic(at, &message)),
+                other => _ = hold.cancel(reason_of(&other)),
+            }
+        }
+        drop(due.unanswered);
+        drop(due.ended);
+        if due.wakes || is_over {
+            self.mail.wake(&Spin);
+        }
+    }
+
+    /// Reports the counts of a finish once nothing here spawns for it: of its scope, if that is
+    /// here, the hold counts the tasks.
+    fn settle(&self, state: &mut State, due: &mut Due, id: FinishId) {
+        let batches = state.owned.get(&id).map_or(0, |owned| owned.batches);
+        let groups = state.joined.get(&id).map_or(0, |joined| joined.groups);
+        if batches + groups == 0 {
+            state.joined.remove(&id);
+            self.step(state, due, |finishes, step| {
+                finishes.event(Event::Quiet(id), step);
+                finishes.event(Event::Flush, step);
+            });
+        }
+    }
+
+    fn fail(&self, state: &mut State, due: &mut Due, id: FinishId, failed: Option<Outcome>) {
+        if let Some(outcome) = failed {
+            let fail = Event::Fail(id, outcome);
+            self.step(state, due, |finishes, step| finishes.event(fail, step));
+        }
+    }
+
+    /// Whether nothing else will arrive.
+    pub(super) fn is_over(&self) -> bool {
+        self.lock().is_over()
+    }
+
+    /// Returns the outcome of the finish of all ranks, or the error with which the channels have
+    /// ended. Called when it is over.
+    pub(super) fn outcome(&self) -> Result<Option<Outcome>, wire::Error> {
+        let mut state = self.lock();
+        match (state.ended.take(), state.error.take()) {
+            (_, Some(error)) => Err(error),
+            (ended, None) => Ok(ended.flatten()),
+        }
+    }
+}
+
+impl State {
+    /// Returns the outcome for a scope. A panic outside of it cancels it, as inside a rank.
+    fn passed_on(&self, owned: &Owned, outcome: Outcome) -> Outcome {
+        match outcome {
+            Outcome::Panicked { at, .. } if self.finishes.cancelled(owned.parent).is_some() => {
+                let reason = Reason::GivenUp;
+                Outcome::Cancelled { at, reason }
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Lets the calls of a finish end without a result.
+    fn forget_calls(&mut self, id: FinishId, due: &mut Due) {
+        let of_id = self.calls.extract_if(|_, (finish, _)| *finish == id);
+        due.unanswered.extend(of_id.map(|(_, (_, answer))| answer));
+    }
+
+    fn is_over(&self) -> bool {
+        self.error.is_some() || self.ended.is_some() && self.finishes.is_empty()
+    }
+}
+
+/// Returns the payload of a panic at another rank.
+pub(super) fn remote_panic(at: PlaceId, message: &str) -> Box<dyn Any + Send> {
+    Box::new(format!("{}: {message}", Rank(at.0)))
+}
+
+/// Returns the fault of a message that no correct rank sends.
+pub(super) fn refused(why: &'static str) -> Fault {
+    Malformed::refused(type_name::<Record>(), 0, why).into()
+}
+
+fn reason_of(outcome: &Outcome) -> Reason {
+    match outcome {
+        Outcome::Cancelled { reason, .. } => *reason,
+        Outcome::Lost { .. } => Reason::Lost,
+        Outcome::Panicked { .. } => Reason::GivenUp,
+    }
+}
