@@ -226,7 +226,7 @@ fn copies_of_teams() {
     });
 }
 
-/// Ten thousand teams, made and dropped.
+/// Two thousand teams, made and dropped.
 #[test]
 fn many_teams() {
     world::loopback(2, |world| {
@@ -355,7 +355,7 @@ fn a_dropped_call() {
     assert!(errors[1].contains("given up"), "{}", errors[1]);
 }
 
-/// A panic of the operator reaches its caller, and the other rank as an error.
+/// A panic of the operator reaches its caller; a rank that has not called it yet gets an error.
 #[test]
 fn an_operator_that_panics() {
     let errors = world::loopback(2, |world| {
@@ -417,7 +417,7 @@ fn a_rank_that_does_not_enter() {
     }
 }
 
-/// The loss of a rank ends calls and finishes, and nothing is kept waiting.
+/// A panic of a body ends the finish of all, and nothing is kept waiting.
 #[test]
 fn a_rank_that_panics() {
     let errors = world::loopback(3, |world| {

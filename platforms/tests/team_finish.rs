@@ -1,8 +1,8 @@
 //! Finishes with tasks at any rank.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 use tautline::balance::Reason;
@@ -120,8 +120,9 @@ fn a_long_chain() {
 /// no end of the outer one may be required.
 #[test]
 fn nested_finishes_end_by_themselves() {
+    let released = AtomicBool::new(false);
     world::loopback(2, |world| {
-        let (released, inner) = (AtomicBool::new(false), AtomicU32::new(0));
+        let inner = AtomicU32::new(0);
         let wait = handler(|cx: &mut Cx<'_, '_>, _, ()| {
             while !released.load(SeqCst) {
                 cx.block_on(cx.task().yield_now());
@@ -200,8 +201,9 @@ fn batches() {
                     }
                     drop((numbers, texts));
                     // A batch in a scope of its own, which waits for it.
-                    let before = at.all().map(|to| at.call(cx, to, &add, 0)).len();
-                    assert_eq!(before, at.ranks() as usize);
+                    for to in at.all() {
+                        at.call(cx, to, &add, 0).wait(cx).expect("a result");
+                    }
                     cx.scope(|cx| {
                         let mut last = at.batch(cx, &add);
                         last.push(cx, Rank(0), 1);
@@ -291,12 +293,6 @@ fn a_panic_ends_the_finish_of_all() {
 /// Cancellation reaches the ranks that take part, and drops what has not begun.
 #[test]
 fn cancellation_reaches_all() {
-    struct Dropped(Arc<AtomicU32>);
-    impl Drop for Dropped {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, SeqCst);
-        }
-    }
     let cancelled = AtomicU32::new(0);
     world::loopback(3, |world| {
         let search = handler(|cx: &mut Cx<'_, '_>, at, n: u32| {
@@ -314,8 +310,9 @@ fn cancellation_reaches_all() {
             }
             cancelled.fetch_add(1, SeqCst);
         });
+        let late = handler(|_, _, ()| -> () { panic!("it was cancelled before") });
         let ended = runtime(world, 2).run(|cx| {
-            world.team().finish(cx, &search, |cx, at| {
+            world.team().finish(cx, &(&search, &late), |cx, at| {
                 if at.rank() != Rank(0) {
                     return;
                 }
@@ -329,10 +326,10 @@ fn cancellation_reaches_all() {
                 let given_up = cx.finish(|cx| {
                     at.spawn(cx, Rank(1), &search, 1);
                     at.spawn(cx, Rank(2), &search, 2);
-                    let dropped = Arc::new(AtomicU32::new(0));
-                    let value = Dropped(Arc::clone(&dropped));
                     cx.cancel(Reason::GivenUp);
-                    cx.spawn(move |_| drop(value));
+                    at.spawn(cx, Rank(1), &late, ());
+                    let lost = at.call(cx, Rank(2), &late, ()).wait(cx);
+                    assert!(lost.is_err(), "a call after the cancellation");
                 });
                 assert_eq!(given_up.expect_err("cancelled").reason, Reason::GivenUp);
             })
@@ -471,4 +468,113 @@ fn mistakes_of_the_caller() {
             .finish(cx, &known, |cx, at| at.again(cx, Rank(0), ()));
     });
     assert_eq!(in_body, "no handler runs: this is the body");
+}
+
+/// A result that arrives after the report of its rank is not lost: in teams of more than nine, the
+/// report takes another way.
+#[test]
+fn results_later_than_reports() {
+    let lengths = world::loopback(11, |world| {
+        let text = handler(|_, _, length: usize| "x".repeat(length));
+        runtime(world, 1).run(|cx| {
+            world.team().finish(cx, &text, |cx, at| {
+                let first = at.rank() == Rank(0);
+                let calls = (0..20)
+                    .filter(|_| first)
+                    .map(|n| (Rank(10 - n % 2), 3_000_000 * (n as usize % 2)));
+                let texts = calls.map(|(to, length)| at.call(cx, to, &text, length).wait(cx));
+                texts
+                    .map(|text| text.expect("a result").len())
+                    .sum::<usize>()
+            })
+        })
+    });
+    assert_eq!(lengths[0].as_ref().expect("no error"), &30_000_000);
+}
+
+/// A panic in a scope that the program catches does not cancel the finish around it.
+#[test]
+fn a_panic_that_is_caught_cancels_nothing() {
+    world::loopback(2, |world| {
+        let slow = handler(|_, _, ()| thread::sleep(Duration::from_millis(5)));
+        let ended = runtime(world, 1).run(|cx| {
+            world.team().finish(cx, &slow, |cx, at| {
+                let other = Rank(1 - at.rank().0);
+                let run = || {
+                    cx.scope(|cx| {
+                        at.spawn(cx, other, &slow, ());
+                        std::panic::resume_unwind(Box::new("caught"));
+                    })
+                };
+                let payload = catch_unwind(AssertUnwindSafe(run)).expect_err("it panics");
+                assert_eq!(payload.downcast_ref(), Some(&"caught"));
+                assert_eq!(cx.cancelled(), None);
+            })
+        });
+        ended.expect("the panic was caught");
+    });
+}
+
+/// A rank is lost while activities of the others run, and while others have arrived.
+#[test]
+fn a_rank_that_is_lost() {
+    let errors = Mutex::new(Vec::new());
+    let run = || {
+        world::loopback(3, |world| {
+            if world.rank() == Rank(2) {
+                thread::sleep(Duration::from_millis(20));
+                std::panic::resume_unwind(Box::new("lost"));
+            }
+            let spin = handler(|cx: &mut Cx<'_, '_>, at, n: u32| {
+                if n > 0 {
+                    at.again(cx, Rank(1 - at.rank().0), n - 1);
+                }
+                while cx.cancelled().is_none() {
+                    cx.block_on(cx.task().yield_now());
+                }
+            });
+            let ended = runtime(world, 1).run(|cx| {
+                world.team().finish(cx, &spin, |cx, at| {
+                    let other = Rank(1 - at.rank().0);
+                    (0..20).for_each(|n| at.spawn(cx, other, &spin, n));
+                })
+            });
+            let line = ended.expect_err("rank 2 is lost").to_string();
+            errors.lock().expect("no panic").push(line);
+        })
+    };
+    assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    let errors = errors.into_inner().expect("no panic");
+    assert_eq!(errors.len(), 2);
+    assert!(
+        errors.iter().all(|line| line.contains("rank 2")),
+        "{errors:?}"
+    );
+}
+
+/// A batch is no longer than messages may be.
+#[test]
+fn batches_within_the_limits() {
+    use tautline::world::Limits;
+    let limits = Limits {
+        body: 1000,
+        ..Limits::default()
+    };
+    let builder = World::builder().limits(limits);
+    let sums = builder.links(tautline_node::Loopback::new(2), |world| {
+        let sum = AtomicU64::new(0);
+        let add =
+            handler(|_, _, text: String| _ = sum.fetch_add(text.len() as u64, Relaxed)).short();
+        let ended = runtime(world, 1).run(|cx| {
+            world.team().finish(cx, &add, |cx, at| {
+                let mut batch = at.batch(cx, &add);
+                for n in 0..500 {
+                    batch.push(cx, Rank(1 - at.rank().0), "x".repeat(n));
+                }
+            })
+        });
+        ended.expect("no error");
+        sum.into_inner()
+    });
+    assert_eq!(sums, [499 * 500 / 2; 2]);
 }

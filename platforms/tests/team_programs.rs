@@ -27,7 +27,7 @@ fn mixed(a: u64, b: u64) -> u64 {
     x ^ x >> 27
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 enum Failure {
     Panic,
     Cancel,
@@ -44,7 +44,8 @@ enum Statement {
     Call(Rank, u64),
     /// Events at ranks, in one batch.
     Batch(Vec<(Rank, u64)>),
-    Fail(Failure),
+    /// Fails, by an activity at this rank.
+    Fail(Failure, Rank),
 }
 
 /// Returns the statements of the activity or finish with this seed.
@@ -78,8 +79,8 @@ fn statements(seed: u64, depth: u32, ranks: u32) -> Vec<Statement> {
 /// Returns the statements in a finish: those of its seed, and one by which it fails, somewhere.
 fn body(seed: u64, failure: Option<Failure>, depth: u32, ranks: u32) -> Vec<Statement> {
     let mut all = statements(seed, depth, ranks);
-    // The statement that fails is the only one of an activity at another rank, or is here.
-    all.extend(failure.map(Statement::Fail));
+    let rank = Rank((seed >> 9) as u32 % ranks);
+    all.extend(failure.map(|failure| Statement::Fail(failure, rank)));
     all
 }
 
@@ -135,7 +136,7 @@ impl Expected {
                     event(self, !*seed, at.rank);
                 }
                 Statement::Call(rank, number) => event(self, *number, *rank),
-                Statement::Fail(_) => {}
+                Statement::Fail(..) => {}
             }
         }
     }
@@ -171,8 +172,9 @@ impl Log {
     }
 }
 
-/// Arguments of an activity: its seed, its finish, what depth is left.
-type Activity = (u64, u64, u32);
+/// Arguments of an activity: its seed, its finish, and what depth is left and whether all of its
+/// calls have results, or how it fails.
+type Activity = (u64, u64, Result<(u32, bool), Failure>);
 
 /// The log, and the handlers that an activity starts beside its own.
 type Reached<'a, F, G> = (
@@ -186,18 +188,21 @@ fn run<'s, 'c, F, G>(
     cx: &mut Cx<'c, '_>,
     at: At<'s>,
     all: &[Statement],
-    (finish, depth): (u64, u32),
+    (finish, depth, is_certain): (u64, u32, bool),
     (log, mark, value): Reached<'_, F, G>,
 ) where
     's: 'c,
 {
+    let activity = move |seed: u64, how| -> Activity { (seed, finish, how) };
     for statement in all {
         match statement.clone() {
             Statement::Event(number) => log.event(number, finish, at.rank()),
             Statement::Spawn(to, seed, true) => {
-                cx.spawn(move |cx| at.again(cx, to, (seed, finish, depth - 1)));
+                cx.spawn(move |cx| at.again(cx, to, activity(seed, Ok((depth - 1, is_certain)))));
             }
-            Statement::Spawn(to, seed, false) => at.again(cx, to, (seed, finish, depth - 1)),
+            Statement::Spawn(to, seed, false) => {
+                at.again(cx, to, activity(seed, Ok((depth - 1, is_certain))))
+            }
             Statement::Batch(events) => {
                 let mut batch = at.batch(cx, mark);
                 for (to, number) in events {
@@ -205,15 +210,24 @@ fn run<'s, 'c, F, G>(
                 }
             }
             Statement::Call(to, number) => {
-                if let Ok(result) = at.call(cx, to, value, (number, finish)).wait(cx) {
-                    assert_eq!(result, mixed(number, 5), "the value of a call");
+                match at.call(cx, to, value, (number, finish)).wait(cx) {
+                    Ok(result) => assert_eq!(result, mixed(number, 5), "the value of a call"),
+                    Err(error) => assert!(!is_certain, "{error}"),
                 }
             }
             Statement::Finish(seed, failure) => {
                 let inner = body(seed, failure, depth - 1, at.ranks());
                 let finished = || {
                     let handlers = (log, mark, value);
-                    cx.finish(|cx| run(cx, at, &inner, (seed, depth - 1), handlers))
+                    cx.finish(|cx| {
+                        run(
+                            cx,
+                            at,
+                            &inner,
+                            (seed, depth - 1, is_certain && failure.is_none()),
+                            handlers,
+                        )
+                    })
                 };
                 let ended = match catch_unwind(AssertUnwindSafe(finished)) {
                     Ok(Ok(())) => None,
@@ -236,8 +250,7 @@ fn run<'s, 'c, F, G>(
                     .insert(seed, (stamp, ended));
                 log.event(!seed, finish, at.rank());
             }
-            Statement::Fail(Failure::Cancel) => _ = cx.cancel(Reason::Found),
-            Statement::Fail(Failure::Panic) => std::panic::resume_unwind(Box::new("as planned")),
+            Statement::Fail(failure, to) => at.again(cx, to, activity(0, Err(failure))),
         }
     }
 }
@@ -277,15 +290,22 @@ fn check(seed: u64, ranks: u32, workers: usize, depth: u32, had: &mut Had) {
             log.event(number, finish, at.rank());
             mixed(number, 5)
         });
-        let node = handler(|cx, at, (seed, finish, depth): Activity| {
-            let all = statements(seed, depth, at.ranks());
-            run(cx, at, &all, (finish, depth), (&log, &mark, &value));
+        let node = handler(|cx, at, (seed, finish, how): Activity| match how {
+            Ok((depth, is_certain)) => {
+                let (all, place) = (
+                    statements(seed, depth, at.ranks()),
+                    (finish, depth, is_certain),
+                );
+                run(cx, at, &all, place, (&log, &mark, &value));
+            }
+            Err(Failure::Cancel) => _ = cx.cancel(Reason::Found),
+            Err(Failure::Panic) => std::panic::resume_unwind(Box::new("as planned")),
         });
         rt.run(|cx| {
             let mut team = world.team();
             team.finish(cx, &(&node, &mark, &value), |cx, at| {
                 if at.rank() == root {
-                    at.spawn(cx, root, &node, (seed, 0, depth));
+                    at.spawn(cx, root, &node, (seed, 0, Ok((depth, true))));
                 }
             })?;
             let stamp = log.clock.fetch_add(1, SeqCst);

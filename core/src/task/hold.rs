@@ -58,7 +58,7 @@ impl<P: Host> RefUnwindSafe for Hold<P> {}
 
 // SAFETY: the scope is Sync, and alive until the hold gives up its share, which any thread may do.
 unsafe impl<P: Host> Send for Hold<P> {}
-// SAFETY: a shared hold gives access to its site only.
+// SAFETY: the scope is Sync, and payloads are Send.
 unsafe impl<P: Host> Sync for Hold<P> {}
 
 impl<P: Host> Hold<P> {

@@ -5,8 +5,8 @@ use super::mailbox::Mailbox;
 use crate::Result;
 use crate::error::Error;
 use crate::ranks::engine::progress::of_this_rank;
-use crate::ranks::engine::{ProgressEngine, inside};
-use crate::ranks::error::RankError;
+use crate::ranks::engine::{ProgressEngine, inside, is_inside};
+use std::any::type_name;
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::mem;
@@ -17,7 +17,7 @@ use std::thread;
 use tautline_core::Rank;
 use tautline_core::machine::{Action, Machine, Step};
 use tautline_core::service::{Calls, Operation};
-use tautline_core::wire::{self, Cause, Portable, unpack};
+use tautline_core::wire::{self, Cause, Malformed, Portable, unpack};
 
 /// Turns of a task that waits for a message before it is suspended: as long as a few messages
 /// take.
@@ -121,7 +121,7 @@ where
         let (from, body) = next.map_err(failed)?;
         let message = self.open().decode(from, body).map_err(failed)?;
         let received = self.step(|machine, step| machine.receive(from, message, step));
-        received.map_err(|refusal| Error::Rank(RankError::refused(from, refusal)))
+        received.map_err(|_| failed(self.open().refuse(from)))
     }
 
     fn open(&mut self) -> &mut Open<M::Message> {
@@ -155,10 +155,15 @@ impl<M: Machine<Message: Portable + 'static>> Drop for Running<M> {
             },
         };
         let exchange = &open.engine.exchange;
-        if exchange.is_here() {
-            let error = of_this_rank(exchange, cause);
-            inside(|| exchange.fail(&error));
+        if !exchange.is_here() {
+            return;
         }
+        if is_inside() {
+            // The thread may hold the locks of the exchange.
+            return open.engine.give_up();
+        }
+        let error = of_this_rank(exchange, cause);
+        inside(|| exchange.fail(&error));
     }
 }
 
@@ -231,9 +236,19 @@ impl<T: Portable + 'static> Open<T> {
                 of_this_rank(&self.engine.exchange, Cause::Lost { doing })
             }
         };
+        Err(self.fail(error))
+    }
+
+    /// Ends all channels, for a message that no correct rank sends.
+    fn refuse(&self, from: Rank) -> wire::Error {
+        let refused = Malformed::refused(type_name::<T>(), 0, "its call does not expect it");
+        self.fail(self.operation.error(from, refused))
+    }
+
+    /// Ends all channels with an error. Returns that with which they have ended.
+    fn fail(&self, error: wire::Error) -> wire::Error {
         // In a turn: completions of other operations run the program's code.
         inside(|| self.engine.exchange.fail(&error));
-        // The channels may have ended before, for another reason.
-        Err(self.mailbox.error().unwrap_or(error))
+        self.mailbox.error().unwrap_or(error)
     }
 }

@@ -1,6 +1,6 @@
 //! The calls of a team that combine and distribute values.
 
-use super::{Team, TeamCall, made};
+use super::{Team, TeamCall, made, violated};
 use crate::Result;
 use crate::ranks::collective::elementwise;
 use std::panic::Location;
@@ -169,6 +169,9 @@ impl Team {
         let running = self.begin(Location::caller(), call);
         TeamCall::new(async move {
             let all = running.complete().await?;
+            if all.numbers().len() != elements.len() {
+                return Err(violated("a vector of another length"));
+            }
             elements.copy_from_slice(all.numbers());
             Ok(())
         })

@@ -53,6 +53,7 @@ pub use finish::{At, Batch, Handler, Handlers, Reply, handler};
 pub use tautline_core::comm::{Number, Operator};
 
 use crate::Result;
+use crate::error::Error;
 use crate::ranks::collective::{Call, Running, calls as made};
 use crate::ranks::engine::ProgressEngine;
 use crate::ranks::world::World;
@@ -171,6 +172,9 @@ impl Team {
         let (engine, calls) = (&self.engine, &self.calls);
         TeamCall::new(async move {
             let all = running.complete().await?;
+            if all.len() != calls.group().ranks() as usize {
+                return Err(violated("values of another number of ranks"));
+            }
             let with = |rank: &u32| colour.is_some() && all[*rank as usize].0 == colour;
             let ranks = (0..all.len() as u32).filter(with);
             let members = ranks.clone().map(|rank| calls.group().member(Rank(rank)));
@@ -211,4 +215,9 @@ impl Team {
     {
         Running::begin(&self.engine, &self.calls, site, call)
     }
+}
+
+/// Returns the error of a result that correct ranks do not make.
+fn violated(why: &str) -> Error {
+    Error::Rank(RankError::refused(Rank(0), why))
 }

@@ -28,7 +28,12 @@ impl Team {
     /// the others by the [`At`] of its tasks.
     ///
     /// In it, `cx.finish` and `cx.scope` wait for what was spawned in them at all ranks; they nest
-    /// as they do inside a rank. A finish of another team, or of this one, may run inside.
+    /// as they do inside a rank. A finish of another team, or of a [copy](Team::dup) of this one,
+    /// may run inside. A task that waits in a scope with [`Wait::Own`](tautline_core::task::Wait)
+    /// keeps its worker from serving the finish: with one worker it waits for ever for other ranks.
+    ///
+    /// Tasks that a handler spawns beside itself cannot borrow what it borrows, since they may
+    /// outlive its call: it starts a handler at the own rank, or opens a scope.
     ///
     /// ```
     /// use tautline::prelude::*;
@@ -50,12 +55,13 @@ impl Team {
     /// ```
     ///
     /// # Errors
-    /// At every rank, if a task has panicked at another rank, the finish was cancelled, or a rank
-    /// was lost: tasks that had not begun by then were dropped. Those of all
-    /// [calls](Self#errors).
+    /// At every rank, if a handler has panicked, the body of another rank has, the finish was
+    /// cancelled, or a rank was lost: tasks that had not begun by then were dropped. The text of
+    /// the first panic is in the error. Those of all [calls](Self#errors).
     ///
     /// # Panics
-    /// With the panic of a task of this rank.
+    /// With the panic of the body of this rank, to which those of what its scopes have spawned
+    /// count, at other ranks as text: `rank 2: TEXT`.
     ///
     /// # Teamed
     /// A call of all ranks of the team, with handlers of the same types.

@@ -2,7 +2,7 @@
 
 use super::at::{At, Region};
 use super::record::{Arrival, Record};
-use super::site::{Mail, Within};
+use super::site::{Mail, Site, Within};
 use crate::execution::runtime::TaskCx;
 use crate::process::contain::text_of;
 use std::future::poll_fn;
@@ -26,6 +26,7 @@ struct Group {
 /// Serves the messages until the finish is over.
 pub(super) async fn serve<'s>(task: TaskCx<'s, '_>, region: Region<'s>) {
     let site = region.site();
+    let _guard = Serving(site);
     poll_fn(|cx| {
         site.mail.register(cx.waker(), &Spin);
         let mut groups = Vec::new();
@@ -49,6 +50,17 @@ pub(super) async fn serve<'s>(task: TaskCx<'s, '_>, region: Region<'s>) {
         }
     })
     .await;
+}
+
+/// Ends the channels if the task ends before the finish: other ranks would wait for ever.
+struct Serving<'a>(&'a Site);
+
+impl Drop for Serving<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_over() {
+            self.0.give_up();
+        }
+    }
 }
 
 fn receive(

@@ -93,17 +93,22 @@ pub(super) struct Promise<R: Send + Sync + 'static> {
 
 impl<R: Send + Sync + 'static> Promise<R> {
     pub(super) fn put(mut self, result: Result<R>) {
+        self.fill(result);
+    }
+
+    fn fill(&mut self, result: Result<R>) {
         if let Some(cell) = self.cell.take() {
-            _ = cell.put(result);
+            let waiters = cell.fill(result);
+            // Before any code of the program runs: a waiter takes the result out of the cell.
+            drop(cell);
+            _ = waiters.map(|mut waiters| waiters.release());
         }
     }
 }
 
 impl<R: Send + Sync + 'static> Drop for Promise<R> {
     fn drop(&mut self) {
-        if let Some(cell) = self.cell.take() {
-            _ = cell.put(Err(Error::Rank(RankError::unanswered(self.from))));
-        }
+        self.fill(Err(Error::Rank(RankError::unanswered(self.from))));
     }
 }
 

@@ -109,8 +109,13 @@ impl<'c, A: Portable + 'static> Batch<'c, A> {
             return entry.run_here(cx, at, &mut Some(args), &mut ());
         }
         self.encoded.clear();
-        if let Err(why) = pack_within(&args, at.limit(), &mut self.encoded) {
+        if let Err(why) = pack_within(&args, at.limit().saturating_sub(10), &mut self.encoded) {
             panic!("arguments of a handler: {why}");
+        }
+        // With its length.
+        let added = self.encoded.len() + 10;
+        if self.buffers[to.index()].len() + added > at.limit() {
+            self.send(to);
         }
         let buffer = &mut self.buffers[to.index()];
         push_framed(&self.encoded, buffer);
@@ -128,9 +133,7 @@ impl<'c, A: Portable + 'static> Batch<'c, A> {
 impl<A> Batch<'_, A> {
     fn send_all(&mut self) {
         for to in self.at.all() {
-            if !self.buffers[to.index()].is_empty() {
-                self.send(to);
-            }
+            self.send(to);
         }
     }
 
@@ -139,6 +142,9 @@ impl<A> Batch<'_, A> {
             return;
         };
         let args = mem::take(&mut self.buffers[to.index()]);
+        if args.is_empty() {
+            return;
+        }
         let kind = Kind::Batch;
         let out = Outgoing {
             to,

@@ -19,6 +19,9 @@ use std::sync::Arc;
 use tautline_core::Rank;
 use tautline_core::wire::{Fault, Malformed, Unencodable};
 
+/// Bytes of a message in addition to arguments, at most.
+const HEAD: usize = 48;
+
 /// A finish of a team at one rank.
 #[derive(Clone, Copy)]
 pub(super) struct Region<'s> {
@@ -135,7 +138,7 @@ impl<'s> At<'s> {
 
     /// Returns the most bytes of encoded values.
     pub(super) fn limit(self) -> usize {
-        self.region.team.engine.body
+        self.region.team.engine.body.saturating_sub(HEAD)
     }
 
     fn entry(self, position: u32) -> &'s dyn Entry {

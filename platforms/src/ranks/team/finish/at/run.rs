@@ -24,7 +24,7 @@ impl<'s> At<'s> {
             }
             Kind::Batch => {
                 let mut batch = args;
-                while !batch.is_empty() {
+                while !batch.is_empty() && cx.cancelled().is_none() {
                     let Some(args) = next_framed(&mut batch) else {
                         let (from, site) = (self.from, entry.site());
                         panic!("the handler at {site}: {from} has sent a malformed batch");

@@ -156,7 +156,7 @@ impl<'s> At<'s> {
     {
         assert_rank(self.region.team.group(), to);
         let position = self.position(handler);
-        let (reply, promise) = Reply::new(to, self.in_short);
+        let (reply, promise) = Reply::new(self.region.team.world_rank(to), self.in_short);
         if to == self.rank() {
             let (at, mut args) = (self.of_handler(position), Some(args));
             cx.spawn(move |cx| {
@@ -180,8 +180,10 @@ impl<'s> At<'s> {
     }
 
     #[track_caller]
-    pub(super) fn position<F, A, R>(self, handler: &Handler<F, A, R>) -> u32 {
-        let is_same = |entry: &dyn Entry| ptr::addr_eq(entry, handler);
+    pub(super) fn position<F, A: 'static, R>(self, handler: &Handler<F, A, R>) -> u32 {
+        // One that contains another one may have its address.
+        let takes = TypeId::of::<A>();
+        let is_same = |it: &dyn Entry| ptr::addr_eq(it, handler) && it.takes().0 == takes;
         let mut positions = (0..).map_while(|at| self.region.handlers.entry(at));
         let position = positions.position(is_same);
         position.expect("a handler that was passed to the finish") as u32

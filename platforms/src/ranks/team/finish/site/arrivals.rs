@@ -22,6 +22,12 @@ impl Site {
         begins: bool,
     ) -> Result<Option<CancelToken>, Fault> {
         let (mut state, mut due) = (self.lock(), Due::default());
+        if state.error.is_some() {
+            return Ok(None);
+        }
+        if id == state.all {
+            return Err(refused("the finish of all ranks has no such activity"));
+        }
         let fate = self.step(&mut state, &mut due, |finishes, step| {
             finishes.arrived(id, PlaceId(from.0), step)
         });
@@ -38,7 +44,6 @@ impl Site {
     /// Records that a group of arrivals has ended, with an outcome if it has failed.
     pub(in crate::ranks::team::finish) fn end_group(&self, id: FinishId, failed: Option<Outcome>) {
         let (mut state, mut due) = (self.lock(), Due::default());
-        // After the end of the channels there is nothing to report to.
         if let Some(joined) = state.joined.get_mut(&id) {
             joined.groups -= 1;
             self.fail(&mut state, &mut due, id, failed);
@@ -80,6 +85,14 @@ impl Site {
         if from != Rank(0) || state.ended.is_some() {
             return Err(refused("a second end, or one of a rank other than 0"));
         }
+        let at = outcome.as_ref().map(|outcome| match outcome {
+            Outcome::Panicked { at, .. }
+            | Outcome::Lost { at, .. }
+            | Outcome::Cancelled { at, .. } => at.0,
+        });
+        if at.is_some_and(|at| at >= self.group.ranks()) {
+            return Err(refused("an end by a rank outside of the team"));
+        }
         state.ended = Some(outcome);
         Ok(())
     }
@@ -91,9 +104,17 @@ impl Site {
     ) -> Result<(), Fault> {
         let answer = self.lock().calls.remove(&call);
         // Calls of a finish that was cancelled are forgotten.
-        match answer.is_none_or(|(_, answer)| answer.answer(result)) {
-            true => Ok(()),
-            false => Err(refused("a result of another type than its handler's")),
+        let Some((_, answer)) = answer else {
+            return Ok(());
+        };
+        // It decodes, and runs the waiters of a cell.
+        match inside(|| answer.answer(result)) {
+            Some(true) => Ok(()),
+            Some(false) => Err(refused("a result of another type than its handler's")),
+            None => {
+                self.give_up();
+                Ok(())
+            }
         }
     }
 
@@ -120,6 +141,11 @@ impl Site {
             });
         }
         self.unlock(state, due);
+    }
+
+    /// Ends all channels, for a panic of this rank.
+    pub(in crate::ranks::team::finish) fn give_up(&self) {
+        self.engine.give_up();
     }
 
     /// Ends all channels, for a message that no correct rank sends.

@@ -11,6 +11,9 @@ use tautline_core::{PlaceId, Rank};
 impl Site {
     fn failed(&self, error: &wire::Error) {
         let (mut state, mut due) = (self.lock(), Due::default());
+        if state.is_over() {
+            return;
+        }
         state.error.get_or_insert_with(|| error.clone());
         due.cancelled.push((self.body.clone(), Reason::Lost));
         let tokens = state.joined.values().map(|joined| joined.token.clone());
@@ -42,6 +45,10 @@ impl Receiver for Inlet {
             site.mail.push(Mail::Record(Rank(from.0), record), &Spin);
         }
         Ok(())
+    }
+
+    fn lost(&self, _: &wire::Error) -> bool {
+        self.0.upgrade().is_none_or(|site| site.is_over())
     }
 
     fn fail(&self, error: &wire::Error) {

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use tautline_core::finish::{Effect, Event, FinishId, Finishes, Outcome, Reason};
+use tautline_core::group::Group;
 use tautline_core::lifeline::Mailbox;
 use tautline_core::machine::{Action, Machine, Step};
 use tautline_core::port::Spin;
@@ -34,7 +35,7 @@ pub(super) enum Mail {
 pub(in crate::ranks::team) struct Site {
     pub(super) engine: Arc<ProgressEngine>,
     pub(super) here: Rank,
-    ranks: u32,
+    group: Group,
     pub(super) mail: Mailbox<Mail>,
     /// Cancels the body.
     pub(super) body: CancelToken,
@@ -125,7 +126,7 @@ impl Site {
         let site = Arc::new_cyclic(|me| Self {
             engine: Arc::clone(engine),
             here,
-            ranks,
+            group: group.clone(),
             mail: Mailbox::default(),
             body: CancelToken::new(),
             operation: OnceLock::new(),
@@ -199,7 +200,10 @@ impl Site {
                 }
             }
             Effect::Done(id, outcome) if id == state.all => {
-                for to in (0..self.ranks).map(Rank).filter(|to| *to != self.here) {
+                for to in (0..self.group.ranks())
+                    .map(Rank)
+                    .filter(|to| *to != self.here)
+                {
                     self.send(to, &Record::End(outcome.clone()));
                 }
                 state.ended = Some(outcome);
@@ -209,12 +213,13 @@ impl Site {
                 if let Some(owned) = state.owned.remove(&id) {
                     state.scopes.remove(&owned.scope);
                     if let Some(outcome) = outcome {
+                        // Otherwise all results come, some of them later than this.
+                        state.forget_calls(id, due);
                         let outcome = state.passed_on(&owned, outcome);
                         due.aborted.push((Arc::clone(&owned.hold), outcome));
                     }
                     due.ended.push(owned.hold);
                 }
-                state.forget_calls(id, due);
             }
         }
     }
@@ -228,8 +233,10 @@ impl Site {
         }
         for (hold, outcome) in due.aborted {
             match outcome {
-                Outcome::Panicked { at, message } => hold.abort(remote_panic(at, &message)),
-                other => _ = hold.cancel(reason_of(&other)),
+                Outcome::Panicked { at, message } => hold.abort(self.remote_panic(at, &message)),
+                // Else a finish around the scope would be cancelled, which may handle the abort.
+                other if !hold.is_aborted() => _ = hold.cancel(reason_of(&other)),
+                _ => {}
             }
         }
         drop(due.unanswered);
@@ -254,10 +261,18 @@ impl Site {
     }
 
     fn fail(&self, state: &mut State, due: &mut Due, id: FinishId, failed: Option<Outcome>) {
+        // What a cancellation has stopped does not cancel.
+        let is_stopped = state.finishes.cancelled(id).is_some();
+        let failed = failed.filter(|it| !(is_stopped && matches!(it, Outcome::Cancelled { .. })));
         if let Some(outcome) = failed {
             let fail = Event::Fail(id, outcome);
             self.step(state, due, |finishes, step| finishes.event(fail, step));
         }
+    }
+
+    /// Returns the payload of a panic at another rank.
+    fn remote_panic(&self, at: PlaceId, message: &str) -> Box<dyn Any + Send> {
+        Box::new(format!("{}: {message}", self.group.member(Rank(at.0))))
     }
 
     /// Whether nothing else will arrive.
@@ -297,11 +312,6 @@ impl State {
     fn is_over(&self) -> bool {
         self.error.is_some() || self.ended.is_some() && self.finishes.is_empty()
     }
-}
-
-/// Returns the payload of a panic at another rank.
-pub(super) fn remote_panic(at: PlaceId, message: &str) -> Box<dyn Any + Send> {
-    Box::new(format!("{}: {message}", Rank(at.0)))
 }
 
 /// Returns the fault of a message that no correct rank sends.

@@ -26,7 +26,11 @@ impl Site {
         let (mut state, mut due) = (self.lock(), Due::default());
         if state.error.is_none() {
             let id = self.finish_of(&mut state, &mut due, cx, within);
-            self.spawn_in(&mut state, &mut due, id, out, answer);
+            let owned = state.owned.get(&id);
+            match owned.is_some_and(|owned| owned.hold.is_aborted()) {
+                true => due.unanswered.extend(answer),
+                false => self.spawn_in(&mut state, &mut due, id, out, answer),
+            }
             self.settle(&mut state, &mut due, id);
         } else {
             due.unanswered.extend(answer);
@@ -136,6 +140,7 @@ impl Site {
             self.settle(&mut state, &mut due, id);
         }
         self.unlock(state, due);
+        self.engine.progress.look(&*self.engine);
     }
 
     /// Records that the body has ended, with an outcome if it has failed.

@@ -1,0 +1,119 @@
+//! Calls of a team, and tasks at another rank, by tasks of two ranks of one worker.
+
+use super::{Options, per_trip, trips};
+use std::hint::black_box;
+use std::time::Instant;
+use tautline::prelude::*;
+use tautline::team::{Team, handler};
+use tautline::world::{Rank, World};
+
+/// The other rank of the one that measures.
+const OTHER: Rank = Rank(1);
+
+/// Runs a task with a team of all ranks.
+fn in_task<R: Send>(task: impl FnOnce(&mut Cx<'_, '_>, &mut Team) -> R + Send) -> R {
+    let world = World::join().expect("launched");
+    let rt = Runtime::builder().world(&world).workers(1).build();
+    rt.expect("a worker").run(|cx| task(cx, &mut world.team()))
+}
+
+/// Nanoseconds of a barrier.
+pub(super) fn barrier(options: &Options) -> Option<f64> {
+    in_task(|cx, team| {
+        per_trip(team.rank(), options, |_| {
+            team.barrier().wait(cx).expect("all live")
+        })
+    })
+}
+
+/// Nanoseconds of a sum of 8 bytes.
+pub(super) fn sum(options: &Options) -> Option<f64> {
+    in_task(|cx, team| {
+        per_trip(team.rank(), options, |number| {
+            let sum = team.all_reduce(number, |a, b| a + b).wait(cx);
+            assert_eq!(sum.expect("all live"), 2 * number);
+        })
+    })
+}
+
+/// Nanoseconds of a finish of the team in which nothing is spawned.
+pub(super) fn finish(options: &Options) -> Option<f64> {
+    let nothing = handler(|_, _, (): ()| ());
+    in_task(|cx, team| {
+        per_trip(team.rank(), options, |_| {
+            team.finish(cx, &nothing, |_, _| ()).expect("all live");
+        })
+    })
+}
+
+/// Nanoseconds of a finish around one task at the other rank.
+pub(super) fn spawn(options: &Options) -> Option<f64> {
+    let nothing = handler(|_, _, (): ()| ());
+    in_task(|cx, team| {
+        let ended = team.finish(cx, &nothing, |cx, at| {
+            let measures = at.rank() == Rank(0);
+            let mut spawn = |_| {
+                cx.finish(|cx| at.spawn(cx, OTHER, &nothing, ()))
+                    .expect("not cancelled")
+            };
+            measures
+                .then(|| per_trip(at.rank(), options, &mut spawn))
+                .flatten()
+        });
+        ended.expect("all live")
+    })
+}
+
+/// Nanoseconds of a call with 64 bytes there and back.
+pub(super) fn call(options: &Options) -> Option<f64> {
+    let echo = handler(|_, _, value: [u64; 8]| black_box(value));
+    in_task(|cx, team| {
+        let ended = team.finish(cx, &echo, |cx, at| {
+            let measures = at.rank() == Rank(0);
+            let mut call = |number| {
+                let value = [u64::MAX - number; 8];
+                assert_eq!(
+                    at.call(cx, OTHER, &echo, value).wait(cx).expect("all live"),
+                    value
+                );
+            };
+            measures
+                .then(|| per_trip(at.rank(), options, &mut call))
+                .flatten()
+        });
+        ended.expect("all live")
+    })
+}
+
+/// Nanoseconds of each of many tasks that are spawned at the other rank, one by one.
+pub(super) fn spawns(options: &Options) -> Option<f64> {
+    let nothing = handler(|_, _, number: u64| _ = black_box(number)).short();
+    in_task(|cx, team| {
+        let begun = Instant::now();
+        let ended = team.finish(cx, &nothing, |cx, at| {
+            for number in 0..trips(options) * u64::from(at.rank() == Rank(0)) {
+                at.spawn(cx, OTHER, &nothing, number);
+            }
+        });
+        ended.expect("all live");
+        let each = begun.elapsed().as_nanos() as f64 / trips(options) as f64;
+        (team.rank() == Rank(0)).then_some(each)
+    })
+}
+
+/// Nanoseconds of each of many calls with 16 bytes in batches.
+pub(super) fn batch(options: &Options) -> Option<f64> {
+    let nothing = handler(|_, _, numbers: (u64, u64)| _ = black_box(numbers)).short();
+    in_task(|cx, team| {
+        let (begun, all) = (Instant::now(), 10 * trips(options));
+        let ended = team.finish(cx, &nothing, |cx, at| {
+            let mut batch = at.batch(cx, &nothing);
+            for number in 0..all * u64::from(at.rank() == Rank(0)) {
+                batch.push(cx, OTHER, (u64::MAX, number));
+            }
+        });
+        ended.expect("all live");
+        let each = begun.elapsed().as_nanos() as f64 / all as f64;
+        (team.rank() == Rank(0)).then_some(each)
+    })
+}
