@@ -22,7 +22,6 @@ fn neighbours(v: u32) -> impl Iterator<Item = u32> {
 // Visible to the tests that start it as ranks.
 pub(crate) fn main() -> tautline::Result<()> {
     let world = World::join()?;
-    let rt = Runtime::builder().world(&world).build()?;
     let mut team = world.team();
     let (here, ranks) = (team.rank(), team.ranks());
     // Vertex v is at rank v % ranks.
@@ -34,15 +33,15 @@ pub(crate) fn main() -> tautline::Result<()> {
     };
     let mut frontier = Vec::from_iter((here == Rank(0) && claim(0, 0)).then_some(0));
     let mut sizes = Vec::new();
-    rt.run(|cx| {
+    Runtime::builder().world(&world).build()?.run(|cx| {
         loop {
             match team.all_reduce(frontier.len(), |a, b| a + b).wait(cx)? {
                 0 => return Ok::<_, tautline::Error>(()),
                 size => sizes.push(size),
             }
             let (level, next) = (sizes.len() as u32, Mutex::new(Vec::new()));
-            let found = |w| next.lock().expect("no panic").push(w);
-            let visit = handler(|_, _, w| claim(w, level).then(|| found(w)).unwrap_or(())).short();
+            let found = |w| claim(w, level).then(|| next.lock().expect("no panic").push(w));
+            let visit = handler(|_, _, w| _ = found(w)).short();
             team.finish(cx, &visit, |cx, at| {
                 let mut batch = at.batch(cx, &visit);
                 for w in frontier.iter().flat_map(|v| neighbours(*v)) {
@@ -53,8 +52,8 @@ pub(crate) fn main() -> tautline::Result<()> {
         }
     })?;
     if world.is_home() {
-        let reached: usize = sizes.iter().sum();
-        println!("{reached} vertices in {} levels: {sizes:?}", sizes.len());
+        let (reached, levels) = (sizes.iter().sum::<usize>(), sizes.len());
+        println!("{reached} vertices in {levels} levels: {sizes:?}");
     }
     Ok(())
 }

@@ -17,8 +17,8 @@ fn next(value: u64) -> u64 {
 fn at(position: u64) -> u64 {
     let twice = |value: u64| {
         let steps = |i: u32| (0..2 * i).fold(1, |value, _| next(value));
-        let terms = (0..64).filter(|i| value >> i & 1 == 1).map(steps);
-        terms.fold(0, |sum, term| sum ^ term)
+        let bits = (0..64).filter(|i| value >> i & 1 == 1);
+        bits.map(steps).fold(0, |sum, term| sum ^ term)
     };
     let bits = (0..64 - position.leading_zeros()).rev();
     bits.fold(1, |value, bit| match position >> bit & 1 {
@@ -30,7 +30,6 @@ fn at(position: u64) -> u64 {
 // Visible to the tests that start it as ranks.
 pub(crate) fn main() -> tautline::Result<()> {
     let world = World::join()?;
-    let rt = Runtime::builder().world(&world).build()?;
     let mut team = world.team();
     let (here, ranks) = (u64::from(team.rank().0), u64::from(team.ranks()));
     // Word w is at rank w % ranks.
@@ -38,7 +37,7 @@ pub(crate) fn main() -> tautline::Result<()> {
     let update = |value: u64| table[(value % WORDS / ranks) as usize].fetch_xor(value, Relaxed);
     let updated = handler(|_, _, value: u64| _ = update(value)).short();
     let (first, end) = (UPDATES * here / ranks, UPDATES * (here + 1) / ranks);
-    let errors = rt.run(|cx| {
+    let errors = Runtime::builder().world(&world).build()?.run(|cx| {
         for _ in ["updates", "the same again, which takes them back"] {
             team.finish(cx, &updated, |cx, there| {
                 let mut batch = there.batch(cx, &updated);

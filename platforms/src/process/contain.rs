@@ -1,6 +1,5 @@
 //! Code of the program that runs on a thread of this library, or in the middle of another call.
 
-use std::any::Any;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -10,11 +9,4 @@ pub(crate) fn contain<R>(act: impl FnOnce() -> R) -> Option<R> {
     let ended = catch_unwind(AssertUnwindSafe(act));
     // The drop of what it has panicked with may panic.
     ended.map_err(mem::forget).ok()
-}
-
-/// Returns the text of a panic, for another rank, which its payload does not reach.
-pub(crate) fn text_of(payload: &(dyn Any + Send)) -> &str {
-    let text = payload.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a panic without a text")
 }

@@ -145,6 +145,24 @@ fn resumed() {
         };
         check(&name, actors, Multiset, NONE, floor);
     }
+    // As a finish of a team does it: nested in one with an activity everywhere.
+    for (places, spawns, radix, failures, floor) in [
+        (2, 2, 2, 0, 6_200),
+        (3, 1, 1, 0, 18_800),
+        (2, 1, 2, 1, 42_900),
+    ] {
+        let name = format!("finish-resumed-nested-p{places}-a{spawns}-f{failures}");
+        let actors = Activities {
+            everywhere: true,
+            nested: 1,
+            resumes: 1,
+            combine: radix < places,
+            radix,
+            failures,
+            ..Activities::new(places, spawns)
+        };
+        check(&name, actors, Multiset, NONE, floor);
+    }
     let actors = Activities {
         resumes: 1,
         ..Activities::new(3, 2)

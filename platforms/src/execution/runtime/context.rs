@@ -21,6 +21,7 @@ use tautline_node::pool::Node;
 /// | [`finish`](tautline_core::task::Cx::finish), [`finish_with`](tautline_core::task::Cx::finish_with), [`finish_until`](tautline_core::task::Cx::finish_until) | a scope that can be cancelled; with a token, such as a [`Deadline`](crate::runtime::Deadline) |
 /// | [`cancel`](tautline_core::task::Cx::cancel), [`cancelled`](tautline_core::task::Cx::cancelled) | cancels the finish around the task; asks whether it was |
 /// | [`hold`](tautline_core::task::Cx::hold) | a share of the scope, which any thread may release |
+/// | [`scope_id`](tautline_core::task::Cx::scope_id) | the identity of the enclosing scope |
 /// | [`phaser`](tautline_core::task::Cx::phaser), [`accumulator`](tautline_core::task::Cx::accumulator), [`adopt`](tautline_core::task::Cx::adopt) | a phaser of the scope; with a reduction; from a registration |
 /// | [`spawn_phased`](tautline_core::task::Cx::spawn_phased), [`spawn_phased_value`](tautline_core::task::Cx::spawn_phased_value) | spawns a task that proceeds in phases; with a handle |
 /// | [`balancer`](tautline_core::task::Cx::balancer) | a balanced computation |

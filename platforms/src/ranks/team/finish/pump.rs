@@ -4,7 +4,7 @@ use super::at::{At, Region};
 use super::record::{Arrival, Record};
 use super::site::{Mail, Site, Within};
 use crate::execution::runtime::TaskCx;
-use crate::process::contain::text_of;
+use std::any::Any;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -152,4 +152,11 @@ async fn caught<T: Future>(future: T) -> thread::Result<T::Output> {
         }
     })
     .await
+}
+
+/// Returns the text of a panic, for another rank, which its payload does not reach.
+fn text_of(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a panic without a text")
 }
