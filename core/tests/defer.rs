@@ -25,7 +25,7 @@ mod refused;
 #[path = "defer/values.rs"]
 mod values;
 
-use driver::{Costs, Random, run_by_epochs};
+use driver::{Costs, Random, run_by_epochs, times};
 use std::ops::Range;
 use tautline_core::Rank;
 use tautline_core::collective::Branch;
@@ -48,18 +48,6 @@ fn epochs(n: u64, p: u32, policy: Policy) -> Vec<Epochs> {
     (0..p)
         .map(|rank| Epochs::new(Rank(rank), instance, policy))
         .collect()
-}
-
-/// Times of iterations: equal, one of ten values, or large at a few.
-fn times(n: u64, random: &mut Random) -> Vec<u64> {
-    let kind = random.below(3);
-    let mut time = |_| match kind {
-        0 => 10,
-        1 => 1 + random.below(10),
-        _ if random.below(10) == 0 => 200,
-        _ => 2,
-    };
-    (0..n).map(&mut time).collect()
 }
 
 /// 10,000 loops for each policy, on 1 to 33 ranks: of no iteration, of fewer than ranks, and of

@@ -8,7 +8,7 @@
 #[path = "../../core/tests/defer/driver.rs"]
 mod driver;
 
-use driver::{Costs, Outcome, Random, run_by_epochs};
+use driver::{Costs, Outcome, Random, run_by_epochs, times};
 use std::ops::Range;
 use tautline_core::Rank;
 use tautline_core::defer::{Event, Refusal, Scheduler, Table};
@@ -19,18 +19,6 @@ use tautline_exhibits::defer::{Baseline, Call, Rule, Tuning};
 /// Runs a loop to its end.
 fn run<M: Scheduler>(ranks: &mut [M], costs: Costs<'_>) -> Outcome {
     run_by_epochs(ranks, |_| 0, costs)
-}
-
-/// Times of iterations: equal, one of ten values, or large at a few.
-fn times(n: u64, random: &mut Random) -> Vec<u64> {
-    let kind = random.below(3);
-    let mut time = |_| match kind {
-        0 => 10,
-        1 => 1 + random.below(10),
-        _ if random.below(10) == 0 => 200,
-        _ => 2,
-    };
-    (0..n).map(&mut time).collect()
 }
 
 /// One range of iterations.

@@ -1,5 +1,8 @@
 //! Teams of ranks and their calls.
 
+mod ranks;
+
+use ranks::{mixed, runtime};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
@@ -8,19 +11,12 @@ use tautline::prelude::*;
 use tautline::team::{Operator, RankErrorKind, Team, handler};
 use tautline::world::{self, Rank, World};
 
-fn runtime(world: &World, workers: usize) -> Runtime {
-    let runtime = Runtime::builder().world(world).workers(workers);
-    runtime.pinned(false).build().expect("a runtime")
-}
-
 /// A small generator of delays and values.
 struct Random(u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
+        self.0 = mixed(self.0, 1);
         self.0
     }
 

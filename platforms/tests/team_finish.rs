@@ -1,5 +1,8 @@
 //! Finishes with tasks at any rank.
 
+mod ranks;
+
+use ranks::{mixed, runtime};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
@@ -9,18 +12,6 @@ use tautline::balance::Reason;
 use tautline::prelude::*;
 use tautline::team::{RankErrorKind, handler};
 use tautline::world::{self, Rank, World};
-
-fn runtime(world: &World, workers: usize) -> Runtime {
-    let runtime = Runtime::builder().world(world).workers(workers);
-    runtime.pinned(false).build().expect("a runtime")
-}
-
-fn mixed(a: u64, b: u64) -> u64 {
-    let mut x = a.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(b) ^ 0x2545_f491;
-    x ^= x >> 31;
-    x = x.wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x ^ x >> 27
-}
 
 /// a finish ends when all activities have ended, wherever they came from: random trees of
 /// activities at any rank, with tasks beside them.

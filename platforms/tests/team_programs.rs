@@ -6,6 +6,9 @@
 //! the order: a finish returns after all that happened inside. Of a finish that fails, events
 //! inside may be missing.
 
+mod ranks;
+
+use ranks::{mixed, runtime};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -19,13 +22,6 @@ use tautline::world::{self, Rank};
 
 /// Programs of each size in a run of all tests. `cargo ci deep` runs more.
 const PROGRAMS: u64 = 60;
-
-fn mixed(a: u64, b: u64) -> u64 {
-    let mut x = a.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(b) ^ 0x2545_f491;
-    x ^= x >> 31;
-    x = x.wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x ^ x >> 27
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 enum Failure {
@@ -278,11 +274,7 @@ fn check(seed: u64, ranks: u32, workers: usize, depth: u32, had: &mut Had) {
     };
     expected.interpret(&first, place, true);
     world::loopback(ranks, |world| {
-        let rt = Runtime::builder()
-            .world(world)
-            .workers(workers)
-            .pinned(false)
-            .build()?;
+        let rt = runtime(world, workers);
         let mark =
             handler(|_, at, (number, finish): (u64, u64)| log.event(number, finish, at.rank()))
                 .short();

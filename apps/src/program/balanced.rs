@@ -125,7 +125,7 @@ impl Balanced {
     /// lost, and the others return nothing.
     ///
     /// # Errors
-    /// What the options request and cannot be had, the loss of a rank, and an interrupt at a rank
+    /// Options that cannot be satisfied, the loss of a rank, and an interrupt at a rank
     /// that returns nothing.
     pub fn run<T>(
         &self,

@@ -100,7 +100,7 @@ impl<P: Host> Hold<P> {
     }
 
     /// Cancels the innermost finish around the hold, as a task does by [`Cx::cancel`]. Returns
-    /// false if there is none.
+    /// false without such a finish.
     pub fn cancel(&self, reason: Reason) -> bool {
         self.scope().cancel(reason)
     }

@@ -173,3 +173,15 @@ impl<'a, M: Scheduler> World<'a, M> {
         self.post(time, to.index(), Happening::Mail(from, message));
     }
 }
+
+/// Times of iterations: equal, one of ten values, or large at a few.
+pub(crate) fn times(n: u64, random: &mut Random) -> Vec<u64> {
+    let kind = random.below(3);
+    let mut time = |_| match kind {
+        0 => 10,
+        1 => 1 + random.below(10),
+        _ if random.below(10) == 0 => 200,
+        _ => 2,
+    };
+    (0..n).map(&mut time).collect()
+}

@@ -398,31 +398,22 @@ fn scope_gives_up() {
 #[test]
 fn scope_outer_cancelled() {
     let model = Model::new("scope_outer_cancelled").bound(1).floor(74_000);
-    never_blind(model, |task, cause| {
-        let begun = Rendezvous::new();
-        let ended = with_others(1, |cx| {
-            cx.finish(|cx| {
-                cx.spawn(|cx: &mut Cxt<'_, '_>| {
-                    begun.begin();
-                    cause.store(1, Loose);
-                    cx.cancel(Reason::Found);
-                });
-                begun.wait(1);
-                _ = cx.finish(|cx| cx.spawn(move |_| task.used()));
-            })
-        });
-        assert_eq!(ended.unwrap().map_err(|c| c.reason), Err(Reason::Found));
+    outer_cancelled(model, |_| ());
+}
+
+/// J2: the same, where another abort has been counted: the walk outwards then finds the scope
+/// aborted before its own abort is counted.
+#[test]
+fn scope_outer_cancelled_uncounted() {
+    let model = Model::new("scope_outer_cancelled_uncounted");
+    outer_cancelled(model.bound(1).floor(85_000), |cx| {
+        _ = cx.finish(|cx| cx.cancel(Reason::GivenUp));
     });
 }
 
-/// J2: as `scope_outer_cancelled`, where another abort has been counted: the walk outwards then
-/// finds the scope aborted before its own abort is counted.
-#[test]
-fn scope_outer_cancelled_uncounted() {
-    let model = Model::new("scope_outer_cancelled_uncounted")
-        .bound(1)
-        .floor(1_000);
-    never_blind(model, |task, cause| {
+/// Cancels a scope on another worker, after `before` on this one, and drops a task inside it.
+fn outer_cancelled(model: Model, before: fn(&mut Cxt<'_, '_>)) {
+    never_blind(model, move |task, cause| {
         let begun = Rendezvous::new();
         let ended = with_others(1, |cx| {
             cx.finish(|cx| {
@@ -432,7 +423,7 @@ fn scope_outer_cancelled_uncounted() {
                     cx.cancel(Reason::Found);
                 });
                 begun.wait(1);
-                _ = cx.finish(|cx| cx.cancel(Reason::GivenUp));
+                before(cx);
                 _ = cx.finish(|cx| cx.spawn(move |_| task.used()));
             })
         });

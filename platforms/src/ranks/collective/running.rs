@@ -209,7 +209,7 @@ impl<T: Portable + 'static> Open<T> {
         found.take().unwrap_or_else(|| self.mailbox.next())
     }
 
-    /// As [`next`](Self::next), for a task, which is woken if there is none yet.
+    /// As [`next`](Self::next), for a task, which is woken by the next one if nothing has arrived.
     fn poll(&self, cx: &Context<'_>) -> Option<Next> {
         for _ in 0..TURNS {
             if let Some(next) = self.mailbox.try_next() {

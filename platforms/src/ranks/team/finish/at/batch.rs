@@ -47,7 +47,7 @@ impl<'s> At<'s> {
     /// ```
     ///
     /// # Panics
-    /// If `handler` is none of the finish's.
+    /// If `handler` was not passed to the finish.
     #[track_caller]
     pub fn batch<'c, F, A, R>(self, cx: &Cx<'c, '_>, handler: &Handler<F, A, R>) -> Batch<'c, A>
     where

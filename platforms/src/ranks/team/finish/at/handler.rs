@@ -50,7 +50,7 @@ impl<F, A, R> fmt::Debug for Handler<F, A, R> {
 /// # Ok::<(), tautline::Error>(())
 /// ```
 ///
-/// What it borrows must be shared with other threads:
+/// Borrowed values must be `Sync`:
 /// ```compile_fail,E0277
 /// # use tautline::team::handler;
 /// let count = std::cell::Cell::new(0);

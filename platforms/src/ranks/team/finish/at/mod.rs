@@ -54,7 +54,7 @@ impl Region<'_> {
 /// A [finish](crate::team::Team::finish) of a team, as a task of it sees it: starts code at other
 /// ranks.
 ///
-/// What it starts joins the innermost `finish` or `scope` of the context that is passed, as a task
+/// Started code joins the innermost `finish` or `scope` of the context that is passed, as a task
 /// that is spawned there does, wherever it runs.
 ///
 /// It does not leave its finish:

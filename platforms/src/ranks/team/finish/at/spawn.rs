@@ -38,9 +38,9 @@ impl<'s> At<'s> {
     /// ```
     ///
     /// # Panics
-    /// If the team has no such rank, `handler` is none of the finish's, or the arguments cannot be
-    /// encoded or are longer than the [limit](crate::world::Limits) of a message. Nothing was sent
-    /// then.
+    /// If the team has no such rank, `handler` was not passed to the finish, or the arguments
+    /// cannot be encoded or are longer than the [limit](crate::world::Limits) of a message. Nothing
+    /// was sent then.
     #[track_caller]
     pub fn spawn<'c, F, A, R>(
         self,
@@ -117,12 +117,7 @@ impl<'s> At<'s> {
         if to == self.rank() {
             return self.spawn_here(cx, position, args);
         }
-        let out = Outgoing {
-            to,
-            handler: position,
-            kind: Kind::Spawn,
-            args: self.encoded(&args),
-        };
+        let out = self.outgoing(to, position, &args);
         self.region.site().spawn(cx, self.within, out, None);
     }
 
@@ -168,12 +163,7 @@ impl<'s> At<'s> {
             });
             return reply;
         }
-        let out = Outgoing {
-            to,
-            handler: position,
-            kind: Kind::Spawn,
-            args: self.encoded(&args),
-        };
+        let out = self.outgoing(to, position, &args);
         let answer = Some(Box::new(promise) as _);
         self.region.site().spawn(cx, self.within, out, answer);
         reply
@@ -189,12 +179,18 @@ impl<'s> At<'s> {
         position.expect("a handler that was passed to the finish") as u32
     }
 
+    /// Encodes the arguments of an activity for another rank.
     #[track_caller]
-    fn encoded(self, args: &impl Portable) -> Vec<u8> {
+    fn outgoing(self, to: Rank, handler: u32, args: &impl Portable) -> Outgoing {
         let mut body = Vec::new();
-        match pack_within(args, self.limit(), &mut body) {
-            Ok(()) => body,
-            Err(why) => panic!("arguments of a handler: {why}"),
+        if let Err(why) = pack_within(args, self.limit(), &mut body) {
+            panic!("arguments of a handler: {why}");
+        }
+        Outgoing {
+            to,
+            handler,
+            kind: Kind::Spawn,
+            args: body,
         }
     }
 }
