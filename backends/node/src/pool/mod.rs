@@ -68,18 +68,22 @@ pub struct Idle {
     pub(super) act: Arc<dyn Fn() -> bool + Send + Sync>,
     /// Before a worker sleeps, which leaves it to others.
     pub(super) leave: Arc<dyn Fn() + Send + Sync>,
+    /// The nanoseconds for which a worker searches before that, at least.
+    pub(super) patience_ns: u64,
 }
 
 impl Idle {
-    /// Calls `act` between two searches, and `leave` before a worker sleeps. Both must return soon,
-    /// and must not panic.
+    /// Calls `act` between two searches, and `leave` before a worker sleeps, which it does after a
+    /// search of `patience` at least. Both must return soon, and must not panic.
     pub fn new(
+        patience: Duration,
         act: impl Fn() -> bool + Send + Sync + 'static,
         leave: impl Fn() + Send + Sync + 'static,
     ) -> Self {
         Self {
             act: Arc::new(act),
             leave: Arc::new(leave),
+            patience_ns: patience.as_nanos() as u64,
         }
     }
 }

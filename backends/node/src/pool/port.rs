@@ -206,7 +206,8 @@ impl Park for Node {
     }
 
     fn patience(&self, worker: WorkerId) -> u64 {
-        self.parkers[worker.index()].wake_ns()
+        let least = self.idle.as_ref().map_or(0, |idle| idle.patience_ns);
+        self.parkers[worker.index()].wake_ns().max(least)
     }
 }
 

@@ -3,6 +3,8 @@
 use super::World;
 use crate::execution::plan::Builder;
 use crate::ranks::engine::ProgressEngine;
+use std::time::Duration;
+use tautline_core::progress::Pace;
 use tautline_node::pool::Idle;
 
 impl Builder {
@@ -36,7 +38,9 @@ impl Builder {
         let hand_over = |engine: &ProgressEngine| engine.progress.hand_over(engine);
         let act = move || used.with(look).unwrap_or(false);
         let leave = move || _ = left.with(hand_over);
-        self.idle = Some(Idle::new(act, leave));
+        // As long as a thread that waits for a message: to hand over costs several wake-ups.
+        let patience = Duration::from_nanos(Pace::default().polling);
+        self.idle = Some(Idle::new(patience, act, leave));
         self
     }
 }
