@@ -330,9 +330,10 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         if is_lost || has_left && peer.begun <= number {
             return;
         }
-        // The common cases: nothing waits, and the receiver has made the call, or may keep the
-        // message.
-        if peer.held.is_empty() && peer.admits(number, limit, || body.weight()) {
+        // Of a call that the receiver has made, nothing is held back. Else it may keep a message
+        // for which no other one waits.
+        let is_made = number < peer.begun;
+        if is_made || peer.held.is_empty() && peer.admits(number, limit, || body.weight()) {
             let message = Sequenced::Body {
                 number,
                 check,
@@ -341,7 +342,10 @@ impl<C: Call, B: Weight> Sequence<C, B> {
             return step.send(to, message);
         }
         peer.held.push_back((number, check, body));
-        self.send_held(to, step);
+        // Else what is held back was found to be so.
+        if peer.asked.is_none() {
+            self.send_held(to, step);
+        }
     }
 
     /// Asks the neighbours about the first call that was not compared with theirs, if it was there
