@@ -1,12 +1,12 @@
 //! Handlers: the code that other ranks may start here.
 
-use super::{At, Entry, Failed, Handlers};
+use super::{At, Entry, Failed, Handlers, packed};
 use crate::execution::runtime::Cx;
 use std::any::{Any, TypeId, type_name};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
-use tautline_core::wire::{Portable, pack_within, unpack};
+use tautline_core::wire::{Portable, unpack};
 
 /// Code that every rank of a team can start at every other one, in a
 /// [finish](crate::team::Team::finish): made by [`handler`].
@@ -113,11 +113,10 @@ where
     ) -> Result<Vec<u8>, Failed> {
         let args = unpack(args).map_err(Failed::Arguments)?;
         let result = (self.run)(cx, at, args);
-        let mut body = Vec::new();
-        if answers {
-            pack_within(&result, at.limit(), &mut body).map_err(Failed::Result)?;
+        match answers {
+            true => packed(&result, at.limit()).map_err(Failed::Result),
+            false => Ok(Vec::new()),
         }
-        Ok(body)
     }
 
     fn run_here<'s>(

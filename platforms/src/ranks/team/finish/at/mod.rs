@@ -17,10 +17,20 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 use tautline_core::Rank;
-use tautline_core::wire::{Fault, Malformed, Unencodable};
+use tautline_core::wire::{Fault, Malformed, Portable, Unencodable, pack_within};
 
 /// Bytes of a message in addition to arguments, at most.
 const HEAD: usize = 48;
+
+/// Bytes of most values, for which the memory is allocated once.
+const SHORT: usize = 64;
+
+/// Encodes arguments or a result, in at most `limit` bytes.
+fn packed(value: &impl Portable, limit: usize) -> Result<Vec<u8>, Unencodable> {
+    let mut bytes = Vec::with_capacity(SHORT);
+    pack_within(value, limit, &mut bytes)?;
+    Ok(bytes)
+}
 
 /// A finish of a team at one rank.
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Starting handlers at other ranks.
 
-use super::{At, Entry, Handler};
+use super::{At, Entry, Handler, packed};
 use crate::execution::runtime::Cx;
 use crate::ranks::collective::calls::assert_rank;
 use crate::ranks::team::finish::record::Kind;
@@ -9,7 +9,7 @@ use crate::ranks::team::finish::site::Outgoing;
 use std::any::{TypeId, type_name};
 use std::ptr;
 use tautline_core::Rank;
-use tautline_core::wire::{Portable, pack_within};
+use tautline_core::wire::Portable;
 
 impl<'s> At<'s> {
     /// Starts `handler` with `args` at rank `to` of the team. At the own rank it is a task with
@@ -182,15 +182,12 @@ impl<'s> At<'s> {
     /// Encodes the arguments of an activity for another rank.
     #[track_caller]
     fn outgoing(self, to: Rank, handler: u32, args: &impl Portable) -> Outgoing {
-        let mut body = Vec::new();
-        if let Err(why) = pack_within(args, self.limit(), &mut body) {
-            panic!("arguments of a handler: {why}");
-        }
+        let args = packed(args, self.limit());
         Outgoing {
             to,
             handler,
             kind: Kind::Spawn,
-            args: body,
+            args: args.unwrap_or_else(|why| panic!("arguments of a handler: {why}")),
         }
     }
 }

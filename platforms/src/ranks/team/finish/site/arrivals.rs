@@ -50,7 +50,6 @@ impl Site {
             self.settle(&mut state, &mut due, id);
         }
         self.unlock(state, due);
-        self.engine.progress.look(&*self.engine);
     }
 
     pub(in crate::ranks::team::finish) fn receive(
@@ -75,15 +74,15 @@ impl Site {
         self.unlock(state, due);
     }
 
-    /// Records that the finish of all ranks has ended, as rank 0 reports.
+    /// Records that the finish of all ranks has ended, as the rank above in the tree reports.
     pub(in crate::ranks::team::finish) fn end(
         &self,
         from: Rank,
         outcome: Option<Outcome>,
     ) -> Result<(), Fault> {
-        let mut state = self.lock();
-        if from != Rank(0) || state.ended.is_some() {
-            return Err(refused("a second end, or one of a rank other than 0"));
+        let (mut state, mut due) = (self.lock(), Due::default());
+        if self.branch.parent() != Some(from) || state.ended.is_some() {
+            return Err(refused("a second end, or one of a rank that is not above"));
         }
         let at = outcome.as_ref().map(|outcome| match outcome {
             Outcome::Panicked { at, .. }
@@ -93,8 +92,13 @@ impl Site {
         if at.is_some_and(|at| at >= self.group.ranks()) {
             return Err(refused("an end by a rank outside of the team"));
         }
-        state.ended = Some(outcome);
-        Ok(())
+        let over = Message::Over(state.all);
+        let received = self.step(&mut state, &mut due, |finishes, step| {
+            finishes.receive(PlaceId(0), over, step)
+        });
+        self.ended(&mut state, &mut due, outcome);
+        self.unlock(state, due);
+        received.map_err(|_| refused(CONTRADICTS))
     }
 
     pub(in crate::ranks::team::finish) fn answer(
@@ -121,7 +125,7 @@ impl Site {
     pub(in crate::ranks::team::finish) fn reply(&self, to: Rank, call: u64, result: Vec<u8>) {
         let result = Bulk(result);
         self.send(to, &Record::Reply { call, result });
-        self.engine.progress.look(&*self.engine);
+        self.turn();
     }
 
     /// Cancels the activities elsewhere of a scope that was aborted.

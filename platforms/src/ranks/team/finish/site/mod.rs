@@ -14,7 +14,8 @@ use std::any::{Any, type_name};
 use std::collections::{BTreeMap, HashMap};
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use tautline_core::finish::{Effect, Event, FinishId, Finishes, Outcome, Reason};
+use tautline_core::collective::Branch;
+use tautline_core::finish::{Effect, Event, FinishId, Finishes, Message, Outcome, Reason};
 use tautline_core::group::Group;
 use tautline_core::lifeline::Mailbox;
 use tautline_core::machine::{Action, Machine, Step};
@@ -36,6 +37,8 @@ pub(in crate::ranks::team) struct Site {
     pub(super) engine: Arc<ProgressEngine>,
     pub(super) here: Rank,
     group: Group,
+    /// The tree in which ranks hear of the end.
+    branch: Branch,
     pub(super) mail: Mailbox<Mail>,
     /// Cancels the body.
     pub(super) body: CancelToken,
@@ -91,6 +94,7 @@ struct Due {
     ended: Vec<Arc<Hold>>,
     unanswered: Vec<Box<dyn Answer>>,
     wakes: bool,
+    sends: bool,
 }
 
 /// The finish that an activity belongs to, and its scope here.
@@ -127,6 +131,7 @@ impl Site {
             engine: Arc::clone(engine),
             here,
             group: group.clone(),
+            branch: Branch::of(here, ranks),
             mail: Mailbox::default(),
             body: CancelToken::new(),
             operation: OnceLock::new(),
@@ -154,10 +159,16 @@ impl Site {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Sends a record, with the next turn.
     fn send(&self, to: Rank, record: &Record) {
         if let Some(operation) = self.operation.get() {
             operation.send(to, record);
         }
+    }
+
+    /// Runs a turn, which sends.
+    fn turn(&self) {
+        self.engine.progress.look(&*self.engine);
     }
 
     /// Lets the machine take a step: sends its messages, and returns what else is due.
@@ -167,15 +178,21 @@ impl Site {
         due: &mut Due,
         take: impl FnOnce(&mut Finishes, &mut Step<'_, Finishes>) -> R,
     ) -> R {
-        let mut effects = Vec::new();
+        let (mut effects, all) = (Vec::new(), state.all);
+        let mut sends = false;
         let mut act = |action| match action {
+            // The record of the end says it.
+            Action::Send(_, Message::Over(id)) if id == all => {}
             Action::Send(to, message) => {
                 let to: PlaceId = to;
+                // A rank that forgets a finish later is not waited for.
+                sends |= !matches!(message, Message::Over(_));
                 self.send(Rank(to.0), &Record::Finish(message));
             }
             Action::Effect(effect) => effects.push(effect),
         };
         let taken = take(&mut state.finishes, &mut Step::new(&mut (), &mut act));
+        due.sends |= sends;
         effects
             .into_iter()
             .for_each(|effect| self.effect(state, due, effect));
@@ -199,16 +216,7 @@ impl Site {
                     due.aborted.push((Arc::clone(&owned.hold), outcome));
                 }
             }
-            Effect::Done(id, outcome) if id == state.all => {
-                for to in (0..self.group.ranks())
-                    .map(Rank)
-                    .filter(|to| *to != self.here)
-                {
-                    self.send(to, &Record::End(outcome.clone()));
-                }
-                state.ended = Some(outcome);
-                due.wakes = true;
-            }
+            Effect::Done(id, outcome) if id == state.all => self.ended(state, due, outcome),
             Effect::Done(id, outcome) => {
                 if let Some(owned) = state.owned.remove(&id) {
                     state.scopes.remove(&owned.scope);
@@ -222,6 +230,16 @@ impl Site {
                 }
             }
         }
+    }
+
+    /// Records that the finish of all ranks has ended, and tells the ranks below in the tree.
+    fn ended(&self, state: &mut State, due: &mut Due, outcome: Option<Outcome>) {
+        for to in self.branch.children() {
+            self.send(to, &Record::End(outcome.clone()));
+            due.sends = true;
+        }
+        state.ended = Some(outcome);
+        due.wakes = true;
     }
 
     /// Unlocks the state, and does what is due.
@@ -243,6 +261,9 @@ impl Site {
         drop(due.ended);
         if due.wakes || is_over {
             self.mail.wake(&Spin);
+        }
+        if due.sends {
+            self.turn();
         }
     }
 

@@ -36,7 +36,6 @@ impl Site {
             due.unanswered.extend(answer);
         }
         self.unlock(state, due);
-        self.engine.progress.look(&*self.engine);
     }
 
     fn spawn_in(
@@ -65,6 +64,7 @@ impl Site {
             args: Bulk(out.args),
         };
         self.send(out.to, &Record::Spawn(arrival));
+        due.sends = true;
     }
 
     /// Returns the finish that activities of `cx` join elsewhere, with activities here.
@@ -130,7 +130,6 @@ impl Site {
             self.spawn_in(&mut state, &mut due, id, out, None);
         }
         self.unlock(state, due);
-        self.engine.progress.look(&*self.engine);
     }
 
     pub(in crate::ranks::team::finish) fn end_batch(&self, id: FinishId) {
@@ -140,7 +139,6 @@ impl Site {
             self.settle(&mut state, &mut due, id);
         }
         self.unlock(state, due);
-        self.engine.progress.look(&*self.engine);
     }
 
     /// Records that the body has ended, with an outcome if it has failed.
@@ -150,7 +148,6 @@ impl Site {
         self.fail(&mut state, &mut due, id, failed);
         self.settle(&mut state, &mut due, id);
         self.unlock(state, due);
-        self.engine.progress.look(&*self.engine);
     }
 }
 
