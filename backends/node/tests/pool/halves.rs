@@ -72,7 +72,7 @@ fn a_first_half_may_block_for_the_second() {
 /// end.
 #[test]
 fn a_first_half_may_block_beside_workers_that_communicate() {
-    let idle = Idle::new(Duration::ZERO, || true, || ());
+    let idle = Idle::new(std::time::Duration::ZERO, || true, || ());
     ends_with(
         Some(idle),
         "a first half that blocks",
