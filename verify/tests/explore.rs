@@ -21,6 +21,8 @@ mod calls;
 mod closing;
 #[path = "explore/collective.rs"]
 mod collective;
+#[path = "explore/credit.rs"]
+mod credit;
 #[path = "explore/defer.rs"]
 mod defer;
 #[path = "explore/dispatch.rs"]

@@ -5,6 +5,7 @@
 //! | [`Counter`] | word | inside one memory: one atomic count |
 //! | [`Ledger`], [`Home`] | protocol | over places: vector counts, reported when a place is quiet |
 //! | [`Finishes`] | protocol | one place's part in many finishes: any home, nested, with an [`Outcome`] |
+//! | [`Credit`] | protocol | bounds on activities under way between two ranks |
 //!
 //! # Algorithm
 //! Vector counts after Mattern 1987 and Saraswat 2011: a place counts +1 at \[q\] for each activity
@@ -60,6 +61,8 @@
 #[cfg(feature = "distributed")]
 mod branch;
 mod counter;
+#[cfg(feature = "distributed")]
+mod credit;
 #[cfg(feature = "alloc")]
 mod ledger;
 #[cfg(feature = "alloc")]
@@ -71,6 +74,8 @@ mod route;
 mod table;
 
 pub use counter::{Counter, End};
+#[cfg(feature = "distributed")]
+pub use credit::{Credit, CreditEvent, Ungranted};
 #[cfg(feature = "alloc")]
 pub use ledger::{Home, Ledger, Report};
 #[cfg(feature = "alloc")]
