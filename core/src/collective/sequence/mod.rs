@@ -330,8 +330,7 @@ impl<C: Call, B: Weight> Sequence<C, B> {
         if is_lost || has_left && peer.begun <= number {
             return;
         }
-        // Of a call that the receiver has made, nothing is held back. Else it may keep a message
-        // for which no other one waits.
+        // Of a call that the receiver has made, nothing is held back.
         let is_made = number < peer.begun;
         if is_made || peer.held.is_empty() && peer.admits(number, limit, || body.weight()) {
             let message = Sequenced::Body {
@@ -342,14 +341,12 @@ impl<C: Call, B: Weight> Sequence<C, B> {
             return step.send(to, message);
         }
         peer.held.push_back((number, check, body));
-        // Else what is held back was found to be so.
         if peer.asked.is_none() {
             self.send_held(to, step);
         }
     }
 
-    /// Asks the neighbours about the first call that was not compared with theirs, if it was there
-    /// at the last poll.
+    /// Asks the neighbours about the first call not compared with theirs, if it is an old one.
     fn wait(&mut self, step: &mut Step<'_, Self>) {
         let is_unknown = |(number, _): &(u64, &_)| self.uncompared(*number).next().is_some();
         let first = self.open.iter().find(is_unknown);

@@ -1,7 +1,7 @@
 //! The task of a rank that serves the messages of a finish.
 
-use super::at::{At, Region};
-use super::record::{Arrival, Record};
+use super::at::{Arrived, Region};
+use super::record::Record;
 use super::site::{Mail, Site, Within};
 use crate::execution::runtime::TaskCx;
 use std::any::Any;
@@ -17,10 +17,10 @@ use tautline_core::wire::Fault;
 use tautline_core::{PlaceId, Rank};
 
 /// Arrivals of one finish that run as one scope.
-struct Group {
+struct Group<'s> {
     finish: FinishId,
     token: CancelToken,
-    arrivals: Vec<(Rank, Arrival)>,
+    arrivals: Vec<Arrived<'s>>,
 }
 
 /// Serves the messages until the finish is over.
@@ -63,25 +63,31 @@ impl Drop for Serving<'_> {
     }
 }
 
-fn receive(
-    region: Region<'_>,
+fn receive<'s>(
+    region: Region<'s>,
     from: Rank,
     record: Record,
-    groups: &mut Vec<Group>,
+    groups: &mut Vec<Group<'s>>,
 ) -> Result<(), Fault> {
     let site = region.site();
     match record {
         Record::Spawn(arrival) => {
             region.check(&arrival)?;
+            let pending = site.pending(from, arrival.bytes());
             let finish = arrival.finish;
             let open = groups.last_mut().filter(|group| group.finish == finish);
             if let Some(token) = site.arrive(from, finish, open.is_none())? {
+                let arrived = Arrived {
+                    from,
+                    arrival,
+                    pending,
+                };
                 match open {
-                    Some(group) => group.arrivals.push((from, arrival)),
+                    Some(group) => group.arrivals.push(arrived),
                     None => groups.push(Group {
                         finish,
                         token,
-                        arrivals: vec![(from, arrival)],
+                        arrivals: vec![arrived],
                     }),
                 }
             }
@@ -89,12 +95,13 @@ fn receive(
         }
         Record::Reply { call, result } => site.answer(call, &result.0),
         Record::Finish(message) => site.receive(from, message),
+        Record::Grant(bytes) => site.granted(from, bytes),
         Record::End(outcome) => site.end(from, outcome),
     }
 }
 
 /// Runs the arrivals of a group, and reports their end.
-fn start<'s>(task: &TaskCx<'s, '_>, region: Region<'s>, group: Group) {
+fn start<'s>(task: &TaskCx<'s, '_>, region: Region<'s>, group: Group<'s>) {
     let Group {
         finish,
         token,
@@ -105,15 +112,18 @@ fn start<'s>(task: &TaskCx<'s, '_>, region: Region<'s>, group: Group) {
             let scope = task.scope_id();
             let within = Within { finish, scope };
             let mut short = Vec::new();
-            for (from, arrival) in arrivals {
-                let at = At::of_arrival(region, from, within, arrival.handler);
-                match region.is_short(arrival.handler) {
-                    true => short.push((at, arrival)),
-                    false => task.spawn(move |cx| at.run(cx, &arrival)),
+            for arrived in arrivals {
+                match region.is_short(arrived.arrival.handler) {
+                    true => short.push(arrived),
+                    false => task.spawn(move |cx| arrived.run(cx, region, within)),
                 }
             }
             if !short.is_empty() {
-                task.spawn(move |cx| short.iter().for_each(|(at, arrival)| at.run(cx, arrival)));
+                let run = move |cx: &mut _| {
+                    let short = short.into_iter();
+                    short.for_each(|arrived| arrived.run(cx, region, within));
+                };
+                task.spawn(run);
             }
         });
         let ended = caught(run).await;

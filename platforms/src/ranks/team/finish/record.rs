@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 use tautline_core::finish::{FinishId, Message, Outcome};
 use tautline_core::wire::Bulk;
 
+/// Bytes of a message in addition to arguments, at most.
+pub(super) const HEAD: usize = 48;
+
 /// A message to another rank.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Record {
@@ -13,6 +16,8 @@ pub(super) enum Record {
     Reply { call: u64, result: Bulk<u8> },
     /// About the nested finishes.
     Finish(Message),
+    /// Activities of this number of bytes have begun, or were dropped.
+    Grant(u64),
     /// The finish of all ranks has ended.
     End(Option<Outcome>),
 }
@@ -25,6 +30,13 @@ pub(super) struct Arrival {
     pub(super) handler: u32,
     pub(super) kind: Kind,
     pub(super) args: Bulk<u8>,
+}
+
+impl Arrival {
+    /// Returns the bytes that it counts for on its way.
+    pub(super) fn bytes(&self) -> u64 {
+        (HEAD + self.args.0.len()) as u64
+    }
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]

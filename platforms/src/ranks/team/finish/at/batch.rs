@@ -87,8 +87,8 @@ impl<A> fmt::Debug for Batch<'_, A> {
 }
 
 impl<'c, A: Portable + 'static> Batch<'c, A> {
-    /// Adds a call with `args` at rank `to` of the team. At the own rank, a short handler is
-    /// called at once, and another one is spawned.
+    /// Adds a call with `args` at rank `to` of the team, and may wait as [`At::spawn`] does. At the
+    /// own rank, a short handler is called at once, and another one is spawned.
     ///
     /// # Panics
     /// As [`At::spawn`].
@@ -115,12 +115,19 @@ impl<'c, A: Portable + 'static> Batch<'c, A> {
         // With its length.
         let added = self.encoded.len() + 10;
         if self.buffers[to.index()].len() + added > at.limit() {
-            self.send(to);
+            self.send_from(cx, to);
         }
         let buffer = &mut self.buffers[to.index()];
         push_framed(&self.encoded, buffer);
         if buffer.len() >= BATCH {
-            self.send(to);
+            self.send_from(cx, to);
+        }
+    }
+
+    fn send_from(&mut self, cx: &mut Cx<'c, '_>, to: Rank) {
+        self.send(to);
+        if let Some(finish) = self.finish {
+            self.at.await_room(cx, finish, to);
         }
     }
 

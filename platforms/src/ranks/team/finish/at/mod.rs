@@ -7,8 +7,9 @@ mod spawn;
 
 pub use batch::Batch;
 pub use handler::{Handler, handler};
+pub(super) use run::Arrived;
 
-use super::record::Arrival;
+use super::record::{Arrival, HEAD};
 use super::site::{Site, Within, refused};
 use crate::execution::runtime::Cx;
 use crate::ranks::team::Team;
@@ -18,9 +19,6 @@ use std::panic::Location;
 use std::sync::Arc;
 use tautline_core::Rank;
 use tautline_core::wire::{Fault, Malformed, Portable, Unencodable, pack_within};
-
-/// Bytes of a message in addition to arguments, at most.
-const HEAD: usize = 48;
 
 /// Bytes of most values, for which the memory is allocated once.
 const SHORT: usize = 64;
@@ -39,9 +37,9 @@ pub(super) struct Region<'s> {
     pub(super) handlers: &'s (dyn Handlers + 's),
 }
 
-impl Region<'_> {
+impl<'s> Region<'s> {
     /// Returns what the ranks share; only called where there are several.
-    pub(super) fn site(&self) -> &Arc<Site> {
+    pub(super) fn site(&self) -> &'s Arc<Site> {
         self.team.site.as_ref().expect("there is another rank")
     }
 

@@ -1,45 +1,78 @@
 //! Running handlers that other ranks have started.
 
-use super::{At, Failed};
+use super::{At, Failed, Region};
 use crate::execution::runtime::Cx;
 use crate::ranks::team::finish::record::{Arrival, Kind, next_framed};
+use crate::ranks::team::finish::site::{Pending, Within};
+use std::sync::Arc;
+use tautline_core::Rank;
+
+/// An activity that has arrived and not begun.
+pub(in crate::ranks::team::finish) struct Arrived<'s> {
+    pub(in crate::ranks::team::finish) from: Rank,
+    pub(in crate::ranks::team::finish) arrival: Arrival,
+    pub(in crate::ranks::team::finish) pending: Pending<'s>,
+}
+
+impl<'s> Arrived<'s> {
+    /// Runs the handler of an activity, or, of a batch, its calls or their tasks.
+    pub(in crate::ranks::team::finish) fn run<'c>(
+        self,
+        cx: &mut Cx<'c, '_>,
+        region: Region<'s>,
+        within: Within,
+    ) where
+        's: 'c,
+    {
+        let Self {
+            from,
+            arrival,
+            pending,
+        } = self;
+        let mut at = At::of_arrival(region, from, within, arrival.handler);
+        at.in_short = at.entry(arrival.handler).is_short();
+        let args = &arrival.args.0[..];
+        match arrival.kind {
+            Kind::Spawn => {
+                drop(pending);
+                at.run_one(cx, args, false);
+            }
+            Kind::Call(call) => {
+                drop(pending);
+                let result = at.run_one(cx, args, true);
+                region.site().reply(from, call, result);
+            }
+            Kind::Batch => at.run_batch(cx, args, pending),
+        }
+    }
+}
 
 impl<'s> At<'s> {
-    /// Runs an activity that has arrived.
-    pub(in crate::ranks::team::finish) fn run<'c>(self, cx: &mut Cx<'c, '_>, arrival: &Arrival)
+    fn run_batch<'c>(self, cx: &mut Cx<'c, '_>, mut batch: &[u8], pending: Pending<'s>)
     where
         's: 'c,
     {
-        let entry = self.entry(arrival.handler);
-        let at = Self {
-            in_short: entry.is_short(),
-            ..self
-        };
-        let args = &arrival.args.0[..];
-        match arrival.kind {
-            Kind::Spawn => _ = at.run_one(cx, args, false),
-            Kind::Call(call) => {
-                let result = at.run_one(cx, args, true);
-                self.region.site().reply(self.from, call, result);
+        // Until the last of its tasks has begun.
+        let pending = Arc::new(pending);
+        while !batch.is_empty() && cx.cancelled().is_none() {
+            let Some(args) = next_framed(&mut batch) else {
+                let position = self.handler.expect("a handler runs");
+                let (from, site) = (self.from, self.entry(position).site());
+                panic!("the handler at {site}: {from} has sent a malformed batch");
+            };
+            if self.in_short {
+                self.run_one(cx, args, false);
+                continue;
             }
-            Kind::Batch => {
-                let mut batch = args;
-                while !batch.is_empty() && cx.cancelled().is_none() {
-                    let Some(args) = next_framed(&mut batch) else {
-                        let (from, site) = (self.from, entry.site());
-                        panic!("the handler at {site}: {from} has sent a malformed batch");
-                    };
-                    if entry.is_short() {
-                        at.run_one(cx, args, false);
-                    } else {
-                        let args = args.to_vec();
-                        cx.spawn(move |cx| _ = at.run_one(cx, &args, false));
-                    }
-                }
-            }
+            let (args, pending) = (args.to_vec(), Arc::clone(&pending));
+            cx.spawn(move |cx| {
+                drop(pending);
+                self.run_one(cx, &args, false);
+            });
         }
     }
 
+    /// Runs the handler once. Returns its result, encoded, if it answers.
     fn run_one<'c>(self, cx: &mut Cx<'c, '_>, args: &[u8], answers: bool) -> Vec<u8>
     where
         's: 'c,

@@ -4,16 +4,21 @@ use super::{At, Entry, Handler, packed};
 use crate::execution::runtime::Cx;
 use crate::ranks::collective::calls::assert_rank;
 use crate::ranks::team::finish::record::Kind;
-use crate::ranks::team::finish::reply::Reply;
+use crate::ranks::team::finish::reply::{Answer, Reply};
 use crate::ranks::team::finish::site::Outgoing;
 use std::any::{TypeId, type_name};
 use std::ptr;
 use tautline_core::Rank;
+use tautline_core::finish::FinishId;
 use tautline_core::wire::Portable;
 
 impl<'s> At<'s> {
     /// Starts `handler` with `args` at rank `to` of the team. At the own rank it is a task with
     /// these arguments: nothing is encoded.
+    ///
+    /// If 1 MiB of such activities of this rank has not begun at rank `to`, the call waits, and
+    /// runs other tasks meanwhile. Those that another rank has started do not wait, else ranks that
+    /// spawn at each other might wait for each other: they are bounded by what they spawn.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -118,7 +123,24 @@ impl<'s> At<'s> {
             return self.spawn_here(cx, position, args);
         }
         let out = self.outgoing(to, position, &args);
-        self.region.site().spawn(cx, self.within, out, None);
+        self.send(cx, out, None);
+    }
+
+    /// Sends an activity, and waits if there is no room for another one.
+    #[track_caller]
+    fn send(self, cx: &mut Cx<'_, '_>, out: Outgoing, answer: Option<Box<dyn Answer>>) {
+        let (site, to) = (self.region.site(), out.to);
+        if let Some(finish) = site.spawn(cx, self.within, out, answer) {
+            self.await_room(cx, finish, to);
+        }
+    }
+
+    /// Waits for room on the way to a rank, unless another rank has started this: ranks whose
+    /// activities spawn at each other would wait for each other.
+    pub(super) fn await_room(self, cx: &mut Cx<'_, '_>, finish: FinishId, to: Rank) {
+        if self.within.is_none() && !self.in_short {
+            self.region.site().await_room(cx, finish, to);
+        }
     }
 
     pub(super) fn spawn_here<'c, A>(self, cx: &mut Cx<'c, '_>, position: u32, args: A)
@@ -165,7 +187,7 @@ impl<'s> At<'s> {
         }
         let out = self.outgoing(to, position, &args);
         let answer = Some(Box::new(promise) as _);
-        self.region.site().spawn(cx, self.within, out, answer);
+        self.send(cx, out, answer);
         reply
     }
 

@@ -30,6 +30,7 @@ impl Site {
         }
         let calls = mem::take(&mut state.calls).into_values();
         due.unanswered.extend(calls.map(|(_, answer)| answer));
+        due.senders.append(&mut state.senders);
         due.wakes = true;
         self.unlock(state, due);
     }

@@ -3,6 +3,7 @@
 
 mod arrivals;
 mod inlet;
+mod room;
 mod spawns;
 
 use super::record::{Kind, Record};
@@ -10,12 +11,14 @@ use super::reply::Answer;
 use crate::execution::runtime::Hold;
 use crate::ranks::engine::ProgressEngine;
 use inlet::Inlet;
+pub(super) use room::Pending;
 use std::any::{Any, type_name};
 use std::collections::{BTreeMap, HashMap};
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::task::Waker;
 use tautline_core::collective::Branch;
-use tautline_core::finish::{Effect, Event, FinishId, Finishes, Message, Outcome, Reason};
+use tautline_core::finish::{Credit, Effect, Event, FinishId, Finishes, Message, Outcome, Reason};
 use tautline_core::group::Group;
 use tautline_core::lifeline::Mailbox;
 use tautline_core::machine::{Action, Machine, Step};
@@ -61,6 +64,9 @@ struct State {
     joined: BTreeMap<FinishId, Joined>,
     calls: HashMap<u64, (FinishId, Box<dyn Answer>)>,
     next_call: u64,
+    credit: Credit,
+    /// Tasks that wait for room.
+    senders: Vec<Waker>,
     /// The outcome of the finish of all ranks, once it has ended.
     ended: Option<Option<Outcome>>,
     /// The error with which the channels have ended.
@@ -93,6 +99,7 @@ struct Due {
     /// Held until then.
     ended: Vec<Arc<Hold>>,
     unanswered: Vec<Box<dyn Answer>>,
+    senders: Vec<Waker>,
     wakes: bool,
     sends: bool,
 }
@@ -143,6 +150,8 @@ impl Site {
                 joined: BTreeMap::new(),
                 calls: HashMap::new(),
                 next_call: 0,
+                credit: Credit::new(ranks, room::WINDOW),
+                senders: Vec::new(),
                 ended: None,
                 error: None,
             }),
@@ -181,7 +190,7 @@ impl Site {
         let (mut effects, all) = (Vec::new(), state.all);
         let mut sends = false;
         let mut act = |action| match action {
-            // The record of the end says it.
+            // The record of the end states it.
             Action::Send(_, Message::Over(id)) if id == all => {}
             Action::Send(to, message) => {
                 let to: PlaceId = to;
@@ -202,6 +211,7 @@ impl Site {
     fn effect(&self, state: &mut State, due: &mut Due, effect: Effect) {
         match effect {
             Effect::Cancel(id, outcome) => {
+                due.senders.append(&mut state.senders);
                 // Activities that were to answer may have been dropped.
                 state.forget_calls(id, due);
                 if id == state.all {
@@ -232,7 +242,7 @@ impl Site {
         }
     }
 
-    /// Records that the finish of all ranks has ended, and tells the ranks below in the tree.
+    /// Records that the finish of all ranks has ended, and notifies the ranks below in the tree.
     fn ended(&self, state: &mut State, due: &mut Due, outcome: Option<Outcome>) {
         for to in self.branch.children() {
             self.send(to, &Record::End(outcome.clone()));
@@ -259,6 +269,7 @@ impl Site {
         }
         drop(due.unanswered);
         drop(due.ended);
+        due.senders.into_iter().for_each(Waker::wake);
         if due.wakes || is_over {
             self.mail.wake(&Spin);
         }

@@ -15,6 +15,7 @@ use tautline_core::wire::Bulk;
 
 impl Site {
     /// Spawns an activity at another rank, which joins the innermost finish or scope of `cx`.
+    /// Returns its finish if no other is to follow before there is [room](Self::await_room).
     #[track_caller]
     pub(in crate::ranks::team::finish) fn spawn(
         &self,
@@ -22,8 +23,9 @@ impl Site {
         within: Option<Within>,
         out: Outgoing,
         answer: Option<Box<dyn Answer>>,
-    ) {
+    ) -> Option<FinishId> {
         let (mut state, mut due) = (self.lock(), Due::default());
+        let (to, mut full) = (out.to, None);
         if state.error.is_none() {
             let id = self.finish_of(&mut state, &mut due, cx, within);
             let owned = state.owned.get(&id);
@@ -32,10 +34,12 @@ impl Site {
                 false => self.spawn_in(&mut state, &mut due, id, out, answer),
             }
             self.settle(&mut state, &mut due, id);
+            full = state.credit.is_full(to).then_some(id);
         } else {
             due.unanswered.extend(answer);
         }
         self.unlock(state, due);
+        full
     }
 
     fn spawn_in(
@@ -63,6 +67,7 @@ impl Site {
             kind: out.kind,
             args: Bulk(out.args),
         };
+        self.sent(state, due, out.to, arrival.bytes());
         self.send(out.to, &Record::Spawn(arrival));
         due.sends = true;
     }

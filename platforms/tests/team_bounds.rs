@@ -1,0 +1,156 @@
+//! Bounds of what a finish of a team keeps.
+
+mod ranks;
+
+use ranks::{mixed, runtime};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::thread;
+use std::time::{Duration, Instant};
+use tautline::balance::Reason;
+use tautline::team::handler;
+use tautline::world::{self, Rank};
+
+/// Activities on the way to a rank whose arguments have at most three bytes: 1 MiB, of which each
+/// counts for 49 to 51.
+const MOST: u64 = (1 << 20) / 49 + 1;
+const LEAST: u64 = (1 << 20) / 51;
+
+/// Arguments of at most three bytes.
+fn value(n: u64) -> u64 {
+    mixed(n, 0) % (1 << 21)
+}
+
+/// Keeps the calling worker until a condition holds.
+fn keep_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// A rank that spawns at one whose workers are busy waits, and all of it runs in the end.
+#[test]
+fn a_rank_that_is_busy_is_waited_for() {
+    for in_batches in [false, true] {
+        let (spawned, ran) = (AtomicU64::new(0), AtomicU64::new(0));
+        // Calls in a batch count for four bytes.
+        let all = if in_batches { 20 } else { 3 } * MOST;
+        let ended = world::loopback(2, |world| {
+            let rt = runtime(world, 1);
+            let add = handler(|_, _, n: u64| _ = ran.fetch_add(n, SeqCst));
+            rt.run(|cx| {
+                world.team().finish(cx, &add, |cx, at| {
+                    if at.rank() == Rank(1) {
+                        keep_until("the other rank stops too early", || {
+                            spawned.load(SeqCst) >= LEAST
+                        });
+                        thread::sleep(Duration::from_millis(50));
+                        return spawned.load(SeqCst);
+                    }
+                    let mut batch = in_batches.then(|| at.batch(cx, &add));
+                    for n in 0..all {
+                        match &mut batch {
+                            Some(batch) => batch.push(cx, Rank(1), value(n)),
+                            None => at.spawn(cx, Rank(1), &add, value(n)),
+                        }
+                        spawned.fetch_add(1, SeqCst);
+                    }
+                    0
+                })
+            })
+        });
+        let ended: Vec<u64> = ended.into_iter().map(|it| it.expect("no error")).collect();
+        assert_eq!(ran.into_inner(), (0..all).map(value).sum::<u64>());
+        if !in_batches {
+            assert!((LEAST..=MOST).contains(&ended[1]), "{} were sent", ended[1]);
+        } else {
+            assert!(ended[1] < all, "all were sent");
+        }
+    }
+}
+
+/// Ranks whose activities spawn at each other, more than there is room for, do not wait for each
+/// other.
+#[test]
+fn ranks_that_spawn_at_each_other() {
+    let counts = world::loopback(2, |world| {
+        let (rt, ran) = (runtime(world, 1), AtomicU64::new(0));
+        let each = MOST + MOST / 2;
+        let pass = &handler(|cx, at, left: u64| {
+            ran.fetch_add(1, SeqCst);
+            if left > 0 {
+                at.again(cx, Rank(1 - at.rank().0), left - 1);
+            }
+        });
+        let ended = rt.run(|cx| {
+            world.team().finish(cx, pass, |cx, at| {
+                let other = Rank(1 - at.rank().0);
+                // Tasks that wait run on top of each other.
+                cx.scope(|cx| {
+                    for _ in 0..2 {
+                        cx.spawn(move |cx| {
+                            (0..each / 2).for_each(|_| at.spawn(cx, other, pass, 3))
+                        });
+                    }
+                });
+            })
+        });
+        ended.expect("no error");
+        (ran.into_inner(), 2 * (each / 2))
+    });
+    for (ran, each) in counts {
+        assert_eq!(ran, 4 * each);
+    }
+}
+
+/// A wait for room ends when the finish is cancelled, by another rank or by a task of its scope.
+#[test]
+fn a_wait_for_room_ends_with_its_finish() {
+    for by_scope in [false, true] {
+        let (spawned, ended) = (AtomicU64::new(0), AtomicBool::new(false));
+        let outcomes = world::loopback(2, |world| {
+            let rt = runtime(world, 2);
+            let nothing = handler(|_, _, _: u64| ());
+            rt.run(|cx| {
+                world.team().finish(cx, &nothing, |cx, at| {
+                    let is_full = || spawned.load(SeqCst) >= LEAST;
+                    if at.rank() == Rank(1) {
+                        // Both workers.
+                        cx.scope(|cx| {
+                            for _ in 0..2 {
+                                cx.spawn(|_| {
+                                    keep_until("no wait ends", || {
+                                        is_full() && (!by_scope || ended.load(SeqCst))
+                                    })
+                                });
+                            }
+                        });
+                        if !by_scope {
+                            _ = cx.cancel(Reason::GivenUp);
+                        }
+                        return true;
+                    }
+                    let inner = cx.finish(|cx| {
+                        if by_scope {
+                            cx.spawn(move |cx| {
+                                keep_until("there is always room", is_full);
+                                thread::sleep(Duration::from_millis(20));
+                                _ = cx.cancel(Reason::GivenUp);
+                            });
+                        }
+                        for n in 0..2 * MOST {
+                            at.spawn(cx, Rank(1), &nothing, n);
+                            spawned.fetch_add(1, SeqCst);
+                        }
+                        ended.store(true, SeqCst);
+                    });
+                    inner.is_err()
+                })
+            })
+        });
+        let is_as_expected: Vec<_> = outcomes.into_iter().map(|it| it.ok()).collect();
+        let expected = if by_scope { [Some(true); 2] } else { [None; 2] };
+        assert_eq!(is_as_expected, expected, "by the scope: {by_scope}");
+    }
+}
