@@ -154,3 +154,39 @@ fn a_wait_for_room_ends_with_its_finish() {
         assert_eq!(is_as_expected, expected, "by the scope: {by_scope}");
     }
 }
+
+/// Memory stays flat while ten million activities are spawned at a rank that sleeps at first.
+#[test]
+#[ignore = "cargo ci deep: spawns"]
+#[cfg(target_os = "linux")]
+fn memory_of_ten_million_spawns() {
+    const ALL: u64 = 10_000_000;
+    let peak_kib = || {
+        let status = std::fs::read_to_string("/proc/self/status").expect("this system has it");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let peak = peak.and_then(|peak| peak.split_whitespace().next()?.parse::<u64>().ok());
+        peak.expect("a number of KiB")
+    };
+    let ran = AtomicU64::new(0);
+    let grown = world::loopback(2, |world| {
+        let rt = runtime(world, 1);
+        let add = handler(|_, _, n: u64| _ = ran.fetch_add(n, SeqCst));
+        let before = peak_kib();
+        let ended = rt.run(|cx| {
+            world.team().finish(cx, &add, |cx, at| {
+                if at.rank() == Rank(1) {
+                    return thread::sleep(Duration::from_secs(1));
+                }
+                (0..ALL).for_each(|n| at.spawn(cx, Rank(1), &add, n));
+            })
+        });
+        ended.expect("no error");
+        peak_kib() - before
+    });
+    assert_eq!(ran.into_inner(), ALL * (ALL - 1) / 2);
+    println!("grown by {grown:?} KiB");
+    assert!(
+        grown.iter().all(|&grown| grown <= 64 << 10),
+        "{grown:?} KiB"
+    );
+}

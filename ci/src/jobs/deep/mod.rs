@@ -153,6 +153,12 @@ const STEPS: &[Step] = &[
         "many_programs_over_ranks",
     ),
     tests(
+        "spawns",
+        "tautline",
+        "team_bounds",
+        "memory_of_ten_million_spawns",
+    ),
+    tests(
         "graph-files",
         "tautline-cli",
         "graph_files",
