@@ -8,6 +8,8 @@ mod breadth_first;
 mod first_across;
 #[path = "../../platforms/examples/gups.rs"]
 mod gups;
+#[path = "../../platforms/examples/heat/main.rs"]
+mod heat;
 #[path = "../../platforms/examples/rank_ring.rs"]
 mod rank_ring;
 mod started;
@@ -46,6 +48,7 @@ fn example() {
         Ok("rank_ring") => rank_ring::main,
         Ok("gups") => gups::main,
         Ok("breadth_first") => breadth_first::main,
+        Ok("heat") => heat::main,
         _ => return,
     };
     main().expect("all live");
@@ -85,6 +88,7 @@ fn programs_with_teams_print_the_same_at_four_ranks() {
     for (example, line) in [
         ("gups", "262144 updates of 65536 words, 0 errors\n"),
         ("breadth_first", "]\n"),
+        ("heat", "642 steps, 93.6744 below the edge\n"),
     ] {
         let [alone, launched] = alone_and_launched(example);
         assert!(alone.ends_with(line), "{alone}");

@@ -242,7 +242,8 @@ fn a_barrier_waits_for_all() {
     }
 }
 
-/// Few ranks exchange values in pairs, more along the tree, and combine them in the same order.
+/// Few ranks exchange values in pairs, more along the tree, and combine them in the same order, by
+/// as many messages as that takes.
 #[test]
 fn all_ranks_get_the_reduction_of_all() {
     for (ranks, seed) in (1..20).chain([32, 33, 100]).zip(1..) {
@@ -253,7 +254,7 @@ fn all_ranks_get_the_reduction_of_all() {
         let mut mail: Mail<InForAll<String>> = Vec::new();
         let mut to_begin: Vec<u32> = (0..ranks).collect();
         let mut random = Random(seed);
-        let mut ended = 0;
+        let (mut ended, mut sent) = (0, vec![0; ranks as usize]);
         while !to_begin.is_empty() || !mail.is_empty() {
             let at = random.below(to_begin.len() + mail.len());
             let output = if at < to_begin.len() {
@@ -262,6 +263,7 @@ fn all_ranks_get_the_reduction_of_all() {
                 begin(Rank(here), machine, name(here), &mut mail)
             } else {
                 let (from, here, message) = mail.swap_remove(at - to_begin.len());
+                sent[from.index()] += 1;
                 receive(
                     here,
                     &mut machines[here.index()],
@@ -276,6 +278,30 @@ fn all_ranks_get_the_reduction_of_all() {
         }
         assert_eq!(ended, ranks);
         assert!(machines.iter().all(ForAll::has_ended));
+        assert_messages(ranks, is_few, &sent);
+    }
+}
+
+/// Checks the messages that each rank has sent.
+fn assert_messages(ranks: u32, in_pairs: bool, sent: &[u32]) {
+    let all: u32 = sent.iter().sum();
+    let paired = 1 << ranks.ilog2();
+    let expected = match in_pairs {
+        true => paired * ranks.ilog2() + 2 * (ranks - paired),
+        false => 2 * (ranks - 1),
+    };
+    assert_eq!(all, expected, "{ranks} ranks");
+    if in_pairs {
+        assert!(all <= ranks * ranks.next_power_of_two().ilog2());
+    } else {
+        for (rank, sent) in (0..).map(Rank).zip(sent) {
+            let branch = Branch::of(rank, ranks);
+            let neighbours = branch.children().len() + usize::from(branch.parent().is_some());
+            assert_eq!(*sent as usize, neighbours, "{rank} of {ranks}");
+            // The latency of a message is ten times the interval between two.
+            let most = radix(ranks, 10, 1) as usize + 1;
+            assert!(neighbours <= most, "{rank} has {neighbours} neighbours");
+        }
     }
 }
 

@@ -68,6 +68,7 @@ const MEASUREMENTS: &[Measurement] = &[
     Measurement { name: "used", ranks: 2, at_rank: used },
     Measurement { name: "team-barrier", ranks: 2, at_rank: teams::barrier },
     Measurement { name: "team-sum", ranks: 2, at_rank: teams::sum },
+    Measurement { name: "phase", ranks: 2, at_rank: teams::phase },
     Measurement { name: "team-finish", ranks: 2, at_rank: teams::finish },
     Measurement { name: "spawn", ranks: 2, at_rank: teams::spawn },
     Measurement { name: "call", ranks: 2, at_rank: teams::call },
@@ -136,9 +137,10 @@ fn table(options: &Options) {
 }
 
 /// The last measurements.
-const TEAMS: [&str; 7] = [
+const TEAMS: [&str; 8] = [
     "barrier of a team, in tasks",
     "sum of 8 bytes over a team, in tasks",
+    "phase of one task of each rank",
     "finish of a team, nothing spawned",
     "finish around one task at the other rank",
     "call of the other rank, 64 bytes there and back",

@@ -36,6 +36,25 @@ pub(super) fn sum(options: &Options) -> Option<f64> {
     })
 }
 
+/// Nanoseconds of a phase of one task of each rank.
+pub(super) fn phase(options: &Options) -> Option<f64> {
+    in_task(|cx, team| {
+        let here = team.rank();
+        let mut barrier = team.phaser(cx).expect("all live");
+        cx.block_on(async {
+            let (all, warm_up) = (trips(options), trips(options) / 10);
+            for _ in 0..warm_up {
+                barrier.next().await.expect("a phase");
+            }
+            let begun = Instant::now();
+            for _ in 0..all {
+                barrier.next().await.expect("a phase");
+            }
+            (here == Rank(0)).then(|| begun.elapsed().as_nanos() as f64 / all as f64)
+        })
+    })
+}
+
 /// Nanoseconds of a finish of the team in which nothing is spawned.
 pub(super) fn finish(options: &Options) -> Option<f64> {
     let nothing = handler(|_, _, (): ()| ());

@@ -3,12 +3,16 @@
 use crate::phaser::{Mode, PhaserError, Registration};
 use crate::port::{Barrier, Relax};
 use crate::task::ScopeId;
+use alloc::sync::Arc;
+use core::any::Any;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
 /// A registration on a phaser that was created in a scope. It registers tasks of that scope only.
 #[derive(Debug)]
 pub struct Member<'scope, Q: Relax + Barrier> {
+    /// First, so that it is dropped before the phase may end for want of this task.
+    guard: Option<Arc<dyn Any + Send + Sync>>,
     pub(super) registration: Registration<Q>,
     scope: ScopeId,
     lifetime: PhantomData<&'scope mut &'scope ()>,
@@ -17,10 +21,33 @@ pub struct Member<'scope, Q: Relax + Barrier> {
 impl<'scope, Q: Relax + Barrier> Member<'scope, Q> {
     pub(super) fn new(registration: Registration<Q>, scope: ScopeId) -> Self {
         Self {
+            guard: None,
             registration,
             scope,
             lifetime: PhantomData,
         }
+    }
+
+    /// Keeps `guard` until this registration is dropped, and those of the tasks that it registers
+    /// from now on, and that these register. It is dropped before the last of them leaves.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use tautline_core::{phaser::{Mode, PhaserError}, port::Host, task::Cx};
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) -> Result<(), PhaserError> {
+    /// let registered = Arc::new(());
+    /// let is_left = Arc::downgrade(&registered);
+    /// let member = cx.phaser(Mode::SignalWait)?.guarded(registered);
+    /// assert!(is_left.upgrade().is_some());
+    /// drop(member);
+    /// assert!(is_left.upgrade().is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn guarded(mut self, guard: Arc<dyn Any + Send + Sync>) -> Self {
+        self.guard = Some(guard);
+        self
     }
 
     /// Requests the registration of a child in `mode`; see
@@ -129,6 +156,9 @@ impl<'scope, Q: Relax + Barrier> Request<'_, 'scope, Q> {
             return Err(PhaserError::Scope);
         }
         let child = self.parent.registration.register(self.mode)?;
-        Ok(Member::new(child, scope))
+        Ok(Member {
+            guard: self.parent.guard.clone(),
+            ..Member::new(child, scope)
+        })
     }
 }

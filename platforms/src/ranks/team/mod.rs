@@ -37,7 +37,8 @@
 //! _ = (first.wait(cx), second.wait(cx));
 //! # }
 //! ```
-//! [`dup`](Team::dup) makes another team of the same ranks.
+//! [`dup`](Team::dup) makes another team of the same ranks. [`Team::finish`] starts tasks at any
+//! rank, [`Team::phaser`] lets the tasks of all ranks proceed in phases.
 //!
 //! # Source
 //! `TeamedPlaceGroup`: Finnerty 2022, 4.1; teams of coarrays and `MPI_Comm_split`.
@@ -46,10 +47,12 @@
 mod call;
 mod calls;
 mod finish;
+mod phaser;
 
 pub use crate::ranks::error::{RankError, RankErrorKind};
 pub use call::TeamCall;
 pub use finish::{At, Batch, Handler, Handlers, Reply, handler};
+pub use phaser::{TeamAccumulator, TeamPhaser};
 pub use tautline_core::comm::{Number, Operator};
 
 use crate::Result;
@@ -64,7 +67,7 @@ use std::sync::atomic::Ordering;
 use tautline_core::Rank;
 use tautline_core::group::{Group, Name};
 use tautline_core::machine::Machine;
-use tautline_core::service::Calls;
+use tautline_core::service::{Calls, Kind};
 use tautline_core::wire::Portable;
 
 /// Some or all ranks of a program, which make calls together.
@@ -160,15 +163,21 @@ impl Team {
         &mut self,
         colour: Option<u32>,
     ) -> TeamCall<impl Future<Output = Result<Option<Self>>> + Send + use<'_>> {
+        self.divided(Location::caller(), "split".into(), colour)
+    }
+
+    /// Divides the team, by a call of a kind.
+    fn divided(
+        &self,
+        site: &'static Location<'static>,
+        kind: Kind,
+        colour: Option<u32>,
+    ) -> TeamCall<impl Future<Output = Result<Option<Self>>> + Send + use<'_>> {
         // The first rank of each new team names it.
         // ORDERING: Relaxed: only the numbers of one rank must differ.
         let number = self.engine.groups.fetch_add(1, Ordering::Relaxed);
         let call = made::all_gather(self.group(), (colour, number));
-        let call = Call {
-            kind: "split".into(),
-            ..call
-        };
-        let running = self.begin(Location::caller(), call);
+        let running = self.begin(site, Call { kind, ..call });
         let (engine, calls) = (&self.engine, &self.calls);
         TeamCall::new(async move {
             let all = running.complete().await?;

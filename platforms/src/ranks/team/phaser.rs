@@ -1,0 +1,320 @@
+//! Phasers and accumulators of the tasks of all ranks.
+//!
+//! # Algorithm
+//! Chatterjee 2013, 5.6: the phase of a rank ends when its tasks have signalled, then that of all
+//! ranks, by one exchange. Each rank has two phasers of its own: its tasks signal and wait on both.
+//! The *carrier*, a task too, waits on the first, makes the exchange, and signals on the second,
+//! which so ends for no task before the exchange has. The second phaser carries the result: only
+//! the carrier contributes to it.
+//!
+//! What differs: the exchange begins at the last signal of the rank, also if that task only
+//! signals; no task waits for it on behalf of others, so work after a signal hides it. A rank whose
+//! tasks have left takes part in the exchanges without a value, until all ranks have left.
+//! Decision 58 in `docs/decisions` has the alternatives.
+
+use super::Team;
+use crate::Result;
+use crate::execution::runtime::Cx;
+use crate::phaser::{Element, Member, Mode, Op, Phased, PhaserError, Request, TaskAccumulator};
+use std::any::type_name;
+use std::panic::Location;
+use std::sync::{Arc, Weak};
+use tautline_core::finish::Reason;
+use tautline_core::service::Kind;
+
+/// A task's registration on a phaser of the tasks of all ranks of a team, made by
+/// [`Team::phaser`] or [`Team::accumulator`].
+#[derive(Debug)]
+pub struct TeamPhaser<'scope> {
+    gather: Member<'scope>,
+    release: Member<'scope>,
+}
+
+/// A reduction over the tasks of all ranks of a team, made by [`Team::accumulator`].
+#[derive(Clone, Debug)]
+pub struct TeamAccumulator<'scope, T> {
+    local: TaskAccumulator<'scope, T>,
+    global: TaskAccumulator<'scope, T>,
+}
+
+impl Team {
+    /// Creates a phaser of the tasks of all ranks, and registers the calling task of each, signal-
+    /// wait. No task leaves a phase before the tasks of all ranks have signalled it.
+    ///
+    /// It is a phaser of the scope of `cx`, whose tasks it registers, in any mode. Ranks may have
+    /// different numbers of tasks, and may leave: a rank without tasks keeps no other one from
+    /// ending its phases. Its scope ends when all ranks have left.
+    ///
+    /// ```
+    /// use tautline::prelude::*;
+    /// use tautline::world;
+    ///
+    /// world::loopback(2, |world| {
+    ///     let rt = Runtime::builder().world(world).workers(1).pinned(false).build()?;
+    ///     rt.run(|cx| {
+    ///         let mut barrier = world.team().phaser(cx)?;
+    ///         for _ in 0..3 {
+    ///             cx.spawn_phased(barrier.signal_wait(), async |mut task| {
+    ///                 for step in 0..10 {
+    ///                     // The work of a step; then that of all tasks of all ranks is done.
+    ///                     task.next().await.unwrap();
+    ///                 }
+    ///             })?;
+    ///         }
+    ///         Ok::<(), tautline::Error>(())
+    ///     })
+    /// })
+    /// .into_iter()
+    /// .collect::<Result<(), _>>()?;
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of all [calls](Self#errors). If an exchange fails later, the scope of `cx` is
+    /// cancelled and gets a panic whose text is the error.
+    ///
+    /// # Teamed
+    /// A call of all ranks of the team.
+    #[track_caller]
+    pub fn phaser<'scope>(&mut self, cx: &mut Cx<'scope, '_>) -> Result<TeamPhaser<'scope>> {
+        let own = self.of_phaser(cx, Location::caller(), "phaser".into())?;
+        let [gather, release] = [cx.phaser(Mode::SignalWait)?, cx.phaser(Mode::SignalWait)?];
+        carried(cx, own, [gather, release], Barrier)
+    }
+
+    /// As [`phaser`](Self::phaser), with a reduction: `op` combines the values that the tasks of
+    /// all ranks contribute in a phase. Its tasks signal and wait. The values of a rank are
+    /// combined first, then those of the ranks, in their order: all get the same bits.
+    ///
+    /// ```
+    /// use tautline::phaser::Op;
+    /// use tautline::prelude::*;
+    /// use tautline::world;
+    ///
+    /// let largest = world::loopback(3, |world| {
+    ///     let rt = Runtime::builder().world(world).workers(1).pinned(false).build()?;
+    ///     rt.run(|cx| {
+    ///         let (largest, mut member) = world.team().accumulator::<u32>(cx, Op::Max)?;
+    ///         let own = world.rank().0 + 40;
+    ///         let task = cx.spawn_phased_value(member.signal_wait(), async move |mut task| {
+    ///             largest.put(&mut task, own)?;
+    ///             task.next().await?;
+    ///             Ok::<_, tautline::phaser::PhaserError>(largest.get())
+    ///         })?;
+    ///         drop(member);
+    ///         Ok::<_, tautline::Error>(task.join(cx)?)
+    ///     })
+    /// });
+    /// assert_eq!(largest.into_iter().collect::<Result<Vec<_>, _>>()?, [42; 3]);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`phaser`](Self::phaser), and [`PhaserError::Operator`].
+    ///
+    /// # Teamed
+    /// A call of all ranks of the team, with the same type and operator.
+    #[track_caller]
+    pub fn accumulator<'scope, T: Element>(
+        &mut self,
+        cx: &mut Cx<'scope, '_>,
+        op: Op,
+    ) -> Result<(TeamAccumulator<'scope, T>, TeamPhaser<'scope>)> {
+        let kind = Kind::sized("accumulator", op as u64).of_types(type_name::<T>());
+        let own = self.of_phaser(cx, Location::caller(), kind)?;
+        let (local, gather) = cx.accumulator::<T>(op)?;
+        let (global, release) = cx.accumulator::<T>(op)?;
+        let accumulator = TeamAccumulator { local, global };
+        let (local, global) = (accumulator.local.clone(), accumulator.global.clone());
+        let reduction = Reduction { op, local, global };
+        let phaser = carried(cx, own, [gather, release], reduction)?;
+        Ok((accumulator, phaser))
+    }
+
+    /// Returns a team for the exchanges of a phaser.
+    fn of_phaser(
+        &self,
+        cx: &mut Cx<'_, '_>,
+        site: &'static Location<'static>,
+        kind: Kind,
+    ) -> Result<Self> {
+        let same = self.divided(site, kind, Some(0)).wait(cx)?;
+        Ok(same.expect("all ranks have the same colour"))
+    }
+}
+
+impl<'scope> TeamPhaser<'scope> {
+    /// Requests the registration of a child in `mode`, for
+    /// [`spawn_phased`](tautline_core::task::Cx::spawn_phased).
+    pub fn register(&mut self, mode: Mode) -> [Request<'_, 'scope>; 2] {
+        [self.gather.register(mode), self.release.register(mode)]
+    }
+
+    /// Requests the registration of a child that signals and waits.
+    pub fn signal_wait(&mut self) -> [Request<'_, 'scope>; 2] {
+        self.register(Mode::SignalWait)
+    }
+
+    /// Requests the registration of a child that only signals.
+    pub fn signal_only(&mut self) -> [Request<'_, 'scope>; 2] {
+        self.register(Mode::Signal)
+    }
+
+    /// Requests the registration of a child that only waits.
+    pub fn wait_only(&mut self) -> [Request<'_, 'scope>; 2] {
+        self.register(Mode::Wait)
+    }
+
+    /// Signals the phase; does not wait. A second signal of a phase is ignored.
+    ///
+    /// # Errors
+    /// As [`Registration::signal`](crate::phaser::Registration).
+    pub fn signal(&mut self) -> Result<(), PhaserError> {
+        self.gather.signal()?;
+        self.release.signal()
+    }
+
+    /// Waits until the tasks of all ranks have signalled the phase.
+    ///
+    /// # Errors
+    /// As [`Registration::wait`](crate::phaser::Registration).
+    pub async fn wait(&mut self) -> Result<(), PhaserError> {
+        self.release.wait().await?;
+        self.gather.wait().await
+    }
+
+    /// Signals, then waits.
+    ///
+    /// # Errors
+    /// As [`Registration::next`](crate::phaser::Registration).
+    #[expect(clippy::should_implement_trait, reason = "the construct's own word")]
+    pub async fn next(&mut self) -> Result<(), PhaserError> {
+        self.signal()?;
+        self.wait().await
+    }
+}
+
+impl<'scope, T: Element> TeamAccumulator<'scope, T> {
+    /// Contributes `value` to the phase that `task` is about to signal; a later value replaces an
+    /// earlier one.
+    ///
+    /// # Errors
+    /// As [`Accumulator::put`](crate::phaser::Accumulator).
+    pub fn put(&self, task: &mut Phased<'scope, '_>, value: T) -> Result<(), PhaserError> {
+        self.local.put(task.on(&self.local.phaser())?, value)
+    }
+
+    /// Returns the result of the phase that ended last, of all ranks; before the first end, the
+    /// result of no values. A registered task may call this until it signals the phase after the
+    /// next.
+    pub fn get(&self) -> T {
+        self.global.get()
+    }
+}
+
+/// Spawns the carrier, and returns the registration of the calling task.
+fn carried<'scope, 'env>(
+    cx: &mut Cx<'scope, 'env>,
+    team: Team,
+    [mut gather, mut release]: [Member<'scope>; 2],
+    part: impl Part<'scope> + 'scope,
+) -> Result<TeamPhaser<'scope>> {
+    let registered = Arc::new(());
+    let tasks = Arc::downgrade(&registered);
+    let both = [gather.signal_wait(), release.signal_wait()];
+    cx.spawn_phased(both, async move |task| carry(task, team, tasks, part).await)?;
+    Ok(TeamPhaser {
+        gather: gather.guarded(registered),
+        release,
+    })
+}
+
+/// Ends the phases of this rank with those of the others, until the tasks of all ranks have left.
+async fn carry<'scope>(
+    mut task: Phased<'scope, '_>,
+    mut team: Team,
+    tasks: Weak<()>,
+    part: impl Part<'scope>,
+) {
+    while let Some(failed) = exchanged(&mut task, &mut team, &tasks, &part)
+        .await
+        .transpose()
+    {
+        if let Err(why) = failed {
+            // The phases of the tasks that wait must not end as if it had succeeded.
+            task.cancel(Reason::Lost);
+            panic!("{why}");
+        }
+    }
+}
+
+/// Makes the exchange of a phase; `None` if no rank has tasks.
+async fn exchanged<'scope>(
+    task: &mut Phased<'scope, '_>,
+    team: &mut Team,
+    tasks: &Weak<()>,
+    part: &impl Part<'scope>,
+) -> Result<Option<()>> {
+    task.members()[GATHER].next().await?;
+    let is_present = u32::from(tasks.strong_count() > 0);
+    let combine = |(ranks, a): (u32, u128), (more, b)| (ranks + more, part.combine(a, b));
+    let (ranks, result) = team.all_reduce((is_present, part.own()), combine).await?;
+    if ranks == 0 {
+        return Ok(None);
+    }
+    part.publish(&mut task.members()[RELEASE], result)?;
+    task.members()[RELEASE].next().await?;
+    Ok(Some(()))
+}
+
+/// The carrier's registrations.
+const GATHER: usize = 0;
+const RELEASE: usize = 1;
+
+/// A rank's part in an exchange.
+trait Part<'scope>: Send + Sync {
+    /// Returns the value of this rank.
+    fn own(&self) -> u128;
+
+    fn combine(&self, a: u128, b: u128) -> u128;
+
+    /// Passes the result to the tasks that wait.
+    fn publish(&self, release: &mut Member<'scope>, result: u128) -> Result<(), PhaserError>;
+}
+
+/// The part of a phaser without a reduction.
+struct Barrier;
+
+impl Part<'_> for Barrier {
+    fn own(&self) -> u128 {
+        0
+    }
+
+    fn combine(&self, _: u128, _: u128) -> u128 {
+        0
+    }
+
+    fn publish(&self, _: &mut Member<'_>, _: u128) -> Result<(), PhaserError> {
+        Ok(())
+    }
+}
+
+struct Reduction<'scope, T> {
+    op: Op,
+    local: TaskAccumulator<'scope, T>,
+    global: TaskAccumulator<'scope, T>,
+}
+
+impl<'scope, T: Element> Part<'scope> for Reduction<'scope, T> {
+    fn own(&self) -> u128 {
+        self.local.get().pack()
+    }
+
+    fn combine(&self, a: u128, b: u128) -> u128 {
+        T::combine(self.op, T::unpack(a), T::unpack(b)).pack()
+    }
+
+    fn publish(&self, release: &mut Member<'scope>, result: u128) -> Result<(), PhaserError> {
+        self.global.put(release, T::unpack(result))
+    }
+}

@@ -1,0 +1,188 @@
+//! Messages of teams, counted at the links.
+//!
+//! A rank that waits for long sends a question, also because its thread has no processor. So the
+//! ranks are few, and the least count of several runs is that of the algorithm.
+//! `core/tests/collective.rs` counts those of many ranks.
+
+mod ranks;
+
+use ranks::{mixed, runtime};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::thread;
+use std::time::{Duration, Instant};
+use tautline::phaser::Op;
+use tautline::prelude::*;
+use tautline::team::{Team, handler};
+use tautline::world::{Rank, World};
+use tautline_core::port::{Bell, Link, Lost};
+use tautline_node::Loopback;
+
+const RUNS: u32 = 8;
+
+/// A link that counts the parcels of its rank.
+struct Counted {
+    link: Loopback,
+    parcels: Arc<AtomicU64>,
+}
+
+impl Link for Counted {
+    fn here(&self) -> Rank {
+        self.link.here()
+    }
+
+    fn ranks(&self) -> u32 {
+        self.link.ranks()
+    }
+
+    fn bell(&self) -> Arc<dyn Bell> {
+        self.link.bell()
+    }
+
+    fn send(&mut self, to: Rank, parcel: &[u8]) {
+        self.parcels.fetch_add(1, SeqCst);
+        self.link.send(to, parcel);
+    }
+
+    fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
+        self.link.poll(take)
+    }
+
+    fn arm(&mut self) -> bool {
+        self.link.arm()
+    }
+
+    fn unsent(&self, to: Rank) -> usize {
+        self.link.unsent(to)
+    }
+}
+
+/// Returns the parcels that each rank has sent while all run `program`.
+fn parcels(ranks: u32, program: impl Fn(&mut Cx<'_, '_>, &mut Team) + Sync) -> Vec<u64> {
+    let counts: Vec<_> = (0..ranks).map(|_| Arc::<AtomicU64>::default()).collect();
+    let links = Loopback::new(ranks).into_iter().zip(&counts);
+    let links = links.map(|(link, parcels)| Counted {
+        link,
+        parcels: Arc::clone(parcels),
+    });
+    World::builder().links(links.collect::<Vec<_>>(), |world| {
+        runtime(world, 1).run(|cx| program(cx, &mut world.team()));
+    });
+    counts.iter().map(|count| count.load(SeqCst)).collect()
+}
+
+/// Returns the least parcels of all ranks for one more of `times`.
+fn for_one_more(ranks: u32, program: impl Fn(&mut Cx<'_, '_>, &mut Team, u64) + Sync) -> f64 {
+    const FEW: u64 = 2;
+    const MANY: u64 = 12;
+    let least = |times| {
+        let run = |_| parcels(ranks, |cx, team| program(cx, team, times));
+        let totals = (0..RUNS).map(run).map(|run| run.iter().sum::<u64>());
+        totals.min().expect("a run")
+    };
+    (least(MANY) as f64 - least(FEW) as f64) / (MANY - FEW) as f64
+}
+
+/// Messages of an exchange in pairs, to which the ranks beyond a power of two are added.
+fn in_pairs(ranks: u32) -> f64 {
+    let paired = 1 << ranks.ilog2();
+    f64::from(paired * ranks.ilog2() + 2 * (ranks - paired))
+}
+
+#[test]
+fn few_ranks_exchange_in_pairs() {
+    for ranks in [2, 3, 4] {
+        let barrier = for_one_more(ranks, |cx, team, times| {
+            (0..times).for_each(|_| team.barrier().wait(cx).expect("all live"));
+        });
+        let sum = for_one_more(ranks, |cx, team, times| {
+            for _ in 0..times {
+                let sum = team.all_reduce(1u32, |a, b| a + b).wait(cx);
+                assert_eq!(sum.expect("all live"), team.ranks());
+            }
+        });
+        let expected = in_pairs(ranks);
+        assert_eq!((barrier, sum), (expected, expected), "{ranks} ranks");
+        let most = ranks * ranks.next_power_of_two().ilog2();
+        assert!(expected <= f64::from(most));
+    }
+}
+
+/// Chatterjee, acceptance fact 53: exactly one exchange a phase and rank, whatever the tasks.
+#[test]
+fn one_exchange_a_phase() {
+    for (ranks, tasks) in [(2, 1), (2, 4), (3, 2)] {
+        let phases = for_one_more(ranks, |cx, team, times| {
+            cx.scope(|cx| {
+                let (sum, mut member) = team.accumulator::<u32>(cx, Op::Sum).expect("all live");
+                for _ in 0..tasks {
+                    let sum = sum.clone();
+                    let spawned = cx.spawn_phased(member.signal_wait(), async move |mut task| {
+                        for _ in 0..times {
+                            sum.put(&mut task, 1).expect("registered");
+                            task.next().await.expect("a phase");
+                            assert_eq!(sum.get(), ranks * tasks);
+                        }
+                    });
+                    spawned.expect("in the scope");
+                }
+            });
+        });
+        assert_eq!(phases, in_pairs(ranks), "{ranks} ranks, {tasks} tasks");
+    }
+}
+
+/// A finish in which nothing is spawned: reports up the tree, and its end down.
+#[test]
+fn an_empty_finish() {
+    for ranks in [2, 3] {
+        let finish = for_one_more(ranks, |cx, team, times| {
+            let nothing = handler(|_, _, (): ()| ());
+            for _ in 0..times {
+                team.finish(cx, &nothing, |_, _| ()).expect("all live");
+            }
+        });
+        assert_eq!(finish, 2.0 * f64::from(ranks - 1), "{ranks} ranks");
+    }
+}
+
+/// Saraswat, acceptance fact 7: a rank reports when it becomes quiet, not for each activity.
+#[test]
+fn reports_are_bounded_by_quiet_periods() {
+    const ALL: u64 = 500;
+    let reports = (0..RUNS).map(|run| {
+        let (sent, ran) = (AtomicU64::new(0), AtomicU64::new(0));
+        let of_ranks = parcels(2, |cx, team| {
+            let add = handler(|_, _, n: u64| _ = ran.fetch_add(n, SeqCst));
+            let ended = team.finish(cx, &add, |cx, at| {
+                if at.rank() == Rank(0) {
+                    for n in 0..ALL {
+                        at.spawn(cx, Rank(1), &add, mixed(n, run.into()) % 8);
+                        sent.fetch_add(1, SeqCst);
+                    }
+                } else {
+                    // Its only worker serves no activity until all have come.
+                    let begun = Instant::now();
+                    while sent.load(SeqCst) < ALL {
+                        assert!(begun.elapsed() < Duration::from_secs(60), "none is sent");
+                        thread::yield_now();
+                    }
+                }
+            });
+            ended.expect("all live");
+        });
+        let expected = (0..ALL).map(|n| mixed(n, run.into()) % 8).sum::<u64>();
+        assert_eq!(ran.into_inner(), expected);
+        of_ranks[1]
+    });
+    let least = reports.min().expect("a run");
+    // Besides: those of the channel's begin and end, and the report of its body.
+    let others = parcels(2, |cx, team| {
+        let nothing = handler(|_, _, (): ()| ());
+        team.finish(cx, &nothing, |_, _| ()).expect("all live");
+    })[1];
+    assert!(
+        least <= others + 2,
+        "{least} parcels, {others} without activities"
+    );
+}
