@@ -2,8 +2,14 @@
 //! `mpirun --oversubscribe`. Feature `mpi`.
 #![cfg(target_os = "linux")]
 
+#[path = "../../platforms/examples/breadth_first.rs"]
+mod breadth_first;
 mod chunks;
 mod exact;
+#[path = "../../platforms/examples/gups.rs"]
+mod gups;
+#[path = "../../platforms/examples/heat/main.rs"]
+mod heat;
 mod launched;
 #[path = "../../platforms/examples/rank_ring.rs"]
 mod rank_ring;
@@ -64,14 +70,44 @@ fn results_over_mpi_are_exact_whatever_the_shape() {
     );
 }
 
-/// The example of messages, as which the next test starts this program.
+/// The examples over ranks, as which the next tests start this program.
 #[test]
 #[ignore = "by hand: the program of ranks, which another test starts"]
-fn ring() {
-    if env::var_os("ROLE").is_some() {
-        rank_ring::main().expect("all live");
-        // Before the time of the test is printed.
-        std::process::exit(0);
+fn example() {
+    let main = match env::var("ROLE").as_deref() {
+        Ok("rank_ring") => rank_ring::main,
+        Ok("gups") => gups::main,
+        Ok("breadth_first") => breadth_first::main,
+        Ok("heat") => heat::main,
+        _ => return,
+    };
+    main().expect("all live");
+    // Before the time of the test is printed.
+    std::process::exit(0);
+}
+
+/// Returns what an example prints that this program is started as, by a command that names it.
+fn printed(mut command: Command, example: &str) -> String {
+    let words = "--exact example --nocapture --include-ignored --test-threads 1";
+    let output = command.args(words.split(' ')).env("ROLE", example).output();
+    let output = output.expect("it starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout).to_owned()
+}
+
+#[test]
+fn programs_with_teams_print_the_same_by_mpirun() {
+    let program = env::current_exe().expect("it runs");
+    for example in ["gups", "breadth_first", "heat"] {
+        let mut by_mpi = launcher();
+        by_mpi.args(["-n", "3"]).arg(&program);
+        let alone = printed(Command::new(&program), example);
+        let line = alone.lines().last().expect("a line");
+        let by_mpi = printed(by_mpi, example);
+        assert!(
+            by_mpi.ends_with(&format!("{line}\n")),
+            "{by_mpi}, alone {alone}"
+        );
     }
 }
 
@@ -86,17 +122,10 @@ fn one_program_runs_alone_launched_and_by_mpirun() {
         (tautline(&launch), 4),
         (by_mpi, 4),
     ];
-    for (mut command, ranks) in commands {
-        let words = "--exact ring --nocapture --include-ignored --test-threads 1";
-        let output = command.args(words.split(' ')).env("ROLE", "ring").output();
-        let output = output.expect("it starts");
-        assert!(output.status.success(), "{}", text(&output.stderr));
+    for (command, ranks) in commands {
+        let printed = printed(command, "rank_ring");
         let line = format!("1000 times round a ring, {ranks} ranks\n");
-        assert!(
-            text(&output.stdout).contains(&line),
-            "{}",
-            text(&output.stdout)
-        );
+        assert!(printed.contains(&line), "{printed}");
     }
 }
 
