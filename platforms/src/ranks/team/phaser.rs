@@ -71,7 +71,8 @@ impl Team {
     ///
     /// # Errors
     /// Those of all [calls](Self#errors). If an exchange fails later, the scope of `cx` is
-    /// cancelled and gets a panic whose text is the error.
+    /// cancelled and gets a panic whose text is the error. A scope that is cancelled before all
+    /// ranks have left, also by a panic, ends the calls of all ranks with an error.
     ///
     /// # Teamed
     /// A call of all ranks of the team.
