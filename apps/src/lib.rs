@@ -13,6 +13,7 @@
 //! | [`bc`] | computes the betweenness centrality of a graph |
 //! | [`stencil`] | computes heat on a plate, by tasks and messages of ranks |
 //! | [`smith_waterman`] | aligns two sequences, by tiles that wait for each other |
+//! | [`gups`] | updates random words of a distributed table (HPCC RandomAccess) |
 //! | [`synthetic`], [`recorded`] | trees of tasks with given costs: drawn at random, recorded from a program |
 //! | [`iterations`] | loops with given times, and the policies that divide them |
 //! | [`mod@bench`] | measures mechanisms: barriers, steals, forks, messages and others |
@@ -24,8 +25,10 @@
 pub mod bc;
 pub mod bench;
 pub mod graph;
+pub mod gups;
 pub mod iterations;
 pub mod nqueens;
+mod part;
 pub mod pentomino;
 pub mod program;
 mod random;

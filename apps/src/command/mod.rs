@@ -48,6 +48,7 @@ EXAMPLES:
   tautline uts T1WL --deadline 10s   as much of a huge one as ten seconds allow
   tautline uts --ranks 2             by two processes
   tautline stencil --ranks 2         rows of a plate that two processes send each other
+  tautline gups --ranks 2            HPCC RandomAccess: random updates of a distributed table
   tautline launch -n 4 -- PROGRAM    four processes of a program of one's own
   tautline simulate uts              1024 places in virtual time, on this one machine
   tautline topo                      what the runtime sees of this machine
@@ -77,6 +78,7 @@ const APPLICATIONS: &[Application] = &[
 const ON_RANKS: &[Application<dyn Ranked>] = &[
     on_ranks::<spmd::Stencil>(),
     on_ranks::<spmd::SmithWaterman>(),
+    on_ranks::<spmd::Gups>(),
 ];
 
 /// The version and the capabilities of this build and machine.

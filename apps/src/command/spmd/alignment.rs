@@ -1,6 +1,6 @@
 //! `tautline smith-waterman`: the best local alignment of two sequences.
 
-use super::Problem;
+use super::{Computed, Problem};
 use crate::command::Failure;
 use crate::command::app::{About, App};
 use crate::command::balancer::within;
@@ -10,8 +10,8 @@ use crate::command::show::object;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use tautline::Runtime;
-use tautline::comm::{self, Comm};
 use tautline::internal::spelling;
+use tautline::world::World;
 use tautline_cli::program::{Findings, digest};
 use tautline_cli::smith_waterman::{self, Best, Distribution, First, Scores, Tiles};
 use tautline_cli::text::Input;
@@ -292,8 +292,9 @@ impl Problem for Alignment {
     }
 
     #[track_caller]
-    fn across(&self, comm: &Comm, runtime: &Runtime) -> Result<Option<Best>, comm::Error> {
-        smith_waterman::across(&self.tiles(), comm, runtime)
+    fn across(&self, world: &World, runtime: &Runtime) -> tautline::Result<Option<Computed<Best>>> {
+        let best = smith_waterman::across(&self.tiles(), &world.comm(), runtime)?;
+        Ok(best.map(Computed::from))
     }
 
     fn sequential(&self) -> Best {

@@ -1,19 +1,27 @@
 //! Programs whose ranks exchange messages while tasks compute: `tautline stencil`,
-//! `tautline smith-waterman`.
+//! `tautline smith-waterman`, `tautline gups`.
 //!
 //! | part | what it is |
 //! |---|---|
 //! | [`App`], [`Problem`] | what such a program implements |
+//! | [`Computed`], [`Memory`] | a result with its times, and the memory of a problem |
 //! | [`on_ranks`] | its line of the table |
 //! | [`OnRanks`] | the options of the run, on one rank or on several |
 
 mod alignment;
+mod gups;
+mod memory;
+mod problem;
 mod stencil;
 
 pub(super) use alignment::SmithWaterman;
+pub(super) use gups::Gups;
 pub(super) use stencil::Stencil;
 
-use super::app::{About, App, Application, Request, Way};
+use memory::Memory;
+use problem::{Computed, Problem};
+
+use super::app::{App, Application, Request, Way};
 use super::balancer::{self, Layout};
 use super::{Failure, ON_RANKS, Outcome, deliver, launch, number, show};
 use clap::Args;
@@ -21,11 +29,9 @@ use std::fmt::Debug;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 use std::{process, thread};
-use tautline::Runtime;
 use tautline::balance::Config;
-use tautline::comm::{self, Comm};
 use tautline::runtime::Builder;
-use tautline::world::World;
+use tautline::world::{self, World};
 use tautline_cli::program::{Answer, Findings, interrupts};
 
 /// The time within which an interrupt reaches all ranks. A launch waits longer for the other ranks
@@ -49,28 +55,6 @@ pub(super) const fn on_ranks<A: App<Problem: Problem>>() -> Application<dyn Rank
     Application::new::<A>(|options| Ok(Box::new(A::from_arg_matches(options)?)))
 }
 
-/// A problem that the ranks compute together.
-pub(super) trait Problem {
-    /// The result. It is the same on every number of ranks and workers.
-    type Solution: PartialEq;
-
-    /// Returns its description, whose [`tasks`](About::tasks) are known.
-    fn about(&self) -> About;
-
-    /// Computes it as a rank of `comm`, and returns the result at rank 0.
-    ///
-    /// # Errors
-    /// That of a message.
-    fn across(&self, comm: &Comm, runtime: &Runtime)
-    -> Result<Option<Self::Solution>, comm::Error>;
-
-    /// Computes it on this thread, for comparison.
-    fn sequential(&self) -> Self::Solution;
-
-    /// Returns the result for display, without a verdict.
-    fn findings(&self, solution: &Self::Solution) -> Findings;
-}
-
 /// The ranks, their processors, and the output.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Runtime")]
@@ -81,6 +65,10 @@ pub(super) struct OnRanks {
     #[arg(long, value_name = "N")]
     #[arg(value_parser = launch::ranks, allow_negative_numbers = true)]
     ranks: Option<u32>,
+    /// Run the ranks of --ranks in this process, each with workers of its own, instead of as
+    /// processes
+    #[arg(long, requires = "ranks")]
+    loopback: bool,
     #[command(flatten)]
     layout: Layout,
     /// Compare the result with that of a sequential program, which rank 0 runs afterwards
@@ -98,76 +86,162 @@ impl OnRanks {
         let world = World::builder().arguments(settings).join()?;
         let is_launcher = launch::is_launcher(self.ranks, &world)?;
         // What is refused is refused once, before anything starts.
-        let (problem, builder) = (app.problem(false)?, self.layout.builder()?);
-        match is_launcher {
-            true => {
-                builder.plan()?;
-                launch::again(self.ranks.unwrap_or(1), self.layout.pin.as_ref())
+        let problem = app.problem(false)?;
+        self.check_loopback(&world)?;
+        let all = self.ranks.unwrap_or(world.ranks());
+        memory::check(problem.memory(all), world.ranks())?;
+        match (is_launcher, self.ranks.unwrap_or(1)) {
+            (true, ranks) if self.loopback => {
+                drop(world);
+                self.over_loopback(A::NAME, &problem, ranks)
             }
-            false => self.run_in(A::NAME, world, &problem, builder),
+            (true, ranks) => {
+                self.layout.builder()?.plan()?;
+                launch::again(ranks, self.layout.pin.as_ref())
+            }
+            (false, _) => {
+                let builder = self.layout.builder()?;
+                watch_interrupts(A::NAME, world.is_home());
+                let ended = run_in(&world, &problem, builder)?;
+                drop(world);
+                self.report(A::NAME, &problem, ended)
+            }
         }
     }
 
-    fn run_in<P: Problem>(
+    /// Refuses ranks of this process among those of a launch, or on listed processors.
+    fn check_loopback(&self, world: &World) -> Outcome {
+        if !self.loopback {
+            return Ok(());
+        }
+        if world.ranks() > 1 {
+            let (here, all) = (world.rank(), world.ranks());
+            let line = format!("--loopback: this is {here} of {all} that were launched");
+            return Err(Failure::Usage(line));
+        }
+        match &self.layout.pin {
+            Some(list) => Err(Failure::Usage(format!(
+                "--pin {list}: not together with --loopback, whose ranks share all processors"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Computes the problem by `ranks` ranks of this process, whose workers are not pinned.
+    fn over_loopback<P: Problem>(&self, name: &'static str, problem: &P, ranks: u32) -> Outcome {
+        let builder = || {
+            let builder = self.layout.builder()?.pinned(false);
+            Ok::<_, Failure>(match self.layout.workers {
+                Some(_) => builder,
+                None => {
+                    let share = builder.machine().cpus().len() / ranks as usize;
+                    builder.workers(share.max(1))
+                }
+            })
+        };
+        builder()?.plan()?;
+        watch_interrupts(name, true);
+        let ended = world::loopback(ranks, |world| run_in(world, problem, builder()?));
+        // The first that has failed is the reason of the others.
+        let ended = ended.into_iter().collect::<Result<Vec<_>, _>>()?;
+        self.report(name, problem, ended.into_iter().flatten().next())
+    }
+
+    /// Prints the result at rank 0, which has it.
+    fn report<P: Problem>(
         &self,
         name: &'static str,
-        world: World,
         problem: &P,
-        builder: Builder,
+        ended: Option<Ended<P::Solution>>,
     ) -> Outcome {
-        let about = problem.about();
-        if let Some(input) = &about.input {
-            world.agree("input", input)?;
-        }
-        let began = Instant::now();
-        let is_home = world.is_home();
-        // There is no partial result to print, which one rank reports.
-        interrupts::on_first(move || {
-            if is_home {
-                let after = number::seconds(began.elapsed().as_secs_f64());
-                let line = format!("{name}: interrupted after {after} s, without a result");
-                let _ = writeln!(io::stderr(), "tautline: {line}");
-            }
-            process::exit(130)
-        });
-        let runtime = builder.world(&world).build()?;
-        let (comm, ranks) = (world.comm(), world.ranks());
-        let started = comm.barrier().wait_blocking();
-        started.map_err(failure(&world))?;
-        let began = Instant::now();
-        let computed = problem.across(&comm, &runtime).map_err(failure(&world))?;
-        let seconds = began.elapsed().as_secs_f64();
-        let shape = runtime.plan().balancing;
-        // Its workers communicate: not before they have ended is this thread the last one that uses
-        // the link.
-        drop(runtime);
-        drop((comm, world));
-        let Some(solution) = computed else {
+        let Some(ended) = ended else {
             return Ok(());
         };
-        let mut findings = problem.findings(&solution);
-        if self.check {
-            findings.verdict = Some(compared(name, problem, &solution, &findings));
+        let solution = &ended.computed.solution;
+        let mut findings = problem.findings(solution);
+        if self.check && !matches!(findings.verdict, Some(Err(_))) {
+            findings.verdict = Some(compared(name, problem, solution, &findings));
             findings.agrees = "equal to the sequential program";
         }
-        let cells = about.tasks.unwrap_or_default();
+        let (about, work) = (problem.about(), problem.work(solution));
         let answer = Answer {
             application: name,
             unit: about.unit,
             facts: about.facts,
             findings,
-            tasks: cells,
-            work: cells,
+            tasks: work,
+            work,
             complete: true,
             unverified: "not compared, --check does",
             ..Answer::default()
         };
+        let shown = Shown {
+            answer: &answer,
+            rates: problem.rates(&ended.computed),
+            ranks: ended.ranks,
+            kind: if self.loopback {
+                "ranks of this process"
+            } else {
+                "processes"
+            },
+            shape: &ended.shape,
+            seconds: ended.seconds,
+        };
         deliver(&match self.json {
-            true => json(&answer, ranks, &shape, seconds),
-            false => table(&answer, ranks, &shape, seconds),
+            true => shown.json(),
+            false => shown.table(),
         })?;
         answer.outcome()
     }
+}
+
+/// A result at rank 0.
+struct Ended<S> {
+    computed: Computed<S>,
+    ranks: u32,
+    shape: Config,
+    /// The duration of the measured parts.
+    seconds: f64,
+}
+
+/// Computes the problem as a rank of `world`.
+fn run_in<P: Problem>(
+    world: &World,
+    problem: &P,
+    builder: Builder,
+) -> Result<Option<Ended<P::Solution>>, Failure> {
+    if let Some(input) = problem.about().input {
+        world.agree("input", &input)?;
+    }
+    let runtime = builder.world(world).build()?;
+    let started = world.comm().barrier().wait_blocking();
+    let failed = failure(world);
+    started.map_err(|error| failed(error.into()))?;
+    let began = Instant::now();
+    let computed = problem.across(world, &runtime).map_err(failed)?;
+    let seconds = began.elapsed().as_secs_f64();
+    // Its workers communicate: they end before this thread is the last one that uses the link.
+    let shape = runtime.plan().balancing;
+    drop(runtime);
+    Ok(computed.map(|computed| Ended {
+        seconds: computed.measured().unwrap_or(seconds),
+        computed,
+        ranks: world.ranks(),
+        shape,
+    }))
+}
+
+/// Ends the process at an interrupt: there is no partial result to print, which one rank reports.
+fn watch_interrupts(name: &'static str, is_home: bool) {
+    let began = Instant::now();
+    interrupts::on_first(move || {
+        if is_home {
+            let after = number::seconds(began.elapsed().as_secs_f64());
+            let line = format!("{name}: interrupted after {after} s, without a result");
+            let _ = writeln!(io::stderr(), "tautline: {line}");
+        }
+        process::exit(130)
+    });
 }
 
 impl Way for OnRanks {
@@ -180,37 +254,53 @@ impl Way for OnRanks {
     }
 }
 
-/// Returns the table of a finished run.
-fn table(answer: &Answer, ranks: u32, shape: &Config, seconds: f64) -> String {
-    let mut rows = answer.facts.clone();
-    if ranks > 1 {
-        let ranks = format!("{ranks} processes, with these places each");
-        rows.push(("ranks", ranks));
-    }
-    rows.push(("places x workers", balancer::crews(shape)));
-    rows.extend(answer.rows());
-    rows.push(("seconds", number::seconds(seconds)));
-    rows.push(("rate", answer.spell(answer.rates(seconds))));
-    show::table(&rows)
+/// A finished run, ready for display.
+struct Shown<'a> {
+    answer: &'a Answer,
+    /// The rates that the benchmark defines.
+    rates: Findings,
+    ranks: u32,
+    /// The kind of ranks, in the plural.
+    kind: &'static str,
+    shape: &'a Config,
+    seconds: f64,
 }
 
-/// Returns the JSON object of a finished run.
-fn json(answer: &Answer, ranks: u32, shape: &Config, seconds: f64) -> String {
-    let mut object = answer.json(answer.rates(seconds));
-    // How many there are depends on the number of ranks.
-    object.remove("tasks");
-    object.remove("tasks_per_s");
-    for (key, value) in [
-        (answer.unit, answer.work.into()),
-        ("seconds", seconds.into()),
-        ("ranks", ranks.into()),
-        ("places", shape.places.into()),
-        ("workers", shape.workers.into()),
-        ("smaller_places", shape.smaller.into()),
-    ] {
-        object.insert(key.to_owned(), value);
+impl Shown<'_> {
+    fn table(&self) -> String {
+        let Self { answer, ranks, .. } = self;
+        let mut rows = answer.facts.clone();
+        if *ranks > 1 {
+            let ranks = format!("{ranks} {}, with these places each", self.kind);
+            rows.push(("ranks", ranks));
+        }
+        rows.push(("places x workers", balancer::crews(self.shape)));
+        rows.extend(answer.rows());
+        rows.push(("seconds", number::seconds(self.seconds)));
+        rows.push(("rate", answer.spell(answer.rates(self.seconds))));
+        rows.extend(self.rates.rows.clone());
+        show::table(&rows)
     }
-    show::document(object)
+
+    fn json(self) -> String {
+        let Self { answer, shape, .. } = self;
+        let mut object = answer.json(answer.rates(self.seconds));
+        // How many there are depends on the number of ranks.
+        object.remove("tasks");
+        object.remove("tasks_per_s");
+        for (key, value) in [
+            (answer.unit, answer.work.into()),
+            ("seconds", self.seconds.into()),
+            ("ranks", self.ranks.into()),
+            ("places", shape.places.into()),
+            ("workers", shape.workers.into()),
+            ("smaller_places", shape.smaller.into()),
+        ] {
+            object.insert(key.to_owned(), value);
+        }
+        object.extend(self.rates.json);
+        show::document(object)
+    }
 }
 
 /// Compares a result with that of the sequential program.
@@ -239,16 +329,14 @@ fn compared<P: Problem>(
 ///
 /// A rank that is lost has often been interrupted, as all are, and ended first. So the loss and its
 /// consequences are not reported before an interrupt had [`PASSED_ON`] to come.
-fn failure(world: &World) -> impl Fn(comm::Error) -> Failure {
+fn failure(world: &World) -> impl Fn(tautline::Error) -> Failure {
     let here = world.rank();
-    move |error| {
-        if matches!(error, comm::Error::Rank(_)) {
+    move |error| match error {
+        tautline::Error::Rank(error) => {
             // A sleep, since the event that it waits for ends the process.
             thread::sleep(PASSED_ON);
+            Failure::Ranks(error.to_string())
         }
-        match error {
-            comm::Error::Rank(error) => Failure::Ranks(error.to_string()),
-            _ => Failure::Ranks(format!("{here}: {error}")),
-        }
+        _ => Failure::Ranks(format!("{here}: {error}")),
     }
 }

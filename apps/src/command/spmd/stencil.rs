@@ -1,6 +1,6 @@
 //! `tautline stencil`: heat on a plate.
 
-use super::Problem;
+use super::{Computed, Problem};
 use crate::command::Failure;
 use crate::command::app::{About, App};
 use crate::command::balancer::within;
@@ -8,8 +8,8 @@ use crate::command::number::grouped;
 use crate::command::show::object;
 use clap::Args;
 use tautline::Runtime;
-use tautline::comm::{self, Comm};
 use tautline::internal::spelling;
+use tautline::world::World;
 use tautline_cli::program::Findings;
 use tautline_cli::stencil::{self, Heat, Plate};
 
@@ -107,8 +107,9 @@ impl Problem for Divided {
     }
 
     #[track_caller]
-    fn across(&self, comm: &Comm, runtime: &Runtime) -> Result<Option<Heat>, comm::Error> {
-        stencil::across(&self.plate, self.band, comm, runtime)
+    fn across(&self, world: &World, runtime: &Runtime) -> tautline::Result<Option<Computed<Heat>>> {
+        let heat = stencil::across(&self.plate, self.band, &world.comm(), runtime)?;
+        Ok(heat.map(Computed::from))
     }
 
     fn sequential(&self) -> Heat {
