@@ -14,6 +14,7 @@
 //! | [`stencil`] | computes heat on a plate, by tasks and messages of ranks |
 //! | [`smith_waterman`] | aligns two sequences, by tiles that wait for each other |
 //! | [`gups`] | updates random words of a distributed table (HPCC RandomAccess) |
+//! | [`bfs`] | searches R-MAT graphs breadth-first, and validates the trees (Graph500) |
 //! | [`synthetic`], [`recorded`] | trees of tasks with given costs: drawn at random, recorded from a program |
 //! | [`iterations`] | loops with given times, and the policies that divide them |
 //! | [`mod@bench`] | measures mechanisms: barriers, steals, forks, messages and others |
@@ -24,6 +25,7 @@
 
 pub mod bc;
 pub mod bench;
+pub mod bfs;
 pub mod graph;
 pub mod gups;
 pub mod iterations;

@@ -83,6 +83,7 @@ fn commands_without_threads_do_not_panic() {
         "stencil --workers 4",
         "smith-waterman --length 200 --workers 4",
         "gups --log2 9 --workers 4",
+        "bfs --scale 6 --keys 2 --workers 4",
         "simulate uts T1 --places 4",
         "loops exponential",
         "bench barrier --tasks 2 --deadline 1",

@@ -2,14 +2,18 @@
 //! processes, and refusals.
 #![cfg(target_os = "linux")]
 
+mod launched;
 mod started;
 
-use serde_json::Value;
+use launched::{Launched, signal, text};
+use serde_json::{Value, json};
 use started::tautline;
+use std::collections::BTreeSet;
 use std::process::Output;
 use tautline::Runtime;
 use tautline::watch::Stalled;
 use tautline::world::{self, World};
+use tautline_cli::bfs::{self, Found, Rmat, Searches, Teps};
 use tautline_cli::gups::{self, Stream, Table, Updated};
 
 /// Ranks, and workers of each.
@@ -38,10 +42,6 @@ fn home<T: Send>(
 
 fn run(args: &str) -> Output {
     tautline(args).output().expect("the command starts")
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).expect("text")
 }
 
 /// Runs the command, which must succeed and print one object.
@@ -189,4 +189,184 @@ fn gups_refuses_what_is_out_of_bounds() {
             "7: one argument too many; see tautline gups --help",
         ),
     ]);
+}
+
+/// Searches by levels: each is the set of the neighbours of the one before that are new.
+fn levels_of(graph: &Rmat, key: u32) -> Vec<BTreeSet<u32>> {
+    let edges = Vec::from_iter(graph.part(0..graph.edges()));
+    let (mut levels, mut seen) = (vec![BTreeSet::from([key])], BTreeSet::from([key]));
+    loop {
+        let last = &levels[levels.len() - 1];
+        let both = edges.iter().flat_map(|&[a, b]| [[a, b], [b, a]]);
+        let next = both.filter(|[from, to]| last.contains(from) && !seen.contains(to));
+        let next = next.map(|[_, to]| to).collect::<BTreeSet<_>>();
+        if next.is_empty() {
+            return levels;
+        }
+        seen.extend(&next);
+        levels.push(next);
+    }
+}
+
+fn sizes(levels: &[BTreeSet<u32>]) -> Vec<u64> {
+    levels.iter().map(|level| level.len() as u64).collect()
+}
+
+const SMALL: [(u32, u32, u64); 4] = [(1, 1, 1), (3, 2, 4), (6, 4, 2), (9, 16, 7)];
+
+#[test]
+fn levels_are_those_of_a_search_by_sets_whatever_the_shape() {
+    for (scale, edge_factor, seed) in SMALL {
+        let graph = Rmat {
+            scale,
+            edge_factor,
+            seed,
+        };
+        let searches = Searches { graph, keys: 5 };
+        let expected = bfs::sequential(&searches);
+        for found in &expected {
+            let levels = levels_of(&graph, found.key);
+            assert_eq!(found.levels, sizes(&levels), "{graph:?}");
+            let visited = levels.into_iter().flatten().collect::<BTreeSet<_>>();
+            let traversed = graph.part(0..graph.edges());
+            let traversed = traversed.filter(|[one, _]| visited.contains(one)).count();
+            assert_eq!(found.edges, traversed as u64, "{graph:?}");
+            assert_eq!(found.visited(), visited.len() as u64);
+            assert_eq!(found.violation, None);
+        }
+        for shape in SHAPES {
+            let found = home(shape, |world, on| bfs::across(&searches, world, on));
+            assert_eq!(found.found, expected, "{graph:?}, {shape:?}");
+            assert_eq!(found.seconds.len(), expected.len());
+        }
+    }
+}
+
+/// Keys are distinct vertices with neighbours, all of them if more are wanted.
+#[test]
+fn keys_have_neighbours() {
+    let graph = Rmat {
+        scale: 5,
+        edge_factor: 1,
+        seed: 3,
+    };
+    let searches = Searches { graph, keys: 1000 };
+    let found = home((3, 1), |world, on| bfs::across(&searches, world, on)).found;
+    let keys = BTreeSet::from_iter(found.iter().map(|found| found.key));
+    let edges = graph.part(0..graph.edges()).filter(|[a, b]| a != b);
+    let with_neighbours = BTreeSet::from_iter(edges.flatten());
+    assert_eq!(keys, with_neighbours);
+    assert_eq!(keys.len(), found.len());
+    let is_alone = |found: &Found| found.visited() == 1;
+    assert!(!found.iter().any(is_alone));
+}
+
+#[test]
+fn teps_are_summarised_as_graph500_does() {
+    let teps = Teps::of([10, 10, 10, 40], [1.0, 2.0, 5.0, 1.0]).expect("searches");
+    // 10, 5, 2 and 40 a second.
+    assert_eq!(teps.median, 7.5);
+    let mean = 4.0 / (0.1 + 0.2 + 0.5 + 0.025);
+    assert!((teps.harmonic_mean - mean).abs() < 1e-9);
+    assert_eq!(Teps::of([], []), None);
+}
+
+#[test]
+fn bfs_finds_the_same_levels_in_all_ways() {
+    for way in WAYS {
+        let found = json(&format!("bfs --scale 10 --keys 4 {way}"));
+        assert_eq!(found["verified"], true, "{way}");
+        assert_eq!(found["vertices"], 1 << 10, "{way}");
+        assert_eq!(found["checksum"], "b3efba8526558c23", "{way}");
+        assert_eq!(found["visited"], json!([882, 882, 882, 882]), "{way}");
+        assert_eq!(found["levels"][0], json!([1, 1, 130, 707, 43]), "{way}");
+        for key in ["edges_per_s", "teps_harmonic_mean", "teps_median"] {
+            assert!(found[key].as_f64() > Some(0.0), "{way}: {key}");
+        }
+        let checked = json(&format!("bfs --scale 10 --keys 4 {way} --check"));
+        let agrees = &checked["agrees"];
+        assert_eq!(agrees, "equal to the sequential program", "{way}");
+    }
+}
+
+#[test]
+fn bfs_refuses_what_is_out_of_bounds() {
+    are_refused(&[
+        (
+            "bfs --scale 0",
+            "--scale 0: expected a whole number from 1 to 31",
+        ),
+        (
+            "bfs --scale 32",
+            "--scale 32: expected a whole number from 1 to 31",
+        ),
+        (
+            "bfs --edge-factor 0",
+            "--edge-factor 0: expected a whole number from 1 to 1024",
+        ),
+        (
+            "bfs --keys 0",
+            "--keys 0: expected a whole number from 1 to 65536",
+        ),
+        (
+            "bfs --keys many",
+            "--keys many: expected a whole number from 1 to 65536",
+        ),
+        ("bfs --scale 31", "--scale 31: needs "),
+        (
+            "bfs --scale 31 --edge-factor 32 --ranks 4",
+            "--scale 31 --edge-factor 32: needs ",
+        ),
+        (
+            "bfs --ranks 0",
+            "--ranks 0: expected a whole number from 1 to 256",
+        ),
+        ("bfs x", "x: one argument too many; see tautline bfs --help"),
+    ]);
+}
+
+/// The other programs with messages run so, too.
+#[test]
+fn ranks_of_one_process_compute_what_processes_do() {
+    for program in ["stencil --width 30 --height 20 --steps 9", "sw --length 90"] {
+        for ranks in [1, 3] {
+            let args = format!("{program} --ranks {ranks} --loopback --check");
+            let found = json(&args);
+            assert_eq!(found["agrees"], "equal to the sequential program", "{args}");
+            assert_eq!(found["ranks"], ranks, "{args}");
+        }
+    }
+    let mut launch = tautline("launch -n 2 --");
+    launch.arg(env!("CARGO_BIN_EXE_tautline"));
+    launch.args(["stencil", "--ranks", "2", "--loopback"]);
+    let output = launch.output().expect("it starts");
+    let errors = text(&output.stderr);
+    let line = "tautline: --loopback: this is rank 0 of 2 that were launched";
+    assert!(errors.contains(line), "{errors}");
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+}
+
+/// The launcher names the rank that is lost, and ends the others, which wait for updates.
+#[test]
+fn a_killed_rank_ends_the_launch() {
+    for program in [
+        "gups --log2 12 --updates 281474976710656",
+        "bfs --scale 10 --keys 65536",
+    ] {
+        for killed in [0, 2] {
+            let launched = Launched::start(&format!("{program} --ranks 3 --workers 1"));
+            let ranks = launched.computes(3);
+            signal("-KILL", &ranks[killed]);
+            let output = launched.end();
+            let errors = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(137), "{program}: {errors}");
+            assert!(output.stdout.is_empty(), "{program}");
+            let line = format!("rank {killed}: ended by signal 9 (SIGKILL)");
+            assert!(
+                errors.lines().any(|found| found.starts_with(&line)),
+                "{errors}"
+            );
+            assert!(!errors.contains("panicked"), "{errors}");
+        }
+    }
 }

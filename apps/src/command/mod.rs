@@ -49,6 +49,7 @@ EXAMPLES:
   tautline uts --ranks 2             by two processes
   tautline stencil --ranks 2         rows of a plate that two processes send each other
   tautline gups --ranks 2            HPCC RandomAccess: random updates of a distributed table
+  tautline bfs --ranks 2             Graph500: breadth-first search of a distributed graph
   tautline launch -n 4 -- PROGRAM    four processes of a program of one's own
   tautline simulate uts              1024 places in virtual time, on this one machine
   tautline topo                      what the runtime sees of this machine
@@ -79,6 +80,7 @@ const ON_RANKS: &[Application<dyn Ranked>] = &[
     on_ranks::<spmd::Stencil>(),
     on_ranks::<spmd::SmithWaterman>(),
     on_ranks::<spmd::Gups>(),
+    on_ranks::<spmd::Bfs>(),
 ];
 
 /// The version and the capabilities of this build and machine.

@@ -1,5 +1,5 @@
 //! Programs whose ranks exchange messages while tasks compute: `tautline stencil`,
-//! `tautline smith-waterman`, `tautline gups`.
+//! `tautline smith-waterman`, `tautline gups`, `tautline bfs`.
 //!
 //! | part | what it is |
 //! |---|---|
@@ -9,12 +9,14 @@
 //! | [`OnRanks`] | the options of the run, on one rank or on several |
 
 mod alignment;
+mod bfs;
 mod gups;
 mod memory;
 mod problem;
 mod stencil;
 
 pub(super) use alignment::SmithWaterman;
+pub(super) use bfs::Bfs;
 pub(super) use gups::Gups;
 pub(super) use stencil::Stencil;
 

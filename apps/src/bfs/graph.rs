@@ -1,0 +1,203 @@
+//! The part of the graph that a rank has: the neighbours of its vertices (kernel 1).
+
+use super::rmat::{Edge, Rmat};
+use crate::part::part;
+use std::sync::atomic::{AtomicU32, Ordering};
+use tautline::Result;
+use tautline::runtime::Cx;
+use tautline::team::{At, Handler, Team, handler};
+use tautline::world::Rank;
+use tautline_core::wire::Portable;
+
+/// Pieces of a rank's work for each of its workers.
+const PIECES: usize = 4;
+
+/// The division of vertices over ranks: cyclic.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Division {
+    pub(super) rank: u32,
+    pub(super) ranks: u32,
+    pub(super) vertices: u32,
+}
+
+impl Division {
+    pub(super) fn owner(self, vertex: u32) -> u32 {
+        vertex % self.ranks
+    }
+
+    /// Returns the position of a vertex among those of its rank.
+    pub(super) fn row(self, vertex: u32) -> usize {
+        (vertex / self.ranks) as usize
+    }
+
+    /// Returns the vertices of this rank.
+    pub(super) fn own(self) -> impl Iterator<Item = u32> {
+        (self.rank..self.vertices).step_by(self.ranks as usize)
+    }
+}
+
+/// The graph as a rank has it.
+pub(super) struct Graph {
+    pub(super) division: Division,
+    /// Where the neighbours of each vertex of this rank begin, and the end of all.
+    starts: Vec<usize>,
+    neighbours: Vec<u32>,
+    /// The part of the list of edges that this rank has drawn, for the validation.
+    pub(super) edges: Vec<Edge>,
+    /// Pieces into which the work of the rank is divided.
+    pub(super) pieces: usize,
+}
+
+impl Graph {
+    /// Returns the distinct neighbours of a vertex of this rank, without itself.
+    pub(super) fn neighbours(&self, vertex: u32) -> &[u32] {
+        let row = self.division.row(vertex);
+        &self.neighbours[self.starts[row]..self.starts[row + 1]]
+    }
+
+    /// Draws the edges, a part at each rank, and sends both directions of each to the owners of its
+    /// ends: once to count them, once to store them.
+    pub(super) fn build(
+        rmat: &Rmat,
+        cx: &mut Cx<'_, '_>,
+        team: &mut Team,
+        workers: usize,
+    ) -> Result<Self> {
+        let (rank, ranks) = (team.rank().0, team.ranks());
+        let division = Division {
+            rank,
+            ranks,
+            vertices: 1 << rmat.scale,
+        };
+        let pieces = PIECES * workers;
+        let edges = drawn(rmat, cx, division, pieces);
+        let degrees = Vec::from_iter(division.own().map(|_| AtomicU32::new(0)));
+        let count = |vertex: u32| {
+            // ORDERING: Relaxed: the end of the finish orders the counts before they are read.
+            degrees[division.row(vertex)].fetch_add(1, Ordering::Relaxed);
+        };
+        let counts = handler(|_, _, vertex: u32| count(vertex)).short();
+        team.finish(cx, &counts, |cx, at| {
+            let send = Sending {
+                division,
+                at,
+                handler: &counts,
+            };
+            send.all(cx, &edges, pieces, |[vertex, _]| vertex, &count);
+        })?;
+        let mut starts = vec![0];
+        for degree in &degrees {
+            // ORDERING: Relaxed: as above.
+            let degree = degree.load(Ordering::Relaxed) as usize;
+            starts.push(starts[starts.len() - 1] + degree);
+        }
+        let end = starts[starts.len() - 1];
+        let neighbours = Vec::from_iter((0..end).map(|_| AtomicU32::new(0)));
+        let store = |[vertex, neighbour]: Edge| {
+            let row = division.row(vertex);
+            // ORDERING: Relaxed: each decrement reserves a slot of its own; the finish has ordered
+            // the counts before.
+            let left = degrees[row].fetch_sub(1, Ordering::Relaxed) as usize;
+            // ORDERING: Relaxed: the end of the finish orders the slots before they are read.
+            neighbours[starts[row] + left - 1].store(neighbour, Ordering::Relaxed);
+        };
+        let stores = handler(|_, _, edge: Edge| store(edge)).short();
+        team.finish(cx, &stores, |cx, at| {
+            let send = Sending {
+                division,
+                at,
+                handler: &stores,
+            };
+            send.all(cx, &edges, pieces, |edge| edge, &store);
+        })?;
+        let neighbours = neighbours.into_iter().map(AtomicU32::into_inner).collect();
+        let mut graph = Self {
+            division,
+            starts,
+            neighbours,
+            edges,
+            pieces,
+        };
+        graph.sort();
+        Ok(graph)
+    }
+
+    /// Sorts the neighbours of each vertex, and removes all but one of equal ones.
+    fn sort(&mut self) {
+        let mut kept = 0;
+        for row in 0..self.starts.len() - 1 {
+            let (range, first) = (self.starts[row]..self.starts[row + 1], kept);
+            self.neighbours[range.clone()].sort_unstable();
+            for at in range {
+                let neighbour = self.neighbours[at];
+                if kept == first || self.neighbours[kept - 1] != neighbour {
+                    self.neighbours[kept] = neighbour;
+                    kept += 1;
+                }
+            }
+            self.starts[row] = first;
+        }
+        if let Some(end) = self.starts.last_mut() {
+            *end = kept;
+        }
+        self.neighbours.truncate(kept);
+        self.neighbours.shrink_to_fit();
+    }
+}
+
+/// Draws the part of the edges that belongs to this rank.
+fn drawn(rmat: &Rmat, cx: &mut Cx<'_, '_>, division: Division, pieces: usize) -> Vec<Edge> {
+    let own = part(rmat.edges(), division.rank.into(), division.ranks.into());
+    let mut edges = vec![[0; 2]; (own.end - own.start) as usize];
+    let size = edges.len().div_ceil(pieces).max(1);
+    cx.scope(|cx| {
+        for (piece, edges) in (0..).zip(edges.chunks_mut(size)) {
+            let first = own.start + piece * size as u64;
+            cx.spawn(move |_| {
+                let numbers = first..first + edges.len() as u64;
+                for (edge, drawn) in edges.iter_mut().zip(rmat.part(numbers)) {
+                    *edge = drawn;
+                }
+            });
+        }
+    });
+    edges
+}
+
+/// Sending both directions of edges to the owners of their first ends.
+struct Sending<'s, F, A> {
+    division: Division,
+    at: At<'s>,
+    handler: &'s Handler<F, A, ()>,
+}
+
+impl<'s, F: Sync, A: Portable + 'static> Sending<'s, F, A> {
+    /// Sends `of` each direction to the handler of the owner, or passes it to `here`.
+    fn all(
+        &self,
+        cx: &mut Cx<'s, '_>,
+        edges: &'s [Edge],
+        pieces: usize,
+        of: fn(Edge) -> A,
+        here: &'s (impl Fn(A) + Sync),
+    ) {
+        let Self {
+            division,
+            at,
+            handler,
+        } = *self;
+        for piece in edges.chunks(edges.len().div_ceil(pieces).max(1)) {
+            cx.spawn(move |cx| {
+                let mut batch = at.batch(cx, handler);
+                for [one, other] in piece.iter().copied().filter(|[one, other]| one != other) {
+                    for edge in [[one, other], [other, one]] {
+                        match division.owner(edge[0]) {
+                            owner if owner == division.rank => here(of(edge)),
+                            owner => batch.push(cx, Rank(owner), of(edge)),
+                        }
+                    }
+                }
+            });
+        }
+    }
+}
