@@ -351,7 +351,7 @@ fn ranks_of_one_process_compute_what_processes_do() {
 fn a_killed_rank_ends_the_launch() {
     for program in [
         "gups --log2 12 --updates 281474976710656",
-        "bfs --scale 10 --keys 65536",
+        "bfs --scale 14 --keys 65536",
     ] {
         for killed in [0, 2] {
             let launched = Launched::start(&format!("{program} --ranks 3 --workers 1"));

@@ -2,6 +2,7 @@
 
 use super::rmat::{Edge, Rmat};
 use crate::part::part;
+use std::mem;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tautline::Result;
 use tautline::runtime::Cx;
@@ -39,7 +40,7 @@ impl Division {
 /// The graph as a rank has it.
 pub(super) struct Graph {
     pub(super) division: Division,
-    /// Where the neighbours of each vertex of this rank begin, and the end of all.
+    /// The first position of the neighbours of each vertex of this rank, and the end of all.
     starts: Vec<usize>,
     neighbours: Vec<u32>,
     /// The part of the list of edges that this rank has drawn, for the validation.
@@ -63,54 +64,26 @@ impl Graph {
         team: &mut Team,
         workers: usize,
     ) -> Result<Self> {
-        let (rank, ranks) = (team.rank().0, team.ranks());
         let division = Division {
-            rank,
-            ranks,
+            rank: team.rank().0,
+            ranks: team.ranks(),
             vertices: 1 << rmat.scale,
         };
         let pieces = PIECES * workers;
         let edges = drawn(rmat, cx, division, pieces);
-        let degrees = Vec::from_iter(division.own().map(|_| AtomicU32::new(0)));
-        let count = |vertex: u32| {
-            // ORDERING: Relaxed: the end of the finish orders the counts before they are read.
-            degrees[division.row(vertex)].fetch_add(1, Ordering::Relaxed);
+        let directions = Directions {
+            division,
+            edges: &edges,
+            pieces,
         };
-        let counts = handler(|_, _, vertex: u32| count(vertex)).short();
-        team.finish(cx, &counts, |cx, at| {
-            let send = Sending {
-                division,
-                at,
-                handler: &counts,
-            };
-            send.all(cx, &edges, pieces, |[vertex, _]| vertex, &count);
-        })?;
+        let degrees = directions.count(cx, team)?;
         let mut starts = vec![0];
         for degree in &degrees {
-            // ORDERING: Relaxed: as above.
+            // ORDERING: Relaxed: the finish has ordered all additions before.
             let degree = degree.load(Ordering::Relaxed) as usize;
             starts.push(starts[starts.len() - 1] + degree);
         }
-        let end = starts[starts.len() - 1];
-        let neighbours = Vec::from_iter((0..end).map(|_| AtomicU32::new(0)));
-        let store = |[vertex, neighbour]: Edge| {
-            let row = division.row(vertex);
-            // ORDERING: Relaxed: each decrement reserves a slot of its own; the finish has ordered
-            // the counts before.
-            let left = degrees[row].fetch_sub(1, Ordering::Relaxed) as usize;
-            // ORDERING: Relaxed: the end of the finish orders the slots before they are read.
-            neighbours[starts[row] + left - 1].store(neighbour, Ordering::Relaxed);
-        };
-        let stores = handler(|_, _, edge: Edge| store(edge)).short();
-        team.finish(cx, &stores, |cx, at| {
-            let send = Sending {
-                division,
-                at,
-                handler: &stores,
-            };
-            send.all(cx, &edges, pieces, |edge| edge, &store);
-        })?;
-        let neighbours = neighbours.into_iter().map(AtomicU32::into_inner).collect();
+        let neighbours = directions.store(&degrees, &starts, cx, team)?;
         let mut graph = Self {
             division,
             starts,
@@ -118,16 +91,37 @@ impl Graph {
             edges,
             pieces,
         };
-        graph.sort();
+        graph.sort(cx);
+        graph.deduplicate();
         Ok(graph)
     }
 
-    /// Sorts the neighbours of each vertex, and removes all but one of equal ones.
-    fn sort(&mut self) {
+    /// Sorts the neighbours of each vertex.
+    fn sort(&mut self, cx: &mut Cx<'_, '_>) {
+        let rows = self.starts.len() as u64 - 1;
+        let (starts, pieces) = (&self.starts, self.pieces as u64);
+        let mut rest = &mut self.neighbours[..];
+        cx.scope(|cx| {
+            for piece in 0..pieces {
+                let rows = part(rows, piece, pieces);
+                let starts = &starts[rows.start as usize..=rows.end as usize];
+                let (first, end) = (starts[0], starts[starts.len() - 1]);
+                let (own, behind) = mem::take(&mut rest).split_at_mut(end - first);
+                rest = behind;
+                cx.spawn(move |_| {
+                    for row in starts.windows(2) {
+                        own[row[0] - first..row[1] - first].sort_unstable();
+                    }
+                });
+            }
+        });
+    }
+
+    /// Removes all but one of equal neighbours of each vertex.
+    fn deduplicate(&mut self) {
         let mut kept = 0;
         for row in 0..self.starts.len() - 1 {
             let (range, first) = (self.starts[row]..self.starts[row + 1], kept);
-            self.neighbours[range.clone()].sort_unstable();
             for at in range {
                 let neighbour = self.neighbours[at];
                 if kept == first || self.neighbours[kept - 1] != neighbour {
@@ -164,29 +158,66 @@ fn drawn(rmat: &Rmat, cx: &mut Cx<'_, '_>, division: Division, pieces: usize) ->
     edges
 }
 
-/// Sending both directions of edges to the owners of their first ends.
-struct Sending<'s, F, A> {
+/// Both directions of the edges that a rank has drawn, without loops.
+struct Directions<'a> {
     division: Division,
-    at: At<'s>,
-    handler: &'s Handler<F, A, ()>,
+    edges: &'a [Edge],
+    pieces: usize,
 }
 
-impl<'s, F: Sync, A: Portable + 'static> Sending<'s, F, A> {
-    /// Sends `of` each direction to the handler of the owner, or passes it to `here`.
-    fn all(
+impl Directions<'_> {
+    /// Returns the number of directions that begin at each vertex of this rank.
+    fn count(&self, cx: &mut Cx<'_, '_>, team: &mut Team) -> Result<Vec<AtomicU32>> {
+        let division = self.division;
+        let degrees = Vec::from_iter(division.own().map(|_| AtomicU32::new(0)));
+        let count = |vertex: u32| {
+            // ORDERING: Relaxed: the end of the finish orders the counts before they are read.
+            degrees[division.row(vertex)].fetch_add(1, Ordering::Relaxed);
+        };
+        let counts = handler(|_, _, vertex: u32| count(vertex)).short();
+        team.finish(cx, &counts, |cx, at| {
+            self.send(cx, at, &counts, |[vertex, _]| vertex, &count);
+        })?;
+        Ok(degrees)
+    }
+
+    /// Returns the other ends of the directions, each in the range of `starts` that its vertex has.
+    fn store(
         &self,
+        degrees: &[AtomicU32],
+        starts: &[usize],
+        cx: &mut Cx<'_, '_>,
+        team: &mut Team,
+    ) -> Result<Vec<u32>> {
+        let end = starts[starts.len() - 1];
+        let neighbours = Vec::from_iter((0..end).map(|_| AtomicU32::new(0)));
+        let store = |[vertex, neighbour]: Edge| {
+            let row = self.division.row(vertex);
+            // ORDERING: Relaxed: each subtraction reserves a slot of its own; the finish has
+            // ordered the counts before.
+            let left = degrees[row].fetch_sub(1, Ordering::Relaxed) as usize;
+            // ORDERING: Relaxed: the end of the finish orders the slots before they are read.
+            neighbours[starts[row] + left - 1].store(neighbour, Ordering::Relaxed);
+        };
+        let stores = handler(|_, _, edge: Edge| store(edge)).short();
+        team.finish(cx, &stores, |cx, at| {
+            self.send(cx, at, &stores, |edge| edge, &store);
+        })?;
+        Ok(neighbours.into_iter().map(AtomicU32::into_inner).collect())
+    }
+
+    /// Sends `of` each direction to the handler of the owner, or passes it to `here`.
+    fn send<'s, F: Sync, A: Portable + 'static>(
+        &'s self,
         cx: &mut Cx<'s, '_>,
-        edges: &'s [Edge],
-        pieces: usize,
+        at: At<'s>,
+        handler: &'s Handler<F, A, ()>,
         of: fn(Edge) -> A,
         here: &'s (impl Fn(A) + Sync),
     ) {
-        let Self {
-            division,
-            at,
-            handler,
-        } = *self;
-        for piece in edges.chunks(edges.len().div_ceil(pieces).max(1)) {
+        let division = self.division;
+        let size = self.edges.len().div_ceil(self.pieces).max(1);
+        for piece in self.edges.chunks(size) {
             cx.spawn(move |cx| {
                 let mut batch = at.batch(cx, handler);
                 for [one, other] in piece.iter().copied().filter(|[one, other]| one != other) {

@@ -3,13 +3,14 @@
 use super::graph::Graph;
 use super::rmat::Rmat;
 use super::search::Search;
-use super::tree::{NONE, Tree, Violation};
+use super::tree::{NONE, Tree, Violation, bits};
 use crate::random::SplitMix;
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicU64;
+use tautline::Runtime;
 use tautline::runtime::Cx;
 use tautline::team::{Operator, Team};
 use tautline::world::World;
-use tautline::{Result, Runtime};
 
 /// A graph, and the number of searches in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +111,11 @@ impl Searches {
 /// # Panics
 /// If the graph is larger than [`Rmat::SCALE_MAX`] allows.
 #[track_caller]
-pub fn across(searches: &Searches, world: &World, runtime: &Runtime) -> Result<Option<Measured>> {
+pub fn across(
+    searches: &Searches,
+    world: &World,
+    runtime: &Runtime,
+) -> tautline::Result<Option<Measured>> {
     assert!(searches.graph.scale <= Rmat::SCALE_MAX, "{searches:?}");
     let mut team = world.team();
     let workers = runtime.workers();
@@ -123,7 +128,7 @@ fn measured(
     cx: &mut Cx<'_, '_>,
     team: &mut Team,
     workers: usize,
-) -> Result<Measured> {
+) -> tautline::Result<Measured> {
     let graph = Graph::build(&searches.graph, cx, team, workers)?;
     let mut search = Search::new(&graph);
     let (mut found, mut seconds) = (Vec::new(), Vec::new());
@@ -150,7 +155,7 @@ fn keys(
     graph: &Graph,
     cx: &mut Cx<'_, '_>,
     team: &mut Team,
-) -> Result<Vec<u32>> {
+) -> tautline::Result<Vec<u32>> {
     let (division, wanted) = (graph.division, searches.keys as usize);
     let mut candidates = searches.graph.candidates().peekable();
     let mut keys = Vec::new();
@@ -180,10 +185,11 @@ fn validated(
     graph: &Graph,
     cx: &mut Cx<'_, '_>,
     team: &mut Team,
-) -> Result<(u64, Option<Violation>)> {
-    let mut joined = tree.unjoined();
+) -> tautline::Result<(u64, Option<Violation>)> {
+    let joined = tree.unjoined();
     let own = tree.check_parents();
-    let own = own.and_then(|()| tree.check_edges(&graph.edges, &mut joined));
+    let own = own.and_then(|()| check_edges(tree, graph, &joined, cx));
+    let mut joined = bits(joined);
     team.all_reduce_slice(&mut joined, Operator::BitOr)
         .wait(cx)?;
     // Where one rank has found another rule to be broken, bits may be missing.
@@ -193,6 +199,26 @@ fn validated(
     let (edges, least) = team.all_reduce(own, sum).wait(cx)?;
     let violation = Violation::of_number(least).or_else(|| tree.check_joined(&joined).err());
     Ok((edges, violation))
+}
+
+/// Checks the edges that this rank has drawn, by several tasks.
+fn check_edges(
+    tree: &Tree,
+    graph: &Graph,
+    joined: &[AtomicU64],
+    cx: &mut Cx<'_, '_>,
+) -> Result<u64, Violation> {
+    let size = graph.edges.len().div_ceil(graph.pieces).max(1);
+    let pieces = graph.edges.chunks(size);
+    let mut checked = vec![Ok(0); pieces.len()];
+    cx.scope(|cx| {
+        for (edges, checked) in pieces.zip(&mut checked) {
+            cx.spawn(move |_| *checked = tree.check_edges(edges, joined));
+        }
+    });
+    let broken = checked.iter().filter_map(|checked| checked.err()).min();
+    let traversed = checked.into_iter().flatten().sum();
+    broken.map_or(Ok(traversed), Err)
 }
 
 /// Returns the sum of the hashes of the levels.

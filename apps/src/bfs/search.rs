@@ -22,7 +22,7 @@ pub(super) struct Search<'a> {
     levels: Vec<AtomicU32>,
     /// The visited vertices, in the order of their levels.
     queue: Vec<AtomicU32>,
-    /// How many there are.
+    /// Their number.
     visited: AtomicUsize,
     /// A bit for each vertex of the graph: those of other ranks that this one has sent.
     sent: Vec<AtomicU64>,
@@ -114,7 +114,7 @@ impl<'a> Search<'a> {
     /// Whether this rank sends a vertex of another one for the first time.
     fn is_new(&self, vertex: u32) -> bool {
         let (word, bit) = (&self.sent[vertex as usize / 64], 1 << (vertex % 64));
-        // ORDERING: Relaxed: the bits publish nothing; a stale one is corrected by the second access.
+        // ORDERING: Relaxed: the bits publish nothing; the second access corrects a stale one.
         word.load(Ordering::Relaxed) & bit == 0
             // ORDERING: Relaxed: as above.
             && word.fetch_or(bit, Ordering::Relaxed) & bit == 0

@@ -2,6 +2,7 @@
 
 use super::rmat::Edge;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The parent and the level of a vertex that was not visited.
 pub const NONE: u32 = u32::MAX;
@@ -111,16 +112,17 @@ impl Tree {
     /// # Panics
     /// If an edge has a vertex that the tree does not have.
     pub fn validate(&self, edges: &[Edge]) -> Result<u64, Violation> {
-        let mut joined = self.unjoined();
+        let joined = self.unjoined();
         self.check_parents()?;
-        let traversed = self.check_edges(edges, &mut joined)?;
-        self.check_joined(&joined)?;
+        let traversed = self.check_edges(edges, &joined)?;
+        self.check_joined(&bits(joined))?;
         Ok(traversed)
     }
 
     /// Returns a bit for each vertex, which [`check_edges`](Self::check_edges) sets.
-    pub(super) fn unjoined(&self) -> Vec<u64> {
-        vec![0; self.parents.len().div_ceil(64)]
+    pub(super) fn unjoined(&self) -> Vec<AtomicU64> {
+        let words = 0..self.parents.len().div_ceil(64);
+        Vec::from_iter(words.map(|_| AtomicU64::new(0)))
     }
 
     /// Returns the visited vertices, with their parents and levels.
@@ -177,7 +179,11 @@ impl Tree {
 
     /// Checks rules 3 and 4 on some edges of the graph, and sets the bits of the vertices that one
     /// of them joins to their parents. Returns how many are in the tree.
-    pub(super) fn check_edges(&self, edges: &[Edge], joined: &mut [u64]) -> Result<u64, Violation> {
+    pub(super) fn check_edges(
+        &self,
+        edges: &[Edge],
+        joined: &[AtomicU64],
+    ) -> Result<u64, Violation> {
         let (mut traversed, mut broken) = (0, None);
         for &[one, other] in edges {
             let levels = [one, other].map(|vertex| self.levels[vertex as usize]);
@@ -189,7 +195,9 @@ impl Tree {
                     traversed += 1;
                     for (vertex, parent) in [(one, other), (other, one)] {
                         if self.parents[vertex as usize] == parent {
-                            joined[vertex as usize / 64] |= 1 << (vertex % 64);
+                            // ORDERING: Relaxed: the tasks are joined before the bits are read.
+                            joined[vertex as usize / 64]
+                                .fetch_or(1 << (vertex % 64), Ordering::Relaxed);
                         }
                     }
                     continue;
@@ -208,6 +216,11 @@ impl Tree {
         let others = others.filter(|vertex| *vertex != self.key && !is_joined(*vertex));
         first(Rule::TreeEdges, others)
     }
+}
+
+/// Returns the bits, once all edges have set theirs.
+pub(super) fn bits(joined: Vec<AtomicU64>) -> Vec<u64> {
+    joined.into_iter().map(AtomicU64::into_inner).collect()
 }
 
 /// Returns the violation of `rule` at the first of the vertices that break it.

@@ -134,9 +134,13 @@ impl Problem for Searches {
             all.rotate_left(1).wrapping_add(found.checksum)
         });
         let checksum = format!("{checksum:016x}");
-        let levels = found.first().map(|found| found.levels.clone());
-        let shown = levels.unwrap_or_default().into_iter().map(grouped);
-        let shown = shown.collect::<Vec<_>>().join(", ");
+        let levels = match found.first() {
+            Some(found) => {
+                let sizes = found.levels.iter().map(|size| grouped(*size));
+                format!("{} from the first", sizes.collect::<Vec<_>>().join(", "))
+            }
+            None => "none, no vertex has neighbours".to_owned(),
+        };
         let each = |of: fn(&Found) -> Value| found.iter().map(of).collect::<Value>();
         Findings {
             rows: vec![
@@ -144,7 +148,7 @@ impl Problem for Searches {
                     "visited",
                     format!("{range} vertices from {} keys", found.len()),
                 ),
-                ("levels", format!("{shown} from the first")),
+                ("levels", levels),
                 ("checksum", checksum.clone()),
             ],
             json: object([
