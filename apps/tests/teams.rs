@@ -7,7 +7,7 @@ mod started;
 
 use launched::{Launched, signal, text};
 use serde_json::{Value, json};
-use started::tautline;
+use started::{shell, tautline};
 use std::collections::BTreeSet;
 use std::process::Output;
 use tautline::Runtime;
@@ -369,4 +369,16 @@ fn a_killed_rank_ends_the_launch() {
             assert!(!errors.contains("panicked"), "{errors}");
         }
     }
+}
+
+/// The system may refuse memory that seems to be available.
+#[test]
+fn a_table_that_the_system_refuses_is_refused() {
+    let mut shell = shell("ulimit -v 1000000; $CLI gups --log2 28 --workers 1");
+    let output = shell.output().expect("it starts");
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    let line = "tautline: --log2 28: expected a table that fits, but memory allocation failed";
+    assert!(errors.starts_with(line), "{errors}");
+    assert_eq!(errors.lines().count(), 1, "{errors}");
 }

@@ -96,9 +96,12 @@ impl<'a> Block<'a> {
         let (rank, ranks) = (u64::from(rank.0), u64::from(ranks));
         let range = part(table.words(), rank, ranks);
         let mut words = Vec::new();
-        words
-            .try_reserve_exact((range.end - range.start) as usize)
-            .map_err(Error::invalid)?;
+        let reserved = words.try_reserve_exact((range.end - range.start) as usize);
+        reserved.map_err(|error| Error::Setting {
+            setting: "log2",
+            value: table.log2.to_string(),
+            allowed: format!("expected a table that fits, but {error}").into(),
+        })?;
         words.extend(range.clone().map(AtomicU64::new));
         let first = range.start;
         Ok(Self {

@@ -339,6 +339,7 @@ fn failure(world: &World) -> impl Fn(tautline::Error) -> Failure {
             thread::sleep(PASSED_ON);
             Failure::Ranks(error.to_string())
         }
+        tautline::Error::Setting { .. } => Failure::from(error),
         _ => Failure::Ranks(format!("{here}: {error}")),
     }
 }
