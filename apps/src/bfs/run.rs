@@ -68,9 +68,10 @@ impl Teps {
     /// ```
     /// use tautline_cli::bfs::Teps;
     ///
-    /// let teps = Teps::of([6, 6, 2], [1.0, 3.0, 2.0]).expect("three searches");
+    /// // 8, 2 and 1 a second.
+    /// let teps = Teps::of([8, 4, 2], [1.0, 2.0, 2.0]).expect("three searches");
     /// assert_eq!(teps.median, 2.0);
-    /// assert_eq!(teps.harmonic_mean, 3.0 / (1.0 / 6.0 + 3.0 / 6.0 + 2.0 / 2.0));
+    /// assert_eq!(teps.harmonic_mean, 3.0 / (1.0 / 8.0 + 1.0 / 2.0 + 1.0));
     /// ```
     pub fn of(
         edges: impl IntoIterator<Item = u64>,
