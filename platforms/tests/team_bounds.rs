@@ -3,6 +3,7 @@
 mod ranks;
 
 use ranks::{mixed, runtime};
+use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -42,10 +43,15 @@ fn a_rank_that_is_busy_is_waited_for() {
             rt.run(|cx| {
                 world.team().finish(cx, &add, |cx, at| {
                     if at.rank() == Rank(1) {
-                        keep_until("the other rank stops too early", || {
-                            spawned.load(SeqCst) >= LEAST
+                        // Until the other rank has stopped for long.
+                        let (mut last, mut since) = (0, Instant::now());
+                        keep_until("the other rank does not stop", || {
+                            let now = spawned.load(SeqCst);
+                            if mem::replace(&mut last, now) != now {
+                                since = Instant::now();
+                            }
+                            now >= LEAST && since.elapsed() > Duration::from_millis(200)
                         });
-                        thread::sleep(Duration::from_millis(50));
                         return spawned.load(SeqCst);
                     }
                     let mut batch = in_batches.then(|| at.batch(cx, &add));
@@ -62,11 +68,13 @@ fn a_rank_that_is_busy_is_waited_for() {
         });
         let ended: Vec<u64> = ended.into_iter().map(|it| it.expect("no error")).collect();
         assert_eq!(ran.into_inner(), (0..all).map(value).sum::<u64>());
-        if !in_batches {
-            assert!((LEAST..=MOST).contains(&ended[1]), "{} were sent", ended[1]);
-        } else {
-            assert!(ended[1] < all, "all were sent");
-        }
+        // Some calls have a byte less.
+        let most = if in_batches { (1 << 20) / 3 } else { MOST };
+        assert!(
+            (LEAST..=most).contains(&ended[1]),
+            "{} of {all} were sent",
+            ended[1]
+        );
     }
 }
 
@@ -104,38 +112,39 @@ fn ranks_that_spawn_at_each_other() {
     }
 }
 
-/// A wait for room ends when the finish is cancelled, by another rank or by a task of its scope.
+/// A wait for room ends when the finish is cancelled, by another rank or by a task of its scope,
+/// though the rank that is waited for serves nothing.
 #[test]
 fn a_wait_for_room_ends_with_its_finish() {
     for by_scope in [false, true] {
         let (spawned, ended) = (AtomicU64::new(0), AtomicBool::new(false));
-        let outcomes = world::loopback(2, |world| {
+        let outcomes = world::loopback(3, |world| {
             let rt = runtime(world, 2);
             let nothing = handler(|_, _, _: u64| ());
+            let is_full = || spawned.load(SeqCst) >= LEAST;
+            let keep_until_full = || {
+                keep_until("there is always room", is_full);
+                thread::sleep(Duration::from_millis(20));
+            };
+            let keep_until_ended = || keep_until("no wait ends", || ended.load(SeqCst));
             rt.run(|cx| {
                 world.team().finish(cx, &nothing, |cx, at| {
-                    let is_full = || spawned.load(SeqCst) >= LEAST;
                     if at.rank() == Rank(1) {
                         // Both workers.
-                        cx.scope(|cx| {
-                            for _ in 0..2 {
-                                cx.spawn(|_| {
-                                    keep_until("no wait ends", || {
-                                        is_full() && (!by_scope || ended.load(SeqCst))
-                                    })
-                                });
-                            }
-                        });
+                        cx.scope(|cx| (0..2).for_each(|_| cx.spawn(|_| keep_until_ended())));
+                        return;
+                    }
+                    if at.rank() == Rank(2) {
                         if !by_scope {
+                            keep_until_full();
                             _ = cx.cancel(Reason::GivenUp);
                         }
-                        return true;
+                        return;
                     }
                     let inner = cx.finish(|cx| {
                         if by_scope {
                             cx.spawn(move |cx| {
-                                keep_until("there is always room", is_full);
-                                thread::sleep(Duration::from_millis(20));
+                                keep_until_full();
                                 _ = cx.cancel(Reason::GivenUp);
                             });
                         }
@@ -145,14 +154,34 @@ fn a_wait_for_room_ends_with_its_finish() {
                         }
                         ended.store(true, SeqCst);
                     });
-                    inner.is_err()
+                    assert!(inner.is_err(), "it was cancelled");
                 })
             })
         });
-        let is_as_expected: Vec<_> = outcomes.into_iter().map(|it| it.ok()).collect();
-        let expected = if by_scope { [Some(true); 2] } else { [None; 2] };
-        assert_eq!(is_as_expected, expected, "by the scope: {by_scope}");
+        let are_complete: Vec<_> = outcomes.iter().map(Result::is_ok).collect();
+        assert_eq!(are_complete, [by_scope; 3], "{outcomes:?}");
     }
+}
+
+/// More tasks than there is stack for wait for room, and for each other.
+#[test]
+fn many_tasks_that_spawn_once() {
+    const TASKS: u64 = 60_000;
+    let ran = AtomicU64::new(0);
+    let ended = world::loopback(2, |world| {
+        let rt = runtime(world, 2);
+        let add = &handler(|_, _, n: u64| _ = ran.fetch_add(n, SeqCst));
+        rt.run(|cx| {
+            world.team().finish(cx, add, |cx, at| {
+                let other = Rank(1 - at.rank().0);
+                for n in 0..TASKS {
+                    cx.spawn(move |cx| at.spawn(cx, other, add, value(n)));
+                }
+            })
+        })
+    });
+    ended.into_iter().for_each(|ended| ended.expect("no error"));
+    assert_eq!(ran.into_inner(), 2 * (0..TASKS).map(value).sum::<u64>());
 }
 
 /// Memory stays flat while ten million activities are spawned at a rank that sleeps at first.

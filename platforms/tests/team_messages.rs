@@ -1,7 +1,8 @@
 //! Messages of teams, counted at the links.
 //!
-//! A rank that waits for long sends a question, also because its thread has no processor. So the
-//! ranks are few, and the least count of several runs is that of the algorithm.
+//! A rank that waits for long sends a question, also because its thread has no processor; of two
+//! messages that wait together one parcel is made. So the ranks are few, and one of several runs
+//! must have the count of the algorithm.
 //! `core/tests/collective.rs` counts those of many ranks.
 
 mod ranks;
@@ -71,48 +72,59 @@ fn parcels(ranks: u32, program: impl Fn(&mut Cx<'_, '_>, &mut Team) + Sync) -> V
     counts.iter().map(|count| count.load(SeqCst)).collect()
 }
 
-/// Returns the least parcels of all ranks for one more of `times`.
-fn for_one_more(ranks: u32, program: impl Fn(&mut Cx<'_, '_>, &mut Team, u64) + Sync) -> f64 {
+/// Checks the parcels of all ranks for one more of `times`.
+fn assert_parcels(
+    ranks: u32,
+    expected: u32,
+    program: impl Fn(&mut Cx<'_, '_>, &mut Team, u64) + Sync,
+) {
     const FEW: u64 = 2;
     const MANY: u64 = 12;
-    let least = |times| {
+    let counts = |times| {
         let run = |_| parcels(ranks, |cx, team| program(cx, team, times));
         let totals = (0..RUNS).map(run).map(|run| run.iter().sum::<u64>());
-        totals.min().expect("a run")
+        totals.collect::<Vec<_>>()
     };
-    (least(MANY) as f64 - least(FEW) as f64) / (MANY - FEW) as f64
+    let (few, many) = (counts(FEW), counts(MANY));
+    let more = (MANY - FEW) * u64::from(expected);
+    let mut pairs = few
+        .iter()
+        .flat_map(|few| many.iter().map(move |many| (few, many)));
+    let is_found = pairs.any(|(few, many)| few + more == *many);
+    assert!(
+        is_found,
+        "{ranks} ranks, {expected} each: {few:?}, {many:?}"
+    );
 }
 
 /// Messages of an exchange in pairs, to which the ranks beyond a power of two are added.
-fn in_pairs(ranks: u32) -> f64 {
+fn in_pairs(ranks: u32) -> u32 {
     let paired = 1 << ranks.ilog2();
-    f64::from(paired * ranks.ilog2() + 2 * (ranks - paired))
+    paired * ranks.ilog2() + 2 * (ranks - paired)
 }
 
 #[test]
 fn few_ranks_exchange_in_pairs() {
     for ranks in [2, 3, 4] {
-        let barrier = for_one_more(ranks, |cx, team, times| {
+        let expected = in_pairs(ranks);
+        assert_parcels(ranks, expected, |cx, team, times| {
             (0..times).for_each(|_| team.barrier().wait(cx).expect("all live"));
         });
-        let sum = for_one_more(ranks, |cx, team, times| {
+        assert_parcels(ranks, expected, |cx, team, times| {
             for _ in 0..times {
                 let sum = team.all_reduce(1u32, |a, b| a + b).wait(cx);
                 assert_eq!(sum.expect("all live"), team.ranks());
             }
         });
-        let expected = in_pairs(ranks);
-        assert_eq!((barrier, sum), (expected, expected), "{ranks} ranks");
-        let most = ranks * ranks.next_power_of_two().ilog2();
-        assert!(expected <= f64::from(most));
+        assert!(expected <= ranks * ranks.next_power_of_two().ilog2());
     }
 }
 
-/// Chatterjee, acceptance fact 53: exactly one exchange a phase and rank, whatever the tasks.
+/// Chatterjee, acceptance fact 53: exactly one exchange a phase and rank, for any number of tasks.
 #[test]
 fn one_exchange_a_phase() {
     for (ranks, tasks) in [(2, 1), (2, 4), (3, 2)] {
-        let phases = for_one_more(ranks, |cx, team, times| {
+        assert_parcels(ranks, in_pairs(ranks), |cx, team, times| {
             cx.scope(|cx| {
                 let (sum, mut member) = team.accumulator::<u32>(cx, Op::Sum).expect("all live");
                 for _ in 0..tasks {
@@ -128,7 +140,6 @@ fn one_exchange_a_phase() {
                 }
             });
         });
-        assert_eq!(phases, in_pairs(ranks), "{ranks} ranks, {tasks} tasks");
     }
 }
 
@@ -136,13 +147,12 @@ fn one_exchange_a_phase() {
 #[test]
 fn an_empty_finish() {
     for ranks in [2, 3] {
-        let finish = for_one_more(ranks, |cx, team, times| {
+        assert_parcels(ranks, 2 * (ranks - 1), |cx, team, times| {
             let nothing = handler(|_, _, (): ()| ());
             for _ in 0..times {
                 team.finish(cx, &nothing, |_, _| ()).expect("all live");
             }
         });
-        assert_eq!(finish, 2.0 * f64::from(ranks - 1), "{ranks} ranks");
     }
 }
 

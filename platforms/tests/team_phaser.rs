@@ -2,7 +2,7 @@
 //!
 //! | fact | where |
 //! |---|---|
-//! | Chatterjee, acceptance fact 53: no task leaves a phase before the last task of any rank has signalled it; one exchange a phase and rank | `no_task_leaves_early`, `one_exchange_a_phase` |
+//! | Chatterjee, acceptance fact 53: no task leaves a phase before the last task of any rank has signalled it; one exchange a phase and rank | `no_task_leaves_early`; the messages: `team_messages.rs` |
 //! | Chatterjee, acceptance fact 54: the global value at all ranks; only tasks that signal and wait | `sums_of_all_ranks`, `accumulators_need_signal_wait` |
 
 mod ranks;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 use tautline::phaser::{Mode, Op, Phased, PhaserError};
-use tautline::world::{self, Rank};
+use tautline::world::{self, Rank, World};
 
 /// Delays the calling thread now and then.
 fn delay(seed: u64) {
@@ -261,28 +261,13 @@ fn calls_that_differ() {
     }
 }
 
-/// The loss of a rank ends no phase: the scopes of the others get its error.
-#[test]
-fn a_rank_that_is_lost() {
-    let (texts, phases) = (Mutex::new(Vec::new()), AtomicU32::new(0));
+/// Returns the texts with which ranks 0 and 1 end if rank 2 ends with a panic.
+fn texts_of_others(program: impl Fn(&World) + Sync) -> Vec<String> {
+    let texts = Mutex::new(Vec::new());
     let run = || {
         world::loopback(3, |world| {
-            let (rt, mut team) = (runtime(world, 1), world.team());
-            let run = || {
-                rt.run(|cx| {
-                    let mut barrier = team.phaser(cx).expect("all ranks make the call");
-                    if world.rank() == Rank(2) {
-                        resume_unwind(Box::new("lost"));
-                    }
-                    let phases = &phases;
-                    cx.spawn_phased(barrier.signal_wait(), async move |mut task| {
-                        task.next().await.expect("a phase");
-                        phases.fetch_add(1, SeqCst);
-                    })
-                    .expect("in the scope");
-                });
-            };
-            let payload = catch_unwind(AssertUnwindSafe(run)).expect_err("rank 2 is lost");
+            let ended = catch_unwind(AssertUnwindSafe(|| program(world)));
+            let payload = ended.expect_err("rank 2 is lost");
             match payload.downcast::<String>() {
                 Ok(text) => texts.lock().expect("no panic").push(*text),
                 Err(payload) => resume_unwind(payload),
@@ -299,5 +284,68 @@ fn a_rank_that_is_lost() {
         texts.iter().all(|text| text.contains("rank 2")),
         "{texts:?}"
     );
-    assert_eq!(phases.into_inner(), 0, "a phase has ended without rank 2");
+    texts
+}
+
+/// The loss of a rank ends no phase: the scopes of the others get its error.
+#[test]
+fn a_rank_that_is_lost() {
+    for workers in [1, 2] {
+        let phases = AtomicU32::new(0);
+        texts_of_others(|world| {
+            let is_lost = world.rank() == Rank(2);
+            // Its only worker does not run its carrier any more: the rank does not leave first.
+            let rt = runtime(world, if is_lost { 1 } else { workers });
+            let mut team = world.team();
+            rt.run(|cx| {
+                let mut barrier = team.phaser(cx).expect("all ranks make the call");
+                if is_lost {
+                    resume_unwind(Box::new("lost"));
+                }
+                for _ in 0..workers {
+                    let phases = &phases;
+                    cx.spawn_phased(barrier.signal_wait(), async move |mut task| {
+                        task.next().await.expect("a phase");
+                        phases.fetch_add(1, SeqCst);
+                    })
+                    .expect("in the scope");
+                }
+            });
+        });
+        assert_eq!(phases.into_inner(), 0, "a phase has ended without rank 2");
+    }
+}
+
+/// A task that panics leaves its phaser, and the scopes of all ranks end with its rank's error.
+#[test]
+fn a_task_that_panics() {
+    for (workers, delayed) in [(1, false), (1, true), (2, false), (2, true)] {
+        texts_of_others(|world| {
+            let (rt, mut team) = (runtime(world, workers), world.team());
+            rt.run(|cx| {
+                let (sum, mut member) = team.accumulator::<u32>(cx, Op::Sum).expect("all");
+                for number in 0..2 {
+                    let sum = sum.clone();
+                    let fails = world.rank() == Rank(2) && number == 0;
+                    cx.spawn_phased(member.signal_wait(), async move |mut task| {
+                        for phase in 0.. {
+                            if fails && phase == 3 {
+                                if delayed {
+                                    // The other ranks wait in an exchange by now.
+                                    thread::sleep(Duration::from_millis(5));
+                                }
+                                resume_unwind(Box::new("a task fails"));
+                            }
+                            sum.put(&mut task, 1).expect("registered");
+                            task.next().await.expect("a phase");
+                            // Without it only after its panic, until its scope has noticed.
+                            let sum = sum.get();
+                            assert!(sum == 6 || phase >= 3 && sum == 5, "{sum} in phase {phase}");
+                        }
+                    })
+                    .expect("in the scope");
+                }
+            });
+        });
+    }
 }

@@ -40,18 +40,23 @@ pub(super) fn sum(options: &Options) -> Option<f64> {
 pub(super) fn phase(options: &Options) -> Option<f64> {
     in_task(|cx, team| {
         let here = team.rank();
-        let mut barrier = team.phaser(cx).expect("all live");
-        cx.block_on(async {
-            let (all, warm_up) = (trips(options), trips(options) / 10);
-            for _ in 0..warm_up {
-                barrier.next().await.expect("a phase");
-            }
-            let begun = Instant::now();
-            for _ in 0..all {
-                barrier.next().await.expect("a phase");
-            }
-            (here == Rank(0)).then(|| begun.elapsed().as_nanos() as f64 / all as f64)
-        })
+        let (all, warm_up) = (trips(options), trips(options) / 10);
+        let measured = cx.scope(|cx| {
+            let mut barrier = team.phaser(cx).expect("all live");
+            let spawned = cx.spawn_phased_value(barrier.signal_wait(), async move |mut task| {
+                for _ in 0..warm_up {
+                    task.next().await.expect("a phase");
+                }
+                let begun = Instant::now();
+                for _ in 0..all {
+                    task.next().await.expect("a phase");
+                }
+                begun.elapsed().as_nanos() as f64 / all as f64
+            });
+            drop(barrier);
+            spawned.expect("in the scope").join(cx)
+        });
+        (here == Rank(0)).then(|| measured.expect("no panic"))
     })
 }
 

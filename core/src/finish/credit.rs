@@ -5,12 +5,12 @@ use crate::machine::{Machine, Step};
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A rank's part in the bounds on what is under way between each two ranks: bytes of activities
+/// A rank's part in the bounds on what is in flight between each two ranks: bytes of activities
 /// that were spawned and have not been taken, to run or to be dropped, at their rank.
 ///
 /// A sender whose bytes reach the window waits; activities that have arrived never do, however much
 /// they spawn: two ranks whose activities spawn at each other would wait for each other. So what
-/// they send is not bounded by the window, and a sender that waits has to run them meanwhile. A
+/// they send is not bounded by the window, and a sender that waits has to run them. A
 /// receiver grants what it has taken a quarter of the window at a time.
 ///
 /// ```
@@ -67,7 +67,7 @@ impl fmt::Display for Ungranted {
 impl core::error::Error for Ungranted {}
 
 impl Credit {
-    /// Creates that of one of `ranks`, between any two of which `window` bytes may be under way.
+    /// Creates that of one of `ranks`, between any two of which `window` bytes may be in flight.
     pub fn new(ranks: u32, window: u64) -> Self {
         let peers = (0..ranks).map(|_| Flight::default()).collect();
         Self { window, peers }

@@ -5,7 +5,7 @@
 //! | [`Counter`] | word | inside one memory: one atomic count |
 //! | [`Ledger`], [`Home`] | protocol | over places: vector counts, reported when a place is quiet |
 //! | [`Finishes`] | protocol | one place's part in many finishes: any home, nested, with an [`Outcome`] |
-//! | [`Credit`] | protocol | bounds on activities under way between two ranks |
+//! | [`Credit`] | protocol | bounds on activities in flight between two ranks |
 //!
 //! # Algorithm
 //! Vector counts after Mattern 1987 and Saraswat 2011: a place counts +1 at \[q\] for each activity

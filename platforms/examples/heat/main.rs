@@ -13,6 +13,7 @@ pub(crate) fn main() -> tautline::Result<()> {
     let world = World::join()?;
     let (mut team, comm) = (world.team(), &world.comm());
     let (here, ranks) = (team.rank().0 as usize, team.ranks() as usize);
+    assert!(ranks <= SIZE, "at most {SIZE} ranks");
     let (first, end) = (SIZE * here / ranks, SIZE * (here + 1) / ranks);
     // The upper edge is hot.
     let hot = |row| if first + row == 0 { 100.0 } else { 0.0 };
@@ -29,7 +30,7 @@ pub(crate) fn main() -> tautline::Result<()> {
                     plate.set(step + 1, at, row.clone());
                     change.put(&mut task, most)?;
                     task.signal()?;
-                    // Beside the exchange of the largest change.
+                    // While the ranks exchange the largest change.
                     for (rank, halo) in up.into_iter().chain(down) {
                         let (rank, tag) = (Rank(rank as u32), Tag(step));
                         comm.isend(&row, rank, tag).await.unwrap();
@@ -46,8 +47,9 @@ pub(crate) fn main() -> tautline::Result<()> {
         };
         let tasks: Result<Vec<_>, _> = (1..=rows).map(spawn).collect();
         drop(member);
-        let first = tasks?.swap_remove(0).join(cx).expect("no panic");
-        Ok::<_, tautline::Error>(first?)
+        let mut tasks = tasks?.into_iter();
+        let steps = tasks.try_fold(0, |_, task| task.join(cx).expect("no panic"))?;
+        Ok::<_, tautline::Error>(steps)
     })?;
     if world.is_home() {
         let middle = plate.get(steps, 1)[SIZE / 2];

@@ -1,4 +1,5 @@
-//! Activities that spawn at each other's rank within bounds: no wait is for ever.
+//! Activities that spawn at each other's rank within bounds: no wait is for ever. The stack of a
+//! worker, cancellation and the end are those of the tests over ranks.
 
 use super::{LIMIT, flawless, report};
 use std::time::Instant;
@@ -62,7 +63,7 @@ impl Traffic {
     ) -> R {
         let mut act = |action| match action {
             Action::Send(to, bytes) => step.send(to, Message::Grant(bytes)),
-            // Bodies look whether they may spawn.
+            // A body checks before each spawn.
             Action::Effect(_) => {}
         };
         take(&mut self.credit, &mut Step::new(no_calls(), &mut act))
@@ -203,14 +204,20 @@ impl Checked for Spawning {
         None
     }
 
-    /// Bodies keep to the window: beyond it are only activities of activities.
+    /// Bodies keep to the window between each two ranks: beyond it are only activities of
+    /// activities.
     fn judge(&self, view: &View<Parts<Self>>) -> Option<Flaw> {
-        let moving = view.parcels.iter().map(|parcel| &parcel.message);
-        let moving = moving.filter(|message| **message == Some(Message::Activity(true)));
-        let waiting = view.sites.iter().flat_map(|part| &part.driver.arrived);
-        let waiting = waiting.filter(|(_, is_first)| *is_first);
-        let most = self.window * u64::from(self.ranks);
-        ((moving.count() + waiting.count()) as u64 > most).then_some(Flaw::Repeated)
+        let beyond = (0..self.ranks).map(Rank).find(|from| {
+            let to = self.next(*from);
+            let of_bodies = view.parcels.iter().filter(|parcel| {
+                let is_between = (parcel.from.0, parcel.to.0) == (from.0, to.0);
+                is_between && parcel.message == Some(Message::Activity(true))
+            });
+            let arrived = &view.sites[to.index()].driver.arrived;
+            let arrived = arrived.iter().filter(|arrived| **arrived == (*from, true));
+            (of_bodies.count() + arrived.count()) as u64 > self.window
+        });
+        beyond.map(|_| Flaw::Repeated)
     }
 
     fn is_final(&self, view: &View<Parts<Self>>) -> bool {

@@ -271,15 +271,15 @@ impl<C: Call, B: Weight> Sequence<C, B> {
 
     /// Takes note that a rank has made this number of calls, and sends what was held back for it.
     fn heard(&mut self, from: Rank, calls: u64, step: &mut Step<'_, Self>) {
-        let peer = self.peer(from);
-        if let Some(number) = peer.asked.take_if(|number| *number < calls) {
+        let answered = self.peer(from).asked.take_if(|number| *number < calls);
+        if let Some(number) = answered {
             self.compared(from, number);
         }
         let peer = self.peer(from);
-        if calls <= peer.begun {
+        if calls <= peer.begun && answered.is_none() {
             return;
         }
-        peer.begun = calls;
+        peer.begun = peer.begun.max(calls);
         while let Some((number, bytes)) = peer.ahead.front().copied()
             && number < calls
         {

@@ -145,26 +145,30 @@ where
 /// sent.
 impl<M: Machine<Message: Portable + 'static>> Drop for Running<M> {
     fn drop(&mut self) {
-        let Some(open) = self.open.take() else {
-            return;
-        };
-        let cause = match thread::panicking() {
-            true => Cause::Panicked,
-            false => Cause::Lost {
-                doing: "waiting in a collective call that it has given up",
-            },
-        };
-        let exchange = &open.engine.exchange;
-        if !exchange.is_here() {
-            return;
+        if let Some(open) = self.open.take() {
+            abandon(&open.engine);
         }
-        if is_inside() {
-            // The thread may hold the locks of the exchange.
-            return open.engine.give_up();
-        }
-        let error = of_this_rank(exchange, cause);
-        inside(|| exchange.fail(&error));
     }
+}
+
+/// Ends all channels, as this rank gives up a collective call that other ranks wait for.
+pub(crate) fn abandon(engine: &ProgressEngine) {
+    let cause = match thread::panicking() {
+        true => Cause::Panicked,
+        false => Cause::Lost {
+            doing: "waiting in a collective call that it has given up",
+        },
+    };
+    let exchange = &engine.exchange;
+    if !exchange.is_here() {
+        return;
+    }
+    if is_inside() {
+        // The thread may hold the locks of the exchange.
+        return engine.give_up();
+    }
+    let error = of_this_rank(exchange, cause);
+    inside(|| exchange.fail(&error));
 }
 
 /// A message, or the error with which the channels have ended.

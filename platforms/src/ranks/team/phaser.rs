@@ -14,16 +14,18 @@
 
 use super::Team;
 use crate::Result;
-use crate::execution::runtime::Cx;
+use crate::execution::runtime::{Cx, Hold};
 use crate::phaser::{Element, Member, Mode, Op, Phased, PhaserError, Request, TaskAccumulator};
+use crate::ranks::collective::abandon;
 use std::any::type_name;
+use std::mem;
 use std::panic::Location;
 use std::sync::{Arc, Weak};
-use tautline_core::finish::Reason;
 use tautline_core::service::Kind;
 
-/// A task's registration on a phaser of the tasks of all ranks of a team, made by
-/// [`Team::phaser`] or [`Team::accumulator`].
+/// A phaser of the tasks of all ranks of a team, made by [`Team::phaser`] or [`Team::accumulator`].
+/// While it lives, its rank has a task that has not signalled: dropped, as the body of its scope
+/// ends or before, it leaves the phases to the tasks that it has registered.
 #[derive(Debug)]
 pub struct TeamPhaser<'scope> {
     gather: Member<'scope>,
@@ -38,8 +40,8 @@ pub struct TeamAccumulator<'scope, T> {
 }
 
 impl Team {
-    /// Creates a phaser of the tasks of all ranks, and registers the calling task of each, signal-
-    /// wait. No task leaves a phase before the tasks of all ranks have signalled it.
+    /// Creates a phaser of the tasks of all ranks. No task leaves a phase before the tasks of all
+    /// ranks have signalled it. No phase ends before the result is dropped at each rank.
     ///
     /// It is a phaser of the scope of `cx`, whose tasks it registers, in any mode. Ranks may have
     /// different numbers of tasks, and may leave: a rank without tasks keeps no other one from
@@ -70,16 +72,16 @@ impl Team {
     /// ```
     ///
     /// # Errors
-    /// Those of all [calls](Self#errors). If an exchange fails later, the scope of `cx` is
-    /// cancelled and gets a panic whose text is the error. A scope that is cancelled before all
-    /// ranks have left, also by a panic, ends the calls of all ranks with an error.
+    /// Those of all [calls](Self#errors). If an exchange fails later, the scope of `cx` ends with a
+    /// panic whose text is the error. A scope that is cancelled before all ranks have left, also by
+    /// a panic, ends the calls of all ranks with an error.
     ///
     /// # Teamed
     /// A call of all ranks of the team.
     #[track_caller]
     pub fn phaser<'scope>(&mut self, cx: &mut Cx<'scope, '_>) -> Result<TeamPhaser<'scope>> {
-        let own = self.of_phaser(cx, Location::caller(), "phaser".into())?;
         let [gather, release] = [cx.phaser(Mode::SignalWait)?, cx.phaser(Mode::SignalWait)?];
+        let own = self.of_phaser(cx, Location::caller(), "phaser".into())?;
         carried(cx, own, [gather, release], Barrier)
     }
 
@@ -122,9 +124,9 @@ impl Team {
         op: Op,
     ) -> Result<(TeamAccumulator<'scope, T>, TeamPhaser<'scope>)> {
         let kind = Kind::sized("accumulator", op as u64).of_types(type_name::<T>());
-        let own = self.of_phaser(cx, Location::caller(), kind)?;
         let (local, gather) = cx.accumulator::<T>(op)?;
         let (global, release) = cx.accumulator::<T>(op)?;
+        let own = self.of_phaser(cx, Location::caller(), kind)?;
         let accumulator = TeamAccumulator { local, global };
         let (local, global) = (accumulator.local.clone(), accumulator.global.clone());
         let reduction = Reduction { op, local, global };
@@ -145,53 +147,26 @@ impl Team {
 }
 
 impl<'scope> TeamPhaser<'scope> {
-    /// Requests the registration of a child in `mode`, for
-    /// [`spawn_phased`](tautline_core::task::Cx::spawn_phased).
+    /// Requests the registration of a task in `mode`, for
+    /// [`spawn_phased`](tautline_core::task::Cx::spawn_phased): both requests are for the same
+    /// task, as are both of its [`members`](Phased::members) if it registers another one.
     pub fn register(&mut self, mode: Mode) -> [Request<'_, 'scope>; 2] {
         [self.gather.register(mode), self.release.register(mode)]
     }
 
-    /// Requests the registration of a child that signals and waits.
+    /// Requests the registration of a task that signals and waits.
     pub fn signal_wait(&mut self) -> [Request<'_, 'scope>; 2] {
         self.register(Mode::SignalWait)
     }
 
-    /// Requests the registration of a child that only signals.
+    /// Requests the registration of a task that only signals.
     pub fn signal_only(&mut self) -> [Request<'_, 'scope>; 2] {
         self.register(Mode::Signal)
     }
 
-    /// Requests the registration of a child that only waits.
+    /// Requests the registration of a task that only waits.
     pub fn wait_only(&mut self) -> [Request<'_, 'scope>; 2] {
         self.register(Mode::Wait)
-    }
-
-    /// Signals the phase; does not wait. A second signal of a phase is ignored.
-    ///
-    /// # Errors
-    /// As [`Registration::signal`](crate::phaser::Registration).
-    pub fn signal(&mut self) -> Result<(), PhaserError> {
-        self.gather.signal()?;
-        self.release.signal()
-    }
-
-    /// Waits until the tasks of all ranks have signalled the phase.
-    ///
-    /// # Errors
-    /// As [`Registration::wait`](crate::phaser::Registration).
-    pub async fn wait(&mut self) -> Result<(), PhaserError> {
-        self.release.wait().await?;
-        self.gather.wait().await
-    }
-
-    /// Signals, then waits.
-    ///
-    /// # Errors
-    /// As [`Registration::next`](crate::phaser::Registration).
-    #[expect(clippy::should_implement_trait, reason = "the construct's own word")]
-    pub async fn next(&mut self) -> Result<(), PhaserError> {
-        self.signal()?;
-        self.wait().await
     }
 }
 
@@ -221,51 +196,76 @@ fn carried<'scope, 'env>(
     part: impl Part<'scope> + 'scope,
 ) -> Result<TeamPhaser<'scope>> {
     let registered = Arc::new(());
-    let tasks = Arc::downgrade(&registered);
+    let (tasks, hold) = (Arc::downgrade(&registered), cx.hold());
     let both = [gather.signal_wait(), release.signal_wait()];
-    cx.spawn_phased(both, async move |task| carry(task, team, tasks, part).await)?;
+    cx.spawn_phased(both, async move |task| {
+        let carrier = Carrier {
+            task: Some(task),
+            team,
+            tasks,
+            hold,
+            has_ended: false,
+        };
+        carrier.carry(part).await;
+    })?;
     Ok(TeamPhaser {
         gather: gather.guarded(registered),
         release,
     })
 }
 
-/// Ends the phases of this rank with those of the others, until the tasks of all ranks have left.
-async fn carry<'scope>(
-    mut task: Phased<'scope, '_>,
-    mut team: Team,
+/// The task that ends the phases of this rank with those of the others.
+struct Carrier<'scope, 'env> {
+    /// `None` once dropped.
+    task: Option<Phased<'scope, 'env>>,
+    team: Team,
+    /// Lives while tasks of this rank are registered.
     tasks: Weak<()>,
-    part: impl Part<'scope>,
-) {
-    while let Some(failed) = exchanged(&mut task, &mut team, &tasks, &part)
-        .await
-        .transpose()
-    {
-        if let Err(why) = failed {
-            // The phases of the tasks that wait must not end as if it had succeeded.
-            task.cancel(Reason::Lost);
-            panic!("{why}");
+    hold: Hold,
+    /// Whether the tasks of all ranks have left.
+    has_ended: bool,
+}
+
+impl<'scope> Carrier<'scope, '_> {
+    async fn carry(mut self, part: impl Part<'scope>) {
+        while !self.has_ended {
+            if let Err(why) = self.exchange(&part).await {
+                // Before its registrations are dropped.
+                return self.hold.abort(Box::new(why.to_string()));
+            }
         }
+    }
+
+    /// Makes the exchange of a phase.
+    async fn exchange(&mut self, part: &impl Part<'scope>) -> Result<()> {
+        let task = self.task.as_mut().expect("it is not dropped");
+        task.members()[GATHER].next().await?;
+        let is_present = u32::from(self.tasks.strong_count() > 0);
+        let combine = |(ranks, a): (u32, u128), (more, b)| (ranks + more, part.combine(a, b));
+        let all = self.team.all_reduce((is_present, part.own()), combine);
+        let (ranks, result) = all.await?;
+        if ranks == 0 {
+            self.has_ended = true;
+            return Ok(());
+        }
+        part.publish(&mut task.members()[RELEASE], result)?;
+        Ok(task.members()[RELEASE].next().await?)
     }
 }
 
-/// Makes the exchange of a phase; `None` if no rank has tasks.
-async fn exchanged<'scope>(
-    task: &mut Phased<'scope, '_>,
-    team: &mut Team,
-    tasks: &Weak<()>,
-    part: &impl Part<'scope>,
-) -> Result<Option<()>> {
-    task.members()[GATHER].next().await?;
-    let is_present = u32::from(tasks.strong_count() > 0);
-    let combine = |(ranks, a): (u32, u128), (more, b)| (ranks + more, part.combine(a, b));
-    let (ranks, result) = team.all_reduce((is_present, part.own()), combine).await?;
-    if ranks == 0 {
-        return Ok(None);
+/// Dropped before the end, as its scope is cancelled or an exchange has failed: the phases of the
+/// other ranks do not end either.
+impl Drop for Carrier<'_, '_> {
+    fn drop(&mut self) {
+        if self.has_ended {
+            return;
+        }
+        // A task that runs would find its phase ended if these left: their memory is lost instead.
+        mem::forget(self.task.take());
+        if self.team.ranks() > 1 {
+            abandon(&self.team.engine);
+        }
     }
-    part.publish(&mut task.members()[RELEASE], result)?;
-    task.members()[RELEASE].next().await?;
-    Ok(Some(()))
 }
 
 /// The carrier's registrations.

@@ -38,7 +38,8 @@ impl Builder {
         let hand_over = |engine: &ProgressEngine| engine.progress.hand_over(engine);
         let act = move || used.with(look).unwrap_or(false);
         let leave = move || _ = left.with(hand_over);
-        // As long as a thread that waits for a message: to hand over costs several wake-ups.
+        // As long as a thread that waits for a message in shared memory: to hand over costs several
+        // wake-ups.
         let patience = Duration::from_nanos(Pace::default().polling);
         self.idle = Some(Idle::new(patience, act, leave));
         self

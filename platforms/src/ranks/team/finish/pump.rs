@@ -95,7 +95,8 @@ fn receive<'s>(
         }
         Record::Reply { call, result } => site.answer(call, &result.0),
         Record::Finish(message) => site.receive(from, message),
-        Record::Grant(bytes) => site.granted(from, bytes),
+        // Processed as it has arrived.
+        Record::Grant(_) => Ok(()),
         Record::End(outcome) => site.end(from, outcome),
     }
 }

@@ -58,7 +58,10 @@ impl<'s> At<'s> {
         let site = self.region.team.site.as_ref();
         let finish = site.map(|site| site.begin_batch(cx, self.within));
         Batch {
-            at: self.of_handler(position),
+            at: Self {
+                in_short: self.in_short,
+                ..self.of_handler(position)
+            },
             finish,
             buffers: (0..self.ranks()).map(|_| Vec::new()).collect(),
             encoded: Vec::new(),
@@ -115,19 +118,17 @@ impl<'c, A: Portable + 'static> Batch<'c, A> {
         // With its length.
         let added = self.encoded.len() + 10;
         if self.buffers[to.index()].len() + added > at.limit() {
-            self.send_from(cx, to);
+            self.send(to);
+        }
+        if self.buffers[to.index()].is_empty()
+            && let Some(finish) = self.finish
+        {
+            at.await_room(cx, finish, to);
         }
         let buffer = &mut self.buffers[to.index()];
         push_framed(&self.encoded, buffer);
         if buffer.len() >= BATCH {
-            self.send_from(cx, to);
-        }
-    }
-
-    fn send_from(&mut self, cx: &mut Cx<'c, '_>, to: Rank) {
-        self.send(to);
-        if let Some(finish) = self.finish {
-            self.at.await_room(cx, finish, to);
+            self.send(to);
         }
     }
 

@@ -17,8 +17,9 @@ impl<'s> At<'s> {
     /// these arguments: nothing is encoded.
     ///
     /// If 1 MiB of such activities of this rank has not begun at rank `to`, the call waits, and
-    /// runs other tasks meanwhile. Those that another rank has started do not wait, else ranks that
-    /// spawn at each other might wait for each other: they are bounded by what they spawn.
+    /// runs other tasks until then: a lock that these acquire must not be held. Tasks that another
+    /// rank has started do not wait, else ranks that spawn at each other might wait for each other;
+    /// nor does a task above eight waiting ones on the stack.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -148,7 +149,10 @@ impl<'s> At<'s> {
         's: 'c,
         A: Send + 'static,
     {
-        let at = self.of_handler(position);
+        let at = Self {
+            in_short: self.entry(position).is_short(),
+            ..self.of_handler(position)
+        };
         let mut args = Some(args);
         cx.spawn(move |cx| at.entry(position).run_here(cx, at, &mut args, &mut ()));
     }

@@ -1,6 +1,7 @@
 //! The receiver of a site's messages, and the end of the channels.
 
 use super::{Due, Mail, Site};
+use crate::ranks::team::finish::record::Record;
 use std::mem;
 use std::sync::{Arc, Weak};
 use tautline_core::finish::{Outcome, Reason};
@@ -41,9 +42,14 @@ pub(super) struct Inlet(pub(super) Weak<Site>);
 
 impl Receiver for Inlet {
     fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Fault> {
-        let record = unpack(body)?;
-        if let Some(site) = self.0.upgrade() {
-            site.mail.push(Mail::Record(Rank(from.0), record), &Spin);
+        let (from, record) = (Rank(from.0), unpack(body)?);
+        let Some(site) = self.0.upgrade() else {
+            return Ok(());
+        };
+        match record {
+            // At once: the workers may all wait for it.
+            Record::Grant(bytes) => return site.granted(from, bytes),
+            record => site.mail.push(Mail::Record(from, record), &Spin),
         }
         Ok(())
     }

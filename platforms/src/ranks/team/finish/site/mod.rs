@@ -40,7 +40,7 @@ pub(in crate::ranks::team) struct Site {
     pub(super) engine: Arc<ProgressEngine>,
     pub(super) here: Rank,
     group: Group,
-    /// The tree in which ranks hear of the end.
+    /// The tree in which the end is passed on.
     branch: Branch,
     pub(super) mail: Mailbox<Mail>,
     /// Cancels the body.
@@ -194,7 +194,7 @@ impl Site {
             Action::Send(_, Message::Over(id)) if id == all => {}
             Action::Send(to, message) => {
                 let to: PlaceId = to;
-                // A rank that forgets a finish later is not waited for.
+                // Without a turn: a report or the end follows.
                 sends |= !matches!(message, Message::Over(_));
                 self.send(Rank(to.0), &Record::Finish(message));
             }

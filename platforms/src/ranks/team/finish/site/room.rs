@@ -3,6 +3,7 @@
 use super::{Due, Site, State, refused};
 use crate::execution::runtime::Cx;
 use crate::ranks::team::finish::record::Record;
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::task::Poll;
 use tautline_core::Rank;
@@ -10,8 +11,32 @@ use tautline_core::finish::{Credit, CreditEvent, FinishId};
 use tautline_core::machine::{Action, Machine, Step};
 use tautline_core::wire::Fault;
 
-/// Bytes of activities that may be on their way to a rank, or wait there, before tasks here wait.
+/// Bytes of activities that may be in flight to a rank, or wait there, before tasks here wait.
 pub(super) const WINDOW: u64 = 1 << 20;
+
+/// Waits for room of a thread, at most: the tasks that run in a wait may wait in turn, above it on
+/// the stack. Beyond, tasks do not wait: those that are queued have memory already.
+const MOST_WAITS: u32 = 8;
+
+thread_local! {
+    static WAITS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A wait for room of this thread.
+struct Waits;
+
+impl Waits {
+    fn one_more() -> Self {
+        WAITS.set(WAITS.get() + 1);
+        Self
+    }
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        WAITS.set(WAITS.get() - 1);
+    }
+}
 
 /// An activity of another rank that has not begun. Dropped when it does, or instead of that.
 pub(in crate::ranks::team::finish) struct Pending<'s> {
@@ -43,11 +68,7 @@ impl Site {
         self.step_credit(state, due, |credit, step| credit.event(sent, step));
     }
 
-    pub(in crate::ranks::team::finish) fn granted(
-        &self,
-        from: Rank,
-        bytes: u64,
-    ) -> Result<(), Fault> {
+    pub(super) fn granted(&self, from: Rank, bytes: u64) -> Result<(), Fault> {
         let (mut state, mut due) = (self.lock(), Due::default());
         let granted = self.step_credit(&mut state, &mut due, |credit, step| {
             credit.receive(from, bytes, step)
@@ -75,17 +96,18 @@ impl Site {
         take(credit, &mut Step::new(&mut (), &mut act))
     }
 
-    /// Waits, and runs other tasks meanwhile, until there is room for activities of finish `id` on
-    /// the way to a rank, or none of them can be sent.
+    /// Waits, and runs other tasks, until there is room for activities of finish `id` on the way to
+    /// a rank, or they cannot be sent.
     pub(in crate::ranks::team::finish) fn await_room(
         &self,
         cx: &mut Cx<'_, '_>,
         id: FinishId,
         to: Rank,
     ) {
-        if !self.lock().must_wait(id, to) {
+        if WAITS.get() == MOST_WAITS || !self.lock().must_wait(id, to) {
             return;
         }
+        let _waits = Waits::one_more();
         cx.block_on(poll_fn(|context| {
             let mut state = self.lock();
             if !state.must_wait(id, to) {
