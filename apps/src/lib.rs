@@ -15,6 +15,7 @@
 //! | [`smith_waterman`] | aligns two sequences, by tiles that wait for each other |
 //! | [`gups`] | updates random words of a distributed table (HPCC RandomAccess) |
 //! | [`bfs`] | searches R-MAT graphs breadth-first, and validates the trees (Graph500) |
+//! | [`heat`] | computes heat on a plate until it settles, by steps that the tasks of all ranks take together |
 //! | [`synthetic`], [`recorded`] | trees of tasks with given costs: drawn at random, recorded from a program |
 //! | [`iterations`] | loops with given times, and the policies that divide them |
 //! | [`mod@bench`] | measures mechanisms: barriers, steals, forks, messages and others |
@@ -28,6 +29,7 @@ pub mod bench;
 pub mod bfs;
 pub mod graph;
 pub mod gups;
+pub mod heat;
 pub mod iterations;
 pub mod nqueens;
 mod part;

@@ -15,6 +15,7 @@ use tautline::watch::Stalled;
 use tautline::world::{self, World};
 use tautline_cli::bfs::{self, Found, Rmat, Searches, Teps};
 use tautline_cli::gups::{self, Stream, Table, Updated};
+use tautline_cli::heat::{self, HotPlate};
 
 /// Ranks, and workers of each.
 const SHAPES: [(u32, usize); 7] = [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (4, 2), (7, 1)];
@@ -325,6 +326,111 @@ fn bfs_refuses_what_is_out_of_bounds() {
     ]);
 }
 
+#[test]
+fn a_plate_settles_to_the_same_bits_whatever_the_shape() {
+    for (size, change, steps) in [(7, 1e-3, 1000), (8, 1e-9, 5), (33, 1e-4, 1000)] {
+        let plate = HotPlate {
+            size,
+            change,
+            steps,
+        };
+        let expected = heat::sequential(&plate);
+        assert_eq!(expected.steps == 5, size == 8, "{expected:?}");
+        for shape in SHAPES {
+            let found = home(shape, |world, on| heat::across(&plate, world, on));
+            assert_eq!(found.settled, expected, "{plate:?}, {shape:?}");
+            assert!(found.seconds > 0.0);
+        }
+    }
+}
+
+/// A cell below the hot edge has a quarter of its temperature, and then does not change. Of four
+/// cells, the upper two have 1/4, 5/16, 11/32 and 23/64, the lower two 1/4 less.
+#[test]
+fn small_plates_have_the_values_computed_by_hand() {
+    let settled = |size, change, steps| {
+        let plate = HotPlate {
+            size,
+            change,
+            steps,
+        };
+        let expected = heat::sequential(&plate);
+        for shape in [(1, 1), (1, 2), (2, 1)] {
+            if shape.0 as usize <= size {
+                let found = home(shape, |world, on| heat::across(&plate, world, on));
+                assert_eq!(found.settled, expected, "{shape:?}");
+            }
+        }
+        (expected.steps, expected.change, plate.is_settled(&expected))
+    };
+    assert_eq!(settled(1, 1e-9, 100), (2, 0.0, true));
+    assert_eq!(settled(1, 1e-9, 1), (1, 0.25, false));
+    assert_eq!(settled(2, 0.05, 100), (3, 1.0 / 32.0, true));
+    assert_eq!(settled(2, 0.05, 2), (2, 1.0 / 16.0, false));
+    // A change that equals the bound is not below it.
+    assert_eq!(settled(2, 1.0 / 32.0, 100), (4, 1.0 / 64.0, true));
+}
+
+#[test]
+fn heat_settles_to_the_same_bits_in_all_ways() {
+    for way in WAYS {
+        for (options, steps, ended_by, change, checksum) in [
+            ("", 241, "change", 0.0009981493357976712, "34f7f591efc61aa8"),
+            (
+                "--steps 100",
+                100,
+                "steps",
+                0.002421372176432901,
+                "0382f6707efbb1db",
+            ),
+        ] {
+            let found = json(&format!("heat --size 64 {options} {way} --check"));
+            assert_eq!(found["steps"], steps, "{way}");
+            assert_eq!(found["ended_by"], ended_by, "{way}");
+            assert_eq!(found["change"], change, "{way}");
+            assert_eq!(found["checksum"], checksum, "{way}");
+            assert_eq!(found["cells"], steps << 12, "{way}");
+            assert!(found["cells_per_s"].as_f64() > Some(0.0), "{way}");
+            let agrees = &found["agrees"];
+            assert_eq!(agrees, "equal to the sequential program", "{way}");
+        }
+    }
+}
+
+#[test]
+fn heat_refuses_what_is_out_of_bounds() {
+    let change = |value| format!("--change {value}: expected a number above 0");
+    for value in ["0", "-1", "inf", "NaN", "x"] {
+        are_refused(&[(&format!("heat --change {value}"), &change(value))]);
+    }
+    are_refused(&[
+        (
+            "heat --size 0",
+            "--size 0: expected a whole number from 1 to 1048576",
+        ),
+        (
+            "heat --steps 0",
+            "--steps 0: expected a whole number from 1 to 1099511627776",
+        ),
+        (
+            "heat --size 3 --ranks 4",
+            "--size 3: expected at least 4, a row for each rank",
+        ),
+        (
+            "heat --size 3 --ranks 4 --loopback",
+            "--size 3: expected at least 4, a row for each rank",
+        ),
+        (
+            "heat --size 1048576",
+            "--size 1048576: needs 24.0 TiB of memory, expected at most ",
+        ),
+        (
+            "heat x",
+            "x: one argument too many; see tautline heat --help",
+        ),
+    ]);
+}
+
 /// The other programs with messages run so, too.
 #[test]
 fn ranks_of_one_process_compute_what_processes_do() {
@@ -373,12 +479,20 @@ fn a_killed_rank_ends_the_launch() {
 
 /// The system may refuse memory that seems to be available.
 #[test]
-fn a_table_that_the_system_refuses_is_refused() {
-    let mut shell = shell("ulimit -v 1000000; $CLI gups --log2 28 --workers 1");
-    let output = shell.output().expect("it starts");
-    let errors = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{errors}");
-    let line = "tautline: --log2 28: expected a table that fits, but memory allocation failed";
-    assert!(errors.starts_with(line), "{errors}");
-    assert_eq!(errors.lines().count(), 1, "{errors}");
+fn memory_that_the_system_refuses_is_refused() {
+    for (program, line) in [
+        ("gups --log2 28", "--log2 28: expected a table that fits"),
+        (
+            "heat --size 8192",
+            "--size 8192: expected a plate that fits",
+        ),
+    ] {
+        let mut shell = shell(&format!("ulimit -v 1000000; $CLI {program} --workers 1"));
+        let output = shell.output().expect("it starts");
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        let line = format!("tautline: {line}, but memory allocation failed");
+        assert!(errors.starts_with(&line), "{errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+    }
 }

@@ -50,6 +50,7 @@ EXAMPLES:
   tautline stencil --ranks 2         rows of a plate that two processes send each other
   tautline gups --ranks 2            HPCC RandomAccess: random updates of a distributed table
   tautline bfs --ranks 2             Graph500: breadth-first search of a distributed graph
+  tautline heat --ranks 2            heat on a plate, whose tasks of all processes meet in each step
   tautline launch -n 4 -- PROGRAM    four processes of a program of one's own
   tautline simulate uts              1024 places in virtual time, on this one machine
   tautline topo                      what the runtime sees of this machine
@@ -81,6 +82,7 @@ const ON_RANKS: &[Application<dyn Ranked>] = &[
     on_ranks::<spmd::SmithWaterman>(),
     on_ranks::<spmd::Gups>(),
     on_ranks::<spmd::Bfs>(),
+    on_ranks::<spmd::Heat>(),
 ];
 
 /// The version and the capabilities of this build and machine.

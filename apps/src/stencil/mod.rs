@@ -26,4 +26,5 @@ mod band;
 mod plate;
 
 pub use band::across;
+pub(crate) use plate::relax;
 pub use plate::{Heat, Part, Plate, sequential};

@@ -50,7 +50,7 @@ impl Plate {
 }
 
 /// Computes a row from its last state, and from those of its neighbours.
-pub(super) fn relax(above: &[f64], own: &[f64], below: &[f64], out: &mut [f64]) {
+pub(crate) fn relax(above: &[f64], own: &[f64], below: &[f64], out: &mut [f64]) {
     let last = own.len() - 1;
     let at = |column: usize| own.get(column).copied().unwrap_or(0.0);
     // The same order of additions in all columns, so that all divisions of a plate have the same
@@ -97,7 +97,7 @@ pub struct Part {
 
 impl Part {
     /// Returns the heat of `cells`, whose first row is `first`.
-    pub(super) fn of(first: usize, cells: &[f64], width: usize) -> Self {
+    pub(crate) fn of(first: usize, cells: &[f64], width: usize) -> Self {
         let mut part = Self::default();
         for (row, cells) in (first..).zip(cells.chunks(width)) {
             part.sums.push(cells.iter().sum());
@@ -117,7 +117,7 @@ impl Part {
     }
 
     /// Returns the heat of all rows.
-    pub(super) fn heat(&self) -> Heat {
+    pub(crate) fn heat(&self) -> Heat {
         Heat {
             sum: self.sums.iter().sum(),
             max: self.max,

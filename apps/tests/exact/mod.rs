@@ -54,6 +54,7 @@ pub(crate) fn results_are_exact(
         "sw --length 150x250 --tile 16 --distribution cyclic",
         "gups --log2 10",
         "bfs --scale 7 --keys 3",
+        "heat --size 20",
     ];
     let balanced = balanced.map(|args| format!("{args} --baseline none"));
     let with_messages = with_messages.map(|args| format!("{args} --check"));

@@ -1,5 +1,5 @@
 //! Programs whose ranks exchange messages while tasks compute: `tautline stencil`,
-//! `tautline smith-waterman`, `tautline gups`, `tautline bfs`.
+//! `tautline smith-waterman`, `tautline gups`, `tautline bfs`, `tautline heat`.
 //!
 //! | part | what it is |
 //! |---|---|
@@ -11,6 +11,7 @@
 mod alignment;
 mod bfs;
 mod gups;
+mod heat;
 mod memory;
 mod problem;
 mod stencil;
@@ -18,6 +19,7 @@ mod stencil;
 pub(super) use alignment::SmithWaterman;
 pub(super) use bfs::Bfs;
 pub(super) use gups::Gups;
+pub(super) use heat::Heat;
 pub(super) use stencil::Stencil;
 
 use memory::Memory;
@@ -91,6 +93,7 @@ impl OnRanks {
         let problem = app.problem(false)?;
         self.check_loopback(&world)?;
         let all = self.ranks.unwrap_or(world.ranks());
+        problem.check_ranks(all)?;
         memory::check(problem.memory(all), world.ranks())?;
         match (is_launcher, self.ranks.unwrap_or(1)) {
             (true, ranks) if self.loopback => {

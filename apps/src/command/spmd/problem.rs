@@ -1,6 +1,7 @@
 //! The problem of a program whose ranks exchange messages, and its result.
 
 use super::Memory;
+use crate::command::Outcome;
 use crate::command::app::{About, Findings};
 use tautline::Runtime;
 use tautline::world::World;
@@ -13,6 +14,14 @@ pub(crate) trait Problem: Sync {
     /// Returns its description, whose [`tasks`](About::tasks) are known, unless
     /// [`work`](Self::work) is overridden.
     fn about(&self) -> About;
+
+    /// Refuses a number of ranks over which it cannot be divided.
+    ///
+    /// # Errors
+    /// The option, its value, and what is allowed.
+    fn check_ranks(&self, _ranks: u32) -> Outcome {
+        Ok(())
+    }
 
     /// Returns the memory of all `ranks` together, if it may be more than a machine has.
     fn memory(&self, _ranks: u32) -> Option<Memory> {
