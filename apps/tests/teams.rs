@@ -458,6 +458,7 @@ fn a_killed_rank_ends_the_launch() {
     for program in [
         "gups --log2 12 --updates 281474976710656",
         "bfs --scale 14 --keys 65536",
+        "heat --size 512 --change 1e-300 --steps 1099511627776",
     ] {
         for killed in [0, 2] {
             let launched = Launched::start(&format!("{program} --ranks 3 --workers 1"));

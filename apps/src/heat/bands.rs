@@ -3,6 +3,7 @@
 use super::plate::{HotPlate, Settled, step};
 use crate::part::part;
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;
 use tautline::comm::{Comm, Request, Tag};
 use tautline::phaser::{Bands, Op, Rows};
@@ -240,7 +241,13 @@ pub fn across(plate: &HotPlate, world: &World, runtime: &Runtime) -> Result<Opti
         "{plate:?}"
     );
     let block = Block::new(plate, &comm, &team, runtime.workers())?;
-    let outcome = runtime.run(|cx| measured(cx, &mut team, &block))?;
+    let run = || runtime.run(|cx| measured(cx, &mut team, &block));
+    let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
+        // An accumulator reports the loss of a rank by a panic: a message gets the error. After a
+        // panic of another kind all ranks have ended their steps and come here.
+        comm.barrier().wait_blocking()?;
+        resume_unwind(payload)
+    })?;
     Ok(world.is_home().then_some(outcome))
 }
 
