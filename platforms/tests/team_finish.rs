@@ -284,13 +284,18 @@ fn a_panic_ends_the_finish_of_all() {
 /// Cancellation reaches the ranks that take part, and drops what has not begun.
 #[test]
 fn cancellation_reaches_all() {
-    let cancelled = AtomicU32::new(0);
+    let (begun, cancelled) = (AtomicU32::new(0), AtomicU32::new(0));
     world::loopback(3, |world| {
         let search = handler(|cx: &mut Cx<'_, '_>, at, n: u32| {
             if n == 7 {
+                // Others run above it if its worker helps.
+                while begun.load(SeqCst) == 0 {
+                    thread::yield_now();
+                }
                 cx.cancel(Reason::Found);
                 return;
             }
+            begun.fetch_add(1, SeqCst);
             let since = std::time::Instant::now();
             while cx.cancelled().is_none() {
                 assert!(

@@ -268,8 +268,8 @@ fn texts_of_others(program: impl Fn(&World) + Sync) -> Vec<String> {
         world::loopback(3, |world| {
             let ended = catch_unwind(AssertUnwindSafe(|| program(world)));
             let payload = ended.expect_err("rank 2 is lost");
-            match payload.downcast::<String>() {
-                Ok(text) => texts.lock().expect("no panic").push(*text),
+            match payload.downcast::<tautline::Error>() {
+                Ok(error) => texts.lock().expect("no panic").push(error.to_string()),
                 Err(payload) => resume_unwind(payload),
             }
         })

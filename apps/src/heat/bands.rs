@@ -243,10 +243,9 @@ pub fn across(plate: &HotPlate, world: &World, runtime: &Runtime) -> Result<Opti
     let block = Block::new(plate, &comm, &team, runtime.workers())?;
     let run = || runtime.run(|cx| measured(cx, &mut team, &block));
     let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
-        // An accumulator reports the loss of a rank by a panic: a message gets the error. After a
-        // panic of another kind all ranks have ended their steps and come here.
-        comm.barrier().wait_blocking()?;
-        resume_unwind(payload)
+        // As an accumulator reports the loss of a rank.
+        let error = payload.downcast::<Error>();
+        Err(*error.unwrap_or_else(|payload| resume_unwind(payload)))
     })?;
     Ok(world.is_home().then_some(outcome))
 }

@@ -7,9 +7,6 @@ use crate::command::number::grouped;
 use crate::command::show::object;
 use crate::command::{Failure, Outcome};
 use clap::Args;
-use std::panic;
-use std::path::Path;
-use std::sync::Once;
 use tautline::Runtime;
 use tautline::world::World;
 use tautline_cli::heat::{self, HotPlate, Settled};
@@ -115,7 +112,6 @@ impl Problem for HotPlate {
         world: &World,
         runtime: &Runtime,
     ) -> tautline::Result<Option<Computed<Settled>>> {
-        silence_losses();
         let measured = heat::across(self, world, runtime)?;
         Ok(measured.map(|measured| Computed {
             solution: measured.settled,
@@ -158,19 +154,4 @@ impl Problem for HotPlate {
     fn work(&self, settled: &Settled) -> u64 {
         self.cells().saturating_mul(settled.steps)
     }
-}
-
-/// Prints no message of the panic by which a phaser of a team reports the loss of a rank: it is
-/// caught, and the command reports the error.
-fn silence_losses() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let print = panic::take_hook();
-        panic::set_hook(Box::new(move |panic| {
-            let file = panic.location().map(|location| Path::new(location.file()));
-            if !file.is_some_and(|file| file.ends_with("ranks/team/phaser.rs")) {
-                print(panic);
-            }
-        }));
-    });
 }

@@ -73,8 +73,8 @@ impl Team {
     ///
     /// # Errors
     /// Those of all [calls](Self#errors). If an exchange fails later, the scope of `cx` ends with a
-    /// panic whose text is the error. A scope that is cancelled before all ranks have left, also by
-    /// a panic, ends the calls of all ranks with an error.
+    /// panic whose payload is the [`Error`](crate::Error). A scope that is cancelled before all
+    /// ranks have left, also by a panic, ends the calls of all ranks with an error.
     ///
     /// # Teamed
     /// A call of all ranks of the team.
@@ -231,7 +231,7 @@ impl<'scope> Carrier<'scope, '_> {
         while !self.has_ended {
             if let Err(why) = self.exchange(&part).await {
                 // Before its registrations are dropped.
-                return self.hold.abort(Box::new(why.to_string()));
+                return self.hold.abort(Box::new(why));
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::at::{Arrived, Region};
 use super::record::Record;
 use super::site::{Mail, Site, Within};
+use crate::error::Error;
 use crate::execution::runtime::TaskCx;
 use std::any::Any;
 use std::future::poll_fn;
@@ -166,8 +167,10 @@ async fn caught<T: Future>(future: T) -> thread::Result<T::Output> {
 }
 
 /// Returns the text of a panic, for another rank, which its payload does not reach.
-fn text_of(payload: &(dyn Any + Send)) -> &str {
-    let text = payload.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a panic without a text")
+fn text_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(ToString::to_string);
+    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+    // Of a phaser over ranks.
+    let text = text.or_else(|| payload.downcast_ref::<Error>().map(ToString::to_string));
+    text.unwrap_or_else(|| "a panic without a text".to_owned())
 }
