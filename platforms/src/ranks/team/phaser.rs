@@ -105,7 +105,7 @@ impl Team {
     ///             Ok::<_, tautline::phaser::PhaserError>(largest.get())
     ///         })?;
     ///         drop(member);
-    ///         Ok::<_, tautline::Error>(task.join(cx)?)
+    ///         Ok::<_, tautline::Error>(task.join(cx).expect("no panic")?)
     ///     })
     /// });
     /// assert_eq!(largest.into_iter().collect::<Result<Vec<_>, _>>()?, [42; 3]);
