@@ -26,6 +26,7 @@ fn keep_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        // A sleep, since the worker is to serve nothing, and the others need the processors.
         thread::sleep(Duration::from_millis(1));
     }
 }
@@ -124,6 +125,7 @@ fn a_wait_for_room_ends_with_its_finish() {
             let is_full = || spawned.load(SeqCst) >= LEAST;
             let keep_until_full = || {
                 keep_until("there is always room", is_full);
+                // A sleep, since no event reports that the other rank waits.
                 thread::sleep(Duration::from_millis(20));
             };
             let keep_until_ended = || keep_until("no wait ends", || ended.load(SeqCst));
@@ -204,6 +206,7 @@ fn memory_of_ten_million_spawns() {
         let ended = rt.run(|cx| {
             world.team().finish(cx, &add, |cx, at| {
                 if at.rank() == Rank(1) {
+                    // A sleep is what is tested.
                     return thread::sleep(Duration::from_secs(1));
                 }
                 (0..ALL).for_each(|n| at.spawn(cx, Rank(1), &add, n));

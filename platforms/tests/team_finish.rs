@@ -38,6 +38,7 @@ fn trees_of_activities() {
                         overlaps.fetch_add(1, Relaxed);
                     }
                     if seed % 16 == 0 {
+                        // A sleep, for orders that a free processor would not show.
                         thread::sleep(Duration::from_micros(seed % 100));
                     }
                     for i in 0..fan_out(depth, seed) {
@@ -492,6 +493,7 @@ fn results_later_than_reports() {
 #[test]
 fn a_panic_that_is_caught_cancels_nothing() {
     world::loopback(2, |world| {
+        // A sleep, so that activities run while a scope beside them fails.
         let slow = handler(|_, _, ()| thread::sleep(Duration::from_millis(5)));
         let ended = runtime(world, 1).run(|cx| {
             world.team().finish(cx, &slow, |cx, at| {
@@ -518,6 +520,7 @@ fn a_rank_that_is_lost() {
     let run = || {
         world::loopback(3, |world| {
             if world.rank() == Rank(2) {
+                // A sleep, since no event reports that activities run at the others.
                 thread::sleep(Duration::from_millis(20));
                 std::panic::resume_unwind(Box::new("lost"));
             }

@@ -19,6 +19,7 @@ use tautline::world::{self, Rank, World};
 /// Delays the calling thread now and then.
 fn delay(seed: u64) {
     match seed % 8 {
+        // A sleep, for orders of signals that a free processor would not show.
         0 => thread::sleep(Duration::from_micros(seed % 200)),
         1..4 => thread::yield_now(),
         _ => {}
@@ -331,7 +332,7 @@ fn a_task_that_panics() {
                         for phase in 0.. {
                             if fails && phase == 3 {
                                 if delayed {
-                                    // The other ranks wait in an exchange by now.
+                                    // A sleep, so that the other ranks wait in an exchange.
                                     thread::sleep(Duration::from_millis(5));
                                 }
                                 resume_unwind(Box::new("a task fails"));

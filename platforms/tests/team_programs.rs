@@ -158,6 +158,7 @@ struct Log {
 impl Log {
     fn event(&self, number: u64, finish: u64, rank: Rank) {
         if number % 32 == 0 {
+            // A sleep, for orders that a free processor would not show.
             thread::sleep(Duration::from_micros(number % 64));
         }
         let stamp = self.clock.fetch_add(1, SeqCst);

@@ -65,7 +65,8 @@ pub trait Park: Unpark {
     }
 
     /// Returns the ticks of the [`Clock`] for which `worker` should search for work before it
-    /// parks: about the cost of a wake-up. Called by the worker itself. Provided: 0.
+    /// parks: about the cost of the wake-ups that a sleep takes. Called by the worker itself.
+    /// Provided: 0.
     fn patience(&self, _worker: WorkerId) -> u64 {
         0
     }
