@@ -16,6 +16,7 @@
 //! | [`gups`] | updates random words of a distributed table (HPCC RandomAccess) |
 //! | [`bfs`] | searches R-MAT graphs breadth-first, and validates the trees (Graph500) |
 //! | [`heat`] | computes heat on a plate until it settles, by steps that the tasks of all ranks take together |
+//! | [`selftest`] | random programs over ranks, compared with a sequential interpreter |
 //! | [`synthetic`], [`recorded`] | trees of tasks with given costs: drawn at random, recorded from a program |
 //! | [`iterations`] | loops with given times, and the policies that divide them |
 //! | [`mod@bench`] | measures mechanisms: barriers, steals, forks, messages and others |
@@ -37,6 +38,7 @@ pub mod pentomino;
 pub mod program;
 mod random;
 pub mod recorded;
+pub mod selftest;
 pub mod smith_waterman;
 pub mod stencil;
 pub mod synthetic;

@@ -85,6 +85,7 @@ fn commands_without_threads_do_not_panic() {
         "gups --log2 9 --workers 4",
         "bfs --scale 6 --keys 2 --workers 4",
         "heat --size 20 --workers 4",
+        "selftest --programs 5 --workers 4",
         "simulate uts T1 --places 4",
         "loops exponential",
         "bench barrier --tasks 2 --deadline 1",

@@ -112,6 +112,19 @@ fn programs_with_teams_print_the_same_by_mpirun() {
 }
 
 #[test]
+fn random_programs_over_mpi() {
+    let args = "selftest --programs 20 --workers 1 --check";
+    let (alone, by_mpi) = (json(tautline(args), args), json(mpirun(3, args), args));
+    assert_eq!(
+        by_mpi["agrees"], "equal to the sequential program",
+        "{by_mpi}"
+    );
+    for same in ["programs", "events", "checksum"] {
+        assert_eq!(by_mpi[same], alone[same], "{by_mpi}");
+    }
+}
+
+#[test]
 fn one_program_runs_alone_launched_and_by_mpirun() {
     let program = env::current_exe().expect("it runs");
     let mut by_mpi = launcher();

@@ -46,6 +46,7 @@ fn every_key_is_documented() {
         "gups --log2 9 --workers 1",
         "bfs --scale 6 --keys 2 --workers 1",
         "heat --size 9 --workers 1",
+        "selftest --programs 5 --workers 1",
         "simulate uts D6 --places 4",
         "simulate bc --scale 5 --places 4",
         "simulate uts D6 --places 4 --vary",

@@ -89,8 +89,8 @@ fn every_call(cx: &mut Cx<'_, '_>, team: &mut Team, random: &mut Random) -> taut
     Ok(())
 }
 
-/// T-1: calls of a team need its ranks only: every call, on every subset of two and more of five
-/// ranks, while the others make none.
+/// Teamed, acceptance fact T-1: calls of a team need its ranks only: every call, on every subset of
+/// two and more of five ranks, while the others make none.
 #[test]
 fn calls_of_every_subset() {
     for workers in [1, 2] {
@@ -134,7 +134,8 @@ fn a_team_of_one() {
     });
 }
 
-/// T-2: no rank returns from a call that brings something of all ranks before all have entered it.
+/// Teamed, acceptance fact T-2: no rank returns from a call that brings something of all ranks
+/// before all have entered it.
 #[test]
 fn no_rank_returns_before_all_have_entered() {
     let entered = AtomicU32::new(0);
@@ -156,8 +157,9 @@ fn no_rank_returns_before_all_have_entered() {
     });
 }
 
-/// T-3, T-4, T-7: teams are used by any task that has them; teams of the same ranks do not affect
-/// each other, whichever of them begins first; no call occupies the worker.
+/// Teamed, acceptance facts T-3, T-4 and T-7: teams are used by any task that has them; teams of
+/// the same ranks do not affect each other, whichever of them begins first; no call occupies the
+/// worker.
 #[test]
 fn tasks_with_teams_of_their_own() {
     const TEAMS: usize = 64;
@@ -238,7 +240,7 @@ fn many_teams() {
 
 type Diverging = fn(&mut Cx<'_, '_>, &mut Team, bool) -> tautline::Result<()>;
 
-/// T-6: calls that differ end with an error at every rank that names both.
+/// Teamed, acceptance fact T-6: calls that differ end with an error at every rank that names both.
 #[test]
 fn calls_that_differ() {
     let cases: [(Diverging, [&str; 2]); 6] = [
@@ -477,4 +479,30 @@ fn reductions_have_the_same_bits() {
             }
         }
     }
+}
+
+/// Teamed, acceptance fact T-5: the documentation of each call of all ranks has a section for it.
+#[test]
+fn every_call_is_marked() {
+    let sources = [
+        include_str!("../src/ranks/team/mod.rs"),
+        include_str!("../src/ranks/team/calls.rs"),
+        include_str!("../src/ranks/team/phaser.rs"),
+        include_str!("../src/ranks/team/finish/mod.rs"),
+    ];
+    let mut calls = 0;
+    for source in sources {
+        let of_team = source.split("\nimpl Team {\n").nth(1).expect("methods");
+        let of_team = of_team.split("\n}\n").next().expect("their end");
+        for item in of_team.split("\n\n") {
+            let (documentation, signature) = item.split_at(item.find(" fn ").unwrap_or(0));
+            let signature = signature.split('{').next().expect("a signature");
+            let is_public = documentation.ends_with("    pub");
+            if is_public && signature.contains("mut self") {
+                assert!(documentation.contains("/// # Teamed\n"), "{signature}");
+                calls += 1;
+            }
+        }
+    }
+    assert!(calls >= 14, "{calls} calls were found");
 }

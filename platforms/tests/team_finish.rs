@@ -13,8 +13,8 @@ use tautline::prelude::*;
 use tautline::team::{RankErrorKind, handler};
 use tautline::world::{self, Rank, World};
 
-/// a finish ends when all activities have ended, wherever they came from: random trees of
-/// activities at any rank, with tasks beside them.
+/// Paudel, acceptance fact A-14: a finish ends when all activities have ended, wherever they came
+/// from: random trees of activities at any rank, with tasks beside them.
 #[test]
 fn trees_of_activities() {
     fn size(depth: u32, seed: u64) -> u64 {
@@ -144,7 +144,8 @@ fn nested_finishes_end_by_themselves() {
     });
 }
 
-/// Calls return the values of their rank, also to callers that are activities themselves.
+/// Calls return the values of their rank, also to callers that are activities themselves. Paudel,
+/// acceptance fact A-20: a handler may borrow what is local to its rank.
 #[test]
 fn calls() {
     let sums = world::loopback(3, |world| {

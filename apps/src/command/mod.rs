@@ -51,6 +51,7 @@ EXAMPLES:
   tautline gups --ranks 2            HPCC RandomAccess: random updates of a distributed table
   tautline bfs --ranks 2             Graph500: breadth-first search of a distributed graph
   tautline heat --ranks 2            heat on a plate, whose tasks of all processes meet in each step
+  tautline selftest --ranks 4        random programs over four processes, against an interpreter
   tautline launch -n 4 -- PROGRAM    four processes of a program of one's own
   tautline simulate uts              1024 places in virtual time, on this one machine
   tautline topo                      what the runtime sees of this machine
@@ -83,6 +84,7 @@ const ON_RANKS: &[Application<dyn Ranked>] = &[
     on_ranks::<spmd::Gups>(),
     on_ranks::<spmd::Bfs>(),
     on_ranks::<spmd::Heat>(),
+    on_ranks::<spmd::Programs>(),
 ];
 
 /// The version and the capabilities of this build and machine.

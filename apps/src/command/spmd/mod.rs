@@ -1,5 +1,6 @@
 //! Programs whose ranks exchange messages while tasks compute: `tautline stencil`,
-//! `tautline smith-waterman`, `tautline gups`, `tautline bfs`, `tautline heat`.
+//! `tautline smith-waterman`, `tautline gups`, `tautline bfs`, `tautline heat`,
+//! `tautline selftest`.
 //!
 //! | part | what it is |
 //! |---|---|
@@ -12,18 +13,18 @@ mod alignment;
 mod bfs;
 mod gups;
 mod heat;
-mod memory;
 mod problem;
+mod selftest;
 mod stencil;
 
 pub(super) use alignment::SmithWaterman;
 pub(super) use bfs::Bfs;
 pub(super) use gups::Gups;
 pub(super) use heat::Heat;
+pub(super) use selftest::Programs;
 pub(super) use stencil::Stencil;
 
-use memory::Memory;
-use problem::{Computed, Problem};
+use problem::{Computed, Memory, Problem, memory};
 
 use super::app::{App, Application, Request, Way};
 use super::balancer::{self, Layout};

@@ -148,8 +148,8 @@ const STEPS: &[Step] = &[
     tests("pentomino", "tautline-cli", "pentomino", "longer_one_sided"),
     tests(
         "programs",
-        "tautline",
-        "team_programs",
+        "tautline-cli",
+        "selftest",
         "many_programs_over_ranks",
     ),
     tests(

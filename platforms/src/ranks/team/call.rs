@@ -23,8 +23,9 @@ impl<F: Future> TeamCall<F> {
     }
 
     /// Waits for the end in a task, whose worker runs other tasks until then. Those run above this
-    /// one on its stack, and must end before this returns: tasks that wait for each other's later
-    /// calls are async ones, which `.await` theirs.
+    /// one on its stack, and must end before this returns. So a task is an async one, which
+    /// `.await`s its calls, if other tasks of its rank wait for later calls of the same ranks, or
+    /// if it runs beside activities that other ranks wait for.
     pub fn wait(self, cx: &mut Cx<'_, '_>) -> F::Output {
         let mut future = pin!(self.0);
         // Mostly the messages come soon: no waker is made.

@@ -207,12 +207,12 @@ fn cited(source: &Source) -> Vec<(usize, Fact)> {
     out
 }
 
-/// Splits off numbers as in ` 1, 3 and 5 to 7` and ` A-1 to A-3`.
+/// Splits off numbers as in ` 1, 3 and 5 to 7`, ` A-1 to A-3` and ` T-1`.
 fn numbers(text: &str) -> (Vec<u32>, &str) {
     let mut out: Vec<u32> = Vec::new();
     let (mut rest, mut is_range) = (text, false);
     while let Some(begun) = rest.strip_prefix(' ') {
-        let begun = begun.strip_prefix("A-").unwrap_or(begun);
+        let begun = begun.trim_start_matches("A-").trim_start_matches("T-");
         let end = begun.find(|c: char| !c.is_ascii_alphanumeric());
         let (word, after) = begun.split_at(end.unwrap_or(begun.len()));
         match (word, word.parse(), out.last().copied()) {

@@ -29,7 +29,10 @@ impl Team {
     ///
     /// In it, `cx.finish` and `cx.scope` wait for what was spawned in them at all ranks; they nest
     /// as they do inside a rank. A finish of another team, or of a [copy](Team::dup) of this one,
-    /// may run inside. A task that waits in a scope with [`Wait::Own`](tautline_core::task::Wait)
+    /// may run inside; then activities of the outer one do not wait on the stack of a worker
+    /// (`wait`, `cx.finish`, `cx.scope`), but `.await` as async tasks: a body that is below them on
+    /// the stack could not continue to the call that other ranks wait for. A task that waits in a
+    /// scope with [`Wait::Own`](tautline_core::task::Wait)
     /// keeps its worker from serving the finish: with one worker it waits for ever for other ranks.
     ///
     /// Tasks that a handler spawns beside itself cannot borrow what it borrows, since they may

@@ -1,6 +1,9 @@
 //! The problem of a program whose ranks exchange messages, and its result.
 
-use super::Memory;
+pub(super) mod memory;
+
+pub(super) use memory::Memory;
+
 use crate::command::Outcome;
 use crate::command::app::{About, Findings};
 use tautline::Runtime;

@@ -16,7 +16,7 @@ pub(crate) struct Memory {
 ///
 /// # Errors
 /// The option, both sizes, and what to do.
-pub(super) fn check(memory: Option<Memory>, ranks: u32) -> Outcome {
+pub(in crate::command::spmd) fn check(memory: Option<Memory>, ranks: u32) -> Outcome {
     let Some((Memory { option, bytes }, available)) = memory.zip(available()) else {
         return Ok(());
     };
