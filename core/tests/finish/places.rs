@@ -391,6 +391,28 @@ fn false_messages_are_refused() {
     }
 }
 
+/// A report that conceals an activity cannot end the finish while that one runs at the home.
+#[test]
+fn a_false_report_ends_no_finish_that_runs() {
+    let mut world = World::new(2, 1);
+    let id = world.at(0, |place, step| place.open(None, step));
+    world.spawn(id, 0, 1);
+    world.quiet(id, 0);
+    world.spawn(id, 1, 0);
+    let report = Combined {
+        parts: vec![(PlaceId(1), 1)],
+        counts: vec![(PlaceId(1), -1)],
+        ..Combined::default()
+    };
+    let message = Message::Report(id, report);
+    let received = world.at(0, |place, step| place.receive(PlaceId(1), message, step));
+    assert_eq!(received, Err(Refusal::Running(id)));
+    let spawned = world.at(0, |place, step| place.spawned(id, PlaceId(1), step));
+    assert_eq!(spawned, Spawn::Counted);
+    world.quiet(id, 0);
+    assert!(world.done.is_empty());
+}
+
 /// Random messages, most of them nearly right, to places in the middle of a run: no panic.
 #[test]
 fn malformed_messages_do_no_harm() {

@@ -43,8 +43,12 @@ impl Finishes {
         if combined.epoch > root.epoch {
             return Err(Refusal::Epoch(combined.epoch));
         }
-        if combined.epoch == root.epoch {
-            root.home.on_combined(&combined)?;
+        if combined.epoch == root.epoch && root.home.on_combined(&combined)? {
+            // An activity here is in no report that could end the finish.
+            let branch = self.branches.get(&id);
+            if branch.is_some_and(|branch| branch.is_active) {
+                return Err(Refusal::Running(id));
+            }
         }
         if let Some(outcome) = combined.outcome {
             self.learn(id, outcome, step);
