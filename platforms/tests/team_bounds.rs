@@ -186,23 +186,58 @@ fn many_tasks_that_spawn_once() {
     assert_eq!(ran.into_inner(), 2 * (0..TASKS).map(value).sum::<u64>());
 }
 
+/// Returns a number of KiB that the system states of this process.
+#[cfg(target_os = "linux")]
+fn kib(name: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("this system has it");
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    let number = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
+    number.expect("a number of KiB")
+}
+
+/// Ten thousand teams that were made, used and dropped keep a few hundred bytes each.
+#[test]
+#[ignore = "cargo ci deep: its memory is that of the process"]
+#[cfg(target_os = "linux")]
+fn memory_of_ten_thousand_teams() {
+    const TEAMS: u64 = 10_000;
+    let grown = world::loopback(2, |world| {
+        runtime(world, 1).run(|cx| {
+            let mut team = world.team();
+            let mut make = |teams| {
+                for n in 0..teams {
+                    let colour = (n % 3 > 0 || world.is_home()).then_some(0);
+                    let half = team.split(colour).wait(cx).expect("no error");
+                    let Some(mut half) = half else { continue };
+                    half.barrier().wait(cx).expect("no error");
+                }
+                team.barrier().wait(cx).expect("no error");
+            };
+            make(TEAMS / 10);
+            let before = kib("VmRSS");
+            make(TEAMS);
+            kib("VmRSS").saturating_sub(before)
+        })
+    });
+    println!("grown by {grown:?} KiB");
+    // Of both ranks.
+    assert!(
+        grown.iter().all(|kib| kib << 10 <= 2 * 1000 * TEAMS),
+        "{grown:?} KiB"
+    );
+}
+
 /// Memory stays flat while ten million activities are spawned at a rank that sleeps at first.
 #[test]
 #[ignore = "cargo ci deep: spawns"]
 #[cfg(target_os = "linux")]
 fn memory_of_ten_million_spawns() {
     const ALL: u64 = 10_000_000;
-    let peak_kib = || {
-        let status = std::fs::read_to_string("/proc/self/status").expect("this system has it");
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let peak = peak.and_then(|peak| peak.split_whitespace().next()?.parse::<u64>().ok());
-        peak.expect("a number of KiB")
-    };
     let ran = AtomicU64::new(0);
     let grown = world::loopback(2, |world| {
         let rt = runtime(world, 1);
         let add = handler(|_, _, n: u64| _ = ran.fetch_add(n, SeqCst));
-        let before = peak_kib();
+        let before = kib("VmHWM");
         let ended = rt.run(|cx| {
             world.team().finish(cx, &add, |cx, at| {
                 if at.rank() == Rank(1) {
@@ -213,7 +248,7 @@ fn memory_of_ten_million_spawns() {
             })
         });
         ended.expect("no error");
-        peak_kib() - before
+        kib("VmHWM") - before
     });
     assert_eq!(ran.into_inner(), ALL * (ALL - 1) / 2);
     println!("grown by {grown:?} KiB");

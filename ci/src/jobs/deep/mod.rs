@@ -159,6 +159,12 @@ const STEPS: &[Step] = &[
         "memory_of_ten_million_spawns",
     ),
     tests(
+        "teams",
+        "tautline",
+        "team_bounds",
+        "memory_of_ten_thousand_teams",
+    ),
+    tests(
         "graph-files",
         "tautline-cli",
         "graph_files",

@@ -15,7 +15,7 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use made::{Made, Open};
 pub(crate) use numbered::Numbered;
-use peer::Peer;
+use peer::{Early, Peer};
 
 /// Calls that are remembered, so that a message for one that has ended is compared, too.
 const RECENT: usize = 16;
@@ -47,21 +47,14 @@ pub struct Sequence<C: Call, B> {
     recent: VecDeque<Made<C>>,
     /// By call to come.
     early: Numbered<Early<B>>,
-    peers: BTreeMap<Rank, Peer<C::Terms, B>>,
+    /// Boxed, since a map has memory for eleven at least, and most groups have few.
+    peers: BTreeMap<Rank, alloc::boxed::Box<Peer<C::Terms, B>>>,
     /// The ranks with a question to be answered.
     asking: BTreeSet<Rank>,
     /// The ranks that make no further call.
     left: BTreeSet<Rank>,
     /// The ranks that are lost, without which this one continues.
     lost: BTreeSet<Rank>,
-}
-
-/// A message for a call to come.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Early<B> {
-    from: Rank,
-    check: u32,
-    body: B,
 }
 
 impl<C: Call, B: Weight> Sequence<C, B> {
@@ -95,6 +88,13 @@ impl<C: Call, B: Weight> Sequence<C, B> {
     /// Whether a call has not ended.
     pub fn is_busy(&self) -> bool {
         !self.open.is_empty()
+    }
+
+    /// Releases memory for further calls: the group lives on to answer other ranks.
+    #[cfg(feature = "wire")]
+    pub(crate) fn shrink(&mut self) {
+        self.open.shrink();
+        self.recent.shrink_to_fit();
     }
 
     /// Whether nothing is held back for a rank that may still make the call.

@@ -81,6 +81,12 @@ impl<T> Numbered<T> {
         }
     }
 
+    /// Releases the memory for later values.
+    #[cfg(feature = "wire")]
+    pub(crate) fn shrink(&mut self) {
+        self.0.shrink_to_fit();
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,6 +1,15 @@
 //! Another rank, as far as a sequence knows it.
 
+use crate::id::Rank;
 use alloc::collections::VecDeque;
+
+/// A message for a call to come.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Early<B> {
+    pub(super) from: Rank,
+    pub(super) check: u32,
+    pub(super) body: B,
+}
 
 /// Another rank, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

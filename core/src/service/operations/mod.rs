@@ -198,6 +198,12 @@ struct Joined {
     group: Group,
 }
 
+impl Drop for Joined {
+    fn drop(&mut self) {
+        self.operations.state().close(self.id);
+    }
+}
+
 impl fmt::Debug for Calls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the operations of {:?}", self.0.id)

@@ -145,6 +145,14 @@ impl State {
         }
     }
 
+    /// Releases what a group needs for further calls only, of which this rank makes none.
+    pub(super) fn close(&mut self, id: GroupId) {
+        if let Some(operating) = self.groups.get_mut(&id) {
+            operating.sequence.shrink();
+            operating.receivers.shrink();
+        }
+    }
+
     /// Notes that a rank has left.
     pub(super) fn leave(&mut self, rank: Rank) {
         self.left.push(rank);
