@@ -37,6 +37,15 @@
 //! _ = (first.wait(cx), second.wait(cx));
 //! # }
 //! ```
+//! ```compile_fail,E0499
+//! # use tautline::prelude::*;
+//! # fn f(cx: &mut Cx<'_, '_>, mut team: tautline::team::Team) {
+//! cx.scope(|cx| {
+//!     cx.spawn(|cx| _ = team.barrier().wait(cx));
+//!     cx.spawn(|cx| _ = team.barrier().wait(cx));
+//! });
+//! # }
+//! ```
 //! [`dup`](Team::dup) makes another team of the same ranks. [`Team::finish`] starts tasks at any
 //! rank, [`Team::phaser`] lets the tasks of all ranks proceed in phases.
 //!
@@ -80,6 +89,8 @@ pub struct Team {
     calls: Calls,
     /// The part in the last finish; `None` at the only rank.
     site: Option<Arc<finish::Site>>,
+    /// The handlers of the last finish of several ranks.
+    handlers: Option<&'static finish::Listed>,
 }
 
 impl fmt::Debug for Team {
@@ -108,6 +119,7 @@ impl World {
             engine: Arc::clone(engine),
             calls: engine.operations.all(),
             site: None,
+            handlers: None,
         }
     }
 }
@@ -197,6 +209,7 @@ impl Team {
                     engine: Arc::clone(engine),
                     calls: engine.operations.of(Name { home, number }, group),
                     site: None,
+                    handlers: None,
                 })
             }))
         })

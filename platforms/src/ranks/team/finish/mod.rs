@@ -1,6 +1,7 @@
 //! Finishes with tasks at any rank.
 
 mod at;
+mod listed;
 mod pump;
 mod record;
 mod reply;
@@ -15,6 +16,8 @@ use crate::error::Error;
 use crate::execution::runtime::Cx;
 use crate::ranks::error::RankError;
 use at::Region;
+pub(super) use listed::Listed;
+use listed::listed;
 pub(super) use site::Site;
 use std::any::type_name;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
@@ -67,7 +70,7 @@ impl Team {
     /// count, at other ranks as text: `rank 2: TEXT`.
     ///
     /// # Teamed
-    /// A call of all ranks of the team, with handlers of the same types.
+    /// A call of all ranks of the team, with the same handlers in the same order.
     #[track_caller]
     pub fn finish<'e, H: Handlers, R>(
         &'e mut self,
@@ -75,10 +78,13 @@ impl Team {
         handlers: &'e H,
         body: impl for<'s> FnOnce(&mut Cx<'s, 'e>, At<'s>) -> R,
     ) -> Result<R> {
-        let (location, types) = (Location::caller(), type_name::<H>());
-        let is_alone = self.ranks() == 1;
-        let begin = || Site::begin(&self.engine, &self.calls, location, types);
-        self.site = (!is_alone).then(begin);
+        let location = Location::caller();
+        if self.ranks() > 1 {
+            let list = listed(type_name::<H>(), handlers, self.handlers);
+            self.handlers = Some(list);
+            let site = Site::begin(&self.engine, &self.calls, location, &list.text);
+            self.site = Some(site);
+        }
         // From here on it is shared by tasks, which borrow it and the handlers.
         let team = &*self;
         let region = Region { team, handlers };
