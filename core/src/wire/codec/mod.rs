@@ -62,6 +62,11 @@ const EMPTY_BYTES: usize = 1 << 20;
 /// fn travels<T: tautline_core::wire::Portable>() {}
 /// travels::<Vec<Interval>>();
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "values of type `{Self}` cannot travel to another rank",
+    label = "has no encoding that another rank can decode",
+    note = "such values own their data, derive `serde::Serialize` and `serde::Deserialize`, and are `Send`: no references, no `Rc`"
+)]
 pub trait Portable: Serialize + DeserializeOwned + Send {}
 
 impl<T: Serialize + DeserializeOwned + Send> Portable for T {}

@@ -6,6 +6,7 @@ mod pump;
 mod record;
 mod reply;
 mod site;
+mod text;
 
 pub use at::{At, Batch, Handler, Handlers, handler};
 pub use reply::Reply;

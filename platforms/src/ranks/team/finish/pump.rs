@@ -3,9 +3,8 @@
 use super::at::{Arrived, Region};
 use super::record::Record;
 use super::site::{Mail, Site, Within};
-use crate::error::Error;
+use super::text::text_of;
 use crate::execution::runtime::TaskCx;
-use std::any::Any;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -18,10 +17,10 @@ use tautline_core::wire::Fault;
 use tautline_core::{PlaceId, Rank};
 
 /// Arrivals of one finish that run as one scope.
-struct Group<'s> {
-    finish: FinishId,
-    token: CancelToken,
-    arrivals: Vec<Arrived<'s>>,
+pub(super) struct Group<'s> {
+    pub(super) finish: FinishId,
+    pub(super) token: CancelToken,
+    pub(super) arrivals: Vec<Arrived<'s>>,
 }
 
 /// Serves the messages until the finish is over.
@@ -64,7 +63,7 @@ impl Drop for Serving<'_> {
     }
 }
 
-fn receive<'s>(
+pub(super) fn receive<'s>(
     region: Region<'s>,
     from: Rank,
     record: Record,
@@ -164,13 +163,4 @@ async fn caught<T: Future>(future: T) -> thread::Result<T::Output> {
         }
     })
     .await
-}
-
-/// Returns the text of a panic, for another rank, which its payload does not reach.
-fn text_of(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().map(ToString::to_string);
-    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-    // Of a phaser over ranks.
-    let text = text.or_else(|| payload.downcast_ref::<Error>().map(ToString::to_string));
-    text.unwrap_or_else(|| "a panic without a text".to_owned())
 }

@@ -1,10 +1,12 @@
 //! Handlers: the code that other ranks may start here.
 
+use super::run::Decoding;
 use super::{At, Entry, Failed, Handlers, packed};
 use crate::execution::runtime::Cx;
 use std::any::{Any, TypeId, type_name};
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem;
 use std::panic::Location;
 use tautline_core::wire::{Portable, unpack};
 
@@ -56,10 +58,33 @@ impl<F, A, R> fmt::Debug for Handler<F, A, R> {
 /// let count = std::cell::Cell::new(0);
 /// let add = handler(|_, _, n: u32| count.set(count.get() + n));
 /// ```
-/// Arguments must be values that have an encoding:
+/// Arguments must be values that have an [encoding](crate::world::Portable), so neither references,
+/// nor `Rc`, nor structures that do not derive serde's traits:
 /// ```compile_fail,E0277
 /// # use tautline::team::handler;
 /// let print = handler(|_, _, text: &'static str| println!("{text}"));
+/// ```
+/// ```compile_fail,E0277
+/// # use tautline::team::handler;
+/// let print = handler(|_, _, text: std::rc::Rc<String>| println!("{text}"));
+/// ```
+/// ```compile_fail,E0277
+/// # use tautline::team::handler;
+/// struct Line(String);
+/// let print = handler(|_, _, line: Line| println!("{}", line.0));
+/// ```
+/// What a handler borrows outlives the finish:
+/// ```compile_fail,E0597
+/// # use tautline::prelude::*;
+/// # use tautline::team::{Team, handler};
+/// # fn f(cx: &mut Cx<'_, '_>, team: &mut Team) {
+/// let get;
+/// {
+///     let words = ["zero".to_owned(), "one".to_owned()];
+///     get = handler(|_, _, at: usize| words[at].clone());
+/// }
+/// _ = team.finish(cx, &get, |_, _| ());
+/// # }
 /// ```
 #[track_caller]
 pub fn handler<F, A, R>(run: F) -> Handler<F, A, R>
@@ -111,7 +136,10 @@ where
         args: &[u8],
         answers: bool,
     ) -> Result<Vec<u8>, Failed> {
-        let args = unpack(args).map_err(Failed::Arguments)?;
+        let decoding = Decoding(self.site);
+        let args = unpack(args);
+        mem::forget(decoding);
+        let args = args.map_err(Failed::Arguments)?;
         let result = (self.run)(cx, at, args);
         match answers {
             true => packed(&result, at.limit()).map_err(Failed::Result),

@@ -4,8 +4,41 @@ use super::{At, Failed, Region};
 use crate::execution::runtime::Cx;
 use crate::ranks::team::finish::record::{Arrival, Kind, next_framed};
 use crate::ranks::team::finish::site::{Pending, Within};
+use crate::ranks::team::finish::text::text_of;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use tautline_core::Rank;
+
+thread_local! {
+    /// The handler whose arguments were being decoded by the panic that unwinds this thread.
+    static DECODED: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
+}
+
+/// Dropped by a panic alone: the decoding of arguments of the handler made there has panicked.
+pub(super) struct Decoding(pub(super) &'static Location<'static>);
+
+impl Drop for Decoding {
+    fn drop(&mut self) {
+        DECODED.set(Some(self.0));
+    }
+}
+
+/// Runs code of arrivals. A panic by the decoding of arguments gets the handler's name: nothing
+/// else there is known to the program that sent them.
+fn named(run: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
+        resume_unwind(match DECODED.take() {
+            None => payload,
+            Some(site) => {
+                let text = text_of(&*payload);
+                Box::new(format!(
+                    "the handler at {site}: decoding its arguments: {text}"
+                ))
+            }
+        });
+    }
+}
 
 /// An activity that has arrived and not begun.
 pub(in crate::ranks::team::finish) struct Arrived<'s> {
@@ -22,6 +55,13 @@ impl<'s> Arrived<'s> {
         region: Region<'s>,
         within: Within,
     ) where
+        's: 'c,
+    {
+        named(|| self.run_all(cx, region, within));
+    }
+
+    fn run_all<'c>(self, cx: &mut Cx<'c, '_>, region: Region<'s>, within: Within)
+    where
         's: 'c,
     {
         let Self {
@@ -67,7 +107,7 @@ impl<'s> At<'s> {
             let (args, pending) = (args.to_vec(), Arc::clone(&pending));
             cx.spawn(move |cx| {
                 drop(pending);
-                self.run_one(cx, &args, false);
+                named(|| _ = self.run_one(cx, &args, false));
             });
         }
     }
