@@ -153,6 +153,12 @@ const STEPS: &[Step] = &[
         "many_programs_over_ranks",
     ),
     tests(
+        "fuzzed-finishes",
+        "tautline",
+        "",
+        "fuzz::ten_million_records",
+    ),
+    tests(
         "spawns",
         "tautline",
         "team_bounds",

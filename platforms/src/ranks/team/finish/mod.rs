@@ -1,6 +1,8 @@
 //! Finishes with tasks at any rank.
 
 mod at;
+#[cfg(test)]
+mod fuzz;
 mod listed;
 mod pump;
 mod record;

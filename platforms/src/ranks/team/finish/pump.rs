@@ -93,7 +93,7 @@ pub(super) fn receive<'s>(
             }
             Ok(())
         }
-        Record::Reply { call, result } => site.answer(call, &result.0),
+        Record::Reply { call, result } => site.answer(from, call, &result.0),
         Record::Finish(message) => site.receive(from, message),
         // Processed as it has arrived.
         Record::Grant(_) => Ok(()),

@@ -1,8 +1,9 @@
 //! Messages of other ranks, and the activities that they start here.
 
-use super::{Due, Site, refused};
+use super::{Due, Site, State, refused};
 use crate::ranks::engine::inside;
 use crate::ranks::team::finish::record::Record;
+use std::collections::hash_map::Entry;
 use tautline_core::finish::{Arrival as Fate, Event, FinishId, Message, Outcome, Reason};
 use tautline_core::machine::Machine;
 use tautline_core::task::{CancelToken, ScopeId};
@@ -57,6 +58,9 @@ impl Site {
         from: Rank,
         message: Message,
     ) -> Result<(), Fault> {
+        if is_of_loss(&message) {
+            return Err(refused("no finish of a team continues after a loss"));
+        }
         let (mut state, mut due) = (self.lock(), Due::default());
         let received = self.step(&mut state, &mut due, |finishes, step| {
             finishes.receive(PlaceId(from.0), message, step)
@@ -103,16 +107,25 @@ impl Site {
 
     pub(in crate::ranks::team::finish) fn answer(
         &self,
+        from: Rank,
         call: u64,
         result: &[u8],
     ) -> Result<(), Fault> {
-        let answer = self.lock().calls.remove(&call);
-        // Calls of a finish that was cancelled are forgotten.
-        let Some((_, answer)) = answer else {
-            return Ok(());
+        let mut state = self.lock();
+        let State {
+            calls, forgotten, ..
+        } = &mut *state;
+        let asked = match calls.entry(call) {
+            Entry::Occupied(asked) if asked.get().to == from => asked.remove(),
+            Entry::Vacant(_) if *forgotten > 0 => {
+                *forgotten -= 1;
+                return Ok(());
+            }
+            _ => return Err(refused("a result of a call that was not made")),
         };
+        drop(state);
         // It decodes, and runs the waiters of a cell.
-        match inside(|| answer.answer(result)) {
+        match inside(|| asked.answer.answer(result)) {
             Some(true) => Ok(()),
             Some(false) => Err(refused("a result of another type than its handler's")),
             None => {
@@ -158,5 +171,18 @@ impl Site {
             let error = operation.error(from, fault);
             inside(|| self.engine.exchange.fail(&error));
         }
+    }
+}
+
+/// Whether a message is about the loss of a rank, which ends all channels instead.
+fn is_of_loss(message: &Message) -> bool {
+    let is_loss = |outcome: &Outcome| matches!(outcome, Outcome::Lost { .. });
+    match message {
+        Message::Report(_, report) => {
+            report.epoch > 0 || report.outcome.as_ref().is_some_and(is_loss)
+        }
+        Message::Fail(_, outcome) | Message::Cancel(_, outcome) => is_loss(outcome),
+        Message::Recount(..) => true,
+        Message::Over(_) => false,
     }
 }

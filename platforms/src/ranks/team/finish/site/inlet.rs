@@ -30,7 +30,8 @@ impl Site {
             due.ended.push(owned.hold);
         }
         let calls = mem::take(&mut state.calls).into_values();
-        due.unanswered.extend(calls.map(|(_, answer)| answer));
+        state.forgotten += calls.len() as u64;
+        due.unanswered.extend(calls.map(|asked| asked.answer));
         due.senders.append(&mut state.senders);
         due.wakes = true;
         self.unlock(state, due);

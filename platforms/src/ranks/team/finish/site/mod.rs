@@ -62,8 +62,10 @@ struct State {
     owned: BTreeMap<FinishId, Owned>,
     /// Finishes of other ranks with activities here.
     joined: BTreeMap<FinishId, Joined>,
-    calls: HashMap<u64, (FinishId, Box<dyn Answer>)>,
+    calls: HashMap<u64, Asked>,
     next_call: u64,
+    /// Calls of finishes that have failed, whose results may still come.
+    forgotten: u64,
     credit: Credit,
     /// Tasks that wait for room.
     senders: Vec<Waker>,
@@ -81,6 +83,13 @@ struct Owned {
     hold: Arc<Hold>,
     /// Batches that are being filled.
     batches: usize,
+}
+
+/// A call of another rank, whose result has not come.
+struct Asked {
+    finish: FinishId,
+    to: Rank,
+    answer: Box<dyn Answer>,
 }
 
 /// Activities here of a finish of another rank.
@@ -150,6 +159,7 @@ impl Site {
                 joined: BTreeMap::new(),
                 calls: HashMap::new(),
                 next_call: 0,
+                forgotten: 0,
                 credit: Credit::new(ranks, room::WINDOW),
                 senders: Vec::new(),
                 ended: None,
@@ -161,6 +171,12 @@ impl Site {
         let operation = calls.begin(location, kind, Arc::new(Inlet(Arc::downgrade(&site))));
         _ = site.operation.set(operation);
         site
+    }
+
+    /// Returns what its channel delivers to.
+    #[cfg(test)]
+    pub(super) fn inlet(&self) -> impl wire::Receiver {
+        Inlet(self.me.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -337,8 +353,10 @@ impl State {
 
     /// Lets the calls of a finish end without a result.
     fn forget_calls(&mut self, id: FinishId, due: &mut Due) {
-        let of_id = self.calls.extract_if(|_, (finish, _)| *finish == id);
-        due.unanswered.extend(of_id.map(|(_, (_, answer))| answer));
+        let of_id = self.calls.extract_if(|_, asked| asked.finish == id);
+        let before = due.unanswered.len();
+        due.unanswered.extend(of_id.map(|(_, asked)| asked.answer));
+        self.forgotten += (due.unanswered.len() - before) as u64;
     }
 
     fn is_over(&self) -> bool {

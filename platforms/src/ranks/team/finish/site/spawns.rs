@@ -1,10 +1,9 @@
 //! Activities that tasks of this rank start elsewhere.
 
-use super::{Due, Mail, Outgoing, Owned, Site, State, Within};
+use super::{Asked, Due, Mail, Outgoing, Owned, Site, State, Within};
 use crate::execution::runtime::Cx;
 use crate::ranks::team::finish::record::{Arrival, Kind, Record};
 use crate::ranks::team::finish::reply::Answer;
-
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 use tautline_core::PlaceId;
@@ -58,7 +57,12 @@ impl Site {
         }
         if let Some(answer) = answer {
             out.kind = Kind::Call(state.next_call);
-            state.calls.insert(state.next_call, (id, answer));
+            let asked = Asked {
+                finish: id,
+                to: out.to,
+                answer,
+            };
+            state.calls.insert(state.next_call, asked);
             state.next_call += 1;
         }
         let arrival = Arrival {
