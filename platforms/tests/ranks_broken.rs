@@ -1,7 +1,9 @@
 //! Balanced computations over ranks that are lost, that cancel, or whose messages are malformed:
 //! every rank ends, with an error that names the rank.
 
-use std::ops::Range;
+mod forged;
+
+use forged::{Forge, forged};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -14,7 +16,7 @@ use tautline_core::Rank;
 use tautline_core::balance::{Across, Left, RankError};
 use tautline_core::glb::Config;
 use tautline_core::port::{Bell, Link, Lost, Spin};
-use tautline_core::wire::{Exchange, seal};
+use tautline_core::wire::Exchange;
 use tautline_node::Loopback;
 
 const RANKS: u32 = 3;
@@ -295,89 +297,6 @@ fn a_cancelled_scope_reaches_all_ranks() {
     }
 }
 
-/// Changes the body of the first message for which it returns true.
-type Forge = fn(&mut [u8]) -> bool;
-
-/// A link of which one message to another rank is changed, with its check.
-struct Forged {
-    link: Loopback,
-    forge: Option<Forge>,
-    sent: Vec<u64>,
-}
-
-/// Bytes of the head of a parcel, the position of its kind, and the kinds of a message and a batch.
-const HEAD: usize = 16;
-const KIND_AT: usize = 12;
-const MESSAGE: u8 = 2;
-const SEVERAL: u8 = 5;
-/// Bytes of a part of several messages, where it has its length, and bytes of their number.
-const PART: usize = 12;
-const LENGTH_AT: usize = 8;
-const NUMBER: usize = 4;
-
-fn number(bytes: &[u8]) -> usize {
-    u32::from_le_bytes(bytes.try_into().expect("four bytes")) as usize
-}
-
-/// Returns the positions of the messages of a parcel.
-fn bodies(parcel: &[u8]) -> Vec<Range<usize>> {
-    match parcel[KIND_AT] {
-        MESSAGE => std::iter::once(HEAD..parcel.len()).collect(),
-        SEVERAL => {
-            let end = parcel.len() - NUMBER;
-            let parts = end - PART * number(&parcel[end..]);
-            let mut start = HEAD;
-            let next = |part: &[u8]| {
-                let body = start..start + number(&part[LENGTH_AT..]);
-                start = body.end;
-                body
-            };
-            parcel[parts..end].chunks(PART).map(next).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-impl Link for Forged {
-    fn here(&self) -> Rank {
-        self.link.here()
-    }
-
-    fn ranks(&self) -> u32 {
-        self.link.ranks()
-    }
-
-    fn bell(&self) -> Arc<dyn Bell> {
-        self.link.bell()
-    }
-
-    fn send(&mut self, to: Rank, parcel: &[u8]) {
-        let mut parcel = parcel.to_vec();
-        let number = &mut self.sent[to.index()];
-        for body in bodies(&parcel) {
-            let forges = |forge: Forge| forge(&mut parcel[body.clone()]);
-            if self.forge.is_some_and(forges) {
-                self.forge = None;
-                seal(*number, &mut parcel);
-            }
-        }
-        *number += 1;
-        self.link.send(to, &parcel);
-    }
-
-    fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
-        self.link.poll(take)
-    }
-
-    fn arm(&mut self) -> bool {
-        self.link.arm()
-    }
-
-    fn unsent(&self, to: Rank) -> usize {
-        self.link.unsent(to)
-    }
-}
-
 /// A message between ranks that no correct rank sends ends the computation by an error that names
 /// the sender, never by a panic.
 #[test]
@@ -407,12 +326,7 @@ fn a_malformed_message_between_ranks_names_its_sender() {
         }),
     ];
     for (what, forger, forge) in forges {
-        let links = Loopback::new(RANKS).into_iter().map(|link| Forged {
-            forge: (link.here().0 == forger).then_some(forge),
-            sent: vec![0; RANKS as usize],
-            link,
-        });
-        let links: Vec<_> = links.collect();
+        let links = forged(RANKS, forger, forge);
         let messages = World::builder().links(links, |world| {
             let climbs = |n: u32, todo: &mut Local<u32>| {
                 todo.extend([1, 2].into_iter().filter(|k| *k <= n).map(|k| n - k));

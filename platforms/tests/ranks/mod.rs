@@ -10,6 +10,7 @@ pub(crate) fn runtime(world: &World, workers: usize) -> Runtime {
 }
 
 /// Returns a number that looks random, the same for the same arguments.
+#[allow(dead_code, reason = "some tests draw nothing")]
 pub(crate) fn mixed(a: u64, b: u64) -> u64 {
     let mut x = a.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(b) ^ 0x2545_f491;
     x ^= x >> 31;
