@@ -261,6 +261,18 @@ const STEPS: &[Step] = &[
         "two_hundred_results_without_a_rank",
     ),
     tests(
+        "killed-finishes",
+        "tautline-cli",
+        "kills_in_finishes",
+        "two_hundred_kills_in_finishes",
+    ),
+    tests(
+        "stopped-finishes",
+        "tautline-cli",
+        "kills_in_finishes",
+        "ranks_stopped_for_five_seconds",
+    ),
+    tests(
         "killed-launchers",
         "tautline-cli",
         "kills",
