@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 use tautline::balance::{Local, Reason, Run};
 use tautline::prelude::*;
+use tautline::team::handler;
 use tautline::world::{self, World};
 use tautline_core::Rank;
 use tautline_core::balance::{Across, Left, RankError};
@@ -111,11 +112,11 @@ impl Link for Cut {
     }
 }
 
-/// Runs an endless computation of which one rank is cut off in the middle. Returns the results
-/// of the ranks, and the tasks that each has done.
-fn cut_in_the_middle(
+/// Runs an endless computation of which one rank is cut off in the middle, while each has what
+/// `prepare` returns. Returns the results of the ranks, and the tasks that each has done.
+fn cut_in_the_middle<T>(
     lost: u32,
-    prepare: fn(&World),
+    prepare: fn(&World) -> T,
 ) -> (Vec<tautline::Result<Run<u64>>>, Vec<u64>) {
     let cuts: Vec<_> = (0..RANKS)
         .map(|_| Arc::new(AtomicBool::new(false)))
@@ -124,7 +125,7 @@ fn cut_in_the_middle(
     let links = Loopback::new(RANKS).into_iter().zip(&cuts);
     let links: Vec<_> = links.map(|(link, cut)| Cut::new(link, cut)).collect();
     let ended = World::builder().links(links, |world: &World| {
-        prepare(world);
+        let _kept = prepare(world);
         let here = world.rank();
         let (cut, all) = (Arc::clone(&cuts[here.index()]), done.clone());
         let task = counted(&done[here.index()]);
@@ -185,6 +186,28 @@ fn without_a_lost_rank_the_others_keep_what_they_have() {
                 assert_eq!(place.tally.tasks > 0, !is_cut(rank));
             }
         }
+    }
+}
+
+/// A team whose finish has ended needs no rank any more.
+#[test]
+fn an_ended_finish_tolerates_a_loss() {
+    let with_finish = |world: &World| {
+        world.tolerate_losses();
+        let mut team = world.team();
+        let nothing = handler(|_, _, (): ()| ());
+        runtime().run(|cx| {
+            let ended = team.finish(cx, &nothing, |cx, at| {
+                at.all().for_each(|to| at.spawn(cx, to, &nothing, ()));
+            });
+            ended.expect("no rank is lost yet");
+        });
+        team
+    };
+    let (ended, _) = cut_in_the_middle(2, with_finish);
+    for ended in ended.into_iter().take(2) {
+        let run = ended.expect("the loss is tolerated");
+        assert_eq!(run.stopped, Some(Reason::Lost));
     }
 }
 

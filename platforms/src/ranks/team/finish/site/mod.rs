@@ -331,10 +331,11 @@ impl Site {
     /// Returns the outcome of the finish of all ranks, or the error with which the channels have
     /// ended. Called when it is over.
     pub(super) fn outcome(&self) -> Result<Option<Outcome>, wire::Error> {
-        let mut state = self.lock();
-        match (state.ended.take(), state.error.take()) {
-            (_, Some(error)) => Err(error),
-            (ended, None) => Ok(ended.flatten()),
+        let state = self.lock();
+        // They stay: the site is over for later losses and reports, too.
+        match (&state.ended, &state.error) {
+            (_, Some(error)) => Err(error.clone()),
+            (ended, None) => Ok(ended.clone().flatten()),
         }
     }
 }
