@@ -40,7 +40,7 @@ impl fmt::Display for GroupId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::All(0) => Ok(()),
-            Self::All(number) => write!(f, " of communicator {number}"),
+            Self::All(number) => write!(f, " of group {number}"),
             Self::Some(name) => write!(f, " of group {name}"),
         }
     }

@@ -82,6 +82,12 @@ impl Branch {
         self.sent.keys().copied().collect()
     }
 
+    /// Returns the activities spawned at other places since the last report.
+    pub(super) fn unreported(&self) -> impl Iterator<Item = (PlaceId, i64)> {
+        let changes = self.changes.iter().map(|(at, change)| (*at, *change));
+        changes.filter(|(at, _)| *at != self.here)
+    }
+
     /// Whether activities were exchanged with `place`.
     pub(super) fn knows(&self, place: PlaceId) -> bool {
         self.sent.contains_key(&place) || self.arrived.contains_key(&place)

@@ -306,6 +306,28 @@ impl Home {
         self.add_reports(&combined.parts, &combined.counts, i64::MAX)
     }
 
+    /// Returns the counts of live activities, as far as they are reported, without zeros. A count
+    /// that reports in flight will change may be negative.
+    pub(super) fn live(&self) -> BTreeMap<PlaceId, i64> {
+        let dense = match &self.known {
+            Sums::Dense(all) => &all[..],
+            Sums::Sparse(_) => &[],
+        };
+        let dense = (0..).map(PlaceId).zip(dense);
+        let sparse = match &self.known {
+            Sums::Dense(_) => None,
+            Sums::Sparse(some) => Some(some),
+        };
+        let sparse = sparse.into_iter().flatten().map(|(at, known)| (*at, known));
+        let known = dense.chain(sparse).map(|(at, known)| (at, known.live));
+        known.filter(|(_, live)| *live != 0).collect()
+    }
+
+    /// Returns the places that must report at least once, ascending.
+    pub(super) fn awaited(&self) -> &[PlaceId] {
+        &self.awaited
+    }
+
     /// Returns the places that took part.
     pub(super) fn members(self) -> Vec<PlaceId> {
         match self.known {

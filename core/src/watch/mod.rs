@@ -7,7 +7,7 @@
 //! | [`Passage`] | loot between places, as one side observes it |
 //! | [`Meter`], [`Accounts`] | measure the intervals of one worker, and of all workers of a pool |
 //! | [`Activity`], [`Doing`] | the latest state of a worker, for any thread to read |
-//! | [`Stall`], [`Waits`] | what tasks wait for while nothing runs |
+//! | [`Stall`], [`Waits`], [`Outstanding`] | what tasks wait for while nothing runs |
 //!
 //! The same states serve the workers of a balanced computation ([`glb`](crate::glb)) and those of a
 //! pool of tasks ([`task`](crate::task)), which report their changes to their port, as [`Watch`].
@@ -39,5 +39,5 @@ pub use meter::{Meter, Observer};
 pub use passage::Passage;
 pub use port::Watch;
 #[cfg(feature = "alloc")]
-pub use stall::{Site, Stall, Waits};
+pub use stall::{Outstanding, Site, Stall, Waits};
 pub use state::{State, Times};

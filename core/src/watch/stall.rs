@@ -1,5 +1,6 @@
 //! Deadlocks: the events that tasks await while nothing runs.
 
+use crate::id::Rank;
 use alloc::vec::Vec;
 use core::fmt;
 use core::panic::Location;
@@ -105,4 +106,20 @@ impl fmt::Display for Stall {
         }
         Ok(())
     }
+}
+
+/// An event at other ranks that a call of a group waits for, although all ranks have made it. Ranks
+/// are those of the group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outstanding {
+    /// Activities, by rank: of the whole call, or of a scope in it, by the call that spawned first
+    /// in it. A rank with 0 of them must report how many it has. Without a rank, reports are
+    /// missing.
+    Activities(Option<Site>, Vec<(Rank, u64)>),
+    /// This number of results of calls at other ranks.
+    Results(usize),
+    /// Room for activities on their way to these ranks, for which this number of tasks wait.
+    Room(usize, Vec<Rank>),
+    /// The notice of the end, of the rank that counts.
+    End(Rank),
 }

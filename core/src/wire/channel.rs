@@ -6,6 +6,7 @@ use super::terms::Terms;
 use super::{Error, Fault, Name, Portable, Unencodable, pack_within};
 use crate::id::{PlaceId, Rank};
 use crate::sync::Lock;
+use crate::watch::Outstanding;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -37,6 +38,12 @@ pub trait Receiver: Send + Sync {
     /// Provided: returns true.
     fn awaits_ends(&self) -> bool {
         true
+    }
+
+    /// Returns what this rank waits for although all ranks have made its call; `None` if it waits
+    /// for nothing more. For reports: it may take a lock, but not send. Provided: nothing is known.
+    fn outstanding(&self) -> Option<Vec<Outstanding>> {
+        Some(Vec::new())
     }
 
     /// Called when a rank has left: it sends nothing any more. Provided: does nothing.

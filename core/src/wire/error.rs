@@ -4,6 +4,7 @@ use super::terms::{OneLine, Terms};
 use super::{Malformed, Unencodable};
 use crate::group::GroupId;
 use crate::id::{PlaceId, Rank};
+use crate::watch::Site;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
@@ -35,6 +36,15 @@ pub struct Name {
     pub kind: Option<&'static str>,
     /// The operation: its group, and its number among those of the group.
     pub operation: Option<(GroupId, u64)>,
+}
+
+/// A call of this rank that begins an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BegunCall {
+    /// Its place in the program.
+    pub site: Site,
+    /// The other ranks that have begun the operation, as far as this one knows.
+    pub others: Vec<Rank>,
 }
 
 /// An error of a channel's receiver, which ends all channels.
@@ -118,6 +128,8 @@ pub enum Cause {
         others: Vec<Rank>,
         /// The time for which this rank has waited for them, if it was that.
         within: Option<Duration>,
+        /// The operation's call at this rank, if it is one.
+        call: Option<Box<BegunCall>>,
     },
     /// The program of this rank, which is the peer too, panicked.
     Panicked,
@@ -151,27 +163,46 @@ impl Error {
         self.either("opened", "begun")
     }
 
+    /// Writes this rank, and the channel or operation.
+    fn head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.here)?;
+        let Some(channel) = &self.channel else {
+            return Ok(());
+        };
+        match &self.cause {
+            Cause::Absent {
+                call: Some(call), ..
+            } => write!(f, "{channel} at {}: ", call.site),
+            _ => write!(f, "{channel}: "),
+        }
+    }
+
     /// Writes which ranks have not made a call.
     fn absent(
         &self,
         others: &[Rank],
         within: Option<Duration>,
+        call: Option<&BegunCall>,
         f: &mut fmt::Formatter<'_>,
     ) -> fmt::Result {
+        let has = |others: &[Rank]| if others.is_empty() { "has" } else { "have" };
         write!(f, "{}", self.peer)?;
         others.iter().try_for_each(|other| write!(f, ", {other}"))?;
-        let has = if others.is_empty() { "has" } else { "have" };
-        write!(f, " {has} not {} it", self.begun())?;
-        within.map_or(Ok(()), |within| write!(f, " within {within:.1?}"))
+        write!(f, " {} not {} it", has(others), self.begun())?;
+        within.map_or(Ok(()), |within| write!(f, " within {within:.1?}"))?;
+        let present = call.and_then(|call| call.others.split_first());
+        let Some((first, rest)) = present else {
+            return Ok(());
+        };
+        write!(f, "; {first}")?;
+        rest.iter().try_for_each(|other| write!(f, ", {other}"))?;
+        write!(f, " {}", has(rest))
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.here)?;
-        if let Some(channel) = &self.channel {
-            write!(f, "{channel}: ")?;
-        }
+        self.head(f)?;
         let peer = self.peer;
         match &self.cause {
             Cause::Lost { doing } => write!(f, "{peer} was lost, noticed while {doing}"),
@@ -211,7 +242,11 @@ impl fmt::Display for Error {
                     self.either("open", "begun")
                 )
             }
-            Cause::Absent { others, within } => self.absent(others, *within, f),
+            Cause::Absent {
+                others,
+                within,
+                call,
+            } => self.absent(others, *within, call.as_deref(), f),
             Cause::Panicked => f.write_str("its program panicked"),
             Cause::Failed { first, message } => {
                 if *first != peer {

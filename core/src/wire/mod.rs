@@ -67,7 +67,7 @@ pub use codec::{
 pub(crate) use codec::{Sink, pack_onto};
 #[doc(hidden)]
 pub use driver::seal;
-pub use error::{Cause, Error, Fault, Name};
+pub use error::{BegunCall, Cause, Error, Fault, Name};
 pub use exchange::{Attendance, Exchange};
 pub use limits::Limits;
 pub use terms::Terms;

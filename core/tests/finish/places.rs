@@ -140,6 +140,48 @@ fn reports_are_combined() {
     assert!(world.is_empty());
 }
 
+/// The home knows the activities that it waits for as far as they are reported, and its own at
+/// once.
+#[test]
+fn a_home_counts_the_activities_that_it_awaits() {
+    let awaited = |world: &World, id| {
+        let counts = world.places[1].awaited(id).into_iter();
+        counts.map(|(at, count)| (at.0, count)).collect::<Vec<_>>()
+    };
+    let mut world = World::new(4, 8);
+    let id = world.at(1, |place, step| place.open(None, step));
+    assert_eq!(awaited(&world, id), [(1, 1)]);
+    world.spawn(id, 1, 2);
+    world.spawn(id, 1, 2);
+    world.spawn(id, 1, 3);
+    assert_eq!(awaited(&world, id), [(1, 1), (2, 2), (3, 1)]);
+    world.spawn(id, 2, 0);
+    // What place 2 has spawned is not reported.
+    assert_eq!(awaited(&world, id), [(1, 1), (2, 2), (3, 1)]);
+    world.quiet(id, 2);
+    world.settle();
+    assert_eq!(awaited(&world, id), [(0, 1), (1, 1), (3, 1)]);
+    assert_eq!(world.places[0].awaited(id), [], "it is no home");
+    assert!(world.places[0].is_active(id) && !world.places[2].is_active(id));
+    world.quiet(id, 1);
+    assert_eq!(awaited(&world, id), [(0, 1), (3, 1)]);
+    // An activity at the home, whose spawn is reported before it arrives.
+    let spawned = world.at(3, |place, step| place.spawned(id, PlaceId(1), step));
+    assert_eq!(spawned, Spawn::Counted);
+    world.quiet(id, 3);
+    world.settle();
+    assert_eq!(awaited(&world, id), [(0, 1), (1, 1)]);
+    let arrived = world.at(1, |place, step| place.arrived(id, PlaceId(3), step));
+    assert_eq!(arrived, Ok(Arrival::Run));
+    assert_eq!(awaited(&world, id), [(0, 1), (1, 1)]);
+    world.quiet(id, 1);
+    world.quiet(id, 0);
+    assert_eq!(awaited(&world, id), [(0, 1)]);
+    world.settle();
+    assert_eq!(awaited(&world, id), []);
+    assert_eq!(world.done, [(id, None)]);
+}
+
 /// The last report may arrive after quiet spells and new arrivals: numbers continue.
 #[test]
 fn a_place_may_begin_again() {
@@ -255,6 +297,9 @@ fn a_lost_place_ends_the_finish_with_its_loss() {
         assert_eq!(tolerance, Tolerance::Tolerated);
     }
     world.places[2] = Finishes::new(PlaceId(2), Layout::new(4, 1));
+    // The body, and the places that must report.
+    let counts = [(0, 1), (1, 0), (3, 1)].map(|(at, count)| (PlaceId(at), count));
+    assert_eq!(world.places[0].awaited(spared), counts);
     world.quiet(id, 0);
     world.quiet(spared, 0);
     world.mail.retain(|(_, to, _)| *to != PlaceId(2));

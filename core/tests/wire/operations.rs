@@ -4,7 +4,7 @@
 use crate::net::{Net, Wire, errors, settle};
 use std::panic::Location;
 use std::sync::{Arc, Mutex};
-use tautline_core::group::{Group, Name};
+use tautline_core::group::{Group, GroupId, Name};
 use tautline_core::port::Spin;
 use tautline_core::service::{Calls, Operation, Operations};
 use tautline_core::wire::{Cause, Error, Exchange, Fault, Limits, Receiver, unpack};
@@ -241,18 +241,37 @@ fn absent_ranks_are_named() {
         .collect();
     settle(&all).unwrap();
     assert_eq!(operations[0].absent(), None, "no time has passed");
+    let open = operations[0].open_operations();
+    assert_eq!(
+        (open.len(), &open[0].absent[..], &open[0].begun[..]),
+        (1, &[][..], &[][..])
+    );
     wait(&all);
-    for operations in &operations[..2] {
+    for (here, operations) in operations[..2].iter().enumerate() {
         let line = operations
             .absent()
             .expect("rank 2 has not begun")
             .to_string();
-        assert!(
-            line.ends_with("operation 0 (meet): rank 2 has not begun it"),
-            "{line}"
+        let other = Rank(1 - here as u32);
+        let expected =
+            format!("operation 0 (meet) at {site}: rank 2 has not begun it; {other} has");
+        assert!(line.ends_with(&expected), "{line}");
+        let [open] = &operations.open_operations()[..] else {
+            panic!("one operation is open");
+        };
+        assert_eq!((open.kind.name(), open.site), ("meet", site));
+        assert_eq!(
+            (&open.absent[..], &open.begun[..]),
+            (&[Rank(2)][..], &[other][..])
         );
+        // That of a receiver that is no finish.
+        assert_eq!(open.outstanding(), Some(Vec::new()));
+        let mut names = vec![(GroupId::All(7), 7)];
+        operations.open_names(&mut names);
+        assert_eq!(names, [open.id]);
     }
     assert_eq!(operations[2].absent(), None);
+    assert!(operations[2].open_operations().is_empty());
     operations[2].leave();
     while all[2].leave() == Ok(false) {
         _ = all[0].turn();
@@ -264,7 +283,9 @@ fn absent_ranks_are_named() {
         .iter()
         .flatten()
         .filter(|e| matches!(e.cause, Cause::Absent { .. }));
-    assert!(absent.count() > 0, "{errors:?}");
+    let lines: Vec<_> = absent.map(ToString::to_string).collect();
+    let named = format!("(meet) at {site}: rank 2 has not begun it; rank ");
+    assert!(lines.iter().any(|line| line.contains(&named)), "{errors:?}");
     assert!(
         begun
             .iter()

@@ -114,8 +114,9 @@ pub enum Stalling {
 
 impl StallWatch {
     /// Has a wait checked each time that it has lasted `limit` longer. Where nothing has run and
-    /// nothing was unparked in four checks, and some task waits, but none for a future of unknown
-    /// origin, `act` is called, by the thread of a worker.
+    /// nothing was unparked in four checks, and some task waits, `act` is called, by the thread of
+    /// a worker. A future of [unknown origin](Stall::has_unknown) may be woken from outside: waits
+    /// are not to be ended for it.
     pub fn new(limit: Duration, act: impl Fn(&Stall) -> Stalling + Send + Sync + 'static) -> Self {
         let act = Arc::new(act);
         Self { limit, act }

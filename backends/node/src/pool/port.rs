@@ -280,8 +280,8 @@ impl Watch for Node {
         let Some(watch) = &self.stalls else {
             return false;
         };
-        // May be woken from outside, by what is no thread of this program; or has nothing to do.
-        let act = match stall.has_unknown() || stall.is_idle() {
+        // It has nothing to do.
+        let act = match stall.is_idle() {
             true => Stalling::Awaited,
             false => (watch.act)(stall),
         };

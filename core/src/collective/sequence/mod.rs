@@ -4,6 +4,7 @@
 mod made;
 mod message;
 mod numbered;
+mod open;
 mod peer;
 
 pub use message::{Call, Effect, Event, Refusal, Sequenced, Weight};
@@ -15,6 +16,7 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use made::{Made, Open};
 pub(crate) use numbered::Numbered;
+pub use open::OpenCall;
 use peer::{Early, Peer};
 
 /// Calls that are remembered, so that a message for one that has ended is compared, too.
@@ -115,12 +117,8 @@ impl<C: Call, B: Weight> Sequence<C, B> {
     /// Returns the first call in which this rank has waited for some time, and the neighbours that
     /// are not known to have made it, if there are any.
     pub fn absent(&self) -> Option<(u64, Vec<Rank>)> {
-        self.open.iter().find_map(|(number, _)| {
-            let is_asked = |rank: &Rank| {
-                let asked = self.peers.get(rank).and_then(|peer| peer.asked);
-                asked.is_some_and(|of| of <= number)
-            };
-            let absent: Vec<_> = self.missing(number).filter(is_asked).collect();
+        self.open_numbers().find_map(|number| {
+            let absent = self.asked(number);
             (!absent.is_empty()).then_some((number, absent))
         })
     }

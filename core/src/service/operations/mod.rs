@@ -2,6 +2,7 @@
 
 mod call;
 mod message;
+mod open;
 mod state;
 
 use crate::collective::sequence::Event;
@@ -18,6 +19,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::panic::Location;
 use message::{Body, ENVELOPE, Envelope};
+pub use open::OpenOperation;
 use state::{KIND, State};
 
 /// The operations of a rank's groups, over one channel of all ranks.

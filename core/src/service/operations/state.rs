@@ -1,5 +1,7 @@
 //! The groups of a rank, and their operations that have not ended.
 
+mod open;
+
 use super::call::{Kind, Made};
 use super::message::{Body, ENVELOPE, Envelope, Message, message_weight};
 use crate::collective::sequence::{Effect, Event, Numbered, Refusal, Sequence, Sequenced};
@@ -282,22 +284,6 @@ impl State {
         }
     }
 
-    /// Returns the error of the ranks that have not begun an operation for which this one waits.
-    pub(super) fn absent(&self) -> Option<Error> {
-        self.groups.iter().find_map(|(id, operating)| {
-            let (number, ranks) = operating.sequence.absent()?;
-            let mut ranks = ranks.into_iter().map(|rank| operating.group.member(rank));
-            let (peer, within) = (ranks.next()?, None);
-            let others = ranks.collect();
-            Some(Error {
-                here: self.here,
-                peer,
-                channel: Some(self.name(*id, number)),
-                cause: Cause::Absent { others, within },
-            })
-        })
-    }
-
     /// Processes a message of another rank; returns what is to be delivered once the lock is free.
     pub(super) fn receive(
         &mut self,
@@ -401,8 +387,12 @@ impl State {
             Action::Effect(end) => found = found.take().or_else(|| cause_of(end)),
         };
         let taken = take(sequence, &mut Step::new(&mut (), &mut act));
-        if let Some((rank, number, cause)) = found {
-            let (peer, name) = (Some(group.member(rank)), Some(self.name(id, number)));
+        if let Some((rank, number, mut cause)) = found {
+            if let Cause::Absent { call, .. } = &mut cause {
+                *call = self.begun(id, number);
+            }
+            let member = self.groups.get(&id).map(|it| it.group.member(rank));
+            let (peer, name) = (member, Some(self.name(id, number)));
             self.fault.get_or_insert(Fault { peer, name, cause });
         }
         (taken, delivery)
@@ -437,8 +427,13 @@ fn cause_of(end: Effect<Terms, Body>) -> Option<(Rank, u64, Cause)> {
             Some((rank, number, Cause::Mismatch { here, there }))
         }
         Effect::Absent { rank, number } => {
-            let (others, within) = (Vec::new(), None);
-            Some((rank, number, Cause::Absent { others, within }))
+            let (others, within, call) = (Vec::new(), None, None);
+            let cause = Cause::Absent {
+                others,
+                within,
+                call,
+            };
+            Some((rank, number, cause))
         }
     }
 }

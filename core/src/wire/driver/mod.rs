@@ -224,7 +224,12 @@ impl<L: Link> LinkDriver<L> {
             let mut absent = neighbours(shared.here, shared.ranks).filter(is_absent);
             let (first, within) = (absent.next()?, None);
             let others = absent.collect();
-            let cause = Cause::Absent { others, within };
+            let call = None;
+            let cause = Cause::Absent {
+                others,
+                within,
+                call,
+            };
             Some(shared.error(first, Some(channel.end.name()), cause))
         });
         absent.filter(|_| self.failure.is_none())

@@ -151,6 +151,7 @@ impl ChannelTable {
         let absent = Cause::Absent {
             others: Vec::new(),
             within: None,
+            call: None,
         };
         Err(shared.error(rank, Some(channel.end.name()), absent))
     }
