@@ -198,8 +198,39 @@ fn run(program: &str) {
             });
             assert_eq!(ended, [true; 2]);
         }
+        #[cfg(feature = "serde")]
+        "activities" | "call" => ranks(program == "call"),
         _ => unreachable!("{program}: no such program"),
     }
+}
+
+/// Rank 1 takes long for what the others wait for: for a call, or for two activities that rank 0
+/// has started there.
+#[cfg(feature = "serde")]
+fn ranks(is_call: bool) {
+    use tautline::team::handler;
+    use tautline::world::{self, Rank, World};
+    let program = |world: &World| {
+        let builder = Runtime::builder().workers(2).pinned(false).world(world);
+        let rt = builder.build().expect("threads start");
+        let slow = handler(|_, _, ()| thread::sleep(LATE));
+        let mut team = world.team();
+        rt.run(|cx| {
+            if is_call {
+                if world.rank() == Rank(1) {
+                    thread::sleep(LATE);
+                }
+                return team.barrier().wait(cx);
+            }
+            team.finish(cx, &slow, |cx, at| {
+                if at.rank() == Rank(0) {
+                    cx.scope(|cx| (0..2).for_each(|_| at.spawn(cx, Rank(1), &slow, ())));
+                }
+            })
+        })
+    };
+    let ended = world::loopback(3, program);
+    assert!(ended.iter().all(Result::is_ok), "{ended:?}");
 }
 
 /// Is the program of the child process.
@@ -325,6 +356,66 @@ fn a_future_of_another_origin_and_a_long_task_are_left_alone() {
                 );
             });
         }
+    });
+}
+
+/// A rank that waits for others prints where, and for which ranks and activities, and waits on:
+/// each wait once.
+#[test]
+#[cfg(feature = "serde")]
+fn waits_for_other_ranks_are_reported_and_waited_for() {
+    let reported = |program: &str, stalled: &str| {
+        let (succeeded, text) = ends(program, stalled);
+        assert!(
+            succeeded && !text.contains("nothing can go on"),
+            "{program}: {text}"
+        );
+        let lines = text.lines().filter(|line| line.starts_with("tautline: "));
+        let mut lines: Vec<String> = lines.map(String::from).collect();
+        lines.sort();
+        lines
+    };
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            let lines = reported("activities", "report");
+            let start = "operation 0 of group 1 (finish) at platforms/tests/stalled.rs:";
+            for (rank, line) in lines.iter().enumerate() {
+                assert!(
+                    line.starts_with(&format!("tautline: rank {rank}: {start}")),
+                    "{line}"
+                );
+                assert!(
+                    line.contains(", of rank 0, rank 1, rank 2, open for "),
+                    "{line}"
+                );
+            }
+            // Its two tasks occupy the workers of rank 1, so it may have no wait to report.
+            let counts = ": it waits for rank 0, which counts the activities";
+            assert!(lines.len() >= 2 && lines[1..].iter().all(|line| line.ends_with(counts)));
+            let scope = "; the scope that first spawned elsewhere at platforms/tests/stalled.rs:";
+            assert!(lines[0].contains(scope), "{lines:?}");
+            assert!(
+                lines[0].ends_with(" waits for 2 activities at rank 1"),
+                "{lines:?}"
+            );
+        });
+        threads.spawn(|| {
+            // In one process, a rank reports the waits of the others, too.
+            let lines = reported("call", "panic");
+            let start = "operation 0 of group 1 (barrier) at platforms/tests/stalled.rs:";
+            let [first, last] = &lines[..] else {
+                panic!("{lines:?}");
+            };
+            for (line, rank, other) in [(first, 0, 2), (last, 2, 0)] {
+                assert!(
+                    line.starts_with(&format!("tautline: rank {rank}: {start}")),
+                    "{line}"
+                );
+                let absent = format!(": rank 1 has not begun it; rank {other} has");
+                assert!(line.ends_with(&absent), "{line}");
+            }
+        });
+        threads.spawn(|| assert_eq!(reported("call", "ignore"), [] as [&str; 0]));
     });
 }
 

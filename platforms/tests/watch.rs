@@ -553,12 +553,13 @@ fn a_signal_prints_for_which_rank_each_waits() {
                 break line;
             }
         };
-        if !line.ends_with("waits for no rank to make its call") {
+        if line.ends_with(": rank 1 has not begun it") {
             break line;
         }
     };
     stuck.kill().unwrap();
     stuck.wait().unwrap();
-    let expected = "tautline: rank 0: operation 0 (barrier): rank 1 has not begun it within ";
+    let expected = "tautline: rank 0: operation 0 (barrier) at platforms/tests/watch.rs:";
     assert!(found.starts_with(expected), "{found}");
+    assert!(found.contains(", of rank 0, rank 1, open for "), "{found}");
 }

@@ -189,13 +189,21 @@ mod tests {
 
     #[test]
     fn each_cause_has_its_kind_and_rank() {
-        let (others, within) = (vec![Rank(2)], None);
+        let (others, within, call) = (vec![Rank(2)], None, None);
         let (doing, why) = ("sending to it", "its check differs");
         let (first, message) = (Rank(3), "a panic".to_owned());
         for (cause, kind, rank) in [
             (Cause::Lost { doing }, RankErrorKind::Lost, 1),
             (Cause::Panicked, RankErrorKind::Panicked, 1),
-            (Cause::Absent { others, within }, RankErrorKind::Diverged, 1),
+            (
+                Cause::Absent {
+                    others,
+                    within,
+                    call,
+                },
+                RankErrorKind::Diverged,
+                1,
+            ),
             (
                 Cause::Corrupt {
                     number: 4,

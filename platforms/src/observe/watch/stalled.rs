@@ -5,7 +5,7 @@ use crate::process::deadline::is_one_pending;
 use crate::process::messages;
 use crate::setting::{STALLED, environment};
 use std::process;
-use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tautline_core::watch::Stall;
 use tautline_node::pool::{StallWatch, Stalling};
@@ -14,6 +14,10 @@ use tautline_node::process::PerProcess;
 /// The time between two checks of a wait. A report takes four of them after the deadlock, or five.
 const LIMIT: Duration = Duration::from_secs(1);
 
+/// The age of a wait for other ranks that is reported: below four checks, as in one process the
+/// runtimes of several ranks may report each other's.
+const OLD: Duration = Duration::from_millis(3500);
+
 /// The reaction of a runtime to a deadlock, in which all workers are parked, and tasks wait for
 /// cells that are not put, for phases that do not end, or for each other. Only another thread of
 /// the program, which has such a cell, could continue it.
@@ -21,11 +25,18 @@ const LIMIT: Duration = Duration::from_secs(1);
 /// Found some seconds after a deadlock, by the threads that wait; a runtime without a wait is not
 /// woken for it. The waiting tasks are polled once more, to learn what they wait for, and from
 /// which call on. A task that waits for a future of another library, for a timer or for another
-/// rank may be woken from outside, so nothing is done while there is one, nor while a
+/// rank may be woken from outside, so nothing is ended while there is one, nor while a
 /// [`Deadline`](crate::runtime::Deadline) of the process is pending. While a
 /// [`Hold`](crate::runtime::Hold) is not released, a line names the calls that took such holds, and
 /// nothing is ended. A task that blocks its thread, in a lock or a blocking wait for a phase,
 /// counts as running.
+///
+/// If a rank of several has nothing to run for so long, it prints a line for each of its [open
+/// calls](crate::world::World::open_calls) over ranks, unless this is [`Ignore`](Self::Ignore):
+/// where the call is, and which ranks it waits for with how many activities. It continues to wait,
+/// for at most the limit of [`World::wait_at_most`](crate::world::World::wait_at_most) if ranks
+/// have not made the call. A line is repeated when what it states has changed, and ever more
+/// rarely.
 ///
 /// ```
 /// use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -58,6 +69,9 @@ pub enum Stalled {
 pub(crate) trait Awaiting: Send + Sync {
     /// Whether such an event may still come.
     fn is_awaiting(&self) -> bool;
+
+    /// Returns a line for each wait that has lasted for `least`, unless it was returned before.
+    fn report(&self, least: Duration) -> Vec<String>;
 }
 
 static AWAITING: PerProcess<Mutex<Vec<Weak<dyn Awaiting>>>> = PerProcess::empty();
@@ -76,10 +90,20 @@ pub(crate) fn add_awaiting(source: Weak<dyn Awaiting>) {
     all.push(source);
 }
 
+fn sources() -> Vec<Arc<dyn Awaiting>> {
+    awaiting().iter().filter_map(Weak::upgrade).collect()
+}
+
 /// Whether a message or another rank may still end a wait.
 fn is_one_awaiting() -> bool {
-    let all: Vec<_> = awaiting().iter().filter_map(Weak::upgrade).collect();
-    all.iter().any(|source| source.is_awaiting())
+    sources().iter().any(|source| source.is_awaiting())
+}
+
+/// Reports the waits for other ranks that have lasted for some time, each once.
+fn report_ranks() {
+    for line in sources().iter().flat_map(|source| source.report(OLD)) {
+        messages::send(&format!("tautline: {line}"));
+    }
 }
 
 impl Stalled {
@@ -125,8 +149,13 @@ impl Stalled {
             },
             Self::Ignore => return None,
         };
-        let act = move |stall: &Stall| match is_one_pending() || is_one_awaiting() {
-            true => Stalling::Awaited,
+        let may_continue =
+            |stall: &Stall| stall.has_unknown() || is_one_pending() || is_one_awaiting();
+        let act = move |stall: &Stall| match may_continue(stall) {
+            true => {
+                report_ranks();
+                Stalling::Awaited
+            }
             // Neither a panic nor another wait ends one for a hold, which may be released later.
             false if stall.has_holds() => {
                 messages::send(&format!("tautline: {stall}"));

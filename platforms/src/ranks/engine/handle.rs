@@ -4,6 +4,7 @@
 use super::ProgressEngine;
 use crate::observe::watch::Awaiting;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 /// An engine that others use, but do not keep: when the owner of the world drops it, none of them
 /// is left as the last one, which would end the link.
@@ -36,6 +37,12 @@ impl Awaiting for RwLock<Option<Arc<ProgressEngine>>> {
     fn is_awaiting(&self) -> bool {
         let engine = self.read().unwrap_or_else(PoisonError::into_inner);
         engine.as_deref().is_some_and(ProgressEngine::is_awaiting)
+    }
+
+    fn report(&self, least: Duration) -> Vec<String> {
+        let engine = self.read().unwrap_or_else(PoisonError::into_inner);
+        let here = engine.as_deref().filter(|engine| engine.patience.is_here());
+        here.map_or_else(Vec::new, |engine| engine.patience.report(engine, least))
     }
 }
 

@@ -5,6 +5,7 @@
 //! | `endpoint` | the communication worker of a communicator |
 //! | `progress` | the choice of the threads that communicate, and the end of a rank |
 //! | `waiting` | the limit of a wait for ranks that do not make the same call |
+//! | `open` | the calls that have not ended, for reports |
 //! | `handle` | uses of an engine that end with its world |
 //! | `inside` | whether a thread runs code of the program within a turn |
 //! | `owned` | values that a child of `fork` must not use |
@@ -14,6 +15,7 @@ mod endpoint;
 mod error;
 mod handle;
 mod inside;
+mod open;
 mod owned;
 pub(crate) mod progress;
 mod waiting;
@@ -22,6 +24,7 @@ pub(crate) use endpoint::Endpoint;
 pub use error::Error;
 pub(crate) use handle::Handle;
 pub(crate) use inside::{inside, is_inside};
+pub use open::OpenCall;
 pub(crate) use owned::RankOwned;
 pub use waiting::Waiting;
 

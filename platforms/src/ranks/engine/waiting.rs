@@ -1,11 +1,15 @@
 //! Waiting for ranks that do not make the same call.
 
 use super::ProgressEngine;
+use super::open::OpenCall;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tautline_core::Rank;
+use tautline_core::group::GroupId;
 use tautline_core::progress::Pace;
+use tautline_core::service::OpenOperation;
 use tautline_core::wire::{Cause, Error};
 
 /// A wait of a rank for others to make the same call. Displayed as one line that names them.
@@ -32,6 +36,12 @@ impl Waiting {
         self.since.elapsed()
     }
 
+    /// Whether the call begins an operation, and not a channel.
+    pub(crate) fn is_of_operation(&self) -> bool {
+        let channel = self.error.channel;
+        channel.is_some_and(|name| name.operation.is_some())
+    }
+
     fn error(&self) -> Error {
         let mut error = self.error.clone();
         if let Cause::Absent { within, .. } = &mut error.cause {
@@ -56,6 +66,34 @@ struct State {
     limit: Option<Duration>,
     waiting: Option<Waiting>,
     looked: Option<Instant>,
+    /// The operations that have not ended.
+    open: BTreeMap<(GroupId, u64), Open>,
+    /// Memory for their names.
+    names: Vec<(GroupId, u64)>,
+}
+
+/// An operation that has not ended.
+#[derive(Debug)]
+struct Open {
+    since: Instant,
+    /// The last report of it.
+    reported: Option<String>,
+}
+
+impl State {
+    /// Updates which operations have not ended.
+    fn update(&mut self, engine: &ProgressEngine, now: Instant) {
+        let Self { open, names, .. } = self;
+        // In their order.
+        engine.operations.open_names(names);
+        open.retain(|name, _| names.binary_search(name).is_ok());
+        for name in names {
+            open.entry(*name).or_insert(Open {
+                since: now,
+                reported: None,
+            });
+        }
+    }
 }
 
 impl Patience {
@@ -82,6 +120,7 @@ impl Patience {
             return;
         }
         state.looked = Some(now);
+        state.update(engine, now);
         let absent = exchange.absent().or_else(|| operations.absent());
         let waited = state.waiting.take();
         state.waiting = absent.map(|error| Waiting {
@@ -103,6 +142,42 @@ impl Patience {
             }
             exchange.fail(&error);
         }
+    }
+
+    /// Returns the calls that have not ended.
+    pub(crate) fn open_calls(&self, engine: &ProgressEngine) -> Vec<OpenCall> {
+        self.each_open(engine, |_, call| Some(call))
+    }
+
+    /// Returns a line for each call that has been open for `least`, unless it was reported with the
+    /// same waits.
+    pub(super) fn report(&self, engine: &ProgressEngine, least: Duration) -> Vec<String> {
+        self.each_open(engine, |open, call| {
+            let text = Some(call.text());
+            if call.elapsed() < least || open.reported == text {
+                return None;
+            }
+            open.reported = text;
+            Some(call.to_string())
+        })
+    }
+
+    fn each_open<T>(
+        &self,
+        engine: &ProgressEngine,
+        mut of: impl FnMut(&mut Open, OpenCall) -> Option<T>,
+    ) -> Vec<T> {
+        let here = engine.exchange.here();
+        let operations = engine.operations.open_operations();
+        self.state().update(engine, Instant::now());
+        let open = |operation: OpenOperation| {
+            let name = operation.id;
+            let since = self.state().open.get(&name)?.since;
+            // Not under the lock: it takes those of the operation's receiver.
+            let call = OpenCall::new(here, operation, since)?;
+            of(self.state().open.get_mut(&name)?, call)
+        };
+        operations.into_iter().filter_map(open).collect()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

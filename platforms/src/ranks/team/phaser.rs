@@ -16,7 +16,7 @@ use super::Team;
 use crate::Result;
 use crate::execution::runtime::{Cx, Hold};
 use crate::phaser::{Element, Member, Mode, Op, Phased, PhaserError, Request, TaskAccumulator};
-use crate::ranks::collective::abandon;
+use crate::ranks::collective::{Call, abandon, calls as made};
 use std::any::type_name;
 use std::mem;
 use std::panic::Location;
@@ -81,8 +81,9 @@ impl Team {
     #[track_caller]
     pub fn phaser<'scope>(&mut self, cx: &mut Cx<'scope, '_>) -> Result<TeamPhaser<'scope>> {
         let [gather, release] = [cx.phaser(Mode::SignalWait)?, cx.phaser(Mode::SignalWait)?];
-        let own = self.of_phaser(cx, Location::caller(), "phaser".into())?;
-        carried(cx, own, [gather, release], Barrier)
+        let site = Location::caller();
+        let own = self.of_phaser(cx, site, "phaser".into())?;
+        carried(cx, (own, site), [gather, release], Barrier)
     }
 
     /// As [`phaser`](Self::phaser), with a reduction: `op` combines the values that the tasks of
@@ -126,11 +127,12 @@ impl Team {
         let kind = Kind::sized("accumulator", op as u64).of_types(type_name::<T>());
         let (local, gather) = cx.accumulator::<T>(op)?;
         let (global, release) = cx.accumulator::<T>(op)?;
-        let own = self.of_phaser(cx, Location::caller(), kind)?;
+        let site = Location::caller();
+        let own = self.of_phaser(cx, site, kind)?;
         let accumulator = TeamAccumulator { local, global };
         let (local, global) = (accumulator.local.clone(), accumulator.global.clone());
         let reduction = Reduction { op, local, global };
-        let phaser = carried(cx, own, [gather, release], reduction)?;
+        let phaser = carried(cx, (own, site), [gather, release], reduction)?;
         Ok((accumulator, phaser))
     }
 
@@ -191,7 +193,7 @@ impl<'scope, T: Element> TeamAccumulator<'scope, T> {
 /// Spawns the carrier, and returns the registration of the calling task.
 fn carried<'scope, 'env>(
     cx: &mut Cx<'scope, 'env>,
-    team: Team,
+    (team, site): (Team, &'static Location<'static>),
     [mut gather, mut release]: [Member<'scope>; 2],
     part: impl Part<'scope> + 'scope,
 ) -> Result<TeamPhaser<'scope>> {
@@ -202,6 +204,7 @@ fn carried<'scope, 'env>(
         let carrier = Carrier {
             task: Some(task),
             team,
+            site,
             tasks,
             hold,
             has_ended: false,
@@ -218,7 +221,10 @@ fn carried<'scope, 'env>(
 struct Carrier<'scope, 'env> {
     /// `None` once dropped.
     task: Option<Phased<'scope, 'env>>,
+    /// Makes a call for each phase: its number is that of the phase.
     team: Team,
+    /// The call that has made the phaser.
+    site: &'static Location<'static>,
     /// Lives while tasks of this rank are registered.
     tasks: Weak<()>,
     hold: Hold,
@@ -242,8 +248,10 @@ impl<'scope> Carrier<'scope, '_> {
         task.members()[GATHER].next().await?;
         let is_present = u32::from(self.tasks.strong_count() > 0);
         let combine = |(ranks, a): (u32, u128), (more, b)| (ranks + more, part.combine(a, b));
-        let all = self.team.all_reduce((is_present, part.own()), combine);
-        let (ranks, result) = all.await?;
+        let all = made::all_reduce(self.team.group(), (is_present, part.own()), combine);
+        let kind = "phase".into();
+        let all = self.team.begin(self.site, Call { kind, ..all });
+        let (ranks, result) = all.complete().await?;
         if ranks == 0 {
             self.has_ended = true;
             return Ok(());

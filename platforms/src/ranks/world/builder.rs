@@ -131,9 +131,17 @@ impl WorldBuilder {
         _ = engine.carrier.set(thread.thread().clone());
         // Builders of runtimes report what is wrong with the variable.
         let is_dumped = environment::flag(&DUMP).unwrap_or(false);
-        let describe = move || match described.patience.waiting() {
-            Some(waiting) => format!("tautline: {waiting}\n"),
-            None => format!("tautline: {here}: waits for no rank to make its call\n"),
+        let describe = move || {
+            let waiting = described.patience.waiting();
+            let open = described.patience.open_calls(&described);
+            // Of an operation, it is one of the open calls.
+            let waiting = waiting.filter(|waiting| !waiting.is_of_operation());
+            let waiting = waiting.map(|waiting| format!("tautline: {waiting}\n"));
+            let open = open.into_iter().map(|open| format!("tautline: {open}\n"));
+            match Vec::from_iter(waiting.into_iter().chain(open)) {
+                lines if !lines.is_empty() => lines.concat(),
+                _ => format!("tautline: {here}: waits for no rank to make its call\n"),
+            }
         };
         let printer = is_dumped.then(|| Printer::start(describe).ok());
         Ok(World {

@@ -28,8 +28,8 @@ mod idle;
 #[cfg(feature = "process")]
 mod join;
 
-pub use crate::ranks::engine::Waiting;
 pub use crate::ranks::engine::progress::ProgressMode;
+pub use crate::ranks::engine::{OpenCall, Waiting};
 pub use crate::ranks::error::{RankError, RankErrorKind};
 pub use builder::{WorldBuilder, loopback};
 pub use tautline_core::Rank;
@@ -122,9 +122,10 @@ impl World {
     }
 
     /// Limits how long this rank waits until the others make the call that it has made. After the
-    /// limit the computation ends with an error that names the ranks that have not, and all
-    /// channels between the ranks with it. Without a limit, the default, it waits forever for a
-    /// rank that does something else and does not end.
+    /// limit the computation ends with an error that names the ranks that have not and, of a
+    /// collective call, its place in the program, and all channels between the ranks with it.
+    /// Without a limit, the default, it waits forever for a rank that does something else and does
+    /// not end.
     ///
     /// ```
     /// use std::sync::Barrier;
@@ -196,6 +197,49 @@ impl World {
     /// ```
     pub fn waiting(&self) -> Option<Waiting> {
         self.engine.patience.waiting()
+    }
+
+    /// Returns the calls over ranks that have not ended at this one, each with its place in the
+    /// program, and the ranks and activities that it waits for: calls and finishes of teams, phases
+    /// of their phasers, and collective calls of communicators. For reports: it takes the locks of
+    /// these calls. Printed upon `SIGUSR1` as [`waiting`](Self::waiting), and by
+    /// [`Stalled`](crate::watch::Stalled).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tautline::prelude::*;
+    /// use tautline::world;
+    ///
+    /// let lines = world::loopback(2, |world| {
+    ///     let rt = Runtime::builder().world(world).workers(1).pinned(false).build()?;
+    ///     let mut team = world.team();
+    ///     rt.run(|cx| {
+    ///         if world.is_home() {
+    ///             let barrier = team.barrier();
+    ///             let line = loop {
+    ///                 match &world.open_calls()[..] {
+    ///                     // Rank 1 was asked, and has not made the call.
+    ///                     [open] if !open.absent().is_empty() => break open.to_string(),
+    ///                     _ => std::thread::sleep(Duration::from_millis(1)),
+    ///                 }
+    ///             };
+    ///             barrier.wait(cx)?;
+    ///             return Ok(Some(line));
+    ///         }
+    ///         std::thread::sleep(Duration::from_millis(500));
+    ///         team.barrier().wait(cx).map(|()| None)
+    ///     })
+    /// });
+    /// let lines: Vec<_> = lines.into_iter().collect::<Result<_, tautline::Error>>()?;
+    /// let line = lines[0].as_ref().expect("that of rank 0");
+    /// // rank 0: operation 0 of group 1 (barrier) at src/main.rs:11:32, of rank 0, rank 1,
+    /// // open for 104.2ms: rank 1 has not begun it
+    /// assert!(line.starts_with("rank 0: operation 0 of group 1 (barrier) at "), "{line}");
+    /// assert!(line.ends_with(": rank 1 has not begun it"), "{line}");
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    pub fn open_calls(&self) -> Vec<OpenCall> {
+        self.engine.patience.open_calls(&self.engine)
     }
 
     /// Returns the rank of the caller.

@@ -6,6 +6,7 @@ use std::mem;
 use std::sync::{Arc, Weak};
 use tautline_core::finish::{Outcome, Reason};
 use tautline_core::port::Spin;
+use tautline_core::watch::Outstanding;
 use tautline_core::wire::{self, Fault, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
 
@@ -38,6 +39,39 @@ impl Site {
     }
 }
 
+impl Site {
+    /// Returns what the finish, and the scopes here that have spawned elsewhere, wait for; `None`
+    /// once it has ended.
+    fn outstanding(&self) -> Option<Vec<Outstanding>> {
+        let state = self.lock();
+        if state.error.is_some() || state.ended.is_some() {
+            return None;
+        }
+        let of = |site, id| {
+            let awaited = state.finishes.awaited(id).into_iter();
+            let counts = awaited.map(|(at, count)| (Rank(at.0), count)).collect();
+            Outstanding::Activities(site, counts)
+        };
+        let mut found = Vec::new();
+        match state.all.root == PlaceId(self.here.0) {
+            true => found.push(of(None, state.all)),
+            false if state.finishes.is_active(state.all) => {}
+            false => found.push(Outstanding::End(Rank(state.all.root.0))),
+        }
+        let owned = state.owned.iter();
+        found.extend(owned.map(|(id, owned)| of(Some(owned.site), *id)));
+        if !state.calls.is_empty() {
+            found.push(Outstanding::Results(state.calls.len()));
+        }
+        if !state.senders.is_empty() {
+            let full = (0..self.group.ranks()).map(Rank);
+            let full = full.filter(|to| *to != self.here && state.credit.is_full(*to));
+            found.push(Outstanding::Room(state.senders.len(), full.collect()));
+        }
+        Some(found)
+    }
+}
+
 /// The messages of a site, as the exchange uses it.
 pub(super) struct Inlet(pub(super) Weak<Site>);
 
@@ -53,6 +87,10 @@ impl Receiver for Inlet {
             record => site.mail.push(Mail::Record(from, record), &Spin),
         }
         Ok(())
+    }
+
+    fn outstanding(&self) -> Option<Vec<Outstanding>> {
+        self.0.upgrade()?.outstanding()
     }
 
     fn lost(&self, _: &wire::Error) -> bool {

@@ -80,6 +80,8 @@ struct Owned {
     scope: ScopeId,
     /// The finish of the activity that waits.
     parent: FinishId,
+    /// The call that first spawned in it elsewhere.
+    site: &'static Location<'static>,
     hold: Arc<Hold>,
     /// Batches that are being filled.
     batches: usize,

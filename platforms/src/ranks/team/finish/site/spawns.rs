@@ -4,6 +4,7 @@ use super::{Asked, Due, Mail, Outgoing, Owned, Site, State, Within};
 use crate::execution::runtime::Cx;
 use crate::ranks::team::finish::record::{Arrival, Kind, Record};
 use crate::ranks::team::finish::reply::Answer;
+use std::panic::Location;
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 use tautline_core::PlaceId;
@@ -105,6 +106,7 @@ impl Site {
         let owned = Owned {
             scope,
             parent,
+            site: Location::caller(),
             hold,
             batches: 0,
         };
