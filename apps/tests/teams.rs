@@ -41,6 +41,35 @@ fn home<T: Send>(
     home
 }
 
+/// The messages of all ranks are counted: of updates in batches, of a search's finishes, and of
+/// phases, which are calls. The only rank sends nothing.
+#[test]
+fn statistics_are_those_of_all_ranks() {
+    let ranks = "--ranks 3 --loopback --workers 1";
+    let programs = [
+        ("gups --log2 10", "spawns"),
+        ("bfs --scale 8 --keys 2", "reports"),
+        ("heat --size 20", "calls"),
+    ];
+    for (program, counted) in programs {
+        let count = |ranks: &str, name: &str| {
+            let counts = &json(&format!("{program} {ranks}"))["statistics"];
+            counts[name].as_u64().expect("a count")
+        };
+        assert!(count(ranks, counted) > 0, "{program}");
+        assert!(
+            count(ranks, "bytes") > count(ranks, "messages"),
+            "{program}"
+        );
+        assert_eq!(count("", "messages") + count("", "parcels"), 0, "{program}");
+        let table = |option: &str| {
+            let output = run(&format!("{program} {ranks} {option}"));
+            text(&output.stdout).contains(&format!("\n{counted} "))
+        };
+        assert!(table("--statistics") && !table(""), "{program}");
+    }
+}
+
 fn run(args: &str) -> Output {
     tautline(args).output().expect("the command starts")
 }

@@ -238,6 +238,11 @@ fn a_task_that_waits_for_room_names_the_rank() {
                     (0..count).for_each(|_| at.spawn(cx, Rank(1), &slow, vec![0; 1 << 15]));
                 });
                 assert!(ended.is_ok(), "{ended:?}");
+                let waits = [team.statistics(), world.statistics()].map(|it| it.waits);
+                assert!(
+                    waits[0] == waits[1] && (waits[0] > 0) == world.is_home(),
+                    "{waits:?}"
+                );
             });
         });
     });

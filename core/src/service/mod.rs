@@ -34,7 +34,7 @@ mod ranks;
 mod steps;
 
 #[cfg(feature = "wire")]
-pub use operations::{Calls, Kind, OpenOperation, Operation, Operations};
+pub use operations::{Calls, Kind, OpenOperation, Operation, OperationCounts, Operations};
 #[cfg(feature = "wire")]
 pub use ranks::{Ranks, WireHandler, WireMachine};
 pub use steps::{Carrier, Handler, Service};

@@ -234,6 +234,12 @@ impl<L: Link> Exchange<L> {
         driver.absent(&self.shared)
     }
 
+    /// Returns the number of parcels that were sent over the link, for reports. Messages of several
+    /// channels may share a parcel.
+    pub fn parcels(&self) -> u64 {
+        self.driver.lock(&self.shared.relax()).parcels()
+    }
+
     /// Sends the waiting messages; then announces to the other ranks that this one ends, so that
     /// they do not take it for lost. Returns whether everything has left; to be called until then.
     /// Messages sent after the first call may be dropped.

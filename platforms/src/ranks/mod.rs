@@ -6,5 +6,6 @@ pub mod comm;
 mod engine;
 pub(crate) mod error;
 pub mod protocol;
+pub(crate) mod statistics;
 pub mod team;
 pub mod world;

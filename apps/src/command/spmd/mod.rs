@@ -32,11 +32,12 @@ use super::{Failure, ON_RANKS, Outcome, deliver, launch, number, show};
 use clap::Args;
 use std::fmt::Debug;
 use std::io::{self, Write};
+use std::ops::Add;
 use std::time::{Duration, Instant};
 use std::{process, thread};
 use tautline::balance::Config;
 use tautline::runtime::Builder;
-use tautline::world::{self, World};
+use tautline::world::{self, Statistics, World};
 use tautline_cli::program::{Answer, Findings, interrupts};
 
 /// The time within which an interrupt reaches all ranks. A launch waits longer for the other ranks
@@ -79,6 +80,9 @@ pub(super) struct OnRanks {
     /// Compare the result with that of a sequential program, which rank 0 runs afterwards
     #[arg(long, help_heading = "Output")]
     check: bool,
+    /// Add what all ranks together have sent to the table; data have it always
+    #[arg(long, help_heading = "Output")]
+    statistics: bool,
     /// One JSON object instead of a table
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -192,6 +196,8 @@ impl OnRanks {
             },
             shape: &ended.shape,
             seconds: ended.seconds,
+            statistics: ended.statistics,
+            is_counted: self.statistics,
         };
         deliver(&match self.json {
             true => shown.json(),
@@ -208,6 +214,8 @@ struct Ended<S> {
     shape: Config,
     /// The duration of the measured parts.
     seconds: f64,
+    /// The sums over all ranks.
+    statistics: Statistics,
 }
 
 /// Computes the problem as a rank of `world`.
@@ -226,6 +234,9 @@ fn run_in<P: Problem>(
     let began = Instant::now();
     let computed = problem.across(world, &runtime).map_err(failed)?;
     let seconds = began.elapsed().as_secs_f64();
+    // Of all ranks; those of this call are left out.
+    let statistics = world.reduce(world.statistics(), Add::add);
+    let statistics = statistics.map_err(failure(world))?.unwrap_or_default();
     // Its workers communicate: they end before this thread is the last one that uses the link.
     let shape = runtime.plan().balancing;
     drop(runtime);
@@ -234,6 +245,7 @@ fn run_in<P: Problem>(
         computed,
         ranks: world.ranks(),
         shape,
+        statistics,
     }))
 }
 
@@ -270,6 +282,9 @@ struct Shown<'a> {
     kind: &'static str,
     shape: &'a Config,
     seconds: f64,
+    statistics: Statistics,
+    /// Whether the table has the statistics.
+    is_counted: bool,
 }
 
 impl Shown<'_> {
@@ -285,6 +300,10 @@ impl Shown<'_> {
         rows.push(("seconds", number::seconds(self.seconds)));
         rows.push(("rate", answer.spell(answer.rates(self.seconds))));
         rows.extend(self.rates.rows.clone());
+        if self.is_counted {
+            let counts = self.statistics.named().into_iter();
+            rows.extend(counts.map(|(name, count)| (name, number::grouped(count))));
+        }
         show::table(&rows)
     }
 
@@ -294,6 +313,8 @@ impl Shown<'_> {
         // How many there are depends on the number of ranks.
         object.remove("tasks");
         object.remove("tasks_per_s");
+        let counts = self.statistics.named().into_iter();
+        let counts = counts.map(|(name, count)| (name, count.into()));
         for (key, value) in [
             (answer.unit, answer.work.into()),
             ("seconds", self.seconds.into()),
@@ -301,6 +322,7 @@ impl Shown<'_> {
             ("places", shape.places.into()),
             ("workers", shape.workers.into()),
             ("smaller_places", shape.smaller.into()),
+            ("statistics", show::object(counts).into()),
         ] {
             object.insert(key.to_owned(), value);
         }

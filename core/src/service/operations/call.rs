@@ -86,6 +86,32 @@ impl fmt::Display for Kind {
     }
 }
 
+/// Counts of the operations of a group, or of all groups, at one rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OperationCounts {
+    /// Operations begun.
+    pub begun: u64,
+    /// Messages sent, without questions and answers about the calls.
+    pub sent: u64,
+    /// Bytes of these messages.
+    pub sent_bytes: u64,
+    /// Messages that came before their operation was begun here, and were kept.
+    pub early: u64,
+}
+
+impl OperationCounts {
+    /// Returns the sums of two.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            begun: self.begun + other.begun,
+            sent: self.sent + other.sent,
+            sent_bytes: self.sent_bytes + other.sent_bytes,
+            early: self.early + other.early,
+        }
+    }
+}
+
 /// A call of the program that begins an operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Made {

@@ -13,7 +13,7 @@ use crate::sync::{Guard, Lock};
 use crate::wire::{Error, Exchange, Fault, Portable, Receiver, unpack};
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
-pub use call::Kind;
+pub use call::{Kind, OperationCounts};
 use core::any::type_name;
 use core::fmt;
 use core::marker::PhantomData;

@@ -1,6 +1,6 @@
-//! Operations that have not ended, for reports.
+//! Operations that have not ended, and counts, for reports.
 
-use super::{Kind, Operations};
+use super::{Calls, Joined, Kind, OperationCounts, Operations};
 use crate::group::{Group, GroupId};
 use crate::id::Rank;
 use crate::watch::{Outstanding, Site};
@@ -44,7 +44,33 @@ impl OpenOperation {
     }
 }
 
+impl Calls {
+    /// Returns the counts of the group.
+    ///
+    /// ```
+    /// # use std::panic::Location;
+    /// # use std::sync::Arc;
+    /// # use tautline_core::port::{Alone, Spin};
+    /// # use tautline_core::service::Operations;
+    /// # use tautline_core::wire::Exchange;
+    /// let exchange = Exchange::new(Alone, Spin);
+    /// let all = Operations::open(&exchange, Spin).all();
+    /// let take = Arc::new(|_, _, _: &[u8]| Ok(()));
+    /// drop(all.begin::<String>(Location::caller(), "greeting", take));
+    /// assert_eq!(all.counts().begun, 1);
+    /// ```
+    pub fn counts(&self) -> OperationCounts {
+        let Joined { operations, id, .. } = &*self.0;
+        operations.state().counts(Some(*id))
+    }
+}
+
 impl Operations {
+    /// Returns the sums of the counts of all groups.
+    pub fn counts(&self) -> OperationCounts {
+        self.state().counts(None)
+    }
+
     /// Replaces `names` by the groups and numbers of the operations that have not ended.
     pub fn open_names(&self, names: &mut Vec<(GroupId, u64)>) {
         names.clear();

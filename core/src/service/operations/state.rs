@@ -2,7 +2,7 @@
 
 mod open;
 
-use super::call::{Kind, Made};
+use super::call::{Kind, Made, OperationCounts};
 use super::message::{Body, ENVELOPE, Envelope, Message, message_weight};
 use crate::collective::sequence::{Effect, Event, Numbered, Refusal, Sequence, Sequenced};
 use crate::group::{Group, GroupId};
@@ -62,6 +62,7 @@ struct Operating {
     group: Group,
     sequence: Sequence<Made, Body>,
     receivers: Numbered<Entry>,
+    counts: OperationCounts,
 }
 
 enum Entry {
@@ -125,6 +126,7 @@ impl State {
             group: group.clone(),
             sequence: Sequence::new(here, ranks, early),
             receivers: Numbered::default(),
+            counts: OperationCounts::default(),
         });
         let ends = self.left.iter().copied();
         let ends: Vec<_> = ends.filter_map(|rank| group.rank_of(rank)).collect();
@@ -191,6 +193,7 @@ impl State {
         let made = Made::new(kind, site, message, last);
         let kept = Entry::Beginning(mem::take(&mut self.spare));
         operating.receivers.insert(number, kept);
+        operating.counts.begun += 1;
         self.event(id, Event::Begin(made));
         number
     }
@@ -351,11 +354,12 @@ impl State {
             group,
             sequence,
             receivers,
+            counts,
         } = operating;
         let (channel, here) = (&self.channel, PlaceId(self.here.0));
         let body = self.body.saturating_sub(ENVELOPE);
         let (mut delivery, mut found) = (None, None);
-        let mut act = |action| match action {
+        let mut act = |action: Action<Sequence<Made, Body>>| match action {
             Action::Send(to, mut message) => {
                 if let Sequenced::Ask { terms, .. } | Sequenced::Differs { terms, .. } =
                     &mut message
@@ -364,13 +368,20 @@ impl State {
                     terms.take_if(|terms: &mut Terms| terms.bytes() > TERMS.min(body));
                 }
                 if let Some(channel) = channel {
+                    if let Sequenced::Body { body, .. } = &message {
+                        counts.sent += 1;
+                        counts.sent_bytes += body.bytes().len() as u64;
+                    }
                     let to = PlaceId(group.member(to).0);
                     channel.send(here, to, Envelope { group: id, message });
                 }
             }
             Action::Effect(Effect::Deliver { number, from, body }) => {
                 match receivers.get_mut(number) {
-                    Some(Entry::Beginning(kept)) => kept.push((from, body)),
+                    Some(Entry::Beginning(kept)) => {
+                        counts.early += 1;
+                        kept.push((from, body));
+                    }
                     Some(Entry::Open(receiver)) => {
                         delivery = Some(Delivery {
                             receiver: Arc::clone(receiver),
@@ -387,15 +398,20 @@ impl State {
             Action::Effect(end) => found = found.take().or_else(|| cause_of(end)),
         };
         let taken = take(sequence, &mut Step::new(&mut (), &mut act));
-        if let Some((rank, number, mut cause)) = found {
-            if let Cause::Absent { call, .. } = &mut cause {
-                *call = self.begun(id, number);
-            }
-            let member = self.groups.get(&id).map(|it| it.group.member(rank));
-            let (peer, name) = (member, Some(self.name(id, number)));
-            self.fault.get_or_insert(Fault { peer, name, cause });
+        if let Some(found) = found {
+            self.note_end(id, found);
         }
         (taken, delivery)
+    }
+
+    /// Records the end that a sequence reports, unless one is to be reported.
+    fn note_end(&mut self, id: GroupId, (rank, number, mut cause): (Rank, u64, Cause)) {
+        if let Cause::Absent { call, .. } = &mut cause {
+            *call = self.begun(id, number);
+        }
+        let peer = self.groups.get(&id).map(|it| it.group.member(rank));
+        let name = Some(self.name(id, number));
+        self.fault.get_or_insert(Fault { peer, name, cause });
     }
 
     pub(super) fn name(&self, id: GroupId, number: u64) -> Name {

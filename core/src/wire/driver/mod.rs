@@ -206,6 +206,11 @@ impl<L: Link> LinkDriver<L> {
         Ok(self.is_sent(shared))
     }
 
+    /// Returns the number of parcels sent.
+    pub(super) fn parcels(&self) -> u64 {
+        self.sender.parcels()
+    }
+
     /// Whether the link has sent all that it was given.
     pub(super) fn is_sent(&self, shared: &Shared) -> bool {
         let mut ranks = (0..shared.ranks).map(Rank).filter(|r| *r != shared.here);

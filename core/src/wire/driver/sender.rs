@@ -51,6 +51,11 @@ impl<L: Link> ParcelSender<L> {
         }
     }
 
+    /// Returns the number of parcels sent.
+    pub(super) fn parcels(&self) -> u64 {
+        self.sent.iter().sum()
+    }
+
     /// Sends a parcel that belongs to no channel.
     pub(super) fn send(&mut self, to: Rank, header: Header, body: &[u8]) {
         self.start();

@@ -28,8 +28,9 @@ pub use open::OpenCall;
 pub(crate) use owned::RankOwned;
 pub use waiting::Waiting;
 
+use super::statistics::{FinishCounts, Statistics};
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 use tautline_core::comm::{CommId, PacketLink};
@@ -77,6 +78,8 @@ pub(crate) struct ProgressEngine {
     pub(crate) carrier: OnceLock<Thread>,
     /// The origin of the clock.
     pub(crate) origin: Instant,
+    /// The counts of the finishes that have ended.
+    pub(super) finishes: Mutex<FinishCounts>,
     /// Full if it tolerates the loss of ranks.
     pub(crate) tolerates_losses: OnceLock<()>,
     pub(crate) patience: RankOwned<Patience>,
@@ -108,6 +111,7 @@ impl ProgressEngine {
             carrier: OnceLock::new(),
             origin: Instant::now(),
             exchange: RankOwned::new(exchange),
+            finishes: Mutex::default(),
             tolerates_losses: OnceLock::new(),
             patience: RankOwned::new(Patience::default()),
         })
@@ -116,6 +120,20 @@ impl ProgressEngine {
     /// Panics in the child of `fork`, where what it awaits does not happen.
     pub(crate) fn assert_rank(&self) {
         _ = self.exchange.here();
+    }
+
+    /// Adds the counts of a finish that has ended here.
+    pub(super) fn finished(&self, counts: FinishCounts) {
+        let finishes = self.finishes.lock();
+        finishes.unwrap_or_else(PoisonError::into_inner).add(counts);
+    }
+
+    /// Returns the counts of this rank.
+    pub(super) fn statistics(&self) -> Statistics {
+        let parcels = self.exchange.parcels();
+        let finishes = *self.finishes.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = Statistics::of(self.operations.counts(), finishes);
+        Statistics { parcels, ..counts }
     }
 
     /// Enters the communication worker of a communicator.

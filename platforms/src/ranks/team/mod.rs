@@ -68,6 +68,7 @@ use crate::Result;
 use crate::error::Error;
 use crate::ranks::collective::{Call, Running, calls as made};
 use crate::ranks::engine::ProgressEngine;
+use crate::ranks::statistics::{FinishCounts, Statistics};
 use crate::ranks::world::World;
 use std::fmt;
 use std::panic::Location;
@@ -91,6 +92,8 @@ pub struct Team {
     site: Option<Arc<finish::Site>>,
     /// The handlers of the last finish of several ranks.
     handlers: Option<&'static finish::Listed>,
+    /// The counts of the finishes before.
+    finishes: FinishCounts,
 }
 
 impl fmt::Debug for Team {
@@ -120,6 +123,7 @@ impl World {
             calls: engine.operations.all(),
             site: None,
             handlers: None,
+            finishes: FinishCounts::default(),
         }
     }
 }
@@ -141,6 +145,37 @@ impl Team {
     /// If the team has no such rank.
     pub fn world_rank(&self, rank: Rank) -> Rank {
         self.group().member(rank)
+    }
+
+    /// Returns the counts of what this rank has sent in the calls of this team, without those of
+    /// its phasers, copies and parts: they are in [those of the world](World::statistics).
+    ///
+    /// ```
+    /// use tautline::prelude::*;
+    /// use tautline::team::handler;
+    /// use tautline::world::{self, Rank};
+    ///
+    /// let spawns = world::loopback(2, |world| {
+    ///     let rt = Runtime::builder().world(world).workers(1).pinned(false).build()?;
+    ///     let nothing = handler(|_, _, (): ()| ());
+    ///     let mut team = world.team();
+    ///     rt.run(|cx| {
+    ///         team.finish(cx, &nothing, |cx, at| {
+    ///             // One of the two is at this rank, without a message.
+    ///             at.all().for_each(|to| at.spawn(cx, to, &nothing, ()));
+    ///         })
+    ///     })?;
+    ///     Ok::<_, tautline::Error>(team.statistics().spawns)
+    /// });
+    /// assert_eq!(spawns.into_iter().collect::<Result<Vec<_>, _>>()?, [1, 1]);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    pub fn statistics(&self) -> Statistics {
+        let mut finishes = self.finishes;
+        if let Some(site) = &self.site {
+            finishes.add(site.counts());
+        }
+        Statistics::of(self.calls.counts(), finishes)
     }
 
     fn group(&self) -> &Group {
@@ -210,6 +245,7 @@ impl Team {
                     calls: engine.operations.of(Name { home, number }, group),
                     site: None,
                     handlers: None,
+                    finishes: FinishCounts::default(),
                 })
             }))
         })

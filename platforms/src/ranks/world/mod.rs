@@ -31,6 +31,7 @@ mod join;
 pub use crate::ranks::engine::progress::ProgressMode;
 pub use crate::ranks::engine::{OpenCall, Waiting};
 pub use crate::ranks::error::{RankError, RankErrorKind};
+pub use crate::ranks::statistics::Statistics;
 pub use builder::{WorldBuilder, loopback};
 pub use tautline_core::Rank;
 pub use tautline_core::port::{Bell, Link, Lost};
@@ -240,6 +241,28 @@ impl World {
     /// ```
     pub fn open_calls(&self) -> Vec<OpenCall> {
         self.engine.patience.open_calls(&self.engine)
+    }
+
+    /// Returns the counts of what this rank has sent so far: of all teams, communicators and
+    /// collective calls. The activities, reports and waits of a finish are added when it has ended.
+    ///
+    /// ```
+    /// use std::ops::Add;
+    /// use tautline::world;
+    ///
+    /// let sums = world::loopback(2, |world| {
+    ///     world.barrier()?;
+    ///     // Of both ranks, which have made one call each before this one.
+    ///     world.reduce(world.statistics(), Add::add)
+    /// });
+    /// let sums = sums.into_iter().collect::<Result<Vec<_>, _>>()?;
+    /// let all = sums[0].expect("that of rank 0");
+    /// assert_eq!(all.calls, 2);
+    /// assert!(all.messages >= 2 && all.parcels >= 2, "{all:?}");
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    pub fn statistics(&self) -> Statistics {
+        self.engine.statistics()
     }
 
     /// Returns the rank of the caller.

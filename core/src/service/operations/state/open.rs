@@ -3,6 +3,7 @@
 use super::{Entry, Operating, State};
 use crate::group::GroupId;
 use crate::id::Rank;
+use crate::service::operations::call::OperationCounts;
 use crate::service::operations::open::OpenOperation;
 use crate::wire::{BegunCall, Cause, Error};
 use alloc::boxed::Box;
@@ -43,6 +44,14 @@ impl State {
         }))
     }
 
+    /// Returns the counts of a group, or the sums of all.
+    pub(in crate::service::operations) fn counts(&self, of: Option<GroupId>) -> OperationCounts {
+        let groups = self.groups.iter();
+        let groups = groups.filter(|(id, _)| of.is_none_or(|of| of == **id));
+        let counts = groups.map(|(_, group)| group.counts);
+        counts.fold(OperationCounts::default(), OperationCounts::plus)
+    }
+
     /// Adds the names of the operations that have not ended to `names`.
     pub(in crate::service::operations) fn open_names(&self, names: &mut Vec<(GroupId, u64)>) {
         let groups = self.groups.iter();
@@ -59,6 +68,7 @@ impl State {
                 group,
                 sequence,
                 receivers,
+                ..
             },
         ) in &self.groups
         {

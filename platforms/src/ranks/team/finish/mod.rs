@@ -81,6 +81,9 @@ impl Team {
         handlers: &'e H,
         body: impl for<'s> FnOnce(&mut Cx<'s, 'e>, At<'s>) -> R,
     ) -> Result<R> {
+        if let Some(site) = self.site.take() {
+            self.finishes.add(site.counts());
+        }
         let location = Location::caller();
         if self.ranks() > 1 {
             let list = listed(type_name::<H>(), handlers, self.handlers);
@@ -97,6 +100,7 @@ impl Team {
         };
         let ended = serve(cx, region, site, body);
         let outcome = site.outcome();
+        team.engine.finished(site.counts());
         let ended = ended.unwrap_or_else(|payload| resume_unwind(payload));
         let outcome = outcome.map_err(|error| Error::Rank(error.into()))?;
         match (outcome, ended) {

@@ -10,6 +10,7 @@ use super::record::{Kind, Record};
 use super::reply::Answer;
 use crate::execution::runtime::Hold;
 use crate::ranks::engine::ProgressEngine;
+use crate::ranks::statistics::FinishCounts;
 use inlet::Inlet;
 pub(super) use room::Pending;
 use std::any::{Any, type_name};
@@ -73,6 +74,7 @@ struct State {
     ended: Option<Option<Outcome>>,
     /// The error with which the channels have ended.
     error: Option<wire::Error>,
+    counts: FinishCounts,
 }
 
 /// A scope here that waits for activities elsewhere.
@@ -166,6 +168,7 @@ impl Site {
                 senders: Vec::new(),
                 ended: None,
                 error: None,
+                counts: FinishCounts::default(),
             }),
             me: me.clone(),
         });
@@ -206,7 +209,7 @@ impl Site {
         take: impl FnOnce(&mut Finishes, &mut Step<'_, Finishes>) -> R,
     ) -> R {
         let (mut effects, all) = (Vec::new(), state.all);
-        let mut sends = false;
+        let (mut sends, mut reports) = (false, 0);
         let mut act = |action| match action {
             // The record of the end states it.
             Action::Send(_, Message::Over(id)) if id == all => {}
@@ -214,12 +217,14 @@ impl Site {
                 let to: PlaceId = to;
                 // Without a turn: a report or the end follows.
                 sends |= !matches!(message, Message::Over(_));
+                reports += u64::from(matches!(message, Message::Report(..)));
                 self.send(Rank(to.0), &Record::Finish(message));
             }
             Action::Effect(effect) => effects.push(effect),
         };
         let taken = take(&mut state.finishes, &mut Step::new(&mut (), &mut act));
         due.sends |= sends;
+        state.counts.reports += reports;
         effects
             .into_iter()
             .for_each(|effect| self.effect(state, due, effect));
@@ -323,6 +328,11 @@ impl Site {
     /// Returns the payload of a panic at another rank.
     fn remote_panic(&self, at: PlaceId, message: &str) -> Box<dyn Any + Send> {
         Box::new(format!("{}: {message}", self.group.member(Rank(at.0))))
+    }
+
+    /// Returns the counts of this rank.
+    pub(in crate::ranks::team) fn counts(&self) -> FinishCounts {
+        self.lock().counts
     }
 
     /// Whether nothing else will arrive.

@@ -104,7 +104,7 @@ impl Site {
         id: FinishId,
         to: Rank,
     ) {
-        if WAITS.get() == MOST_WAITS || !self.lock().must_wait(id, to) {
+        if WAITS.get() == MOST_WAITS || !self.begins_wait(id, to) {
             return;
         }
         let _waits = Waits::one_more();
@@ -116,6 +116,16 @@ impl Site {
             state.senders.push(context.waker().clone());
             Poll::Pending
         }));
+    }
+}
+
+impl Site {
+    /// Counts a wait, unless it is not needed: returns whether it is.
+    fn begins_wait(&self, id: FinishId, to: Rank) -> bool {
+        let mut state = self.lock();
+        let waits = state.must_wait(id, to);
+        state.counts.waits += u64::from(waits);
+        waits
     }
 }
 

@@ -72,6 +72,7 @@ impl Site {
             kind: out.kind,
             args: Bulk(out.args),
         };
+        state.counts.spawns += 1;
         self.sent(state, due, out.to, arrival.bytes());
         self.send(out.to, &Record::Spawn(arrival));
         due.sends = true;
