@@ -142,7 +142,7 @@ fn leaving() {
     // which has left.
     let matched = unsafe { Matched::promise() };
     let native = comm.native(matched).expect("over MPI");
-    native.barrier().wait().expect("all ranks live");
+    native.barrier().wait_blocking().expect("all ranks live");
     let last = Rank(comm.ranks() - 1);
     let others = || (0..last.0).map(Rank);
     if comm.rank() == last {
@@ -169,14 +169,14 @@ fn leaving() {
         let text = error.to_string();
         assert!(text.starts_with(&format!("{last} was lost")), "{text}");
     };
-    later(of_last.wait().expect_err("nothing was sent"));
-    later(into_vector.wait().expect_err("nothing was sent"));
-    later(barrier.wait().expect_err("it has left"));
-    later(native.barrier().wait().expect_err("it has left"));
+    later(of_last.wait_blocking().expect_err("nothing was sent"));
+    later(into_vector.wait_blocking().expect_err("nothing was sent"));
+    later(barrier.wait_blocking().expect_err("it has left"));
+    later(native.barrier().wait_blocking().expect_err("it has left"));
     let received = comm.irecv_vec(vec![0u8; 1_000_000], other, TAG);
     let sent = comm.isend_vec(vec![5u8; 1_000_000], other, TAG);
-    assert_eq!(received.wait().expect("it lives").value, vec![5; 1_000_000]);
-    sent.wait().expect("received");
+    assert_eq!(received.wait_blocking().expect("it lives").value, vec![5; 1_000_000]);
+    sent.wait_blocking().expect("received");
     if world.is_home() {
         println!("a rank that leaves: ok");
     }
@@ -184,13 +184,13 @@ fn leaving() {
     let is_over = |error: &Error| matches!(error, Error::Closed | Error::Rank(_));
     let pending = (comm.irecv::<u8>(other, Tag(3)), native.clone());
     thread::scope(|scope| {
-        let waiting = scope.spawn(|| pending.0.wait().expect_err("nothing was sent"));
+        let waiting = scope.spawn(|| pending.0.wait_blocking().expect_err("nothing was sent"));
         drop(world);
         // The other rank may have left before.
         let ended = waiting.join().expect("no panic");
         assert!(is_over(&ended), "{ended}");
     });
-    let ended = pending.1.barrier().wait().expect_err("it has ended");
+    let ended = pending.1.barrier().wait_blocking().expect_err("it has ended");
     assert!(is_over(&ended), "{ended}");
 }
 
@@ -214,26 +214,26 @@ fn vectors(_: &World, comm: &Comm) {
             let mut sent = None;
             if !is_early {
                 sent = Some(comm.isend_vec(numbers(comm.rank(), length), behind, TAG));
-                comm.barrier().wait().expect("all ranks live");
+                comm.barrier().wait_blocking().expect("all ranks live");
             }
             let into = vec![0u8; length + 3];
             let start = into.as_ptr();
             let received = comm.irecv_vec(into, before, TAG);
             if is_early {
-                comm.barrier().wait().expect("all ranks live");
+                comm.barrier().wait_blocking().expect("all ranks live");
                 sent = Some(comm.isend_vec(numbers(comm.rank(), length), behind, TAG));
             }
-            let received = received.wait().expect("it was sent").value;
+            let received = received.wait_blocking().expect("it was sent").value;
             assert_eq!(received, numbers(before, length), "{length} bytes");
             assert_eq!(received.as_ptr(), start, "the memory of the receive");
-            let sent = sent.expect("in one of two ways").wait().expect("received");
+            let sent = sent.expect("in one of two ways").wait_blocking().expect("received");
             assert_eq!(sent.value, numbers(comm.rank(), length));
         }
     }
     let doubles = comm.irecv_vec(vec![0.0f64; 10_000], before, TAG);
     let sent = comm.isend_vec(vec![1.5f64; 9_999], behind, TAG);
-    assert_eq!(doubles.wait().expect("sent").value, vec![1.5; 9_999]);
-    sent.wait().expect("received");
+    assert_eq!(doubles.wait_blocking().expect("sent").value, vec![1.5; 9_999]);
+    sent.wait_blocking().expect("received");
 }
 
 fn values(_: &World, comm: &Comm) {
@@ -241,10 +241,10 @@ fn values(_: &World, comm: &Comm) {
     for length in LENGTHS {
         let received = comm.irecv::<Bulk<u8>>(before, TAG);
         let sent = comm.isend(&Bulk(numbers(comm.rank(), length)), behind, TAG);
-        let received = received.wait().expect("sent");
+        let received = received.wait_blocking().expect("sent");
         assert_eq!(received.value.0, numbers(before, length));
         assert_eq!(received.status.source, Some(before));
-        sent.wait().expect("received");
+        sent.wait_blocking().expect("received");
     }
 }
 
@@ -287,7 +287,7 @@ fn from_any(_: &World, comm: &Comm) {
         seen.sort();
         assert!(seen.into_iter().eq(others()), "one of each rank");
         wait_all_blocking(sent).expect("received");
-        comm.barrier().wait().expect("all ranks live");
+        comm.barrier().wait_blocking().expect("all ranks live");
     }
 }
 
@@ -300,8 +300,8 @@ fn apart(_: &World, comm: &Comm) {
         comm.isend(&1u8, behind, TAG),
         other.isend(&2u8, behind, TAG),
     ];
-    assert_eq!(of_first.wait().expect("sent").value, 1);
-    assert_eq!(of_other.wait().expect("sent").value, 2);
+    assert_eq!(of_first.wait_blocking().expect("sent").value, 1);
+    assert_eq!(of_other.wait_blocking().expect("sent").value, 2);
     wait_all_blocking(sent).expect("received");
 }
 
@@ -319,9 +319,9 @@ fn threads(_: &World, comm: &Comm) {
                     if number % 50 == 0 {
                         let sent = comm.isend_vec(vec![number; 2000], behind, tag);
                         let received = comm.irecv_vec(memory, before, tag);
-                        memory = received.wait().expect("sent").value;
+                        memory = received.wait_blocking().expect("sent").value;
                         assert_eq!(memory, vec![number; 2000]);
-                        sent.wait().expect("received");
+                        sent.wait_blocking().expect("received");
                     }
                 }
             });
@@ -350,35 +350,35 @@ fn misuse(_: &World, comm: &Comm) {
     for length in [100, 5000, 500_000] {
         let sent = comm.isend_vec(vec![7u8; length], behind, TAG);
         let received = comm.irecv_vec(vec![0u8; length - 1], before, TAG);
-        let error = received.wait().expect_err("too long");
+        let error = received.wait_blocking().expect_err("too long");
         assert!(matches!(error, Error::Truncated(_)), "{error}");
         let text = format!(
             "has {length} bytes, the receive permits at most {}",
             length - 1
         );
         assert!(error.to_string().ends_with(&text), "{error}");
-        sent.wait().expect("it has left, or was not wanted");
+        sent.wait_blocking().expect("it has left, or was not wanted");
     }
     let sent = comm.isend_vec(vec![1u8; 7], behind, TAG);
     let received = comm.irecv_vec(vec![0u64; 2], before, TAG);
-    let error = received.wait().expect_err("no multiple of 8 bytes");
+    let error = received.wait_blocking().expect_err("no multiple of 8 bytes");
     assert!(matches!(error, Error::Malformed { .. }), "{error}");
-    sent.wait().expect("received");
+    sent.wait_blocking().expect("received");
     let pending = comm.irecv::<u8>(before, Tag(9));
     pending.cancel();
-    assert_eq!(pending.wait().expect_err("cancelled"), Error::Cancelled);
+    assert_eq!(pending.wait_blocking().expect_err("cancelled"), Error::Cancelled);
     // Each rank frees its own end.
     let freed = comm.dup();
     let pending = freed.irecv::<u8>(before, TAG);
     freed.free();
-    assert_eq!(pending.wait().expect_err("freed"), Error::Freed);
+    assert_eq!(pending.wait_blocking().expect_err("freed"), Error::Freed);
     assert_eq!(
         freed.send(&1u8, behind, TAG).expect_err("freed"),
         Error::Freed
     );
     let received = comm.irecv::<u8>(before, TAG);
     comm.send(&5u8, behind, TAG).expect("received");
-    assert_eq!(received.wait().expect("sent").value, 5);
+    assert_eq!(received.wait_blocking().expect("sent").value, 5);
 }
 
 fn in_a_scope(_: &World, comm: &Comm) {
@@ -406,15 +406,15 @@ fn operations(comm: &Comm) {
         .collect();
     for (number, request) in pending.into_iter().enumerate() {
         let sum = (0..ranks).map(|rank| rank + number as u32).sum();
-        assert_eq!(request.wait().expect("all ranks live").value, sum);
+        assert_eq!(request.wait_blocking().expect("all ranks live").value, sum);
     }
-    let gathered = comm.all_gather(vec![here; 3000]).wait();
+    let gathered = comm.all_gather(vec![here; 3000]).wait_blocking();
     let expected: Vec<_> = (0..ranks).map(|rank| vec![rank; 3000]).collect();
     assert_eq!(gathered.expect("all ranks live").value, expected);
-    let seed = comm.broadcast(41 + here).wait();
+    let seed = comm.broadcast(41 + here).wait_blocking();
     assert_eq!(seed.expect("all ranks live").value, 41);
     let all = (0..ranks).map(|to| 100 * here + to).collect();
-    let all = comm.all_to_all(all).wait().expect("all ranks live").value;
+    let all = comm.all_to_all(all).wait_blocking().expect("all ranks live").value;
     assert!(all.into_iter().eq((0..ranks).map(|from| 100 * from + here)));
 }
 
@@ -426,7 +426,7 @@ fn natives(_: &World, comm: &Comm) {
     let native = comm.native(matched).expect("over MPI");
     let (here, ranks) = (comm.rank().0, comm.ranks());
     let ended = "all ranks live";
-    native.barrier().wait().expect(ended);
+    native.barrier().wait_blocking().expect(ended);
     let value = |rank: u32, length: usize| vec![f64::from(rank) + 0.5; length];
     for length in [0, 1, 1000, 100_000] {
         let all: Vec<f64> = (0..ranks).flat_map(|rank| value(rank, length)).collect();
@@ -434,16 +434,16 @@ fn natives(_: &World, comm: &Comm) {
             0 => vector.clone(),
             _ => Vec::new(),
         };
-        let got = native.broadcast(value(here, length)).wait();
+        let got = native.broadcast(value(here, length)).wait_blocking();
         assert_eq!(got.expect(ended).value, value(0, length));
-        let got = native.scatter(at_root(&all), length).wait();
+        let got = native.scatter(at_root(&all), length).wait_blocking();
         assert_eq!(got.expect(ended).value, value(here, length));
-        let got = native.gather(value(here, length)).wait();
+        let got = native.gather(value(here, length)).wait_blocking();
         assert_eq!(got.expect(ended).value, at_root(&all));
-        let got = native.all_gather(value(here, length)).wait();
+        let got = native.all_gather(value(here, length)).wait_blocking();
         assert_eq!(got.expect(ended).value, all);
         let parts = (0..ranks).flat_map(|to| value(100 * here + to, length));
-        let got = native.all_to_all(parts.collect()).wait();
+        let got = native.all_to_all(parts.collect()).wait_blocking();
         let parts = (0..ranks).flat_map(|from| value(100 * from + here, length));
         assert!(got.expect(ended).value.into_iter().eq(parts));
     }
@@ -475,13 +475,13 @@ fn natives(_: &World, comm: &Comm) {
         native.reduce(Vec::<u64>::new(), Operator::Sum),
         native.all_reduce(Vec::<u64>::new(), Operator::Sum),
     ] {
-        assert!(empty.wait().expect(ended).value.is_empty());
+        assert!(empty.wait_blocking().expect(ended).value.is_empty());
     }
     // Another one of the same communicator continues the sequence of the first.
     let again = comm.native(matched).expect("over MPI");
-    let sum = again.all_reduce(vec![1u32], Operator::Sum).wait();
+    let sum = again.all_reduce(vec![1u32], Operator::Sum).wait_blocking();
     assert_eq!(sum.expect(ended).value, [ranks]);
-    native.barrier().wait().expect(ended);
+    native.barrier().wait_blocking().expect(ended);
     // Several at the same time, with messages.
     let pending: Vec<_> = (0..20u64)
         .map(|n| native.all_reduce(vec![n; 10], Operator::Sum))
@@ -489,7 +489,7 @@ fn natives(_: &World, comm: &Comm) {
     operations(comm);
     for (n, request) in pending.into_iter().enumerate() {
         let sum = n as u64 * u64::from(ranks);
-        assert_eq!(request.wait().expect(ended).value, [sum; 10]);
+        assert_eq!(request.wait_blocking().expect(ended).value, [sum; 10]);
     }
     // SAFETY: the child makes calls that are refused, and then ends without its parent's
     // destructors.
@@ -524,14 +524,14 @@ fn combined<T: Number + PartialEq + std::fmt::Debug>(
     };
     // Logical operators turn numbers into 0 and 1, a single one not.
     let is_logical = matches!(operator, Operator::And | Operator::Or | Operator::Xor);
-    let got = native.all_reduce(of(here), operator).wait();
+    let got = native.all_reduce(of(here), operator).wait_blocking();
     assert_eq!(got.expect(ended).value, of_first(ranks), "{operator:?}");
-    let got = native.reduce(of(here), operator).wait().expect(ended);
+    let got = native.reduce(of(here), operator).wait_blocking().expect(ended);
     match here {
         0 => assert_eq!(got.value, of_first(ranks), "{operator:?}"),
         _ => assert!(got.value.is_empty()),
     }
-    let got = native.scan(of(here), operator).wait().expect(ended);
+    let got = native.scan(of(here), operator).wait_blocking().expect(ended);
     if here > 0 || !is_logical {
         assert_eq!(got.value, of_first(here + 1), "{operator:?}");
     }

@@ -419,6 +419,7 @@ fn pass_inputs(inputs: usize, seed: u64) -> Fates {
                 engine: Arc::clone(&engine),
                 calls: calls.clone(),
                 site: Some(site),
+                finishes: Default::default(),
                 handlers: None,
             };
             let region = Region {
