@@ -10,11 +10,15 @@ mod exact;
 mod gups;
 #[path = "../../platforms/examples/heat/main.rs"]
 mod heat;
+#[path = "../../platforms/examples/inverted_index.rs"]
+mod inverted_index;
 mod launched;
 #[path = "../../platforms/examples/rank_ring.rs"]
 mod rank_ring;
 mod scratch;
 mod started;
+#[path = "../../platforms/examples/tasks_anywhere.rs"]
+mod tasks_anywhere;
 
 use chunks::Setting;
 use exact::results_are_exact;
@@ -79,6 +83,8 @@ fn example() {
         Ok("gups") => gups::main,
         Ok("breadth_first") => breadth_first::main,
         Ok("heat") => heat::main,
+        Ok("inverted_index") => inverted_index::main,
+        Ok("tasks_anywhere") => tasks_anywhere::main,
         _ => return,
     };
     main().expect("all live");
@@ -98,7 +104,13 @@ fn printed(mut command: Command, example: &str) -> String {
 #[test]
 fn programs_with_teams_print_the_same_by_mpirun() {
     let program = env::current_exe().expect("it runs");
-    for example in ["gups", "breadth_first", "heat"] {
+    for example in [
+        "gups",
+        "breadth_first",
+        "heat",
+        "tasks_anywhere",
+        "inverted_index",
+    ] {
         let mut by_mpi = launcher();
         by_mpi.args(["-n", "3"]).arg(&program);
         let alone = printed(Command::new(&program), example);

@@ -10,9 +10,13 @@ mod first_across;
 mod gups;
 #[path = "../../platforms/examples/heat/main.rs"]
 mod heat;
+#[path = "../../platforms/examples/inverted_index.rs"]
+mod inverted_index;
 #[path = "../../platforms/examples/rank_ring.rs"]
 mod rank_ring;
 mod started;
+#[path = "../../platforms/examples/tasks_anywhere.rs"]
+mod tasks_anywhere;
 
 use serde_json::Value;
 use started::tautline;
@@ -49,6 +53,8 @@ fn example() {
         Ok("gups") => gups::main,
         Ok("breadth_first") => breadth_first::main,
         Ok("heat") => heat::main,
+        Ok("inverted_index") => inverted_index::main,
+        Ok("tasks_anywhere") => tasks_anywhere::main,
         _ => return,
     };
     main().expect("all live");
@@ -89,6 +95,8 @@ fn programs_with_teams_print_the_same_at_four_ranks() {
         ("gups", "262144 updates of 65536 words, 0 errors\n"),
         ("breadth_first", "]\n"),
         ("heat", "642 steps, 93.6744 below the edge\n"),
+        ("tasks_anywhere", "111596 nodes, the deepest at level 10\n"),
+        ("inverted_index", "word60: [4000, 571, 66]\n"),
     ] {
         let [alone, launched] = alone_and_launched(example);
         assert!(alone.ends_with(line), "{alone}");

@@ -175,7 +175,10 @@ fn leaving() {
     later(native.barrier().wait_blocking().expect_err("it has left"));
     let received = comm.irecv_vec(vec![0u8; 1_000_000], other, TAG);
     let sent = comm.isend_vec(vec![5u8; 1_000_000], other, TAG);
-    assert_eq!(received.wait_blocking().expect("it lives").value, vec![5; 1_000_000]);
+    assert_eq!(
+        received.wait_blocking().expect("it lives").value,
+        vec![5; 1_000_000]
+    );
     sent.wait_blocking().expect("received");
     if world.is_home() {
         println!("a rank that leaves: ok");
@@ -190,7 +193,11 @@ fn leaving() {
         let ended = waiting.join().expect("no panic");
         assert!(is_over(&ended), "{ended}");
     });
-    let ended = pending.1.barrier().wait_blocking().expect_err("it has ended");
+    let ended = pending
+        .1
+        .barrier()
+        .wait_blocking()
+        .expect_err("it has ended");
     assert!(is_over(&ended), "{ended}");
 }
 
@@ -226,13 +233,19 @@ fn vectors(_: &World, comm: &Comm) {
             let received = received.wait_blocking().expect("it was sent").value;
             assert_eq!(received, numbers(before, length), "{length} bytes");
             assert_eq!(received.as_ptr(), start, "the memory of the receive");
-            let sent = sent.expect("in one of two ways").wait_blocking().expect("received");
+            let sent = sent
+                .expect("in one of two ways")
+                .wait_blocking()
+                .expect("received");
             assert_eq!(sent.value, numbers(comm.rank(), length));
         }
     }
     let doubles = comm.irecv_vec(vec![0.0f64; 10_000], before, TAG);
     let sent = comm.isend_vec(vec![1.5f64; 9_999], behind, TAG);
-    assert_eq!(doubles.wait_blocking().expect("sent").value, vec![1.5; 9_999]);
+    assert_eq!(
+        doubles.wait_blocking().expect("sent").value,
+        vec![1.5; 9_999]
+    );
     sent.wait_blocking().expect("received");
 }
 
@@ -357,16 +370,22 @@ fn misuse(_: &World, comm: &Comm) {
             length - 1
         );
         assert!(error.to_string().ends_with(&text), "{error}");
-        sent.wait_blocking().expect("it has left, or was not wanted");
+        sent.wait_blocking()
+            .expect("it has left, or was not wanted");
     }
     let sent = comm.isend_vec(vec![1u8; 7], behind, TAG);
     let received = comm.irecv_vec(vec![0u64; 2], before, TAG);
-    let error = received.wait_blocking().expect_err("no multiple of 8 bytes");
+    let error = received
+        .wait_blocking()
+        .expect_err("no multiple of 8 bytes");
     assert!(matches!(error, Error::Malformed { .. }), "{error}");
     sent.wait_blocking().expect("received");
     let pending = comm.irecv::<u8>(before, Tag(9));
     pending.cancel();
-    assert_eq!(pending.wait_blocking().expect_err("cancelled"), Error::Cancelled);
+    assert_eq!(
+        pending.wait_blocking().expect_err("cancelled"),
+        Error::Cancelled
+    );
     // Each rank frees its own end.
     let freed = comm.dup();
     let pending = freed.irecv::<u8>(before, TAG);
@@ -414,7 +433,11 @@ fn operations(comm: &Comm) {
     let seed = comm.broadcast(41 + here).wait_blocking();
     assert_eq!(seed.expect("all ranks live").value, 41);
     let all = (0..ranks).map(|to| 100 * here + to).collect();
-    let all = comm.all_to_all(all).wait_blocking().expect("all ranks live").value;
+    let all = comm
+        .all_to_all(all)
+        .wait_blocking()
+        .expect("all ranks live")
+        .value;
     assert!(all.into_iter().eq((0..ranks).map(|from| 100 * from + here)));
 }
 
@@ -526,12 +549,18 @@ fn combined<T: Number + PartialEq + std::fmt::Debug>(
     let is_logical = matches!(operator, Operator::And | Operator::Or | Operator::Xor);
     let got = native.all_reduce(of(here), operator).wait_blocking();
     assert_eq!(got.expect(ended).value, of_first(ranks), "{operator:?}");
-    let got = native.reduce(of(here), operator).wait_blocking().expect(ended);
+    let got = native
+        .reduce(of(here), operator)
+        .wait_blocking()
+        .expect(ended);
     match here {
         0 => assert_eq!(got.value, of_first(ranks), "{operator:?}"),
         _ => assert!(got.value.is_empty()),
     }
-    let got = native.scan(of(here), operator).wait_blocking().expect(ended);
+    let got = native
+        .scan(of(here), operator)
+        .wait_blocking()
+        .expect(ended);
     if here > 0 || !is_logical {
         assert_eq!(got.value, of_first(here + 1), "{operator:?}");
     }
