@@ -215,25 +215,23 @@ impl World {
     ///     let rt = Runtime::builder().world(world).workers(1).pinned(false).build()?;
     ///     let mut team = world.team();
     ///     rt.run(|cx| {
-    ///         if world.is_home() {
-    ///             let barrier = team.barrier();
-    ///             let line = loop {
-    ///                 match &world.open_calls()[..] {
-    ///                     // Rank 1 was asked, and has not made the call.
-    ///                     [open] if !open.absent().is_empty() => break open.to_string(),
-    ///                     _ => std::thread::sleep(Duration::from_millis(1)),
-    ///                 }
-    ///             };
-    ///             barrier.wait(cx)?;
-    ///             return Ok(Some(line));
+    ///         if !world.is_home() {
+    ///             std::thread::sleep(Duration::from_millis(500));
     ///         }
-    ///         std::thread::sleep(Duration::from_millis(500));
-    ///         team.barrier().wait(cx).map(|()| None)
+    ///         let barrier = team.barrier();
+    ///         let line = world.is_home().then(|| loop {
+    ///             match &world.open_calls()[..] {
+    ///                 // Rank 1 was asked, and has not made the call.
+    ///                 [open] if !open.absent().is_empty() => break open.to_string(),
+    ///                 _ => std::thread::sleep(Duration::from_millis(1)),
+    ///             }
+    ///         });
+    ///         barrier.wait(cx).map(|()| line)
     ///     })
     /// });
     /// let lines: Vec<_> = lines.into_iter().collect::<Result<_, tautline::Error>>()?;
     /// let line = lines[0].as_ref().expect("that of rank 0");
-    /// // rank 0: operation 0 of group 1 (barrier) at src/main.rs:11:32, of rank 0, rank 1,
+    /// // rank 0: operation 0 of group 1 (barrier) at src/main.rs:12:28, of rank 0, rank 1,
     /// // open for 104.2ms: rank 1 has not begun it
     /// assert!(line.starts_with("rank 0: operation 0 of group 1 (barrier) at "), "{line}");
     /// assert!(line.ends_with(": rank 1 has not begun it"), "{line}");
