@@ -24,6 +24,7 @@ use std::{env, fs, process, thread};
 use tautline::balance::Reason;
 use tautline::prelude::*;
 use tautline::team::{At, Handler, Team, handler};
+use tautline::watch::Stalled;
 use tautline::world::{Rank, World};
 
 const RANKS: usize = 4;
@@ -46,7 +47,7 @@ impl From<u64> for Seed {
 
 impl Drop for Seed {
     fn drop(&mut self) {
-        // ORDERING: Relaxed: as above.
+        // ORDERING: Relaxed: only the sum counts, and is read when the tasks have ended.
         LIVE.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -205,6 +206,7 @@ fn compute(world: &World, seed: u64) -> String {
         .world(world)
         .workers(1)
         .pinned(false)
+        .stalled(Stalled::Ignore)
         .build();
     let errors = rt.expect("a worker").run(|cx| errors(cx, world, seed));
     let lines = errors.map(|error| error.map(|error| error.to_string()));
@@ -223,6 +225,7 @@ fn compute_until(world: &World, last: &Path) -> tautline::Result<u64> {
         .world(world)
         .workers(1)
         .pinned(false)
+        .stalled(Stalled::Ignore)
         .build()?;
     rt.run(|cx| {
         let mut team = world.team();

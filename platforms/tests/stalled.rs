@@ -389,9 +389,8 @@ fn waits_for_other_ranks_are_reported_and_waited_for() {
                     "{line}"
                 );
             }
-            // Its two tasks occupy the workers of rank 1, so it may have no wait to report.
             let counts = ": it waits for rank 0, which counts the activities";
-            assert!(lines.len() >= 2 && lines[1..].iter().all(|line| line.ends_with(counts)));
+            assert!(lines.len() == 3 && lines[1..].iter().all(|line| line.ends_with(counts)));
             let scope = "; the scope that first spawned elsewhere at platforms/tests/stalled.rs:";
             assert!(lines[0].contains(scope), "{lines:?}");
             assert!(

@@ -147,7 +147,7 @@ fn arguments_that_no_rank_sends() {
     }
 }
 
-/// A batch whose length announces a billion bytes reserves none of them.
+/// A batch whose length announces a billion bytes reserves no memory for them.
 #[test]
 fn a_batch_that_announces_a_billion_bytes() {
     let lines = lines(|body| {

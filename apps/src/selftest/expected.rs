@@ -52,7 +52,7 @@ impl Expected {
     pub(super) fn of(program: &Program, ranks: u32) -> Self {
         let mut expected = Self::default();
         let all: Vec<_> = (0..ranks).collect();
-        expected.teamed(program, program.seed(), TEAMED_DEPTH, &all);
+        expected.teamed(program, program.first(), TEAMED_DEPTH, &all);
         expected
     }
 

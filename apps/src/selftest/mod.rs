@@ -59,7 +59,7 @@ impl Selftest {
     pub fn programs(&self) -> impl Iterator<Item = Program> + use<> {
         let depth = self.depth;
         let seeds = self.seed..self.seed.saturating_add(self.programs);
-        seeds.map(move |seed| Program::new(mixed(seed, 0), depth))
+        seeds.map(move |seed| Program::new(seed, depth))
     }
 }
 
@@ -80,7 +80,9 @@ pub struct Tested {
     pub cancellations: u64,
     /// Calls of all ranks of a team, and finishes of teams.
     pub teamed: u64,
-    /// Activities that began while one of another rank ran.
+    /// Events whose times were compared with the return of their finish at a rank.
+    pub ordered: u64,
+    /// Activities that began while the one before, of another rank, ran.
     pub overlaps: u64,
     /// The first program that fails, and how; the last one that was run.
     pub failed: Option<String>,
@@ -94,15 +96,22 @@ impl PartialEq for Tested {
     }
 }
 
-/// Runs the programs as a rank of `world`, and returns the outcome at rank 0.
+/// Runs the programs as a rank of `world`, and returns the outcome at rank 0. Calls `running` with
+/// each program before it runs.
 ///
 /// # Errors
 /// Those of calls of a team that a program does not expect: they end the test.
-pub fn across(selftest: &Selftest, world: &World, runtime: &Runtime) -> Result<Option<Tested>> {
+pub fn across(
+    selftest: &Selftest,
+    world: &World,
+    runtime: &Runtime,
+    running: impl Fn(&Program) + Sync,
+) -> Result<Option<Tested>> {
     runtime.run(|cx| {
         let mut team = world.team();
         let mut tested = Tested::default();
         for program in selftest.programs() {
+            running(&program);
             if let Some(failure) = attempt(cx, &mut team, &program, &mut tested)? {
                 let fails = |program: &Program| {
                     // It may fail in some runs only.
@@ -147,8 +156,13 @@ fn attempt(
         tested.count(&expected);
         tested.elsewhere += all[1..].iter().map(Recorded::events).sum::<u64>();
         tested.overlaps += log::overlaps(&all);
-        let compared = compare(&all, &expected);
-        compared.err().map(|line| format!("{line}, in {program:?}"))
+        match compare(&all, &expected) {
+            Ok(ordered) => {
+                tested.ordered += ordered;
+                None
+            }
+            Err(line) => Some(format!("{line}; selftest {}", program.options())),
+        }
     });
     team.broadcast(Rank(0), failure).wait(cx)
 }

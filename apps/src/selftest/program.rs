@@ -117,8 +117,9 @@ impl Program {
         }
     }
 
-    pub(super) fn seed(&self) -> u64 {
-        self.seed
+    /// Returns the number that its statements are drawn from.
+    pub(super) fn first(&self) -> u64 {
+        mixed(self.seed, 0)
     }
 
     /// Returns the circumstances of the bodies of a finish of all ranks.
@@ -132,6 +133,12 @@ impl Program {
             is_certain: failure.is_none(),
             may_wait: !has_region,
         }
+    }
+
+    /// Returns the options of the command that run it.
+    pub fn options(&self) -> String {
+        let Self { seed, depth, .. } = self;
+        format!("--seed {seed} --programs 1 --depth {depth}")
     }
 
     /// Returns it without a statement, and without all that the statement has inside.
@@ -229,7 +236,7 @@ impl Program {
 
     /// Visits all statements, outer ones before those inside.
     fn walk(&self, see: &mut dyn FnMut(Line)) {
-        self.walk_teamed(self.seed, TEAMED_DEPTH, 0, see);
+        self.walk_teamed(self.first(), TEAMED_DEPTH, 0, see);
     }
 
     fn walk_teamed(&self, of: u64, depth: u32, indent: usize, see: &mut dyn FnMut(Line)) {

@@ -61,7 +61,7 @@ pub(super) fn run(cx: &mut Cx<'_, '_>, team: &mut Team, program: &Program, log: 
         log,
         handlers: &handlers,
     };
-    if let Err(error) = all.run(cx, team, program.seed(), TEAMED_DEPTH) {
+    if let Err(error) = all.run(cx, team, program.first(), TEAMED_DEPTH) {
         log.broken(format!("an error of a call: {error}"));
     }
 }
@@ -184,7 +184,7 @@ where
 fn failure_of(error: &Error) -> Option<Failure> {
     match error {
         Error::Rank(error) => match error.kind() {
-            RankErrorKind::Panicked => Some(Failure::Panic),
+            RankErrorKind::Panicked if error.to_string().ends_with(PLANNED) => Some(Failure::Panic),
             RankErrorKind::Cancelled => Some(Failure::Cancel),
             _ => None,
         },

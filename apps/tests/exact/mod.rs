@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fs;
 
 /// Keys of results that depend on the machine, or on how the work was divided.
-const DIVIDED: [&str; 14] = [
+const DIVIDED: [&str; 15] = [
     "bytes",
     "config",
     "doubts",
@@ -17,6 +17,7 @@ const DIVIDED: [&str; 14] = [
     "processors",
     "ranks",
     "seconds",
+    "statistics",
     "smaller_places",
     "threads",
     "workers",

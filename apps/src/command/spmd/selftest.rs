@@ -7,10 +7,14 @@ use crate::command::balancer::within;
 use crate::command::number::grouped;
 use crate::command::show::object;
 use clap::Args;
+use std::io::{self, Write};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
 use tautline::Runtime;
 use tautline::world::World;
 use tautline_cli::program::Findings;
-use tautline_cli::selftest::{self, Selftest, Tested};
+use tautline_cli::selftest::{self, Program, Selftest, Tested};
 
 const EXAMPLES: &str = "\
 EXAMPLES:
@@ -69,6 +73,41 @@ impl App for Programs {
     }
 }
 
+/// Names the program that runs for long, as it may never end.
+struct Watch(Option<Sender<String>>);
+
+impl Watch {
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// Starts to watch at rank 0.
+    fn start(is_home: bool) -> Self {
+        Self(is_home.then(|| {
+            let (sender, begun) = mpsc::channel::<String>();
+            thread::spawn(move || {
+                let mut runs = String::new();
+                loop {
+                    match begun.recv_timeout(Self::LONG) {
+                        Ok(options) => runs = options,
+                        Err(RecvTimeoutError::Disconnected) => return,
+                        Err(RecvTimeoutError::Timeout) => {
+                            let seconds = Self::LONG.as_secs();
+                            let line = format!("selftest {runs} has run for {seconds} s or more");
+                            _ = writeln!(io::stderr(), "tautline: {line}");
+                        }
+                    }
+                }
+            });
+            sender
+        }))
+    }
+
+    fn begins(&self, program: &Program) {
+        if let Some(sender) = &self.0 {
+            _ = sender.send(program.options());
+        }
+    }
+}
+
 impl Problem for Selftest {
     type Solution = Tested;
 
@@ -94,7 +133,8 @@ impl Problem for Selftest {
         world: &World,
         runtime: &Runtime,
     ) -> tautline::Result<Option<Computed<Tested>>> {
-        let tested = selftest::across(self, world, runtime)?;
+        let watch = Watch::start(world.is_home());
+        let tested = selftest::across(self, world, runtime, |program| watch.begins(program))?;
         Ok(tested.map(Computed::from))
     }
 
@@ -112,6 +152,7 @@ impl Problem for Selftest {
             ("panics", tested.panics),
             ("cancellations", tested.cancellations),
             ("overlaps", tested.overlaps),
+            ("events compared in time", tested.ordered),
         ];
         let rows = counts.map(|(name, count)| (name, grouped(count)));
         Findings {
@@ -126,6 +167,7 @@ impl Problem for Selftest {
                 ("panics", tested.panics.into()),
                 ("cancellations", tested.cancellations.into()),
                 ("overlaps", tested.overlaps.into()),
+                ("ordered", tested.ordered.into()),
                 ("checksum", checksum.into()),
             ]),
             verdict: Some(failed.map_or(Ok(()), |failed| Err(format!("selftest: {failed}")))),

@@ -82,7 +82,8 @@ impl Finishes {
         let mut live = root.home.live();
         let own = self.branches.get(&id);
         for (at, change) in own.into_iter().flat_map(|own| own.unreported()) {
-            *live.entry(at).or_default() += change;
+            let live = live.entry(at).or_default();
+            *live = live.saturating_add(change);
         }
         live.retain(|_, count| *count > 0);
         for at in root.home.awaited() {

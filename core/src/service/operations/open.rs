@@ -38,8 +38,9 @@ impl fmt::Debug for OpenOperation {
 impl OpenOperation {
     /// Returns what it waits for at ranks that have begun it, by their ranks in the group; `None`
     /// if its receiver waits for nothing more. Takes locks of the receiver.
-    pub fn outstanding(&self) -> Option<Vec<Outstanding>> {
-        let receiver = self.receiver.as_ref();
+    pub fn outstanding(&mut self) -> Option<Vec<Outstanding>> {
+        // Kept, it would keep the messages of the operation.
+        let receiver = self.receiver.take();
         receiver.map_or(Some(Vec::new()), |receiver| receiver.outstanding())
     }
 }

@@ -31,12 +31,12 @@ const OLD: Duration = Duration::from_millis(3500);
 /// nothing is ended. A task that blocks its thread, in a lock or a blocking wait for a phase,
 /// counts as running.
 ///
-/// If a rank of several has nothing to run for so long, it prints a line for each of its [open
-/// calls](crate::world::World::open_calls) over ranks, unless this is [`Ignore`](Self::Ignore):
-/// where the call is, and which ranks it waits for with how many activities. It continues to wait,
-/// for at most the limit of [`World::wait_at_most`](crate::world::World::wait_at_most) if ranks
-/// have not made the call. A line is repeated when what it states has changed, and ever more
-/// rarely.
+/// If a rank of several whose tasks wait has nothing to run for so long, it prints a line for each
+/// [open calls](crate::world::World::open_calls) over ranks, unless this is
+/// [`Ignore`](Self::Ignore): where the call is, and which ranks it waits for with how many
+/// activities. It continues to wait, for at most the limit of
+/// [`World::wait_at_most`](crate::world::World::wait_at_most) if ranks have not made the call. A
+/// line is repeated when what it states has changed, and ever more rarely.
 ///
 /// ```
 /// use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -99,7 +99,8 @@ fn is_one_awaiting() -> bool {
     sources().iter().any(|source| source.is_awaiting())
 }
 
-/// Reports the waits for other ranks that have lasted for some time, each once.
+/// Reports the waits for other ranks that have lasted for some time, of all ranks of this process,
+/// unless the same line was reported last.
 fn report_ranks() {
     for line in sources().iter().flat_map(|source| source.report(OLD)) {
         messages::send(&format!("tautline: {line}"));

@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::Location;
 use std::time::{Duration, Instant};
 use tautline_core::Rank;
-use tautline_core::group::Group;
+use tautline_core::group::{Group, GroupId};
 use tautline_core::service::OpenOperation;
 use tautline_core::watch::Outstanding;
 
@@ -24,7 +24,7 @@ pub struct OpenCall {
 
 impl OpenCall {
     /// Returns `None` if it waits for nothing more.
-    pub(super) fn new(here: Rank, operation: OpenOperation, since: Instant) -> Option<Self> {
+    pub(super) fn new(here: Rank, mut operation: OpenOperation, since: Instant) -> Option<Self> {
         let outstanding = operation.outstanding()?;
         Some(Self {
             here,
@@ -45,7 +45,7 @@ impl OpenCall {
         self.operation.site
     }
 
-    /// Returns for how long it has been open, up to 50 ms less than exact.
+    /// Returns for how long it has been open, since it was first noticed: within some 50 ms.
     pub fn elapsed(&self) -> Duration {
         self.since.elapsed()
     }
@@ -69,7 +69,7 @@ impl OpenCall {
         for &(rank, count) in counts.flatten() {
             let rank = self.operation.group.member(rank);
             match sums.binary_search_by_key(&rank, |sum| sum.0) {
-                Ok(at) => sums[at].1 += count,
+                Ok(at) => sums[at].1 = sums[at].1.saturating_add(count),
                 Err(at) => sums.insert(at, (rank, count)),
             }
         }
@@ -100,6 +100,10 @@ impl OpenCall {
             waits.push("no rank has answered yet".to_owned());
         }
         waits
+    }
+
+    pub(super) fn id(&self) -> (GroupId, u64) {
+        self.operation.id
     }
 
     /// Returns the line without the time, by which a report is recognised.

@@ -146,27 +146,24 @@ impl Patience {
 
     /// Returns the calls that have not ended.
     pub(crate) fn open_calls(&self, engine: &ProgressEngine) -> Vec<OpenCall> {
-        self.each_open(engine, |_, call| Some(call))
+        self.each_open(engine)
     }
 
     /// Returns a line for each call that has been open for `least`, unless it was reported with the
     /// same waits.
     pub(super) fn report(&self, engine: &ProgressEngine, least: Duration) -> Vec<String> {
-        self.each_open(engine, |open, call| {
+        let all = self.each_open(engine);
+        let changed = all.into_iter().filter(|call| {
             let text = Some(call.text());
-            if call.elapsed() < least || open.reported == text {
-                return None;
-            }
-            open.reported = text;
-            Some(call.to_string())
-        })
+            let (mut state, id) = (self.state(), call.id());
+            let open = state.open.get_mut(&id);
+            let open = open.filter(|open| call.elapsed() >= least && open.reported != text);
+            open.map(|open| open.reported = text).is_some()
+        });
+        changed.map(|call| call.to_string()).collect()
     }
 
-    fn each_open<T>(
-        &self,
-        engine: &ProgressEngine,
-        mut of: impl FnMut(&mut Open, OpenCall) -> Option<T>,
-    ) -> Vec<T> {
+    fn each_open(&self, engine: &ProgressEngine) -> Vec<OpenCall> {
         let here = engine.exchange.here();
         let operations = engine.operations.open_operations();
         self.state().update(engine, Instant::now());
@@ -174,8 +171,7 @@ impl Patience {
             let name = operation.id;
             let since = self.state().open.get(&name)?.since;
             // Not under the lock: it takes those of the operation's receiver.
-            let call = OpenCall::new(here, operation, since)?;
-            of(self.state().open.get_mut(&name)?, call)
+            OpenCall::new(here, operation, since)
         };
         operations.into_iter().filter_map(open).collect()
     }

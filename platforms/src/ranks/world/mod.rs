@@ -207,16 +207,18 @@ impl World {
     /// [`Stalled`](crate::watch::Stalled).
     ///
     /// ```
+    /// use std::sync::Barrier;
     /// use std::time::Duration;
     /// use tautline::prelude::*;
     /// use tautline::world;
     ///
+    /// let is_seen = Barrier::new(2);
     /// let lines = world::loopback(2, |world| {
     ///     let rt = Runtime::builder().world(world).workers(1).pinned(false).build()?;
     ///     let mut team = world.team();
     ///     rt.run(|cx| {
     ///         if !world.is_home() {
-    ///             std::thread::sleep(Duration::from_millis(500));
+    ///             is_seen.wait();
     ///         }
     ///         let barrier = team.barrier();
     ///         let line = world.is_home().then(|| loop {
@@ -226,12 +228,15 @@ impl World {
     ///                 _ => std::thread::sleep(Duration::from_millis(1)),
     ///             }
     ///         });
+    ///         if world.is_home() {
+    ///             is_seen.wait();
+    ///         }
     ///         barrier.wait(cx).map(|()| line)
     ///     })
     /// });
     /// let lines: Vec<_> = lines.into_iter().collect::<Result<_, tautline::Error>>()?;
     /// let line = lines[0].as_ref().expect("that of rank 0");
-    /// // rank 0: operation 0 of group 1 (barrier) at src/main.rs:12:28, of rank 0, rank 1,
+    /// // rank 0: operation 0 of group 1 (barrier) at src/main.rs:14:28, of rank 0, rank 1,
     /// // open for 104.2ms: rank 1 has not begun it
     /// assert!(line.starts_with("rank 0: operation 0 of group 1 (barrier) at "), "{line}");
     /// assert!(line.ends_with(": rank 1 has not begun it"), "{line}");
@@ -241,8 +246,10 @@ impl World {
         self.engine.patience.open_calls(&self.engine)
     }
 
-    /// Returns the counts of what this rank has sent so far: of all teams, communicators and
-    /// collective calls. The activities, reports and waits of a finish are added when it has ended.
+    /// Returns the counts of what this rank has sent so far: in the calls and finishes of teams and
+    /// in collective calls. Messages between two ranks of a communicator, and those of balanced
+    /// computations, are counted in parcels only. The activities, reports and waits of a finish are
+    /// added when it has ended.
     ///
     /// ```
     /// use std::ops::Add;

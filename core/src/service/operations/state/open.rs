@@ -46,9 +46,14 @@ impl State {
 
     /// Returns the counts of a group, or the sums of all.
     pub(in crate::service::operations) fn counts(&self, of: Option<GroupId>) -> OperationCounts {
-        let groups = self.groups.iter();
-        let groups = groups.filter(|(id, _)| of.is_none_or(|of| of == **id));
-        let counts = groups.map(|(_, group)| group.counts);
+        if let Some(id) = of {
+            return self
+                .groups
+                .get(&id)
+                .map(|group| group.counts)
+                .unwrap_or_default();
+        }
+        let counts = self.groups.values().map(|group| group.counts);
         counts.fold(OperationCounts::default(), OperationCounts::plus)
     }
 

@@ -69,7 +69,7 @@ impl Numbers {
         all[self.below(all.len())]
     }
 
-    /// A rank; now and then none of the team.
+    /// A rank, rarely one outside of the team.
     fn place(&mut self) -> PlaceId {
         match self.is_rare() {
             true => PlaceId(self.among(&[RANKS, u32::MAX])),

@@ -36,6 +36,7 @@ pub(super) async fn serve<'s>(task: TaskCx<'s, '_>, region: Region<'s>) {
                 Mail::Record(from, record) => {
                     if let Err(fault) = receive(region, from, record, &mut groups) {
                         site.violated(from, fault);
+                        break;
                     }
                 }
             }

@@ -88,6 +88,9 @@ impl Site {
         if self.branch.parent() != Some(from) || state.ended.is_some() {
             return Err(refused("a second end, or one of a rank that is not above"));
         }
+        if matches!(outcome, Some(Outcome::Lost { .. })) {
+            return Err(refused("no finish of a team ends by a loss"));
+        }
         let at = outcome.as_ref().map(|outcome| match outcome {
             Outcome::Panicked { at, .. }
             | Outcome::Lost { at, .. }

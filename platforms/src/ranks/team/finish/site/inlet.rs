@@ -33,7 +33,8 @@ impl Site {
         let calls = mem::take(&mut state.calls).into_values();
         state.forgotten += calls.len() as u64;
         due.unanswered.extend(calls.map(|asked| asked.answer));
-        due.senders.append(&mut state.senders);
+        due.senders
+            .extend(mem::take(&mut state.senders).into_values());
         due.wakes = true;
         self.unlock(state, due);
     }

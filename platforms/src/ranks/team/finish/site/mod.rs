@@ -15,6 +15,7 @@ use inlet::Inlet;
 pub(super) use room::Pending;
 use std::any::{Any, type_name};
 use std::collections::{BTreeMap, HashMap};
+use std::mem;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::Waker;
@@ -69,7 +70,7 @@ struct State {
     forgotten: u64,
     credit: Credit,
     /// Tasks that wait for room.
-    senders: Vec<Waker>,
+    senders: BTreeMap<u64, Waker>,
     /// The outcome of the finish of all ranks, once it has ended.
     ended: Option<Option<Outcome>>,
     /// The error with which the channels have ended.
@@ -165,7 +166,7 @@ impl Site {
                 next_call: 0,
                 forgotten: 0,
                 credit: Credit::new(ranks, room::WINDOW),
-                senders: Vec::new(),
+                senders: BTreeMap::new(),
                 ended: None,
                 error: None,
                 counts: FinishCounts::default(),
@@ -234,7 +235,8 @@ impl Site {
     fn effect(&self, state: &mut State, due: &mut Due, effect: Effect) {
         match effect {
             Effect::Cancel(id, outcome) => {
-                due.senders.append(&mut state.senders);
+                due.senders
+                    .extend(mem::take(&mut state.senders).into_values());
                 // Activities that were to answer may have been dropped.
                 state.forget_calls(id, due);
                 if id == state.all {

@@ -5,6 +5,7 @@ use crate::execution::runtime::Cx;
 use crate::ranks::team::finish::record::Record;
 use std::cell::Cell;
 use std::future::poll_fn;
+use std::mem;
 use std::task::Poll;
 use tautline_core::Rank;
 use tautline_core::finish::{Credit, CreditEvent, FinishId};
@@ -91,7 +92,7 @@ impl Site {
                 self.send(to, &Record::Grant(bytes));
                 due.sends = true;
             }
-            Action::Effect(_) => due.senders.append(senders),
+            Action::Effect(_) => due.senders.extend(mem::take(senders).into_values()),
         };
         take(credit, &mut Step::new(&mut (), &mut act))
     }
@@ -104,28 +105,34 @@ impl Site {
         id: FinishId,
         to: Rank,
     ) {
-        if WAITS.get() == MOST_WAITS || !self.begins_wait(id, to) {
+        let wait = match WAITS.get() {
+            MOST_WAITS => None,
+            _ => self.begins_wait(id, to),
+        };
+        let Some(wait) = wait else {
             return;
-        }
+        };
         let _waits = Waits::one_more();
         cx.block_on(poll_fn(|context| {
             let mut state = self.lock();
-            if !state.must_wait(id, to) {
-                return Poll::Ready(());
+            if state.must_wait(id, to) {
+                state.senders.insert(wait, context.waker().clone());
+                return Poll::Pending;
             }
-            state.senders.push(context.waker().clone());
-            Poll::Pending
+            state.senders.remove(&wait);
+            Poll::Ready(())
         }));
     }
 }
 
 impl Site {
-    /// Counts a wait, unless it is not needed: returns whether it is.
-    fn begins_wait(&self, id: FinishId, to: Rank) -> bool {
+    /// Counts a wait, and returns its number, if it is needed.
+    fn begins_wait(&self, id: FinishId, to: Rank) -> Option<u64> {
         let mut state = self.lock();
-        let waits = state.must_wait(id, to);
-        state.counts.waits += u64::from(waits);
-        waits
+        state.must_wait(id, to).then(|| {
+            state.counts.waits += 1;
+            state.counts.waits
+        })
     }
 }
 
