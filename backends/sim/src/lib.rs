@@ -6,6 +6,7 @@
 //! | [`Simulation`] | balanced computations: the workers that ship, as actors on a [`Machine`] |
 //! | [`protocol`] | any protocol: a [machine](tautline_core::machine) at each peer, as an actor, with the cost of its events |
 //! | [`loops`] | loops over ranks: the machines of `defer`, by that |
+//! | [`teams`] | programs over ranks: calls of a team, finishes, phases of the tasks of all ranks |
 //! | [`Program`] | loops with the shapes of applications |
 //! | [`memory`] | hardware threads that share memory, one level below |
 #![forbid(unsafe_code)]
@@ -17,6 +18,7 @@ mod machine;
 pub mod memory;
 mod programs;
 pub mod protocol;
+pub mod teams;
 
 pub use engine::{Cluster, Ranks, Shape};
 pub use glb::{Bound, Interim, Outcome, Phases, Simulation, Worked};

@@ -20,7 +20,7 @@ mod agenda;
 mod cluster;
 mod faults;
 mod network;
-mod random;
+pub(crate) mod random;
 mod world;
 
 pub use cluster::{Cluster, Ranks};
