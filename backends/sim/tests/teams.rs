@@ -2,5 +2,6 @@
 
 mod teams {
     pub(crate) mod calls;
+    pub(crate) mod hybrid;
     pub(crate) mod storm;
 }

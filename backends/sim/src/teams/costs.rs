@@ -19,7 +19,7 @@ pub struct TeamCosts {
 
 impl TeamCosts {
     /// Returns the default costs: the default cluster with one rank a node, messages in order, and
-    /// the time of a service that [`Ranks`](crate::Ranks) assumes.
+    /// that of decoding an empty message for its service.
     pub fn of(ranks: u32) -> Self {
         let cluster = Cluster {
             node_places: 1,
@@ -56,7 +56,7 @@ impl TeamCosts {
         self.cluster.latency_ns(1)
     }
 
-    /// Returns what serves a message costs the thread, as a [`Driver`] states it.
+    /// Returns the time of a message's service, as [`Driver::serve_ns`] does.
     pub(super) fn service(&self) -> Option<u64> {
         (self.serve_ns > 0).then_some(self.serve_ns)
     }

@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | [`Teamed`] | a [call](TeamOp) of all ranks | `2 log_radix P` latencies, or `log2 P` in pairs |
 //! | [`Storm`] | activities anywhere under nested finishes | from the last activity to the end: `2 log_radix P` latencies |
+//! | [`Hybrid`] | a phase of the tasks of all ranks | the bounds of its local parts and of the exchange |
 //!
 //! # Example
 //! ```
@@ -20,10 +21,13 @@
 mod call;
 mod collective;
 mod costs;
+mod hybrid;
+mod local;
 mod member;
 mod storm;
 
 pub use call::TeamOp;
 pub use collective::{CallCost, Teamed};
 pub use costs::TeamCosts;
+pub use hybrid::{Hybrid, PhaseCost};
 pub use storm::{Storm, StormCost};
