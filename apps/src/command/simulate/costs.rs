@@ -207,6 +207,21 @@ impl Overrides {
         self.0.push(given);
     }
 
+    /// Refuses the costs to which nothing applies, for the reason `why`.
+    ///
+    /// # Errors
+    /// The first of these.
+    pub(super) fn only(&self, applies: impl Fn(&Key) -> bool, why: &str) -> Outcome {
+        match self.0.iter().find(|given| !applies(given.key)) {
+            Some(given) => {
+                let names = KEYS.iter().filter(|key| applies(key)).map(|key| key.name);
+                let names = names.collect::<Vec<_>>().join(", ");
+                Err(given.refused(&format!("{why}, expected one of {names}")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Applies the overrides to `costs`, those of `machine` for a run on `nodes` nodes, with faults
     /// or without.
     ///

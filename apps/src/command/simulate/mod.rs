@@ -12,6 +12,7 @@ mod setting;
 mod shown;
 mod subcommand;
 mod sweep;
+mod team;
 mod vary;
 mod watcher;
 

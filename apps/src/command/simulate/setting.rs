@@ -60,25 +60,30 @@ fn of_machine(setting: &internal::Setting) -> String {
 }
 
 /// Returns the names of the machines that are built in.
-fn built_in() -> Vec<String> {
+pub(super) fn built_in() -> Vec<String> {
     machines::names().map(str::to_owned).collect()
+}
+
+/// Returns the machine that a value of `--machine` describes.
+pub(super) fn described(machine: &str) -> Result<Description, Failure> {
+    let path = Path::new(machine);
+    let is_file = path.exists() && machines::names().all(|name| name != machine);
+    let described = match is_file {
+        true => Text::read(path, FILE_MAX, |line| line.trim_start().starts_with('#'))
+            .and_then(|text| machines::parse(text.name(), text.as_str())),
+        false => machines::find(machine),
+    };
+    described.map_err(|error| match error {
+        // The others begin with the file.
+        FileError::Unknown { .. } => Failure::Usage(format!("--machine {error}")),
+        _ => Failure::Usage(error.to_string()),
+    })
 }
 
 impl Setting {
     /// Returns the described machine.
     pub(super) fn described(&self) -> Result<Description, Failure> {
-        let path = Path::new(&self.machine);
-        let is_file = path.exists() && machines::names().all(|name| name != self.machine);
-        let described = match is_file {
-            true => Text::read(path, FILE_MAX, |line| line.trim_start().starts_with('#'))
-                .and_then(|text| machines::parse(text.name(), text.as_str())),
-            false => machines::find(&self.machine),
-        };
-        described.map_err(|error| match error {
-            // The others begin with the file.
-            FileError::Unknown { .. } => Failure::Usage(format!("--machine {error}")),
-            _ => Failure::Usage(error.to_string()),
-        })
+        described(&self.machine)
     }
 
     /// Returns the requested faults, with what these have in common.

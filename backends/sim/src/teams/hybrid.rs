@@ -21,6 +21,8 @@ pub struct Hybrid {
     pub tasks: usize,
     /// The machine of a rank.
     pub machine: Machine,
+    /// The radix of the tree of ranks; `None`: that of the library.
+    pub radix: Option<u32>,
     /// The tasks of a rank signal up to this much later than others, evenly distributed by rank.
     pub skew_ns: u64,
 }
@@ -58,6 +60,7 @@ impl Hybrid {
         let ns = |cycles: u64| (2 * cycles * 1_000).div_ceil(self.machine.clock_mhz);
         let in_pairs = self.costs.ranks <= TeamOp::AllReducePairs.most_ranks();
         let exchange = Teamed {
+            radix: self.radix,
             skew_ns: self.skew_ns,
             // The number of ranks with tasks, and the result.
             value_bytes: 20,

@@ -11,6 +11,7 @@ fn phase(costs: TeamCosts, tasks: usize) -> [PhaseCost; 4] {
             costs,
             tasks,
             machine,
+            radix: None,
             skew_ns: 0,
         };
         hybrid.run()
@@ -51,6 +52,7 @@ fn tasks_that_signal_late_lengthen_no_phase() {
             costs: TeamCosts::latency_alone(1024, LATENCY_NS),
             tasks: 64,
             machine: CYCLOPS64,
+            radix: None,
             skew_ns,
         }
         .run()

@@ -1,0 +1,204 @@
+//! `tautline simulate team`: the calls, finishes and phases of a team, at any number of ranks.
+
+mod program;
+mod report;
+
+use super::costs::Overrides;
+use super::engine::Faults;
+use super::setting::{built_in, described};
+use crate::command::balancer::within;
+use crate::command::duration::nanoseconds;
+use crate::command::known::Known;
+use crate::command::list::{List, names, numbers};
+use crate::command::show::document;
+use crate::command::{Failure, Outcome, deliver};
+use clap::Args;
+use clap::builder::StringValueParser;
+use program::Program;
+use report::{Report, Row};
+use tautline::internal::costs::{Costs, Section};
+use tautline_sim::teams::{Storm, TeamCosts, Teamed};
+
+/// More would take gigabytes.
+const RANKS_MAX: u64 = 1 << 17;
+/// The threads of the smallest described node.
+const TASKS_MAX: u64 = 128;
+const NS_MAX: u64 = 1 << 40;
+
+const EXAMPLES: &str = "\
+EXAMPLES:
+  tautline simulate team                          all programs at 1024 ranks
+  tautline simulate team barrier --ranks 16..65536..x4
+                                                  a row for each number of ranks
+  tautline simulate team barrier,scan --machine jaguar --ranks 100000
+                                                  on another machine
+  tautline simulate team all-reduce --radix 2     a binary tree
+  tautline simulate team --ideal                  messages take their latency, and nothing else
+  tautline simulate team barrier --skew 1ms       ranks that come late
+  tautline simulate team storm --ranks 64,1024    finishes over ranks, with activities at random
+  tautline simulate team phase --tasks 16         phases of the tasks of all ranks
+  tautline simulate team --set wake_ns=0 --json   for programs
+
+PROGRAM is a call of a team: barrier, broadcast, reduce, all-reduce, gather, all-gather, scatter, scan,
+all-reduce-pairs (of at most 16 ranks), all-to-all (of at most 1024); storm: random activities that spawn
+others at any rank, some under finishes of their own; or phase: a phaser of the tasks of all ranks, whose
+tasks meet on the hardware threads of four described nodes. The machines are those that ship.
+The time of a call is that from the last entry to the last return; of a storm, from the end of the last
+activity until all ranks know it; of a phase, from the last signal to the last return. Its bound is that
+of latencies alone: log P up a tree and as many down, to the base of its radix; in pairs, log2 P.
+The same options always give the same run.";
+
+/// The calls, finishes and phases of a team of ranks, in virtual time
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Team {
+    /// Calls of a team, storm, phase, with commas [default: all]
+    #[arg(value_name = "PROGRAM", hide_possible_values = true)]
+    #[arg(value_parser = Known::new(names, Program::names))]
+    programs: Vec<List<String>>,
+    /// Numbers of ranks, as in 64,1024 or 16..4096..x4
+    #[arg(long, value_name = "LIST", default_value = "1024")]
+    #[arg(value_parser = |text: &str| numbers(text, 1..=RANKS_MAX), allow_negative_numbers = true)]
+    ranks: Vec<List<u64>>,
+    /// Radix of the tree, of a storm also that of its reports [default: of the library]
+    #[arg(long, value_name = "N", value_parser = |text: &str| within(text, 2..=1024), allow_negative_numbers = true)]
+    radix: Option<u64>,
+    /// Bytes of a value
+    #[arg(long, value_name = "N", default_value = "8")]
+    #[arg(value_parser = |text: &str| within(text, 0..=1 << 20), allow_negative_numbers = true)]
+    value_bytes: u64,
+    /// The ranks enter a call at random times up to this one, in nanoseconds or with units
+    #[arg(long, value_name = "TIME", default_value = "0")]
+    #[arg(value_parser = |text: &str| nanoseconds(text, 0..=NS_MAX), allow_hyphen_values = true)]
+    skew: u64,
+    /// Time in which a rank serves a message
+    #[arg(long, value_name = "TIME", default_value = "500ns")]
+    #[arg(value_parser = |text: &str| nanoseconds(text, 0..=NS_MAX), allow_hyphen_values = true)]
+    serve: u64,
+    /// Tasks of a rank, in a phase
+    #[arg(long, value_name = "N", default_value = "64")]
+    #[arg(value_parser = |text: &str| within(text, 1..=TASKS_MAX), allow_negative_numbers = true)]
+    tasks: u64,
+    /// Selects delays, entries, and the activities of a storm
+    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(value_parser = |text: &str| within(text, 0..=u64::MAX), allow_negative_numbers = true)]
+    seed: u64,
+    /// Messages take their latency, and nothing else takes time, as in the bounds
+    #[arg(long, conflicts_with = "serve")]
+    ideal: bool,
+    /// A machine of `tautline simulate --list-machines`, or a file that describes one
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        default_value = "cluster",
+        hide_possible_values = true
+    )]
+    #[arg(value_parser = Known::new(StringValueParser::new(), built_in))]
+    machine: String,
+    /// One JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    overrides: Overrides,
+}
+
+impl Team {
+    /// Runs the programs and prints the cost of each, beside its bound.
+    pub(super) fn run(&self) -> Outcome {
+        let asked = List::join(&self.programs);
+        let programs: Result<Vec<_>, _> = asked.iter().map(|name| Program::named(name)).collect();
+        let programs = programs?;
+        let mut rows = Vec::new();
+        for ranks in List::join(&self.ranks) {
+            let costs = self.costs(ranks as u32)?;
+            if programs.is_empty() {
+                let fit = Program::all().filter(|program| ranks <= program.most_ranks());
+                rows.extend(fit.flat_map(|program| self.rows(program, costs)));
+            }
+            for &program in &programs {
+                let most = program.most_ranks();
+                if ranks > most {
+                    let line = format!("--ranks {ranks}: at most {most} for {program}");
+                    return Err(Failure::Usage(line));
+                }
+                rows.extend(self.rows(program, costs));
+            }
+        }
+        let report = Report {
+            machine: &self.machine,
+            is_ideal: self.ideal,
+            rows,
+        };
+        deliver(&match self.json {
+            true => document(report.json()),
+            false => report.table(),
+        })
+    }
+
+    /// Returns the costs of a team of `ranks` on the machine, a core each.
+    fn costs(&self, ranks: u32) -> Result<TeamCosts, Failure> {
+        self.overrides.only(
+            |key| key.section == Section::Network || ["wake_ns", "spin_ns"].contains(&key.name),
+            "messages of a team have no such cost",
+        )?;
+        let described = described(&self.machine)?;
+        let room = described.places_max(1);
+        if u64::from(ranks) > room {
+            let (nodes, cores) = (described.nodes, described.cores);
+            let name = &described.name;
+            let line = format!(
+                "--ranks {ranks}: at most {room}, as {name} has {nodes} nodes of {cores} cores"
+            );
+            return Err(Failure::Usage(line));
+        }
+        let machine = described.machine(ranks, 1, 1);
+        let nodes = ranks.div_ceil(machine.cluster.node_places.max(1));
+        let costs = Costs {
+            machine,
+            faults: Faults::default(),
+        };
+        let costs = self
+            .overrides
+            .over(costs, (&described.name, nodes), false)?;
+        let cluster = costs.machine.cluster;
+        let costs = TeamCosts {
+            cluster,
+            serve_ns: self.serve,
+            seed: self.seed,
+            ..TeamCosts::of(ranks)
+        };
+        Ok(match self.ideal {
+            true => TeamCosts {
+                seed: self.seed,
+                ..TeamCosts::latency_alone(ranks, costs.latency_ns())
+            },
+            false => costs,
+        })
+    }
+
+    fn rows(&self, program: Program, costs: TeamCosts) -> Vec<Row> {
+        match program {
+            Program::Call(call) => vec![Row::of_call(
+                program,
+                costs.ranks,
+                &self.team(costs).run(call),
+            )],
+            Program::Storm => {
+                let radix = self.radix.map(|radix| radix as u32);
+                let storm = Storm::of(costs);
+                let radix = radix.unwrap_or(storm.radix);
+                vec![Row::of_storm(costs.ranks, &Storm { radix, ..storm }.run())]
+            }
+            Program::Phase => program::phases(&self.team(costs), self.tasks as usize),
+        }
+    }
+
+    fn team(&self, costs: TeamCosts) -> Teamed {
+        Teamed {
+            radix: self.radix.map(|radix| radix as u32),
+            value_bytes: self.value_bytes,
+            skew_ns: self.skew,
+            ..Teamed::of(costs)
+        }
+    }
+}

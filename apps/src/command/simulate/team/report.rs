@@ -1,0 +1,157 @@
+//! The results, as a table and as JSON.
+
+use super::program::Program;
+use crate::command::number::grouped;
+use crate::command::quote::escaped;
+use crate::command::show::{lines, object};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use tautline_sim::teams::{CallCost, PhaseCost, StormCost};
+
+/// A program at a number of ranks.
+pub(super) struct Row {
+    program: String,
+    ranks: u32,
+    ns: u64,
+    bound_ns: u64,
+    messages: u64,
+    /// What else is known: keys and values.
+    more: Vec<(&'static str, Value)>,
+    /// The same for people.
+    note: String,
+}
+
+impl Row {
+    pub(super) fn of_call(program: Program, ranks: u32, cost: &CallCost) -> Self {
+        Self {
+            program: program.to_string(),
+            ranks,
+            ns: cost.ns,
+            bound_ns: cost.bound_ns,
+            messages: cost.messages,
+            more: of_messages(cost),
+            note: format!("{} of one", grouped(cost.most_sent)),
+        }
+    }
+
+    pub(super) fn of_storm(ranks: u32, cost: &StormCost) -> Self {
+        let more = [
+            ("activities", cost.activities),
+            ("finishes", cost.finishes),
+            ("quiet", cost.quiet),
+            ("reports", cost.reports),
+            ("report_messages", cost.report_messages),
+            ("bytes", cost.bytes),
+        ];
+        Self {
+            program: Program::Storm.to_string(),
+            ranks,
+            ns: cost.ns,
+            bound_ns: cost.bound_ns,
+            messages: cost.messages,
+            more: more.map(|(key, number)| (key, number.into())).into(),
+            note: format!(
+                "{} activities, {} finishes; {} reports of {} quiet periods, in {} messages",
+                grouped(cost.activities),
+                grouped(cost.finishes),
+                grouped(cost.reports),
+                grouped(cost.quiet),
+                grouped(cost.report_messages)
+            ),
+        }
+    }
+
+    pub(super) fn of_phase(node: &str, tasks: usize, ranks: u32, cost: &PhaseCost) -> Self {
+        let mut more = of_messages(&cost.exchange);
+        more.extend([
+            ("node", node.into()),
+            ("tasks", tasks.into()),
+            ("local_us", us(cost.local_ns).into()),
+            ("local_bound_us", us(cost.local_bound_ns).into()),
+        ]);
+        Self {
+            program: Program::Phase.to_string(),
+            ranks,
+            ns: cost.ns(),
+            bound_ns: cost.bound_ns(),
+            messages: cost.exchange.messages,
+            more,
+            note: format!("{:.2} us of {tasks} tasks on {node}", us(cost.local_ns)),
+        }
+    }
+
+    /// Returns the time in bounds, if there is one.
+    fn ratio(&self) -> Option<f64> {
+        (self.bound_ns > 0).then(|| self.ns as f64 / self.bound_ns as f64)
+    }
+
+    fn json(&self) -> Value {
+        let same = [
+            ("program", self.program.as_str().into()),
+            ("ranks", self.ranks.into()),
+            ("time_us", us(self.ns).into()),
+            ("bound_us", us(self.bound_ns).into()),
+            ("ratio", self.ratio().into()),
+            ("messages", self.messages.into()),
+        ];
+        Value::Object(object(same.into_iter().chain(self.more.iter().cloned())))
+    }
+}
+
+fn of_messages(cost: &CallCost) -> Vec<(&'static str, Value)> {
+    vec![
+        ("bytes", cost.bytes.into()),
+        ("most_sent", cost.most_sent.into()),
+        ("most_received", cost.most_received.into()),
+    ]
+}
+
+fn us(ns: u64) -> f64 {
+    ns as f64 / 1e3
+}
+
+/// All results.
+pub(super) struct Report<'a> {
+    pub machine: &'a str,
+    pub is_ideal: bool,
+    pub rows: Vec<Row>,
+}
+
+impl Report<'_> {
+    /// Returns a line for each row.
+    pub(super) fn table(&self) -> String {
+        let costs = match self.is_ideal {
+            true => "messages take their latency alone",
+            false => "a rank a core",
+        };
+        let machine = escaped(self.machine);
+        let mut text = lines(&format!("A team of ranks on {machine}, simulated; {costs}"));
+        let head = ["ranks", "time, us", "bound, us", "ratio", "messages"];
+        let [r, t, b, q, m] = head;
+        let _ = writeln!(text, "\n{:<17}{r:>7}{t:>12}{b:>11}{q:>7}{m:>13}", "program");
+        for row in &self.rows {
+            let Row { program, ranks, .. } = row;
+            let (time, bound) = (us(row.ns), us(row.bound_ns));
+            let ratio = row
+                .ratio()
+                .map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
+            let messages = grouped(row.messages);
+            let _ = writeln!(
+                text,
+                "{program:<17}{ranks:>7}{time:>12.2}{bound:>11.2}{ratio:>7}{messages:>13}  {}",
+                row.note
+            );
+        }
+        text
+    }
+
+    /// Returns the same as data.
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "machine": self.machine,
+            "simulated": true,
+            "ideal": self.is_ideal,
+            "rows": self.rows.iter().map(Row::json).collect::<Vec<_>>(),
+        })
+    }
+}
