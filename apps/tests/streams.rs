@@ -57,6 +57,7 @@ fn a_full_disk_is_stated() {
         "nqueens 8 --show 92",
         "topo",
         "simulate uts D6 --places 4",
+        "simulate team barrier",
         "loops exponential -n 64 -p 4",
         "completions bash",
         "man",

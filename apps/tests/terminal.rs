@@ -38,6 +38,8 @@ fn no_line_is_wider_than_80_columns() {
         "simulate uts D8 --places 64 --workers 1",
         "simulate nqueens 8 --places 4 --explain",
         "simulate uts D7 --machine jaguar --places 32",
+        "simulate team --ranks 16,100000",
+        "simulate team barrier,storm,phase --ranks 1,1024 --tasks 1",
         "loops exponential -n 64 -p 4",
         "loops climate --ranks -p 8",
         "topo --ranks 3",

@@ -3,7 +3,7 @@
 use super::program::Program;
 use crate::command::number::grouped;
 use crate::command::quote::escaped;
-use crate::command::show::{lines, object};
+use crate::command::show::{WIDTH, lines, object, wrapped};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use tautline_sim::teams::{CallCost, PhaseCost, StormCost};
@@ -15,10 +15,12 @@ pub(super) struct Row {
     ns: u64,
     bound_ns: u64,
     messages: u64,
+    /// The messages that one rank sends, at most, if they are counted.
+    most_sent: Option<u64>,
     /// What else is known: keys and values.
     more: Vec<(&'static str, Value)>,
-    /// The same for people.
-    note: String,
+    /// The same for people, if there is something to be told.
+    note: Option<String>,
 }
 
 impl Row {
@@ -29,8 +31,9 @@ impl Row {
             ns: cost.ns,
             bound_ns: cost.bound_ns,
             messages: cost.messages,
+            most_sent: Some(cost.most_sent),
             more: of_messages(cost),
-            note: format!("{} of one", grouped(cost.most_sent)),
+            note: None,
         }
     }
 
@@ -49,15 +52,16 @@ impl Row {
             ns: cost.ns,
             bound_ns: cost.bound_ns,
             messages: cost.messages,
+            most_sent: None,
             more: more.map(|(key, number)| (key, number.into())).into(),
-            note: format!(
+            note: Some(format!(
                 "{} activities, {} finishes; {} reports of {} quiet periods, in {} messages",
                 grouped(cost.activities),
                 grouped(cost.finishes),
                 grouped(cost.reports),
                 grouped(cost.quiet),
                 grouped(cost.report_messages)
-            ),
+            )),
         }
     }
 
@@ -75,8 +79,13 @@ impl Row {
             ns: cost.ns(),
             bound_ns: cost.bound_ns(),
             messages: cost.exchange.messages,
+            most_sent: Some(cost.exchange.most_sent),
             more,
-            note: format!("{:.2} us of {tasks} tasks on {node}", us(cost.local_ns)),
+            note: Some(format!(
+                "{node}: {tasks} tasks take {:.2} us of it, their bound is {:.2} us",
+                us(cost.local_ns),
+                us(cost.local_bound_ns)
+            )),
         }
     }
 
@@ -126,21 +135,38 @@ impl Report<'_> {
         };
         let machine = escaped(self.machine);
         let mut text = lines(&format!("A team of ranks on {machine}, simulated; {costs}"));
-        let head = ["ranks", "time, us", "bound, us", "ratio", "messages"];
-        let [r, t, b, q, m] = head;
-        let _ = writeln!(text, "\n{:<17}{r:>7}{t:>12}{b:>11}{q:>7}{m:>13}", "program");
+        let head = [
+            "ranks",
+            "time, us",
+            "bound, us",
+            "ratio",
+            "messages",
+            "of one",
+        ];
+        let [r, t, b, q, m, o] = head;
+        let _ = writeln!(
+            text,
+            "\n{:<17}{r:>8}{t:>12}{b:>11}{q:>7}{m:>13}{o:>9}",
+            "program"
+        );
         for row in &self.rows {
             let Row { program, ranks, .. } = row;
             let (time, bound) = (us(row.ns), us(row.bound_ns));
+            let absent = || "-".to_owned();
             let ratio = row
                 .ratio()
-                .map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
-            let messages = grouped(row.messages);
+                .map_or_else(absent, |ratio| format!("{ratio:.2}"));
+            let (messages, most) = (
+                grouped(row.messages),
+                row.most_sent.map_or_else(absent, grouped),
+            );
             let _ = writeln!(
                 text,
-                "{program:<17}{ranks:>7}{time:>12.2}{bound:>11.2}{ratio:>7}{messages:>13}  {}",
-                row.note
+                "{program:<17}{ranks:>8}{time:>12.2}{bound:>11.2}{ratio:>7}{messages:>13}{most:>9}"
             );
+            for line in row.note.iter().flat_map(|note| wrapped(note, WIDTH - 2)) {
+                let _ = writeln!(text, "  {line}");
+            }
         }
         text
     }
