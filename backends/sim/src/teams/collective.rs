@@ -95,15 +95,7 @@ impl Teamed {
             TeamOp::AllReduce => {
                 self.wave(|| CombineForAll::by(join), own, |_| 1, |_, got| *got == all)
             }
-            TeamOp::Gather => self.wave(
-                Collect::default,
-                Some,
-                |message| carried(message, Vec::len, Vec::len),
-                |rank, got| match got {
-                    Some(got) => rank == 0 && got.iter().copied().eq(0..ranks),
-                    None => rank > 0,
-                },
-            ),
+            TeamOp::Gather => self.gather(),
             TeamOp::AllGather => self.wave(
                 CollectForAll::default,
                 |_| Some(()),
@@ -126,21 +118,39 @@ impl Teamed {
                 let machine = |rank| Pairs::new(rank, ranks, join as fn(Span, Span) -> Span);
                 self.call(machine, own, |_| 1, |_, got| *got == all)
             }
-            TeamOp::AllToAll => self.call(
-                |rank| AllToAll::new(rank, ranks),
-                |rank| Some((0..ranks).map(|to| (rank, to)).collect()),
-                |_| 1,
-                |rank, got: &Vec<(u32, u32)>| {
-                    let expected = (0..ranks).map(|from| (from, rank));
-                    got.iter().copied().eq(expected)
-                },
-            ),
+            TeamOp::AllToAll => self.all_to_all(),
         };
         let latencies = u64::from(call.latencies(ranks, self.radix()));
         CallCost {
             bound_ns: latencies * self.costs.latency_ns(),
             ..cost
         }
+    }
+
+    fn gather(&self) -> CallCost {
+        let ranks = self.costs.ranks;
+        self.wave(
+            Collect::default,
+            Some,
+            |message| carried(message, Vec::len, Vec::len),
+            |rank, got| match got {
+                Some(got) => rank == 0 && got.iter().copied().eq(0..ranks),
+                None => rank > 0,
+            },
+        )
+    }
+
+    fn all_to_all(&self) -> CallCost {
+        let ranks = self.costs.ranks;
+        self.call(
+            |rank| AllToAll::new(rank, ranks),
+            |rank| Some((0..ranks).map(|to| (rank, to)).collect()),
+            |_| 1,
+            |rank, got: &Vec<(u32, u32)>| {
+                let expected = (0..ranks).map(|from| (from, rank));
+                got.iter().copied().eq(expected)
+            },
+        )
     }
 
     fn wave<O: Operation>(

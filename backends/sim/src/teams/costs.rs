@@ -1,4 +1,4 @@
-//! What messages of a team cost.
+//! The costs of the messages of a team.
 
 use crate::Cluster;
 use crate::protocol::{Driver, Outcome, Part, Setup};

@@ -20,8 +20,8 @@ fn calls_over_trees() -> impl Iterator<Item = TeamOp> {
     all.filter(move |call| !others.contains(call))
 }
 
-/// Where only the ways of messages take time, each call takes no more than its bound, which is
-/// reached within one level of the tree each way.
+/// If only the ways of messages take time, a call takes no more than its bound, which is reached
+/// within one level of the tree each way.
 #[test]
 fn calls_over_trees_take_their_bound() {
     for ranks in [1, 2, 3, 1_000, 10_000, 100_000] {

@@ -17,7 +17,8 @@ use clap::builder::StringValueParser;
 use program::Program;
 use report::{Report, Row};
 use tautline::internal::costs::{Costs, Section};
-use tautline_sim::teams::{Storm, TeamCosts, Teamed};
+use tautline_sim::memory::{CYCLOPS64, NIAGARA2, POWER7, XEON};
+use tautline_sim::teams::{Hybrid, Storm, TeamCosts, Teamed};
 
 /// More would take gigabytes.
 const RANKS_MAX: u64 = 1 << 17;
@@ -189,8 +190,24 @@ impl Team {
                 let radix = radix.unwrap_or(storm.radix);
                 vec![Row::of_storm(costs.ranks, &Storm { radix, ..storm }.run())]
             }
-            Program::Phase => program::phases(&self.team(costs), self.tasks as usize),
+            Program::Phase => self.phases(costs),
         }
+    }
+
+    /// Runs a phase on each of the described nodes.
+    fn phases(&self, costs: TeamCosts) -> Vec<Row> {
+        let tasks = self.tasks as usize;
+        let row = |machine| {
+            let hybrid = Hybrid {
+                costs,
+                tasks,
+                machine,
+                radix: self.radix.map(|radix| radix as u32),
+                skew_ns: self.skew,
+            };
+            Row::of_phase(machine.name, tasks, costs.ranks, &hybrid.run())
+        };
+        [CYCLOPS64, NIAGARA2, POWER7, XEON].map(row).into()
     }
 
     fn team(&self, costs: TeamCosts) -> Teamed {

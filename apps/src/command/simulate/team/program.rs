@@ -1,13 +1,11 @@
 //! The programs by name.
 
-use super::report::Row;
 use crate::command::Failure;
 use crate::command::quote::shown;
 use crate::command::refusal::expected;
 use crate::command::simulate::costs::unknown;
 use std::fmt;
-use tautline_sim::memory::{CYCLOPS64, NIAGARA2, POWER7, XEON};
-use tautline_sim::teams::{Hybrid, TeamOp, Teamed};
+use tautline_sim::teams::TeamOp;
 
 /// More ranks would take gigabytes: they have some 60 activities each.
 const STORM_MAX: u64 = 1 << 14;
@@ -63,19 +61,4 @@ impl fmt::Display for Program {
             Self::Phase => f.pad("phase"),
         }
     }
-}
-
-/// Runs a phase with `tasks` of each rank, on each of the described nodes.
-pub(super) fn phases(team: &Teamed, tasks: usize) -> Vec<Row> {
-    let row = |machine| {
-        let hybrid = Hybrid {
-            costs: team.costs,
-            tasks,
-            machine,
-            radix: team.radix,
-            skew_ns: team.skew_ns,
-        };
-        Row::of_phase(machine.name, tasks, team.costs.ranks, &hybrid.run())
-    };
-    [CYCLOPS64, NIAGARA2, POWER7, XEON].map(row).into()
 }

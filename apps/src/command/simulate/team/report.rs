@@ -17,9 +17,9 @@ pub(super) struct Row {
     messages: u64,
     /// The messages that one rank sends, at most, if they are counted.
     most_sent: Option<u64>,
-    /// What else is known: keys and values.
+    /// Further keys and values.
     more: Vec<(&'static str, Value)>,
-    /// The same for people, if there is something to be told.
+    /// The same for people.
     note: Option<String>,
 }
 
