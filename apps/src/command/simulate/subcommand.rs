@@ -31,7 +31,7 @@ pub(crate) struct Simulate {
 /// The simulated program.
 #[derive(Debug, Subcommand)]
 enum Program {
-    Team(Box<Team>),
+    Team(Team),
     #[command(flatten)]
     Application(Chosen<Virtual>),
 }
