@@ -301,6 +301,12 @@ impl Home {
         self.add_reports(&combined.parts, &combined.counts, Self::LIMIT)
     }
 
+    /// Whether all activities may have ended after these reports: each count that is not zero must
+    /// change.
+    pub(super) fn may_end_by(&self, combined: &Combined) -> bool {
+        self.open <= combined.counts.len()
+    }
+
     /// Processes a report of the home itself, which no count of another place makes overflow.
     pub(super) fn on_own(&mut self, combined: &Combined) -> Result<bool, Refusal> {
         self.add_reports(&combined.parts, &combined.counts, i64::MAX)

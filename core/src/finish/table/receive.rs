@@ -43,11 +43,19 @@ impl Finishes {
         if combined.epoch > root.epoch {
             return Err(Refusal::Epoch(combined.epoch));
         }
-        if combined.epoch == root.epoch && root.home.on_combined(&combined)? {
-            // An activity here is in no report that could end the finish.
+        if combined.epoch == root.epoch {
             let branch = self.branches.get(&id);
-            if branch.is_some_and(|branch| branch.is_active) {
-                return Err(Refusal::Running(id));
+            let is_active = branch.is_some_and(|branch| branch.is_active);
+            match is_active && root.home.may_end_by(&combined) {
+                false => _ = root.home.on_combined(&combined)?,
+                true => {
+                    // An activity here is in no report that could end the finish.
+                    let mut home = root.home.clone();
+                    if home.on_combined(&combined)? {
+                        return Err(Refusal::Running(id));
+                    }
+                    root.home = home;
+                }
             }
         }
         if let Some(outcome) = combined.outcome {
