@@ -256,7 +256,7 @@ fn absent_ranks_are_named() {
         let expected =
             format!("operation 0 (meet) at {site}: rank 2 has not begun it; {other} has");
         assert!(line.ends_with(&expected), "{line}");
-        let [open] = &operations.open_operations()[..] else {
+        let [open] = &mut operations.open_operations()[..] else {
             panic!("one operation is open");
         };
         assert_eq!((open.kind.name(), open.site), ("meet", site));
