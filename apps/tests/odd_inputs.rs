@@ -338,8 +338,8 @@ fn misspelled_commands_and_options() {
             "bench",
             "a command is missing: expected one of all, line, clock, fence, steal, fork, spawn, wake, barrier, ",
         ),
-        ("simulate", "a command is missing: expected one of uts, "),
-        ("", "a command is missing: expected one of uts, "),
+        ("simulate", "a command is missing: expected one of team, uts, "),
+        ("", "a command is missing: expected one of team, uts, "),
         (
             "--json uts",
             "--json: expected after the command, as in tautline uts --json",

@@ -83,7 +83,8 @@ impl Watch {
     fn start(is_home: bool) -> Self {
         Self(is_home.then(|| {
             let (sender, begun) = mpsc::channel::<String>();
-            thread::spawn(move || {
+            // Without a thread it is not watched.
+            _ = thread::Builder::new().spawn(move || {
                 let mut runs = String::new();
                 loop {
                     match begun.recv_timeout(Self::LONG) {
