@@ -342,7 +342,7 @@ fn misspelled_commands_and_options() {
             "simulate",
             "a command is missing: expected one of team, uts, ",
         ),
-        ("", "a command is missing: expected one of team, uts, "),
+        ("", "a command is missing: expected one of uts, "),
         (
             "--json uts",
             "--json: expected after the command, as in tautline uts --json",

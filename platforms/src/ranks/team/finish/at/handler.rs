@@ -73,7 +73,7 @@ impl<F, A, R> fmt::Debug for Handler<F, A, R> {
 /// struct Line(String);
 /// let print = handler(|_, _, line: Line| println!("{}", line.0));
 /// ```
-/// What a handler borrows outlives the finish:
+/// Borrowed values must outlive the finish:
 /// ```compile_fail,E0597
 /// # use tautline::prelude::*;
 /// # use tautline::team::{Team, handler};
