@@ -7,10 +7,10 @@
 //! which so ends for no task before the exchange has. The second phaser carries the result: only
 //! the carrier contributes to it.
 //!
-//! Different from it, the exchange begins at the last signal of the rank, even if its task only signals,
-//! and no task waits for it on behalf of others. A rank whose tasks have left takes part in the
-//! exchanges without a value, until all ranks have left.
-//! Decision 58 in `docs/decisions` has the alternatives.
+//! Different from it, the exchange begins at the last signal of the rank, even if its task only
+//! signals, and no task waits for it on behalf of others. A rank whose tasks have left takes part
+//! in the exchanges without a value, until all ranks have left. Decision 58 in `docs/decisions` has
+//! the alternatives.
 
 use super::Team;
 use crate::Result;
