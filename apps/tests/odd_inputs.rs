@@ -338,10 +338,7 @@ fn misspelled_commands_and_options() {
             "bench",
             "a command is missing: expected one of all, line, clock, fence, steal, fork, spawn, wake, barrier, ",
         ),
-        (
-            "simulate",
-            "a command is missing: expected one of team, uts, ",
-        ),
+        ("simulate", "a command is missing: expected one of uts, "),
         ("", "a command is missing: expected one of uts, "),
         (
             "--json uts",

@@ -1,5 +1,9 @@
 //! `tautline simulate team`, from outside.
 
+mod launched;
+mod started;
+
+use launched::{Launched, computes_on, signal};
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -118,4 +122,22 @@ fn bad_requests_get_one_line_with_what_is_allowed() {
         assert_eq!(line.lines().count(), 1, "{args}: {line}");
         assert!(output.stdout.is_empty(), "{args}");
     }
+}
+
+#[test]
+fn an_interrupt_keeps_the_complete_rows() {
+    let ranks = ["131072"; 16].join(",");
+    let command = started::tautline(&format!("simulate team barrier --json --ranks {ranks}"));
+    let run = Launched::of(command);
+    computes_on(run.id());
+    signal("-INT", run.id());
+    let output = run.end();
+    assert_eq!(output.status.code(), Some(130));
+    let seen: Value = serde_json::from_slice(&output.stdout).expect("one object");
+    assert_eq!(
+        (&seen["complete"], &seen["stopped"]),
+        (&false.into(), &"interrupted".into())
+    );
+    let rows = seen["rows"].as_array().expect("rows");
+    assert!(!rows.is_empty() && rows.len() < 16, "{seen}");
 }

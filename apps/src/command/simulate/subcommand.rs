@@ -31,9 +31,9 @@ pub(crate) struct Simulate {
 /// The simulated program.
 #[derive(Debug, Subcommand)]
 enum Program {
-    Team(Team),
     #[command(flatten)]
     Application(Chosen<Virtual>),
+    Team(Team),
 }
 
 impl Simulate {

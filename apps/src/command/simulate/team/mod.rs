@@ -6,6 +6,7 @@ mod report;
 use super::costs::Overrides;
 use super::engine::Faults;
 use super::setting::{built_in, described};
+use super::watcher::Watcher;
 use crate::command::balancer::within;
 use crate::command::duration::nanoseconds;
 use crate::command::known::Known;
@@ -47,7 +48,8 @@ tasks meet on the hardware threads of four described nodes. The machines are tho
 The time of a call is that from the last entry to the last return; of a storm, from the end of the last
 activity until all ranks know it; of a phase, from the last signal to the last return. Its bound is that
 of latencies alone: log P up a tree and as many down, to the base of its radix; in pairs, log2 P.
-The same options always give the same run.";
+The same options always give the same run. The first Ctrl-C ends it with the complete rows, the second
+at once.";
 
 /// The calls, finishes and phases of a team of ranks, in virtual time
 #[derive(Args, Debug)]
@@ -106,15 +108,34 @@ pub(super) struct Team {
 impl Team {
     /// Runs the programs and prints the cost of each, beside its bound.
     pub(super) fn run(&self) -> Outcome {
+        let runs = self.runs()?;
+        let watcher = Watcher::start(true);
+        let uninterrupted = runs.iter().take_while(|_| !watcher.is_interrupted());
+        let rows = uninterrupted.flat_map(|&(program, costs)| self.rows(program, costs));
+        let report = Report {
+            machine: &self.machine,
+            is_ideal: self.ideal,
+            rows: rows.collect(),
+            complete: !watcher.is_interrupted(),
+        };
+        deliver(&match self.json {
+            true => document(report.json()),
+            false => report.table(),
+        })
+        .and(watcher.outcome())
+    }
+
+    /// Returns the programs, each with what its number of ranks costs.
+    fn runs(&self) -> Result<Vec<(Program, TeamCosts)>, Failure> {
         let asked = List::join(&self.programs);
         let programs: Result<Vec<_>, _> = asked.iter().map(|name| Program::named(name)).collect();
         let programs = programs?;
-        let mut rows = Vec::new();
+        let mut runs = Vec::new();
         for ranks in List::join(&self.ranks) {
             let costs = self.costs(ranks as u32)?;
             if programs.is_empty() {
                 let fit = Program::all().filter(|program| ranks <= program.most_ranks());
-                rows.extend(fit.flat_map(|program| self.rows(program, costs)));
+                runs.extend(fit.map(|program| (program, costs)));
             }
             for &program in &programs {
                 let most = program.most_ranks();
@@ -122,18 +143,10 @@ impl Team {
                     let line = format!("--ranks {ranks}: at most {most} for {program}");
                     return Err(Failure::Usage(line));
                 }
-                rows.extend(self.rows(program, costs));
+                runs.push((program, costs));
             }
         }
-        let report = Report {
-            machine: &self.machine,
-            is_ideal: self.ideal,
-            rows,
-        };
-        deliver(&match self.json {
-            true => document(report.json()),
-            false => report.table(),
-        })
+        Ok(runs)
     }
 
     /// Returns the costs of a team of `ranks` on the machine, a core each.

@@ -6,6 +6,7 @@ use crate::command::quote::escaped;
 use crate::command::show::{WIDTH, lines, object, wrapped};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use tautline::balance::Reason;
 use tautline_sim::teams::{CallCost, PhaseCost, StormCost};
 
 /// A program at a number of ranks.
@@ -124,6 +125,8 @@ pub(super) struct Report<'a> {
     pub machine: &'a str,
     pub is_ideal: bool,
     pub rows: Vec<Row>,
+    /// Whether the user has not interrupted the command.
+    pub complete: bool,
 }
 
 impl Report<'_> {
@@ -168,6 +171,9 @@ impl Report<'_> {
                 let _ = writeln!(text, "  {line}");
             }
         }
+        if !self.complete {
+            let _ = writeln!(text, "partial: interrupted after {} rows", self.rows.len());
+        }
         text
     }
 
@@ -178,6 +184,8 @@ impl Report<'_> {
             "simulated": true,
             "ideal": self.is_ideal,
             "rows": self.rows.iter().map(Row::json).collect::<Vec<_>>(),
+            "complete": self.complete,
+            "stopped": (!self.complete).then(|| Reason::Interrupted.name()),
         })
     }
 }
