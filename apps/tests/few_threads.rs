@@ -87,6 +87,7 @@ fn commands_without_threads_do_not_panic() {
         "heat --size 20 --workers 4",
         "selftest --programs 5 --workers 4",
         "simulate uts T1 --places 4",
+        "simulate team barrier --ranks 4",
         "loops exponential",
         "bench barrier --tasks 2 --deadline 1",
         "bench all --quick --deadline 1",

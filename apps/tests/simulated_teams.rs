@@ -5,12 +5,11 @@ mod started;
 
 use launched::{Launched, computes_on, signal};
 use serde_json::Value;
-use std::process::{Command, Output};
+use started::tautline;
+use std::process::Output;
 
 fn run(args: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tautline"));
-    command.args(["simulate", "team"]);
-    let command = command.args(args.split_whitespace());
+    let mut command = tautline(&format!("simulate team {args}"));
     command.output().expect("the command starts")
 }
 
@@ -127,7 +126,7 @@ fn bad_requests_get_one_line_with_what_is_allowed() {
 #[test]
 fn an_interrupt_keeps_the_complete_rows() {
     let ranks = ["131072"; 16].join(",");
-    let command = started::tautline(&format!("simulate team barrier --json --ranks {ranks}"));
+    let command = tautline(&format!("simulate team barrier --json --ranks {ranks}"));
     let run = Launched::of(command);
     computes_on(run.id());
     signal("-INT", run.id());

@@ -111,12 +111,13 @@ impl Team {
         let runs = self.runs()?;
         let watcher = Watcher::start(true);
         let uninterrupted = runs.iter().take_while(|_| !watcher.is_interrupted());
-        let rows = uninterrupted.flat_map(|&(program, costs)| self.rows(program, costs));
+        let done = uninterrupted.map(|&(program, costs)| self.rows(program, costs));
+        let done: Vec<_> = done.collect();
         let report = Report {
             machine: &self.machine,
             is_ideal: self.ideal,
-            rows: rows.collect(),
-            complete: !watcher.is_interrupted(),
+            complete: done.len() == runs.len(),
+            rows: done.into_iter().flatten().collect(),
         };
         deliver(&match self.json {
             true => document(report.json()),

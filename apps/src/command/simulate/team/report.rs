@@ -125,7 +125,7 @@ pub(super) struct Report<'a> {
     pub machine: &'a str,
     pub is_ideal: bool,
     pub rows: Vec<Row>,
-    /// Whether the user has not interrupted the command.
+    /// False if an interrupt came before the last program.
     pub complete: bool,
 }
 
