@@ -175,6 +175,19 @@ pub fn config(machine: &Machine, tasks: Option<usize>) -> Result<Config> {
     })
 }
 
+/// Returns the port and the configuration of a phaser of `threads` threads, and of another
+/// registration that occupies no processor.
+#[cfg(feature = "serde")]
+pub(crate) fn carried_config(threads: usize) -> Result<(SpinThenYield, Config)> {
+    let machine = Machine::discover();
+    let help_after = config(&machine, Some(threads))?.help_after;
+    let config = Config {
+        help_after,
+        ..config(&machine, Some(threads + 1))?
+    };
+    Ok((rule::port(config), config))
+}
+
 /// Returns the degree that `TAUTLINE_PHASER_DEGREE` sets.
 ///
 /// ```

@@ -61,7 +61,7 @@ mod phaser;
 pub use crate::ranks::error::{RankError, RankErrorKind};
 pub use call::TeamCall;
 pub use finish::{At, Batch, Handler, Handlers, Reply, handler};
-pub use phaser::{TeamAccumulator, TeamPhaser};
+pub use phaser::{TeamAccumulator, TeamPhaser, ThreadAccumulator, ThreadRegistration};
 pub use tautline_core::comm::{Number, Operator};
 
 use crate::Result;
@@ -75,6 +75,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tautline_core::Rank;
+use tautline_core::collective::{CollectForAll, Wave};
 use tautline_core::group::{Group, Name};
 use tautline_core::machine::Machine;
 use tautline_core::service::{Calls, Kind};
@@ -220,35 +221,58 @@ impl Team {
         kind: Kind,
         colour: Option<u32>,
     ) -> TeamCall<impl Future<Output = Result<Option<Self>>> + Send + use<'_>> {
+        let running = self.divide(site, kind, colour);
+        TeamCall::new(async move { self.part(colour, &running.complete().await?) })
+    }
+
+    /// As [`divided`](Self::divided), for a thread that waits.
+    fn divided_blocking(
+        &self,
+        site: &'static Location<'static>,
+        kind: Kind,
+        colour: Option<u32>,
+    ) -> Result<Option<Self>> {
+        let all = self.divide(site, kind, colour).block()?;
+        self.part(colour, &all)
+    }
+
+    /// Begins a division: returns for each rank its colour, and the number that it has for a team.
+    fn divide(
+        &self,
+        site: &'static Location<'static>,
+        kind: Kind,
+        colour: Option<u32>,
+    ) -> Running<Wave<CollectForAll<(Option<u32>, u32)>>> {
         // The first rank of each new team names it.
         // ORDERING: Relaxed: only the numbers of one rank must differ.
         let number = self.engine.groups.fetch_add(1, Ordering::Relaxed);
         let call = made::all_gather(self.group(), (colour, number));
-        let running = self.begin(site, Call { kind, ..call });
+        self.begin(site, Call { kind, ..call })
+    }
+
+    /// Returns the team of the ranks with this colour, after a division.
+    fn part(&self, colour: Option<u32>, all: &[(Option<u32>, u32)]) -> Result<Option<Self>> {
         let (engine, calls) = (&self.engine, &self.calls);
-        TeamCall::new(async move {
-            let all = running.complete().await?;
-            if all.len() != calls.group().ranks() as usize {
-                return Err(violated("values of another number of ranks"));
-            }
-            let with = |rank: &u32| colour.is_some() && all[*rank as usize].0 == colour;
-            let ranks = (0..all.len() as u32).filter(with);
-            let members = ranks.clone().map(|rank| calls.group().member(Rank(rank)));
-            let here = calls.group().member(calls.group().here());
-            let first = ranks.clone().next();
-            Ok(first.and_then(|first| {
-                let home = calls.group().member(Rank(first));
-                let number = all[first as usize].1;
-                let group = Group::of(here, members)?;
-                Some(Self {
-                    engine: Arc::clone(engine),
-                    calls: engine.operations.of(Name { home, number }, group),
-                    site: None,
-                    handlers: None,
-                    finishes: FinishCounts::default(),
-                })
-            }))
-        })
+        if all.len() != calls.group().ranks() as usize {
+            return Err(violated("values of another number of ranks"));
+        }
+        let with = |rank: &u32| colour.is_some() && all[*rank as usize].0 == colour;
+        let ranks = (0..all.len() as u32).filter(with);
+        let members = ranks.clone().map(|rank| calls.group().member(Rank(rank)));
+        let here = calls.group().member(calls.group().here());
+        let first = ranks.clone().next();
+        Ok(first.and_then(|first| {
+            let home = calls.group().member(Rank(first));
+            let number = all[first as usize].1;
+            let group = Group::of(here, members)?;
+            Some(Self {
+                engine: Arc::clone(engine),
+                calls: engine.operations.of(Name { home, number }, group),
+                site: None,
+                handlers: None,
+                finishes: FinishCounts::default(),
+            })
+        }))
     }
 
     /// Makes another team of the same ranks, whose calls have an order of their own.

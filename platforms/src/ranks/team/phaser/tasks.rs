@@ -13,15 +13,19 @@
 //! the alternatives.
 
 use super::Team;
+use super::part::{Barrier, Part, Reduction, Value, combination, together};
 use crate::Result;
 use crate::execution::runtime::{Cx, Hold};
-use crate::phaser::{Element, Member, Mode, Op, Phased, PhaserError, Request, TaskAccumulator};
+use crate::phaser::{
+    Element, Member, Mode, Op, Phased, PhaserError, PoolPort, Request, TaskAccumulator,
+};
 use crate::ranks::collective::{Call, abandon, calls as made};
 use std::any::type_name;
 use std::mem;
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 use tautline_core::service::Kind;
+use tautline_node::pool::Node;
 
 /// A phaser of the tasks of all ranks of a team, made by [`Team::phaser`] or [`Team::accumulator`].
 /// While it lives, its rank has a task that has not signalled: dropped, as the body of its scope
@@ -83,7 +87,7 @@ impl Team {
         let [gather, release] = [cx.phaser(Mode::SignalWait)?, cx.phaser(Mode::SignalWait)?];
         let site = Location::caller();
         let own = self.of_phaser(cx, site, "phaser".into())?;
-        carried(cx, (own, site), [gather, release], Barrier)
+        carried(cx, (own, site), [gather, release], Barrier, together)
     }
 
     /// As [`phaser`](Self::phaser), with a reduction: `op` combines the values that the tasks of
@@ -124,15 +128,15 @@ impl Team {
         cx: &mut Cx<'scope, '_>,
         op: Op,
     ) -> Result<(TeamAccumulator<'scope, T>, TeamPhaser<'scope>)> {
-        let kind = Kind::sized("accumulator", op as u64).of_types(type_name::<T>());
+        let kind = Kind::from("accumulator").with("operator", op as u64).of_types(type_name::<T>());
         let (local, gather) = cx.accumulator::<T>(op)?;
         let (global, release) = cx.accumulator::<T>(op)?;
         let site = Location::caller();
         let own = self.of_phaser(cx, site, kind)?;
         let accumulator = TeamAccumulator { local, global };
         let (local, global) = (accumulator.local.clone(), accumulator.global.clone());
-        let reduction = Reduction { op, local, global };
-        let phaser = carried(cx, (own, site), [gather, release], reduction)?;
+        let (reduction, combine) = (Reduction { local, global }, combination::<T>(op));
+        let phaser = carried(cx, (own, site), [gather, release], reduction, combine)?;
         Ok((accumulator, phaser))
     }
 
@@ -195,7 +199,8 @@ fn carried<'scope, 'env>(
     cx: &mut Cx<'scope, 'env>,
     (team, site): (Team, &'static Location<'static>),
     [mut gather, mut release]: [Member<'scope>; 2],
-    part: impl Part<'scope> + 'scope,
+    part: impl Part<PoolPort<'scope, Node>> + 'scope,
+    combine: impl Fn(Value, Value) -> Value + Copy + Send + Sync + 'scope,
 ) -> Result<TeamPhaser<'scope>> {
     let registered = Arc::new(());
     let (tasks, hold) = (Arc::downgrade(&registered), cx.hold());
@@ -209,7 +214,7 @@ fn carried<'scope, 'env>(
             hold,
             has_ended: false,
         };
-        carrier.carry(part).await;
+        carrier.carry(part, combine).await;
     })?;
     Ok(TeamPhaser {
         gather: gather.guarded(registered),
@@ -233,9 +238,13 @@ struct Carrier<'scope, 'env> {
 }
 
 impl<'scope> Carrier<'scope, '_> {
-    async fn carry(mut self, part: impl Part<'scope>) {
+    async fn carry(
+        mut self,
+        part: impl Part<PoolPort<'scope, Node>>,
+        combine: impl Fn(Value, Value) -> Value + Copy + Send + Sync,
+    ) {
         while !self.has_ended {
-            if let Err(why) = self.exchange(&part).await {
+            if let Err(why) = self.exchange(&part, combine).await {
                 // Before its registrations are dropped.
                 return self.hold.abort(Box::new(why));
             }
@@ -243,11 +252,14 @@ impl<'scope> Carrier<'scope, '_> {
     }
 
     /// Makes the exchange of a phase.
-    async fn exchange(&mut self, part: &impl Part<'scope>) -> Result<()> {
+    async fn exchange(
+        &mut self,
+        part: &impl Part<PoolPort<'scope, Node>>,
+        combine: impl Fn(Value, Value) -> Value + Copy + Send,
+    ) -> Result<()> {
         let task = self.task.as_mut().expect("it is not dropped");
         task.members()[GATHER].next().await?;
         let is_present = u32::from(self.tasks.strong_count() > 0);
-        let combine = |(ranks, a): (u32, u128), (more, b)| (ranks + more, part.combine(a, b));
         let all = made::all_reduce(self.team.group(), (is_present, part.own()), combine);
         let kind = "phase".into();
         let all = self.team.begin(self.site, Call { kind, ..all });
@@ -279,51 +291,3 @@ impl Drop for Carrier<'_, '_> {
 /// The carrier's registrations.
 const GATHER: usize = 0;
 const RELEASE: usize = 1;
-
-/// A rank's part in an exchange.
-trait Part<'scope>: Send + Sync {
-    /// Returns the value of this rank.
-    fn own(&self) -> u128;
-
-    fn combine(&self, a: u128, b: u128) -> u128;
-
-    /// Passes the result to the tasks that wait.
-    fn publish(&self, release: &mut Member<'scope>, result: u128) -> Result<(), PhaserError>;
-}
-
-/// The part of a phaser without a reduction.
-struct Barrier;
-
-impl Part<'_> for Barrier {
-    fn own(&self) -> u128 {
-        0
-    }
-
-    fn combine(&self, _: u128, _: u128) -> u128 {
-        0
-    }
-
-    fn publish(&self, _: &mut Member<'_>, _: u128) -> Result<(), PhaserError> {
-        Ok(())
-    }
-}
-
-struct Reduction<'scope, T> {
-    op: Op,
-    local: TaskAccumulator<'scope, T>,
-    global: TaskAccumulator<'scope, T>,
-}
-
-impl<'scope, T: Element> Part<'scope> for Reduction<'scope, T> {
-    fn own(&self) -> u128 {
-        self.local.get().pack()
-    }
-
-    fn combine(&self, a: u128, b: u128) -> u128 {
-        T::combine(self.op, T::unpack(a), T::unpack(b)).pack()
-    }
-
-    fn publish(&self, release: &mut Member<'scope>, result: u128) -> Result<(), PhaserError> {
-        self.global.put(release, T::unpack(result))
-    }
-}

@@ -1,0 +1,11 @@
+//! Phasers and accumulators of the tasks or the threads of all ranks.
+
+mod carrier;
+mod part;
+mod tasks;
+mod threads;
+
+pub use tasks::{TeamAccumulator, TeamPhaser};
+pub use threads::{ThreadAccumulator, ThreadRegistration};
+
+use super::Team;
