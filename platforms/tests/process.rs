@@ -8,7 +8,9 @@ use std::process::{Command, exit};
 use std::sync::{Arc, Mutex};
 use std::{env, fs, thread};
 use tautline::messages;
+use tautline::phaser::{Mode, Op};
 use tautline::prelude::*;
+use tautline::team::ThreadRegistration;
 use tautline::world::World;
 use tautline_process::{End, Launch};
 
@@ -33,6 +35,7 @@ fn rank() {
         "sum" => sum(),
         "die" => die(),
         "panic" => panics(),
+        "threads" => threads(),
         "memory" => memory(),
         "early" => early(),
         "other" => other(),
@@ -155,6 +158,47 @@ fn panics() -> i32 {
 fn a_rank_that_panics_is_named() {
     let expected = [End::Code(50), End::Code(101), End::Code(50)];
     assert_eq!(ends(&launch("panic", 3)), expected);
+}
+
+/// Sums of the threads of all ranks, until the last rank is killed: no phase ends without it.
+fn threads() -> i32 {
+    const PHASES: u64 = 100;
+    let world = join();
+    let last = world.ranks() - 1;
+    let made = world.team().accumulator_for_threads::<u64>(2, Op::Sum);
+    let (sum, mut first) = made.expect("all make it");
+    let second = first.register(Mode::SignalWait).expect("signal-wait");
+    let run = |number: u64, mut own: ThreadRegistration| {
+        let sum = sum.clone();
+        for phase in 0.. {
+            if phase == PHASES && world.rank().0 == last {
+                std::process::abort();
+            }
+            sum.put(&mut own, number + phase)?;
+            own.next_blocking()?;
+            let all = u64::from(world.ranks()) * (2 * phase + 1);
+            assert_eq!(sum.get(), all, "phase {phase}");
+            assert!(phase < PHASES, "it has ended without a rank");
+        }
+        Ok::<_, tautline::Error>(())
+    };
+    let errors = thread::scope(|scope| {
+        let run = &run;
+        let spawned = [(0, first), (1, second)];
+        let spawned = spawned.map(|(number, own)| scope.spawn(move || run(number, own)));
+        spawned.map(|thread| thread.join().expect("no panic").unwrap_err().to_string())
+    });
+    let named = format!("rank {last}");
+    assert!(
+        errors.iter().all(|line| line.contains(&named)),
+        "{errors:?}"
+    );
+    50
+}
+
+#[test]
+fn a_killed_rank_ends_the_phases_of_threads() {
+    assert_eq!(ends(&launch("threads", 2)), [End::Code(50), End::Signal(6)]);
 }
 
 /// Rank 1 has no memory left, which ends its process.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant};
-use tautline::phaser::Op;
+use tautline::phaser::{Mode, Op};
 use tautline::prelude::*;
 use tautline::team::{Team, handler};
 use tautline::world::{Rank, World};
@@ -60,15 +60,20 @@ impl Link for Counted {
 
 /// Returns the parcels that each rank has sent while all run `program`.
 fn parcels(ranks: u32, program: impl Fn(&mut Cx<'_, '_>, &mut Team) + Sync) -> Vec<u64> {
+    parcels_of(ranks, |world| {
+        runtime(world, 1).run(|cx| program(cx, &mut world.team()));
+    })
+}
+
+/// As [`parcels`], without a runtime.
+fn parcels_of(ranks: u32, program: impl Fn(&World) + Sync) -> Vec<u64> {
     let counts: Vec<_> = (0..ranks).map(|_| Arc::<AtomicU64>::default()).collect();
     let links = Loopback::new(ranks).into_iter().zip(&counts);
     let links = links.map(|(link, parcels)| Counted {
         link,
         parcels: Arc::clone(parcels),
     });
-    World::builder().links(links.collect::<Vec<_>>(), |world| {
-        runtime(world, 1).run(|cx| program(cx, &mut world.team()));
-    });
+    World::builder().links(links.collect::<Vec<_>>(), |world| program(world));
     counts.iter().map(|count| count.load(SeqCst)).collect()
 }
 
@@ -78,10 +83,17 @@ fn assert_parcels(
     expected: u32,
     program: impl Fn(&mut Cx<'_, '_>, &mut Team, u64) + Sync,
 ) {
+    assert_parcels_of(ranks, expected, |world, times| {
+        runtime(world, 1).run(|cx| program(cx, &mut world.team(), times));
+    });
+}
+
+/// As [`assert_parcels`], without a runtime.
+fn assert_parcels_of(ranks: u32, expected: u32, program: impl Fn(&World, u64) + Sync) {
     const FEW: u64 = 2;
     const MANY: u64 = 12;
     let counts = |times| {
-        let run = |_| parcels(ranks, |cx, team| program(cx, team, times));
+        let run = |_| parcels_of(ranks, |world| program(world, times));
         let totals = (0..RUNS).map(run).map(|run| run.iter().sum::<u64>());
         totals.collect::<Vec<_>>()
     };
@@ -138,6 +150,34 @@ fn one_exchange_a_phase() {
                     });
                     spawned.expect("in the scope");
                 }
+            });
+        });
+    }
+}
+
+/// The same, for any number of threads.
+#[test]
+fn one_exchange_a_phase_of_threads() {
+    for (ranks, threads) in [(2, 1), (2, 4), (3, 2), (4, 1)] {
+        assert_parcels_of(ranks, in_pairs(ranks), |world, times| {
+            let made = world
+                .team()
+                .accumulator_for_threads::<u32>(threads as usize, Op::Sum);
+            let (sum, mut first) = made.expect("all live");
+            thread::scope(|scope| {
+                for number in 0..threads {
+                    let mut own = first.register(Mode::SignalWait).expect("signal-wait");
+                    let sum = sum.clone();
+                    scope.spawn(move || {
+                        for phase in 0..times {
+                            sum.put(&mut own, 1 + number).expect("registered");
+                            own.next_blocking().expect("a phase");
+                            let of_rank = threads * (threads + 1) / 2;
+                            assert_eq!(sum.get(), ranks * of_rank, "phase {phase}");
+                        }
+                    });
+                }
+                drop(first);
             });
         });
     }

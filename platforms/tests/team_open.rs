@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
-use tautline::phaser::Op;
+use tautline::phaser::{Mode, Op};
 use tautline::prelude::*;
 use tautline::team::handler;
 use tautline::world::{self, OpenCall, Rank, World};
@@ -289,5 +289,42 @@ fn a_phase_names_the_ranks_that_have_not_signalled() {
             Ok(())
         });
         assert!(ended.is_ok(), "{ended:?}");
+    });
+}
+
+/// The same among threads: while those of a rank wait, its call is open.
+#[test]
+fn a_phase_of_threads_names_the_ranks_that_have_not_signalled() {
+    let is_seen = Barrier::new(2);
+    world::loopback(2, |world| {
+        let line = line!() + 1;
+        let mut first = world.team().phaser_for_threads(2).expect("both make it");
+        let mut second = first.register(Mode::SignalWait).expect("signal-wait");
+        thread::scope(|threads| {
+            threads.spawn(|| {
+                for _ in 0..2 {
+                    second.next_blocking().expect("a phase");
+                }
+            });
+            first.next_blocking().expect("a phase");
+            if world.is_home() {
+                let waits = threads.spawn(|| first.next_blocking());
+                let open = until(world, ends(": rank 1 has not begun it"));
+                let [open] = &open[..] else { panic!("one") };
+                assert!(
+                    open.to_string()
+                        .starts_with("rank 0: operation 1 of group ")
+                );
+                assert_eq!((open.kind(), open.absent()), ("phase", &[Rank(1)][..]));
+                let (file, made) = (open.site().file(), open.site().line());
+                assert_eq!((file, made), (file!(), line));
+                is_seen.wait();
+                waits.join().expect("no panic").expect("a phase");
+            } else {
+                is_seen.wait();
+                first.next_blocking().expect("a phase");
+            }
+        });
+        assert!(world.open_calls().is_empty());
     });
 }

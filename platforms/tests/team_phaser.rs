@@ -7,7 +7,7 @@
 
 mod ranks;
 
-use ranks::{mixed, runtime};
+use ranks::{delay, mixed, runtime};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
@@ -15,16 +15,6 @@ use std::thread;
 use std::time::Duration;
 use tautline::phaser::{Mode, Op, Phased, PhaserError};
 use tautline::world::{self, Rank, World};
-
-/// Delays the calling thread now and then.
-fn delay(seed: u64) {
-    match seed % 8 {
-        // A sleep, for orders of signals that a free processor would not show.
-        0 => thread::sleep(Duration::from_micros(seed % 200)),
-        1..4 => thread::yield_now(),
-        _ => {}
-    }
-}
 
 #[test]
 fn no_task_leaves_early() {

@@ -6,9 +6,9 @@
 //! begins the exchange, in [`Registration::signal`], and returns. A message is processed by the
 //! thread that runs the turn in which it arrives. These are the threads that wait for the phase,
 //! one at a time; while none does, because all compute between signal and wait, or only signal, it
-//! is the progress thread of the world. The message that completes the exchange ends the second
-//! phaser's phase, and the same thread checks the first one again, which tasks that only signal may
-//! have ended again.
+//! is the progress thread. The message that completes the exchange ends the second phaser's phase,
+//! and the same thread checks the first one again, which threads that only signal may have ended
+//! again.
 //!
 //! So no thread is woken: the thread that waits for a phase ends it. A carrier that the progress
 //! thread runs would cost a wake-up of that thread and, without a free processor, two switches in
@@ -87,6 +87,8 @@ pub(super) struct Carrier<A, F: FnMut(Value, Value) -> Value> {
     pub(super) threads: Weak<()>,
     /// `None` while threads of this rank have not signalled the phase.
     pub(super) exchange: Option<Exchange<F>>,
+    /// Whether the end of the phase of `release` is due.
+    pub(super) releases: bool,
     /// Whether the threads of all ranks have left, or the phases have failed.
     pub(super) has_ended: bool,
 }
@@ -158,6 +160,12 @@ where
                     return has_begun;
                 };
                 carrier.end(result);
+            } else if carrier.releases {
+                // The threads have signalled before, so if it is pending, one of them ends it.
+                if carrier.release.poll_wait(&self.waker).is_pending() {
+                    return has_begun;
+                }
+                carrier.releases = false;
             } else {
                 if !self.has_gathered(carrier) {
                     return has_begun;
@@ -173,6 +181,7 @@ where
             // No message of the exchange comes any more.
             (carrier.exchange, carrier.has_ended) = (None, true);
             carrier.gather.cancel_wait();
+            carrier.release.cancel_wait();
         }
         has_begun
     }
@@ -245,7 +254,7 @@ impl<F: FnMut(Value, Value) -> Value> Exchange<F> {
 }
 
 impl<A: Part<SpinThenYield>, F: FnMut(Value, Value) -> Value> Carrier<A, F> {
-    /// Ends the phase, with this result.
+    /// Ends the exchange, with this result.
     fn end(&mut self, (ranks, result): Value) {
         self.exchange = None;
         if ranks == 0 {
@@ -253,10 +262,8 @@ impl<A: Part<SpinThenYield>, F: FnMut(Value, Value) -> Value> Carrier<A, F> {
             return;
         }
         let published = self.part.publish(&mut self.release, result);
-        let signalled = published.and_then(|()| self.release.signal());
-        // The threads have signalled this phaser before the other one.
-        let ended = self.release.poll_wait(Waker::noop());
-        debug_assert!(signalled.is_err() || ended.is_ready(), "a thread has not signalled");
+        // As of `gather`, in has_gathered.
+        self.releases = published.and_then(|()| self.release.signal()).is_ok();
     }
 }
 
@@ -289,7 +296,9 @@ where
         if !engine.exchange.is_here() {
             return;
         }
-        _ = self.failed.set(of_this_rank(&engine.exchange, Cause::Panicked));
+        _ = self
+            .failed
+            .set(of_this_rank(&engine.exchange, Cause::Panicked));
         if calls.group().ranks() > 1 {
             abandon(engine);
         }

@@ -128,7 +128,9 @@ impl Team {
         cx: &mut Cx<'scope, '_>,
         op: Op,
     ) -> Result<(TeamAccumulator<'scope, T>, TeamPhaser<'scope>)> {
-        let kind = Kind::from("accumulator").with("operator", op as u64).of_types(type_name::<T>());
+        let kind = Kind::from("accumulator")
+            .with("operator", op as u64)
+            .of_types(type_name::<T>());
         let (local, gather) = cx.accumulator::<T>(op)?;
         let (global, release) = cx.accumulator::<T>(op)?;
         let site = Location::caller();

@@ -7,9 +7,7 @@ use super::Team;
 use super::carrier::{Carrier, Crossing, Phases, carried};
 use super::part::{Barrier, Part, Reduction, Value, combination, together};
 use crate::Result;
-use crate::phaser::{
-    Accumulator, Element, Mode, Op, PhaserError, Registration, carried_config,
-};
+use crate::phaser::{Accumulator, Element, Mode, Op, PhaserError, Registration, carried_config};
 use std::any::type_name;
 use std::fmt;
 use std::panic::Location;
@@ -48,6 +46,44 @@ pub struct ThreadAccumulator<T> {
 }
 
 impl Team {
+    /// Creates a phaser of plain threads of all ranks, `threads` of each, and returns the caller's
+    /// registration, which registers the others. No thread leaves a phase before those of all ranks
+    /// have signalled it. More threads, or fewer, may take part. As
+    /// [`phaser::for_threads`](crate::phaser::for_threads); tasks have [`phaser`](Self::phaser).
+    ///
+    /// No runtime is needed. The exchange of a phase begins at the last signal of a rank, and the
+    /// threads that wait communicate, or the progress thread while none does.
+    ///
+    /// Ranks may leave: a rank without threads keeps no other one from ending its phases. Until all
+    /// ranks have left, it takes part in the exchanges, and its world waits for that when it is
+    /// dropped, as for a collective call.
+    ///
+    /// ```
+    /// use std::thread;
+    /// use tautline::phaser::Mode;
+    /// use tautline::world;
+    ///
+    /// world::loopback(2, |world| {
+    ///     let mut main = world.team().phaser_for_threads(2)?;
+    ///     let mut other = main.register(Mode::SignalWait)?;
+    ///     thread::scope(|threads| {
+    ///         // The work of a step; then that of all threads of all ranks is done.
+    ///         threads.spawn(move || (0..10).try_for_each(|_| other.next_blocking()));
+    ///         (0..10).try_for_each(|_| main.next_blocking())
+    ///     })
+    /// })
+    /// .into_iter()
+    /// .collect::<Result<(), _>>()?;
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of all [calls](Self#errors), also if the ranks differ in `threads`; a malformed
+    /// `TAUTLINE_PHASER_DEGREE`. If an exchange fails later, or a thread panics while it is
+    /// registered, the phases of all threads at all ranks end with one error.
+    ///
+    /// # Teamed
+    /// A call of all ranks of the team, for which the calling thread waits.
     #[track_caller]
     pub fn phaser_for_threads(&mut self, threads: usize) -> Result<ThreadRegistration> {
         let kind = Kind::from("phaser for threads").with("threads", threads as u64);
@@ -60,6 +96,30 @@ impl Team {
         ThreadRegistration::first(crossing, [gather, release], Barrier, together)
     }
 
+    /// As [`phaser_for_threads`](Self::phaser_for_threads), with a reduction: `op` combines the
+    /// values that the threads of all ranks contribute in a phase. They signal and wait. The values
+    /// of a rank are combined first, then those of the ranks, in their order: all get the same
+    /// bits.
+    ///
+    /// ```
+    /// use tautline::phaser::Op;
+    /// use tautline::world;
+    ///
+    /// let largest = world::loopback(3, |world| {
+    ///     let (largest, mut thread) = world.team().accumulator_for_threads::<u32>(1, Op::Max)?;
+    ///     largest.put(&mut thread, world.rank().0 + 40)?;
+    ///     thread.next_blocking()?;
+    ///     Ok::<_, tautline::Error>(largest.get())
+    /// });
+    /// assert_eq!(largest.into_iter().collect::<Result<Vec<_>, _>>()?, [42; 3]);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`phaser_for_threads`](Self::phaser_for_threads), and [`PhaserError::Operator`].
+    ///
+    /// # Teamed
+    /// A call of all ranks of the team, with the same number of threads, type and operator.
     #[track_caller]
     pub fn accumulator_for_threads<T: Element>(
         &mut self,
@@ -107,6 +167,7 @@ impl ThreadRegistration {
             combine,
             threads: Arc::downgrade(&threads),
             exchange: None,
+            releases: false,
             has_ended: false,
         };
         Ok(Self {
@@ -117,7 +178,22 @@ impl ThreadRegistration {
         })
     }
 
-    /// Registers another thread of this rank.
+    /// Registers another thread of this rank, in `mode`, which starts at this thread's phase. The
+    /// registration must be moved to that thread before it begins.
+    ///
+    /// ```
+    /// use tautline::phaser::Mode;
+    /// use tautline::world::World;
+    ///
+    /// let mut main = World::alone().team().phaser_for_threads(1)?;
+    /// let mut producer = main.register(Mode::Signal)?;
+    /// producer.signal()?;
+    /// main.next_blocking()?;
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`PhaserError::Capability`], [`PhaserError::Accumulates`].
     pub fn register(&mut self, mode: Mode) -> Result<Self, PhaserError> {
         Ok(Self {
             threads: Arc::clone(&self.threads),
@@ -127,10 +203,30 @@ impl ThreadRegistration {
         })
     }
 
+    /// Returns the mode of this registration.
     pub fn mode(&self) -> Mode {
         self.gather.mode()
     }
 
+    /// Signals the phase; does not wait. The last signal of a rank begins the exchange, so that
+    /// work between this call and [`wait_blocking`](Self::wait_blocking) overlaps with it. For a
+    /// thread that also waits, the second signal of a phase is ignored. Does nothing in mode
+    /// [`Mode::Wait`].
+    ///
+    /// ```
+    /// use tautline::world;
+    ///
+    /// let ended = world::loopback(2, |world| {
+    ///     let mut thread = world.team().phaser_for_threads(1)?;
+    ///     thread.signal()?;
+    ///     // Work that does not depend on the other threads.
+    ///     thread.wait_blocking()
+    /// });
+    /// assert!(ended.iter().all(Result::is_ok));
+    /// ```
+    ///
+    /// # Errors
+    /// That with which the phases have ended; [`PhaserError::Overflow`].
     pub fn signal(&mut self) -> Result<()> {
         self.phases.check()?;
         // The last signal of the other phaser begins the exchange, after which this one's is due.
@@ -138,6 +234,12 @@ impl ThreadRegistration {
         Ok(self.gather.signal()?)
     }
 
+    /// Blocks the thread until the threads of all ranks have signalled the phase; it communicates
+    /// until then. Does nothing in mode [`Mode::Signal`].
+    ///
+    /// # Errors
+    /// That with which the phases have ended: the loss of a rank, a panic of a registered thread,
+    /// of this rank or of another one; [`PhaserError::DoubleWait`], [`PhaserError::Overflow`].
     pub fn wait_blocking(&mut self) -> Result<()> {
         let phases = &*self.phases;
         self.release.wait_while(|_| phases.turn())?;
@@ -148,6 +250,10 @@ impl ThreadRegistration {
         }
     }
 
+    /// Signals and then blocks the thread in a wait, each if the mode permits it.
+    ///
+    /// # Errors
+    /// As [`wait_blocking`](Self::wait_blocking).
     pub fn next_blocking(&mut self) -> Result<()> {
         self.signal()?;
         self.wait_blocking()
@@ -163,10 +269,18 @@ impl Drop for ThreadRegistration {
 }
 
 impl<T: Element> ThreadAccumulator<T> {
+    /// Contributes `value` to the phase that `thread` is about to signal; a later value replaces an
+    /// earlier one.
+    ///
+    /// # Errors
+    /// As [`Accumulator::put`](crate::phaser::Accumulator).
     pub fn put(&self, thread: &mut ThreadRegistration, value: T) -> Result<(), PhaserError> {
         self.local.put(&mut thread.gather, value)
     }
 
+    /// Returns the result of the phase that ended last, of all ranks; before the first end, the
+    /// result of no values. A registered thread may call this until it signals the phase after the
+    /// next.
     pub fn get(&self) -> T {
         self.global.get()
     }
