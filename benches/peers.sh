@@ -300,6 +300,80 @@ else
     without MPI 'no mpicc and mpirun'
 fi
 
+# Barriers and sums of the threads of all ranks: ranks of one thread, and ranks with a team of OpenMP each.
+cat >"$out/mpi_hybrid.c" <<'C'
+#include <mpi.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct { _Alignas(128) long value; } Slot;
+
+int main(int argc, char **argv) {
+    int granted, here, ranks, threads = omp_get_max_threads(), sums = strcmp(argv[1], "sum") == 0;
+    long episodes = atol(argv[2]), warm_up = episodes / 10 + 100;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &granted);
+    MPI_Comm_rank(MPI_COMM_WORLD, &here);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    Slot *slots = calloc(threads, sizeof *slots);
+    volatile long sum = 0, count = (long)ranks * threads;
+    double start = 0;
+#pragma omp parallel num_threads(threads)
+    {
+        int thread = omp_get_thread_num();
+        for (long i = 0; i < warm_up + episodes; i++) {
+            if (thread == 0 && i == warm_up) start = MPI_Wtime();
+            slots[thread].value = i + (long)here * threads + thread;
+            if (threads > 1) {
+#pragma omp barrier
+            }
+            if (thread == 0) {
+                long own = 0, all = 0;
+                for (int t = 0; sums && t < threads; t++) own += slots[t].value;
+                if (sums) MPI_Allreduce(&own, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+                else MPI_Barrier(MPI_COMM_WORLD);
+                sum = all;
+            }
+            if (threads > 1) {
+#pragma omp barrier
+            }
+            if (sums && sum != count * i + count * (count - 1) / 2) exit(1);
+        }
+    }
+    if (here == 0) printf("%.2f\n", 1e9 * (MPI_Wtime() - start) / episodes);
+    MPI_Finalize();
+}
+C
+cat >"$out/mpi-hybrid.sh" <<SH
+#!/bin/sh
+# A way, what, ranks, episodes, threads in all.
+unset OMP_PLACES
+export OMP_WAIT_POLICY OMP_PROC_BIND=false
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+ranks=\$3 OMP_NUM_THREADS=\$((\$5 / \$3))
+[ "\$1" = teams ] || ranks=\$5 OMP_NUM_THREADS=1
+# Where threads share processors, none spins.
+how='--oversubscribe --bind-to none --mca mpi_yield_when_idle 1' OMP_WAIT_POLICY=passive
+[ "\$5" -gt "\$(nproc)" ] || how="--map-by slot:PE=\$OMP_NUM_THREADS --bind-to core" OMP_WAIT_POLICY= OMP_PROC_BIND=true
+[ -n "\$OMP_WAIT_POLICY" ] || unset OMP_WAIT_POLICY
+export OMP_NUM_THREADS
+exec mpirun -n "\$ranks" \$how "$out/mpi-hybrid" "\$2" "\$4"
+SH
+chmod +x "$out/mpi-hybrid.sh"
+if command -v mpicc >/dev/null && command -v mpirun >/dev/null; then
+    mpi="MPI ($(mpirun --version | head -1))"
+    teams="MPI and OpenMP ($(mpirun --version | head -1), $(mpicc --version | head -1))"
+    build mpi-hybrid mpicc -O3 -fopenmp "$out/mpi_hybrid.c" -o "$out/mpi-hybrid" && for ranks in 2 4; do
+        for what in barrier sum; do
+            row=hybrid-$ranks
+            [ $what = barrier ] || row=hybrid-sum-$ranks
+            list $row "$mpi" "$out/mpi-hybrid.sh flat $what $ranks"
+            list $row "$teams" "$out/mpi-hybrid.sh teams $what $ranks"
+        done
+    done
+fi
+
 # Barriers. A program is called with a number of episodes and one of threads, prints the nanoseconds of an episode, and
 # keeps its n-th thread on the n-th processor of OMP_PLACES, or of those allowed, in turn.
 cat >"$out/barrier.h" <<'C'

@@ -9,6 +9,7 @@
 //! of the section's file for the others.
 
 mod accumulate;
+mod hybrid;
 mod membership;
 mod ring;
 mod table;
@@ -48,6 +49,9 @@ struct Options {
     /// Programs of peers, as benches/peers.sh lists them.
     #[arg(long)]
     peers: Option<PathBuf>,
+    /// One sample over ranks, by this process: a way, what, ranks, episodes, threads in all.
+    #[arg(long, hide = true, num_args = 5)]
+    hybrid: Option<Vec<String>>,
     #[command(flatten)]
     stored: Stored<Phasers>,
 }
@@ -62,10 +66,15 @@ struct Section {
     /// Each task is a thread; else they are more than threads, and how they share processors is
     /// part of the matter.
     threads: bool,
+    /// The tasks are those of several ranks, and use all processors.
+    ranks: bool,
 }
 
 fn main() {
     let options = Options::parse();
+    if let Some(words) = &options.hybrid {
+        return hybrid::run(words);
+    }
     if !options.stored.measures(options.quick) {
         return;
     }
@@ -94,6 +103,9 @@ fn main() {
             own.map(|program| Kind::program(&program.contender, program.path.split_whitespace()));
         section.kinds.extend(own);
         records.extend(table::records(&section, &measured(&section, &setting)));
+        if section.ranks {
+            records.extend(table::shared_records(&section, machine.cpus().len()));
+        }
     }
     if "memory".starts_with(&options.only) {
         for &tasks in THREADS.iter().chain(&[1000]) {
@@ -122,12 +134,18 @@ fn sections(workers: usize) -> Vec<Section> {
         columns: THREADS,
         kinds,
         threads: true,
+        ranks: false,
     };
     let many = |name, columns, kinds| Section {
         name,
         columns,
         kinds,
         threads: false,
+        ranks: false,
+    };
+    let ranks = |name, columns, kinds| Section {
+        ranks: true,
+        ..many(name, columns, kinds)
     };
     vec![
         threads("barrier", barriers::for_threads()),
@@ -136,6 +154,11 @@ fn sections(workers: usize) -> Vec<Section> {
         many("async", &[64, 1000], tasks::kinds(workers)),
         many("register", &[10_000], membership::kinds()),
         threads("churn", membership::churn()),
+        ranks("hybrid-2", &[2, 4, 8], hybrid::kinds(2, "barrier")),
+        ranks("hybrid-4", &[4, 8, 16], hybrid::kinds(4, "barrier")),
+        ranks("hybrid-sum-2", &[2, 4, 8], hybrid::kinds(2, "sum")),
+        ranks("hybrid-sum-4", &[4, 8, 16], hybrid::kinds(4, "sum")),
+        ranks("hybrid-split", &[2], hybrid::kinds(2, "split")),
     ]
 }
 
@@ -143,6 +166,9 @@ fn measured(section: &Section, setting: &Setting) -> Vec<tautline_cli::bench::Co
     let mut setting = setting.clone();
     if !section.threads {
         setting.processors = usize::MAX;
+    }
+    if section.ranks {
+        setting.cpus = Machine::discover().cpus();
     }
     let compare = |&tasks: &usize| {
         let compared = setting.compare(&section.kinds, tasks, None);

@@ -30,7 +30,7 @@ struct Title {
     unit: &'static str,
 }
 
-const TITLES: [Title; 7] = [
+const TITLES: [Title; 12] = [
     title("barrier", "Barrier, ns an episode", "threads"),
     title("ring", "Ring of neighbours, ns an episode", "threads"),
     title("sum", "Barrier with a sum, ns an episode", "threads"),
@@ -50,6 +50,31 @@ const TITLES: [Title; 7] = [
         "threads",
     ),
     title("memory", "Memory, bytes a task", "tasks"),
+    title(
+        "hybrid-2",
+        "Barrier over 2 ranks, ns an episode",
+        "threads of all",
+    ),
+    title(
+        "hybrid-4",
+        "Barrier over 4 ranks, ns an episode",
+        "threads of all",
+    ),
+    title(
+        "hybrid-sum-2",
+        "Barrier with a sum over 2 ranks, ns an episode",
+        "threads of all",
+    ),
+    title(
+        "hybrid-sum-4",
+        "Barrier with a sum over 4 ranks, ns an episode",
+        "threads of all",
+    ),
+    title(
+        "hybrid-split",
+        "Phase over 2 ranks beside work, ns",
+        "threads of all",
+    ),
 ];
 
 const fn title(name: &'static str, title: &'static str, unit: &'static str) -> Title {
@@ -58,6 +83,8 @@ const fn title(name: &'static str, title: &'static str, unit: &'static str) -> T
 
 const ROUND_TRIP: &str = "round trip of a cache line";
 const FASTEST: &str = "fastest";
+/// The contender that marks a row with more threads than processors.
+const SHARED: &str = "threads share processors";
 
 /// Bounds of each degree of ours.
 enum Wanted {
@@ -69,6 +96,9 @@ enum Wanted {
     EachTask(f64),
     /// At most this multiple of a peer.
     Within(&'static str, f64),
+    /// At most this multiple of the best contender whose name begins so, where each thread has a
+    /// processor.
+    WithinBest(&'static str, f64),
 }
 
 /// A bound: rows, the contenders that it binds, and what is wanted.
@@ -80,7 +110,7 @@ struct Bound {
 }
 
 #[rustfmt::skip] // A table.
-const BOUNDS: [Bound; 11] = [
+const BOUNDS: [Bound; 17] = [
     Bound { section: "barrier", columns: &[2], ours: "phaser, ", wanted: Wanted::RoundTrips(1.15) },
     Bound { section: "barrier", columns: &[2], ours: "phaser, ", wanted: Wanted::RoundTrips(1.3) },
     Bound { section: "barrier", columns: &[2, 4, 8], ours: "phaser, ", wanted: Wanted::Within("hurdles", 1.0) },
@@ -92,6 +122,12 @@ const BOUNDS: [Bound; 11] = [
     Bound { section: "async", columns: &[64, 1000], ours: "phased tasks, ", wanted: Wanted::Within("tokio::sync::Barrier, tokio's runtime", 1.0) },
     Bound { section: "register", columns: &[10_000], ours: "phaser, ", wanted: Wanted::Bound(1000.0) },
     Bound { section: "memory", columns: &[2, 4, 8, 1000], ours: "phaser, ", wanted: Wanted::Bound(192.0) },
+    Bound { section: "hybrid-2", columns: &[4, 8], ours: "phaser of ", wanted: Wanted::WithinBest("MPI", 0.9) },
+    Bound { section: "hybrid-4", columns: &[8, 16], ours: "phaser of ", wanted: Wanted::WithinBest("MPI", 0.9) },
+    Bound { section: "hybrid-sum-2", columns: &[4, 8], ours: "accumulator of ", wanted: Wanted::WithinBest("MPI", 0.9) },
+    Bound { section: "hybrid-sum-4", columns: &[8, 16], ours: "accumulator of ", wanted: Wanted::WithinBest("MPI", 0.9) },
+    Bound { section: "hybrid-split", columns: &[2], ours: "threads: signal, ", wanted: Wanted::Within("threads: phase", 0.2) },
+    Bound { section: "hybrid-split", columns: &[2], ours: "tasks: signal, ", wanted: Wanted::Within("tasks: phase", 0.2) },
 ];
 
 /// The records of a section, one row a number of tasks.
@@ -145,6 +181,15 @@ pub(crate) fn byte_records(tasks: usize, bytes: Vec<Bytes>) -> impl Iterator<Ite
     })
 }
 
+/// Marks the rows of a section whose threads share processors.
+pub(crate) fn shared_records(section: &Section, cpus: usize) -> impl Iterator<Item = Record> {
+    let columns = section.columns.iter().filter(move |tasks| **tasks > cpus);
+    columns.map(move |tasks| {
+        let row = format!("{}/{tasks}", section.name);
+        Record::new(&row, SHARED, Value::Text(format!("yes, {cpus}")))
+    })
+}
+
 /// The whole of benches/PHASERS.md.
 pub(crate) struct Phasers;
 
@@ -192,6 +237,9 @@ impl Bound {
             Wanted::EachTask(most) => format!("at most {most} ns a task"),
             Wanted::Within(contender, 1.0) => format!("ahead of {contender}"),
             Wanted::Within(contender, times) => format!("at most {times} x {contender}"),
+            Wanted::WithinBest(name, times) => {
+                format!("at most {times} x the best of {name}, a processor for each thread")
+            }
         }
     }
 
@@ -202,6 +250,12 @@ impl Bound {
             let mut all = figures.of(&row);
             all.find(|record| record.contender == contender)?.median()
         };
+        let best = |name: &str| {
+            let peers = figures
+                .of(&row)
+                .filter(|record| record.contender.starts_with(name));
+            peers.filter_map(Record::median).reduce(f64::min)
+        };
         let one = |record: &Record| {
             let (median, degree) = (record.median()?, &record.contender[self.ours.len()..]);
             let (got, most) = match self.wanted {
@@ -209,10 +263,14 @@ impl Bound {
                 Wanted::Bound(most) => (median, most),
                 Wanted::EachTask(most) => (median / tasks as f64, most),
                 Wanted::Within(contender, most) => (median / peer(contender)?, most),
+                Wanted::WithinBest(name, most) => (median / best(name)?, most),
             };
-            let verdict = verdict(got <= most);
+            let verdict = match figures.find(&row, SHARED) {
+                Some(_) => "shared processors, not judged",
+                None => verdict(got <= most),
+            };
             let times = match self.wanted {
-                Wanted::RoundTrips(_) | Wanted::Within(..) => "x",
+                Wanted::RoundTrips(_) | Wanted::Within(..) | Wanted::WithinBest(..) => "x",
                 _ => "",
             };
             let degree = degree.replace("degree ", "");

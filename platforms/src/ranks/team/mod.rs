@@ -236,13 +236,13 @@ impl Team {
         self.part(colour, &all)
     }
 
-    /// Begins a division: returns for each rank its colour, and the number that it has for a team.
+    /// Begins a division.
     fn divide(
         &self,
         site: &'static Location<'static>,
         kind: Kind,
         colour: Option<u32>,
-    ) -> Running<Wave<CollectForAll<(Option<u32>, u32)>>> {
+    ) -> Running<Wave<CollectForAll<Coloured>>> {
         // The first rank of each new team names it.
         // ORDERING: Relaxed: only the numbers of one rank must differ.
         let number = self.engine.groups.fetch_add(1, Ordering::Relaxed);
@@ -251,7 +251,7 @@ impl Team {
     }
 
     /// Returns the team of the ranks with this colour, after a division.
-    fn part(&self, colour: Option<u32>, all: &[(Option<u32>, u32)]) -> Result<Option<Self>> {
+    fn part(&self, colour: Option<u32>, all: &[Coloured]) -> Result<Option<Self>> {
         let (engine, calls) = (&self.engine, &self.calls);
         if all.len() != calls.group().ranks() as usize {
             return Err(violated("values of another number of ranks"));
@@ -298,6 +298,9 @@ impl Team {
         Running::begin(&self.engine, &self.calls, site, call)
     }
 }
+
+/// The colour of a rank in a division, and the number that it has for the new team.
+type Coloured = (Option<u32>, u32);
 
 /// Returns the error of a result that correct ranks do not make.
 fn violated(why: &str) -> Error {
