@@ -176,7 +176,8 @@ pub fn config(machine: &Machine, tasks: Option<usize>) -> Result<Config> {
 }
 
 /// Returns the port and the configuration of a phaser of `threads` threads, and of another
-/// registration that occupies no processor.
+/// registration that occupies no processor. A poll of a waiting thread communicates, so that few
+/// take as long as a spin.
 #[cfg(feature = "serde")]
 pub(crate) fn carried_config(threads: usize) -> Result<(SpinThenYield, Config)> {
     let machine = Machine::discover();
@@ -185,7 +186,8 @@ pub(crate) fn carried_config(threads: usize) -> Result<(SpinThenYield, Config)> 
         help_after,
         ..config(&machine, Some(threads + 1))?
     };
-    Ok((rule::port(config), config))
+    let port = SpinThenYield { spins: rule::BRIEF };
+    Ok((port, config))
 }
 
 /// Returns the degree that `TAUTLINE_PHASER_DEGREE` sets.

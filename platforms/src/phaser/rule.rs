@@ -21,7 +21,7 @@ const MOST: usize = 8;
 const MANY: usize = 16;
 /// Polls of the last missing signal before a task yields a shared processor: a large part of the
 /// cost of yielding.
-const BRIEF: u32 = 16;
+pub(crate) const BRIEF: u32 = 16;
 /// The name, in descriptions, of memory near some processors that software fills.
 pub const SCRATCH: &str = "scratch";
 
