@@ -3,6 +3,7 @@
 //! A sample is a launch of this program by a process of its own. Each rank gets its part of the
 //! processors; where there are fewer than threads, they share them.
 
+use super::table::AND_WORK;
 use std::env;
 use std::hint::{black_box, spin_loop};
 use std::process::exit;
@@ -41,15 +42,13 @@ pub(crate) fn kinds(ranks: usize, what: &str) -> Vec<Kind> {
             let both = |way| {
                 [
                     kind(format!("{way}: phase"), way, "barrier"),
-                    kind(format!("{way}: {SPLIT}"), way, what),
+                    kind(format!("{way}: signal{AND_WORK}"), way, what),
                 ]
             };
             ways.flat_map(both).collect()
         }
     }
 }
-
-pub(crate) const SPLIT: &str = "signal, 10 us of work and wait, less the work";
 
 /// The words of a sample.
 struct Sample<'a> {

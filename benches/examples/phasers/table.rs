@@ -83,6 +83,8 @@ const fn title(name: &'static str, title: &'static str, unit: &'static str) -> T
 
 const ROUND_TRIP: &str = "round trip of a cache line";
 const FASTEST: &str = "fastest";
+/// The rest of the name of a contender whose signal is apart from its wait.
+pub(crate) const AND_WORK: &str = ", 10 us of work and wait, less the work";
 /// The contender that marks a row with more threads than processors.
 const SHARED: &str = "threads share processors";
 
@@ -126,8 +128,8 @@ const BOUNDS: [Bound; 17] = [
     Bound { section: "hybrid-4", columns: &[8, 16], ours: "phaser of ", wanted: Wanted::WithinBest("MPI", 0.9) },
     Bound { section: "hybrid-sum-2", columns: &[4, 8], ours: "accumulator of ", wanted: Wanted::WithinBest("MPI", 0.9) },
     Bound { section: "hybrid-sum-4", columns: &[8, 16], ours: "accumulator of ", wanted: Wanted::WithinBest("MPI", 0.9) },
-    Bound { section: "hybrid-split", columns: &[2], ours: "threads: signal, ", wanted: Wanted::Within("threads: phase", 0.2) },
-    Bound { section: "hybrid-split", columns: &[2], ours: "tasks: signal, ", wanted: Wanted::Within("tasks: phase", 0.2) },
+    Bound { section: "hybrid-split", columns: &[2], ours: "threads: signal", wanted: Wanted::Within("threads: phase", 0.2) },
+    Bound { section: "hybrid-split", columns: &[2], ours: "tasks: signal", wanted: Wanted::Within("tasks: phase", 0.2) },
 ];
 
 /// The records of a section, one row a number of tasks.
@@ -273,8 +275,11 @@ impl Bound {
                 Wanted::RoundTrips(_) | Wanted::Within(..) | Wanted::WithinBest(..) => "x",
                 _ => "",
             };
-            let degree = degree.replace("degree ", "");
-            Some(format!("{degree}: {verdict} {times}{}", digits(got, 3)))
+            let degree = match degree.strip_prefix(AND_WORK) {
+                Some(_) => String::new(),
+                None => format!("{}: ", degree.replace("degree ", "")),
+            };
+            Some(format!("{degree}{verdict} {times}{}", digits(got, 3)))
         };
         let ours = figures
             .of(&row)
