@@ -358,7 +358,7 @@ how='--oversubscribe --bind-to none --mca mpi_yield_when_idle 1' OMP_WAIT_POLICY
 [ "\$5" -gt "\$(nproc)" ] || how="--map-by slot:PE=\$OMP_NUM_THREADS --bind-to core" OMP_WAIT_POLICY= OMP_PROC_BIND=true
 [ -n "\$OMP_WAIT_POLICY" ] || unset OMP_WAIT_POLICY
 export OMP_NUM_THREADS
-exec mpirun -n "\$ranks" \$how "$out/mpi-hybrid" "\$2" "\$4"
+exec mpirun -n "\$ranks" \$how "$out/mpi-hybrid" "\$2" "\${4}0"
 SH
 chmod +x "$out/mpi-hybrid.sh"
 if command -v mpicc >/dev/null && command -v mpirun >/dev/null; then
