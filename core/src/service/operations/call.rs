@@ -17,19 +17,16 @@ use core::ptr;
 /// assert_eq!(Kind::from("barrier").to_string(), "barrier");
 /// assert_eq!(Kind::rooted("gather", Rank(2)).to_string(), "gather, root: rank 2");
 /// assert_eq!(Kind::sized("all-reduce", 8).to_string(), "all-reduce, elements: 8");
-/// let phaser = Kind::from("phaser").with("threads", 4);
-/// assert_eq!(phaser.to_string(), "phaser, threads: 4");
+/// let accumulator = Kind::from("accumulator").with("operator", 2);
+/// assert_eq!(accumulator.to_string(), "accumulator, operator: 2");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     name: &'static str,
     root: Option<Rank>,
-    arguments: [Option<Argument>; 2],
+    argument: Option<(&'static str, u64)>,
     types: Option<&'static str>,
 }
-
-/// A named number that all ranks must have alike.
-type Argument = (&'static str, u64);
 
 impl Kind {
     /// Returns the kind of a call with a root, a rank of the group.
@@ -37,7 +34,7 @@ impl Kind {
         Self {
             name,
             root: Some(root),
-            arguments: [None; 2],
+            argument: None,
             types: None,
         }
     }
@@ -47,21 +44,19 @@ impl Kind {
         Self {
             name,
             root: None,
-            arguments: [Some(("elements", elements)), None],
+            argument: Some(("elements", elements)),
             types: None,
         }
     }
 
-    /// Returns this kind with a number that all ranks must have alike, by its name.
-    ///
-    /// # Panics
-    /// If it has two.
+    /// Returns this kind with a named number that all ranks must have alike, in place of another
+    /// one.
     #[must_use]
-    pub const fn with(mut self, argument: &'static str, number: u64) -> Self {
-        let [first, second] = &mut self.arguments;
-        assert!(second.is_none(), "a kind has at most two numbers");
-        *if first.is_none() { first } else { second } = Some((argument, number));
-        self
+    pub const fn with(self, argument: &'static str, number: u64) -> Self {
+        Self {
+            argument: Some((argument, number)),
+            ..self
+        }
     }
 
     /// Returns this kind with types that all ranks must have alike, by their names, in addition to
@@ -78,8 +73,7 @@ impl Kind {
     }
 
     fn is_same(&self, other: &Self) -> bool {
-        ptr::eq(self.name, other.name)
-            && (self.root, self.arguments) == (other.root, other.arguments)
+        ptr::eq(self.name, other.name) && (self.root, self.argument) == (other.root, other.argument)
     }
 }
 
@@ -88,7 +82,7 @@ impl From<&'static str> for Kind {
         Self {
             name,
             root: None,
-            arguments: [None; 2],
+            argument: None,
             types: None,
         }
     }
@@ -99,8 +93,8 @@ impl fmt::Display for Kind {
         f.write_str(self.name)?;
         self.root
             .map_or(Ok(()), |root| write!(f, ", root: {root}"))?;
-        let mut arguments = self.arguments.iter().flatten();
-        arguments.try_for_each(|(argument, number)| write!(f, ", {argument}: {number}"))
+        self.argument
+            .map_or(Ok(()), |(name, number)| write!(f, ", {name}: {number}"))
     }
 }
 
@@ -172,10 +166,13 @@ fn check(kind: Kind, site: &Location<'_>, message: &str) -> u32 {
     let message = first_chars(message);
     let texts = [kind.name, site.file(), message].map(str::as_bytes);
     let root = kind.root.map_or(0, |root| 1 + u64::from(root.0));
+    let arguments = [
+        root,
+        kind.argument
+            .map_or(0, |(_, number)| number.wrapping_add(1)),
+    ];
     let hash = texts.into_iter().fold(place, hashed);
-    let number = |argument: Option<Argument>| argument.map_or(0, |(_, n)| n.wrapping_add(1));
-    let numbers = kind.arguments.into_iter().map(number);
-    (numbers.fold(mixed(hash, root), mixed) >> 32) as u32
+    (arguments.into_iter().fold(hash, mixed) >> 32) as u32
 }
 
 impl Call for Made {
