@@ -3,6 +3,7 @@
 //! | thread | what it calls | when it stops |
 //! |---|---|---|
 //! | one that waits for a message | [`Progress::poll_until`] | the message has come, or nothing has moved for a while: then it hands over, and sleeps |
+//! | one that waits without sleep | [`Progress::turn_alone`], between two polls | what it waits for has come |
 //! | a worker without a task | [`Progress::look`], between two searches | it sleeps: then it [hands over](Progress::hand_over) |
 //! | the progress thread | [`Progress::run`] | the rank [ends](Progress::end) |
 //!
@@ -318,10 +319,10 @@ impl Progress {
 
     /// Runs a [turn](Self::turn), unless another thread that waits does: then returns `None`.
     #[inline]
-    fn turn_alone(&self, driver: &impl Driver) -> Option<bool> {
+    pub fn turn_alone(&self, driver: &impl Driver) -> Option<bool> {
         let is_polled = &self.turns.is_polled;
-        // ORDERING: Relaxed: it guards nothing but the processor's time.
-        if is_polled.swap(true, Ordering::Relaxed) {
+        // ORDERING: Relaxed on both: a hint. The load keeps the line shared by threads that wait.
+        if is_polled.load(Ordering::Relaxed) || is_polled.swap(true, Ordering::Relaxed) {
             return None;
         }
         let _reset = Reset(is_polled);
