@@ -184,7 +184,7 @@ pub(crate) fn carried_config(threads: usize) -> Result<(SpinThenYield, Config)> 
     let help_after = config(&machine, Some(threads))?.help_after;
     let config = Config {
         help_after,
-        ..config(&machine, Some(threads + 1))?
+        ..config(&machine, Some(threads.saturating_add(1)))?
     };
     let port = SpinThenYield { spins: rule::BRIEF };
     Ok((port, config))

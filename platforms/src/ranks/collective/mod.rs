@@ -7,5 +7,5 @@ mod running;
 mod slice;
 
 pub(crate) use calls::Call;
-pub(crate) use running::{Running, abandon};
+pub(crate) use running::{Running, abandon, step, unexpected};
 pub(crate) use slice::elementwise;

@@ -23,6 +23,36 @@ use tautline_core::wire::{self, Cause, Malformed, Portable, unpack};
 /// take.
 const TURNS: u32 = 256;
 
+/// Lets `machine` take a step, and sends its messages by `operation`, which is `None` at the only
+/// rank of a group. Returns whether there were any, after the value of `take`.
+pub(crate) fn step<M, R>(
+    machine: &mut M,
+    operation: Option<&Operation<M::Message>>,
+    output: &mut Option<M::Effect>,
+    take: impl FnOnce(&mut M, &mut Step<'_, M>) -> R,
+) -> (R, bool)
+where
+    M: Machine<Peer = Rank, Calls = (), Message: Portable + 'static>,
+{
+    let mut has_sent = false;
+    let mut act = |action: Action<M>| match action {
+        Action::Send(to, message) => {
+            let operation = operation.expect("there is another rank");
+            operation.send(to, &message);
+            has_sent = true;
+        }
+        Action::Effect(ended) => *output = Some(ended),
+    };
+    let taken = take(machine, &mut Step::new(&mut (), &mut act));
+    (taken, has_sent)
+}
+
+/// Returns the error of a message that no correct rank sends.
+pub(crate) fn unexpected<T>(operation: &Operation<T>, from: Rank) -> wire::Error {
+    let refused = Malformed::refused(type_name::<T>(), 0, "its call does not expect it");
+    operation.error(from, refused)
+}
+
 /// A call that has begun.
 pub(crate) struct Running<M: Machine<Message: Portable + 'static>> {
     machine: M,
@@ -60,16 +90,8 @@ where
             output,
             open,
         } = self;
-        let mut has_sent = false;
-        let mut act = |action: Action<M>| match action {
-            Action::Send(to, message) => {
-                let open = open.as_ref().expect("there is another rank");
-                open.operation.send(to, &message);
-                has_sent = true;
-            }
-            Action::Effect(ended) => *output = Some(ended),
-        };
-        let taken = take(machine, &mut Step::new(&mut (), &mut act));
+        let operation = open.as_ref().map(|open| &open.operation);
+        let (taken, has_sent) = step(machine, operation, output, take);
         if let Some(open) = open.as_ref().filter(|_| has_sent) {
             // Also if the call ends now: the others would wait until the next turn of this rank.
             open.engine.progress.look(&*open.engine);
@@ -245,8 +267,7 @@ impl<T: Portable + 'static> Open<T> {
 
     /// Ends all channels, for a message that no correct rank sends.
     fn refuse(&self, from: Rank) -> wire::Error {
-        let refused = Malformed::refused(type_name::<T>(), 0, "its call does not expect it");
-        self.fail(self.operation.error(from, refused))
+        self.fail(unexpected(&self.operation, from))
     }
 
     /// Ends all channels with an error. Returns that with which they have ended.

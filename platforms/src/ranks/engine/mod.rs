@@ -35,7 +35,7 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 use tautline_core::comm::{CommId, PacketLink};
 use tautline_core::port::Link;
-use tautline_core::progress::{Pace, Progress as Turns};
+use tautline_core::progress::{Pace, Pending, Progress as Turns};
 use tautline_core::service::{Calls, Operations};
 use tautline_core::wire::{Exchange, Limits};
 use tautline_node::SpinThenYield;
@@ -80,9 +80,18 @@ pub(crate) struct ProgressEngine {
     pub(crate) origin: Instant,
     /// The counts of the finishes that have ended.
     pub(super) finishes: Mutex<FinishCounts>,
+    /// Shared by the phases that this rank's threads have left: the end of the rank waits for them
+    /// without limit, as the threads of other ranks may compute for any time.
+    departures: Arc<()>,
     /// Full if it tolerates the loss of ranks.
     pub(crate) tolerates_losses: OnceLock<()>,
     pub(crate) patience: RankOwned<Patience>,
+}
+
+/// Phases that the threads of this rank have left, and those of others have not.
+pub(crate) struct Departure {
+    _pending: Pending,
+    _departures: Arc<()>,
 }
 
 impl ProgressEngine {
@@ -112,6 +121,7 @@ impl ProgressEngine {
             origin: Instant::now(),
             exchange: RankOwned::new(exchange),
             finishes: Mutex::default(),
+            departures: Arc::new(()),
             tolerates_losses: OnceLock::new(),
             patience: RankOwned::new(Patience::default()),
         })
@@ -178,6 +188,18 @@ impl ProgressEngine {
                 self.end();
             }
         }
+    }
+
+    /// Makes the end of this rank wait, without limit, until the result is dropped.
+    pub(crate) fn depart(&self) -> Departure {
+        Departure {
+            _pending: Pending::new(&self.progress),
+            _departures: Arc::clone(&self.departures),
+        }
+    }
+
+    fn has_departures(&self) -> bool {
+        Arc::strong_count(&self.departures) > 1
     }
 
     /// Whether a message or another rank may end an operation of this one.

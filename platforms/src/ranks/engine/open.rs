@@ -12,8 +12,10 @@ use tautline_core::watch::Outstanding;
 const LISTED: u32 = 8;
 
 /// A call over ranks that has not ended at this one: a call or a finish of a
-/// [team](crate::team::Team), a phase of its [phaser](crate::team::Team::phaser), or a collective
-/// call of a communicator or a world. Displayed as one line: the call, its ranks, and what it waits
+/// [team](crate::team::Team), a phase of its phaser, of [tasks](crate::team::Team::phaser) or of
+/// [threads](crate::team::Team::phaser_for_threads), or a collective call of a communicator or a
+/// world. A phase is open while the tasks or threads of this rank have signalled it, and those of
+/// another one have not. Displayed as one line: the call, its ranks, and what it waits
 /// for.
 pub struct OpenCall {
     here: Rank,

@@ -182,7 +182,9 @@ fn leave(engine: &ProgressEngine) {
 /// Ends receives, and waits until what was sent has arrived, or its receiver's program has ended;
 /// and until collective operations have ended: other ranks may need this one, whose part has just
 /// begun. Those that a rank does not join end when it leaves. If a rank neither joins nor leaves,
-/// all channels end, at all ranks: it may come later, and would wait for this one.
+/// all channels end, at all ranks: it may come later, and would wait for this one. Phases that the
+/// threads of this rank have left are exempt: those of other ranks may compute for any time, and
+/// the end of a rank ends the phases.
 fn send_all(engine: &ProgressEngine) {
     let endpoints = engine.endpoints();
     endpoints
@@ -192,7 +194,12 @@ fn send_all(engine: &ProgressEngine) {
     let progress = &engine.progress;
     // Messages of an operation that has ended are in its outbox, or held back for it.
     let is_busy = || progress.is_pending() || endpoints.iter().any(|e| !e.has_ended());
-    while is_busy() && since.elapsed() < GOODBYE {
+    while is_busy() {
+        if engine.has_departures() {
+            since = Instant::now();
+        } else if since.elapsed() >= GOODBYE {
+            break;
+        }
         engine.end_given_up();
         // Ranks that wait in other calls, or have left without one, are noticed by it.
         engine.exchange.nudge();

@@ -1,6 +1,7 @@
 //! Phasers and accumulators of the tasks or the threads of all ranks.
 
 mod carrier;
+mod exchange;
 mod part;
 mod tasks;
 mod threads;

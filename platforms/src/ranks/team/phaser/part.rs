@@ -18,9 +18,9 @@ pub(super) trait Part<P: Relax + port::Barrier>: Send + Sync {
 }
 
 /// The part of a phaser without a reduction.
-pub(super) struct Barrier;
+pub(super) struct NoReduction;
 
-impl<P: Relax + port::Barrier> Part<P> for Barrier {
+impl<P: Relax + port::Barrier> Part<P> for NoReduction {
     fn own(&self) -> u128 {
         0
     }

@@ -13,7 +13,7 @@
 //! the alternatives.
 
 use super::Team;
-use super::part::{Barrier, Part, Reduction, Value, combination, together};
+use super::part::{NoReduction, Part, Reduction, Value, combination, together};
 use crate::Result;
 use crate::execution::runtime::{Cx, Hold};
 use crate::phaser::{
@@ -87,7 +87,7 @@ impl Team {
         let [gather, release] = [cx.phaser(Mode::SignalWait)?, cx.phaser(Mode::SignalWait)?];
         let site = Location::caller();
         let own = self.of_phaser(cx, site, "phaser".into())?;
-        carried(cx, (own, site), [gather, release], Barrier, together)
+        spawn_carrier(cx, (own, site), [gather, release], NoReduction, together)
     }
 
     /// As [`phaser`](Self::phaser), with a reduction: `op` combines the values that the tasks of
@@ -138,7 +138,7 @@ impl Team {
         let accumulator = TeamAccumulator { local, global };
         let (local, global) = (accumulator.local.clone(), accumulator.global.clone());
         let (reduction, combine) = (Reduction { local, global }, combination::<T>(op));
-        let phaser = carried(cx, (own, site), [gather, release], reduction, combine)?;
+        let phaser = spawn_carrier(cx, (own, site), [gather, release], reduction, combine)?;
         Ok((accumulator, phaser))
     }
 
@@ -197,7 +197,7 @@ impl<'scope, T: Element> TeamAccumulator<'scope, T> {
 }
 
 /// Spawns the carrier, and returns the registration of the calling task.
-fn carried<'scope, 'env>(
+fn spawn_carrier<'scope, 'env>(
     cx: &mut Cx<'scope, 'env>,
     (team, site): (Team, &'static Location<'static>),
     [mut gather, mut release]: [Member<'scope>; 2],
@@ -208,7 +208,7 @@ fn carried<'scope, 'env>(
     let (tasks, hold) = (Arc::downgrade(&registered), cx.hold());
     let both = [gather.signal_wait(), release.signal_wait()];
     cx.spawn_phased(both, async move |task| {
-        let carrier = Carrier {
+        let carrier = TaskCarrier {
             task: Some(task),
             team,
             site,
@@ -225,7 +225,7 @@ fn carried<'scope, 'env>(
 }
 
 /// The task that ends the phases of this rank with those of the others.
-struct Carrier<'scope, 'env> {
+struct TaskCarrier<'scope, 'env> {
     /// `None` once dropped.
     task: Option<Phased<'scope, 'env>>,
     /// Makes a call for each phase: its number is that of the phase.
@@ -239,7 +239,7 @@ struct Carrier<'scope, 'env> {
     has_ended: bool,
 }
 
-impl<'scope> Carrier<'scope, '_> {
+impl<'scope> TaskCarrier<'scope, '_> {
     async fn carry(
         mut self,
         part: impl Part<PoolPort<'scope, Node>>,
@@ -277,7 +277,7 @@ impl<'scope> Carrier<'scope, '_> {
 
 /// Dropped before the end, as its scope is cancelled or an exchange has failed: the phases of the
 /// other ranks do not end either.
-impl Drop for Carrier<'_, '_> {
+impl Drop for TaskCarrier<'_, '_> {
     fn drop(&mut self) {
         if self.has_ended {
             return;

@@ -1,17 +1,18 @@
 //! Phasers and accumulators of the threads of all ranks.
 //!
-//! As those of tasks (see `tasks`): each rank has two phasers, on both of which its threads signal
-//! and wait, and a carrier between them. It is no task: see `carrier`.
+//! Each rank has two phasers, as for tasks (see `tasks`). Its threads signal and wait on both; the
+//! carrier, which ends the second one's phase after the first one's and the exchange, is run by
+//! these threads themselves (see `carrier`).
 
 use super::Team;
-use super::carrier::{Carrier, Crossing, Phases, carried};
-use super::part::{Barrier, Part, Reduction, Value, combination, together};
+use super::carrier::{Crossing, Phases, ThreadCarrier, Threads, start};
+use super::part::{NoReduction, Part, Reduction, Value, combination, together};
 use crate::Result;
 use crate::phaser::{Accumulator, Element, Mode, Op, PhaserError, Registration, carried_config};
 use std::any::type_name;
 use std::fmt;
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Poll, Waker};
 use std::thread;
 use tautline_core::service::Kind;
@@ -21,10 +22,14 @@ use tautline_node::SpinThenYield;
 /// [`Team::phaser_for_threads`] or [`Team::accumulator_for_threads`].
 ///
 /// Dropping it deregisters the thread, which then owes no more signals; during a panic it ends the
-/// phases of all ranks with an error.
+/// phases of all ranks with an error. So it must be moved to its thread: if a thread panics that
+/// has borrowed its registration, the registration lives on, and the other threads wait for its
+/// signal.
 pub struct ThreadRegistration {
-    // Dropped in this order: the rank leaves with its last signal, and signals this phaser last.
-    threads: Arc<()>,
+    // Fields are dropped in this order. The last registration of a rank announces its departure
+    // first. `gather` leaves last of the two phasers, as that may begin an exchange, after which
+    // the phase of `release` ends. `phases` keeps the waker's target until then.
+    threads: Arc<Threads>,
     release: Registration,
     gather: Registration,
     phases: Arc<dyn Phases>,
@@ -46,17 +51,20 @@ pub struct ThreadAccumulator<T> {
 }
 
 impl Team {
-    /// Creates a phaser of plain threads of all ranks, `threads` of each, and returns the caller's
-    /// registration, which registers the others. No thread leaves a phase before those of all ranks
-    /// have signalled it. More threads, or fewer, may take part. As
-    /// [`phaser::for_threads`](crate::phaser::for_threads); tasks have [`phaser`](Self::phaser).
+    /// Creates a phaser of plain threads of all ranks, about `threads` of this one, and returns the
+    /// caller's registration, which registers the others. No thread leaves a phase before those of
+    /// all ranks have signalled it. More threads, or fewer, may take part, and ranks may have
+    /// different numbers of them. As [`phaser::for_threads`](crate::phaser::for_threads); tasks
+    /// have [`phaser`](Self::phaser).
     ///
-    /// No runtime is needed. The exchange of a phase begins at the last signal of a rank, and the
-    /// threads that wait communicate, or the progress thread while none does.
+    /// No runtime is needed. The exchange of a phase begins at the last signal of a rank, and one
+    /// of the threads that wait communicates, or the progress thread while no thread waits, or if
+    /// it is [dedicated](crate::world::ProgressMode::Dedicated). Threads that wait spin and yield,
+    /// and are not parked: a wait occupies a processor unless another thread needs it.
     ///
     /// Ranks may leave: a rank without threads keeps no other one from ending its phases. Until all
     /// ranks have left, it takes part in the exchanges, and its world waits for that when it is
-    /// dropped, as for a collective call.
+    /// dropped, without limit.
     ///
     /// ```
     /// use std::thread;
@@ -78,22 +86,22 @@ impl Team {
     /// ```
     ///
     /// # Errors
-    /// Those of all [calls](Self#errors), also if the ranks differ in `threads`; a malformed
-    /// `TAUTLINE_PHASER_DEGREE`. If an exchange fails later, or a thread panics while it is
-    /// registered, the phases of all threads at all ranks end with one error.
+    /// Those of all [calls](Self#errors); a malformed `TAUTLINE_PHASER_DEGREE`, without a call. If
+    /// an exchange fails later, or a thread panics to which its registration was moved, the phases
+    /// of all threads at all ranks end with one error. A thread that panics while it borrows its
+    /// registration ends no phase: the others wait for it.
     ///
     /// # Teamed
     /// A call of all ranks of the team, for which the calling thread waits.
     #[track_caller]
     pub fn phaser_for_threads(&mut self, threads: usize) -> Result<ThreadRegistration> {
-        let kind = Kind::from("phaser for threads").with("threads", threads as u64);
-        let crossing = self.crossing(Location::caller(), kind)?;
         let (port, config) = carried_config(threads)?;
-        let [gather, release] = [
+        let own = OwnPhasers::new([
             Registration::create(port, Mode::SignalWait, config)?,
             Registration::create(port, Mode::SignalWait, config)?,
-        ];
-        ThreadRegistration::first(crossing, [gather, release], Barrier, together)
+        ])?;
+        let crossing = self.crossing(Location::caller(), "phaser for threads".into())?;
+        Ok(own.start(crossing, NoReduction, together))
     }
 
     /// As [`phaser_for_threads`](Self::phaser_for_threads), with a reduction: `op` combines the
@@ -116,26 +124,28 @@ impl Team {
     /// ```
     ///
     /// # Errors
-    /// As [`phaser_for_threads`](Self::phaser_for_threads), and [`PhaserError::Operator`].
+    /// As [`phaser_for_threads`](Self::phaser_for_threads), and [`PhaserError::Operator`]. If a
+    /// function of `T` panics, the phases end with an error.
     ///
     /// # Teamed
-    /// A call of all ranks of the team, with the same number of threads, type and operator.
+    /// A call of all ranks of the team, with the same type and operator.
     #[track_caller]
     pub fn accumulator_for_threads<T: Element>(
         &mut self,
         threads: usize,
         op: Op,
     ) -> Result<(ThreadAccumulator<T>, ThreadRegistration)> {
-        let kind = Kind::from("accumulator for threads").with("threads", threads as u64);
-        let kind = kind.with("operator", op as u64).of_types(type_name::<T>());
-        let crossing = self.crossing(Location::caller(), kind)?;
         let (port, config) = carried_config(threads)?;
         let (local, gather) = Accumulator::<T>::create(port, op, None, config)?;
         let (global, release) = Accumulator::<T>::create(port, op, None, config)?;
+        let own = OwnPhasers::new([gather, release])?;
+        let kind = Kind::from("accumulator for threads").with("operator", op as u64);
+        let kind = kind.of_types(type_name::<T>());
+        let crossing = self.crossing(Location::caller(), kind)?;
         let accumulator = ThreadAccumulator { local, global };
         let (local, global) = (accumulator.local.clone(), accumulator.global.clone());
-        let (reduction, combine) = (Reduction { local, global }, combination::<T>(op));
-        let first = ThreadRegistration::first(crossing, [gather, release], reduction, combine)?;
+        let reduction = Reduction { local, global };
+        let first = own.start(crossing, reduction, combination::<T>(op));
         Ok((accumulator, first))
     }
 
@@ -151,35 +161,62 @@ impl Team {
     }
 }
 
-impl ThreadRegistration {
-    /// Starts the phases, and returns the registration of the calling thread.
-    fn first(
-        crossing: Crossing,
-        [mut gather, mut release]: [Registration; 2],
-        part: impl Part<SpinThenYield> + 'static,
-        combine: impl FnMut(Value, Value) -> Value + Copy + Send + 'static,
-    ) -> Result<Self> {
-        let threads = Arc::new(());
-        let carrier = Carrier {
-            gather: gather.register(Mode::SignalWait)?,
-            release: release.register(Mode::SignalWait)?,
-            part,
-            combine,
-            threads: Arc::downgrade(&threads),
-            exchange: None,
-            releases: false,
-            has_ended: false,
-        };
+/// The registrations of the first thread and of the carrier, before the call of all ranks: what may
+/// fail at one of them.
+struct OwnPhasers {
+    thread: [Registration; 2],
+    carrier: [Registration; 2],
+}
+
+impl OwnPhasers {
+    /// Registers the carrier.
+    fn new([mut gather, mut release]: [Registration; 2]) -> Result<Self> {
+        let carrier = [
+            gather.register(Mode::SignalWait)?,
+            release.register(Mode::SignalWait)?,
+        ];
         Ok(Self {
-            threads,
-            release,
-            gather,
-            phases: carried(crossing, carrier),
+            thread: [gather, release],
+            carrier,
         })
     }
 
+    /// Starts the phases, and returns the registration of the calling thread.
+    fn start(
+        self,
+        crossing: Crossing,
+        part: impl Part<SpinThenYield> + 'static,
+        combine: impl FnMut(Value, Value) -> Value + Copy + Send + 'static,
+    ) -> ThreadRegistration {
+        let Self {
+            thread: [gather, release],
+            carrier: [of_gather, of_release],
+        } = self;
+        let threads = Arc::new_cyclic(|threads| {
+            let carrier = ThreadCarrier {
+                gather: of_gather,
+                release: of_release,
+                part,
+                combine,
+                threads: Weak::clone(threads),
+                exchange: None,
+                releases: false,
+                has_ended: false,
+            };
+            Threads(start(crossing, carrier))
+        });
+        ThreadRegistration {
+            phases: Arc::clone(&threads.0),
+            threads,
+            release,
+            gather,
+        }
+    }
+}
+
+impl ThreadRegistration {
     /// Registers another thread of this rank, in `mode`, which starts at this thread's phase. The
-    /// registration must be moved to that thread before it begins.
+    /// registration must be moved to that thread before it begins, as by a `move` closure.
     ///
     /// ```
     /// use tautline::phaser::Mode;
@@ -227,6 +264,9 @@ impl ThreadRegistration {
     ///
     /// # Errors
     /// That with which the phases have ended; [`PhaserError::Overflow`].
+    ///
+    /// # Panics
+    /// In the child of `fork`, if there are other ranks.
     pub fn signal(&mut self) -> Result<()> {
         self.phases.check()?;
         // The last signal of the other phaser begins the exchange, after which this one's is due.
@@ -234,14 +274,22 @@ impl ThreadRegistration {
         Ok(self.gather.signal()?)
     }
 
-    /// Blocks the thread until the threads of all ranks have signalled the phase; it communicates
-    /// until then. Does nothing in mode [`Mode::Signal`].
+    /// Blocks the thread until the threads of all ranks have signalled the phase. Until then it
+    /// communicates, unless another thread that waits does or the progress thread is
+    /// [dedicated](crate::world::ProgressMode::Dedicated). It spins and yields, and is not parked.
+    /// Does nothing in mode [`Mode::Signal`].
     ///
     /// # Errors
-    /// That with which the phases have ended: the loss of a rank, a panic of a registered thread,
-    /// of this rank or of another one; [`PhaserError::DoubleWait`], [`PhaserError::Overflow`].
+    /// That with which the phases have ended: the loss of a rank, a panic of a thread to which its
+    /// registration was moved, of this rank or of another one; [`PhaserError::DoubleWait`],
+    /// [`PhaserError::Overflow`].
+    ///
+    /// # Panics
+    /// In the child of `fork`, if there are other ranks.
     pub fn wait_blocking(&mut self) -> Result<()> {
         let phases = &*self.phases;
+        // First: after a failure, a wait may seem to be a second one.
+        phases.check()?;
         self.release.wait_while(|_| phases.turn())?;
         phases.check()?;
         match self.gather.poll_wait(Waker::noop()) {
@@ -253,6 +301,9 @@ impl ThreadRegistration {
     /// Signals and then blocks the thread in a wait, each if the mode permits it.
     ///
     /// # Errors
+    /// As [`wait_blocking`](Self::wait_blocking).
+    ///
+    /// # Panics
     /// As [`wait_blocking`](Self::wait_blocking).
     pub fn next_blocking(&mut self) -> Result<()> {
         self.signal()?;
