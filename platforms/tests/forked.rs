@@ -474,6 +474,8 @@ fn ranks() {
         let (comm, other) = (world.comm(), world::Rank(1 - world.rank().0));
         let mut received = Some(comm.irecv::<u32>(other, Tag(1)));
         let mut awaited = Some(comm.irecv::<u32>(other, Tag(2)));
+        let mut thread = world.team().phaser_for_threads(1)?;
+        thread.signal()?;
         world.barrier()?;
         fork(|| {
             let (received, awaited) = (received.take().expect("one"), awaited.take());
@@ -489,6 +491,11 @@ fn ranks() {
             assert!(is_refused(|| comm.native(matched)));
             assert!(is_refused(|| received.cancel()));
             assert!(is_refused(|| received.wait_blocking()));
+            assert!(is_refused(|| thread.wait_blocking()));
+            assert!(is_refused(|| thread.next_blocking()));
+            assert!(is_refused(|| thread.signal()));
+            // SAFETY: the child ends next, without the destructor of `thread`.
+            drop(unsafe { std::ptr::read(&raw const thread) });
             let rt = runtime(1);
             let awaited = awaited.expect("one");
             assert!(is_refused(|| rt.block_on(async |_: TaskCx| awaited.await)));
@@ -502,6 +509,8 @@ fn ranks() {
             assert!(sums.into_iter().all(|sum| sum.is_ok_and(|sum| sum == 2)));
         });
         // The child has not left for its parent.
+        thread.wait_blocking()?;
+        thread.next_blocking()?;
         comm.send(&3u32, other, Tag(1))?;
         comm.send(&4u32, other, Tag(2))?;
         let sum = [received.take(), awaited.take()].map(|it| it.expect("one").wait_blocking());

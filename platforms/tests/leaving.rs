@@ -195,6 +195,25 @@ fn a_collective_operation_that_a_rank_gives_up_ends_at_all() {
     ended.expect_err("rank 0 has given up");
 }
 
+/// A rank whose threads have left a phaser waits for those of the others as long as they compute.
+#[test]
+fn a_rank_that_has_left_its_phases_waits_without_limit() {
+    world::loopback(2, |world| {
+        let mut own = world.team().phaser_for_threads(1).expect("all make it");
+        if world.is_home() {
+            // Left with a phase in flight.
+            own.signal().expect("a phase");
+            return;
+        }
+        own.next_blocking().expect("a phase");
+        thread::sleep(Duration::from_secs(11));
+        for _ in 0..3 {
+            own.next_blocking()
+                .expect("rank 0 has left, and takes part");
+        }
+    });
+}
+
 /// Another thread sends while it can, to a rank that receives while it can.
 #[test]
 fn a_thread_that_sends_on_keeps_no_world() {

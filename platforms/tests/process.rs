@@ -4,8 +4,10 @@
 //! the variable `ROLE` names.
 #![cfg(target_os = "linux")]
 
+use std::pin::pin;
 use std::process::{Command, exit};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 use std::{env, fs, thread};
 use tautline::messages;
 use tautline::phaser::{Mode, Op};
@@ -36,6 +38,7 @@ fn rank() {
         "die" => die(),
         "panic" => panics(),
         "threads" => threads(),
+        "degree" => degree(),
         "memory" => memory(),
         "early" => early(),
         "other" => other(),
@@ -199,6 +202,44 @@ fn threads() -> i32 {
 #[test]
 fn a_killed_rank_ends_the_phases_of_threads() {
     assert_eq!(ends(&launch("threads", 2)), [End::Code(50), End::Signal(6)]);
+}
+
+/// Rank 1 has a malformed setting, for which its phasers fail before they call the other rank.
+fn degree() -> i32 {
+    let world = join();
+    let mut team = world.team();
+    if world.rank().0 == 1 {
+        let refused = [
+            team.phaser_for_threads(1).map(|_| ()),
+            team.accumulator_for_threads::<u32>(1, Op::Sum).map(|_| ()),
+        ];
+        for refused in refused {
+            let line = refused.unwrap_err().to_string();
+            assert!(line.contains("TAUTLINE_PHASER_DEGREE"), "{line}");
+        }
+    }
+    // Of the same team: the next call of both. Without a runtime, which has the same setting.
+    let mut met = pin!(team.barrier().into_future());
+    let mut cx = Context::from_waker(Waker::noop());
+    let met = loop {
+        match met.as_mut().poll(&mut cx) {
+            Poll::Ready(met) => break met,
+            Poll::Pending => thread::yield_now(),
+        }
+    };
+    met.expect("all make it");
+    0
+}
+
+#[test]
+fn a_malformed_degree_is_found_before_the_call_of_all_ranks() {
+    let script = r#"[ $TAUTLINE_RANK = 0 ] || export TAUTLINE_PHASER_DEGREE=none; exec "$0" "$@""#;
+    let program = env::current_exe().expect("it runs");
+    let path = program.to_str().expect("text");
+    let launch = Launch::new("sh", 2).args(["-c", script, path]);
+    let launch = launch.args(AS_RANK).env("TAUTLINE_WARN", "0");
+    let launch = launch.env("ROLE", "degree");
+    assert_eq!(ends(&launch), [End::Code(0), End::Code(0)]);
 }
 
 /// Rank 1 has no memory left, which ends its process.
