@@ -7,38 +7,17 @@
 
 mod ranks;
 
-use ranks::{delay, mixed};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
-use std::sync::{Barrier, Mutex};
+use ranks::{delay, in_threads, in_time, mixed};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::thread;
-use std::time::Duration;
 use tautline::phaser::{Mode, Op, PhaserError};
 use tautline::team::ThreadRegistration;
-use tautline::world::{self, Rank, RankErrorKind, World};
+use tautline::world::{self, ProgressMode};
 
-/// Runs `run` in `threads` threads, each with a registration by `first`, which leaves.
-fn in_threads<R: Send>(
-    threads: u32,
-    mut first: ThreadRegistration,
-    run: impl Fn(u32, ThreadRegistration) -> R + Sync,
-) -> Vec<R> {
-    let own = (0..threads).map(|_| first.register(Mode::SignalWait).expect("signal-wait"));
-    let own = own.collect::<Vec<_>>();
-    drop(first);
-    thread::scope(|scope| {
-        let run = &run;
-        let spawn = |(number, own)| scope.spawn(move || run(number, own));
-        let spawned: Vec<_> = (0..).zip(own).map(spawn).collect();
-        let joined = spawned.into_iter().map(|thread| thread.join());
-        joined
-            .map(|ended| ended.unwrap_or_else(|panic| resume_unwind(panic)))
-            .collect()
-    })
-}
-
-/// Each thread reads what the threads of all ranks have written, by relaxed accesses: a stale value
-/// is found.
+/// Each thread reads what the threads of all ranks have written: it finds the values of the last
+/// phase if a thread has left early. The accesses are relaxed, so that a machine that reorders
+/// loads and stores shows a phase without happens-before; x86 does not.
 #[test]
 fn no_thread_leaves_early() {
     const PHASES: u64 = 24;
@@ -74,27 +53,92 @@ fn no_thread_leaves_early() {
     }
 }
 
-/// No thread of the ranks that have signalled waits, so the progress threads end the exchange.
+/// The threads of all ranks but the first have signalled, and none of them waits: their progress
+/// threads complete the exchange, or rank 0 waits forever.
 #[test]
 fn the_last_signal_begins_the_exchange() {
-    for ranks in 2..=5 {
-        let has_ended = Barrier::new(ranks as usize);
-        world::loopback(ranks, |world| {
-            let mut team = world.team();
-            let mut first = team.phaser_for_threads(2).expect("all make it");
-            let mut second = first.register(Mode::Signal).expect("signal-wait");
-            second.signal().expect("a phase");
-            first.signal().expect("a phase");
-            if world.is_home() {
-                first.wait_blocking().expect("a phase");
-            }
-            has_ended.wait();
-            first.wait_blocking().map_or_else(
-                |error| assert!(world.is_home(), "{error}"),
-                |()| assert!(!world.is_home(), "a second wait"),
-            );
+    in_time(|| {
+        for (ranks, last) in (2..=5).flat_map(|ranks| [(ranks, 0), (ranks, 1)]) {
+            let has_ended = Barrier::new(ranks as usize);
+            world::loopback(ranks, |world| {
+                let mut first = world.team().phaser_for_threads(2).expect("all make it");
+                let mut second = first.register(Mode::Signal).expect("signal-wait");
+                // The last signal is that of a thread that waits, or of one that does not.
+                let [before, after] = match last {
+                    0 => [&mut second, &mut first],
+                    _ => [&mut first, &mut second],
+                };
+                before.signal().expect("a phase");
+                after.signal().expect("a phase");
+                if world.is_home() {
+                    first.wait_blocking().expect("a phase");
+                }
+                has_ended.wait();
+                first.wait_blocking().map_or_else(
+                    |error| assert!(world.is_home(), "{error}"),
+                    |()| assert!(!world.is_home(), "a second wait"),
+                );
+            });
+        }
+    });
+}
+
+/// A thread that only signals makes the last signal of its rank while others wait there.
+#[test]
+fn a_signal_ends_the_phase_of_threads_that_wait() {
+    const PHASES: u64 = 50;
+    in_time(|| {
+        world::loopback(2, |world| {
+            let mut first = world.team().phaser_for_threads(3).expect("all make it");
+            let mut signals = first.register(Mode::Signal).expect("signal-wait");
+            let waiting = AtomicU64::new(0);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    for phase in 1..=PHASES {
+                        while waiting.load(SeqCst) < 2 * phase {
+                            thread::yield_now();
+                        }
+                        delay(mixed(world.rank().0.into(), phase));
+                        signals.next_blocking().expect("a phase");
+                    }
+                });
+                in_threads(2, first, |_, mut own| {
+                    for _ in 0..PHASES {
+                        own.signal().expect("a phase");
+                        waiting.fetch_add(1, SeqCst);
+                        own.wait_blocking().expect("a phase");
+                    }
+                });
+            });
         });
-    }
+    });
+}
+
+/// The progress threads alone communicate.
+#[test]
+fn dedicated_progress_threads() {
+    const PHASES: u64 = 40;
+    in_time(|| {
+        world::loopback(2, |world| {
+            world.progress(ProgressMode::Dedicated);
+            let made = world.team().accumulator_for_threads::<u64>(2, Op::Sum);
+            let (sum, first) = made.expect("all make it");
+            let here = u64::from(world.rank().0);
+            in_threads(2, first, |number, mut own| {
+                for phase in 0..PHASES {
+                    // Back, while phases are in flight.
+                    if phase == PHASES / 2 && number == 0 {
+                        world.progress(ProgressMode::Cooperative);
+                    }
+                    sum.put(&mut own, phase << (8 * here)).expect("registered");
+                    own.signal().expect("a phase");
+                    delay(mixed(here, phase));
+                    own.wait_blocking().expect("a phase");
+                    assert_eq!(sum.get(), 2 * (phase + (phase << 8)), "phase {phase}");
+                }
+            });
+        });
+    });
 }
 
 /// A thread that only signals starts the exchange, and one that only waits is released by it.
@@ -216,6 +260,70 @@ fn a_rank_that_has_left_makes_other_calls() {
     });
 }
 
+/// A rank leaves while the exchange of its last signal is in flight, and its world ends at once.
+#[test]
+fn a_rank_leaves_during_an_exchange() {
+    const PHASES: u64 = 6;
+    for round in 0..24 {
+        let waits = AtomicBool::new(false);
+        world::loopback(2, |world| {
+            let mut own = world.team().phaser_for_threads(1).expect("all make it");
+            if world.is_home() {
+                own.signal().expect("a phase");
+                drop(own);
+                waits.store(true, SeqCst);
+                return;
+            }
+            while !waits.load(SeqCst) {
+                thread::yield_now();
+            }
+            for phase in 0..PHASES {
+                delay(mixed(round, phase));
+                own.next_blocking()
+                    .expect("a rank that has left ends no phase");
+            }
+        });
+    }
+}
+
+/// A registration that outlives its world: its phases have ended with an error, in flight or not.
+#[test]
+fn a_registration_outlives_its_world() {
+    in_time(|| {
+        for (signals, ranks) in [(false, 2), (false, 3), (true, 2)] {
+            let kept = world::loopback(ranks, |world| {
+                let mut own = world.team().phaser_for_threads(1).expect("all make it");
+                if signals {
+                    own.signal().expect("a phase");
+                }
+                own
+            });
+            for mut own in kept {
+                // All have signalled: the phase ends, if late. The next one does not begin.
+                if signals {
+                    _ = own.wait_blocking();
+                }
+                own.next_blocking().expect_err("no world");
+                own.signal().expect_err("no world");
+                own.wait_blocking().expect_err("no world");
+            }
+        }
+    });
+}
+
+/// A rank that has left does not wait for one whose world ends while its thread is registered.
+#[test]
+fn a_rank_ends_with_a_registered_thread() {
+    in_time(|| {
+        let kept = world::loopback(2, |world| {
+            let own = world.team().phaser_for_threads(1).expect("all make it");
+            Some(own).filter(|_| !world.is_home())
+        });
+        let mut own = kept.into_iter().flatten().next().expect("that of rank 1");
+        own.next_blocking().expect_err("no world");
+    });
+}
+
 /// Threads register others, which are waited for from their first phase on.
 #[test]
 fn threads_register_others() {
@@ -252,150 +360,4 @@ fn accumulators_need_signal_wait() {
             assert_eq!(refused, Err(PhaserError::Accumulates { asked }));
         }
     });
-}
-
-/// Ranks that make different phasers get an error that names both calls.
-#[test]
-fn calls_that_differ() {
-    type Make = fn(&World) -> tautline::Result<()>;
-    let sum = |world: &World| {
-        let made = world.team().accumulator_for_threads::<u32>(1, Op::Sum);
-        made.map(|_| ())
-    };
-    let pairs: [(&str, Make, Make); 5] = [
-        (
-            "threads: ",
-            |world| world.team().phaser_for_threads(1).map(|_| ()),
-            |world| world.team().phaser_for_threads(2).map(|_| ()),
-        ),
-        (
-            "team_threads.rs:",
-            |world| world.team().phaser_for_threads(1).map(|_| ()),
-            |world| world.team().phaser_for_threads(1).map(|_| ()),
-        ),
-        ("phaser for threads", sum, |world| {
-            world.team().phaser_for_threads(1).map(|_| ())
-        }),
-        ("operator: ", sum, |world| {
-            let made = world.team().accumulator_for_threads::<u32>(1, Op::Max);
-            made.map(|_| ())
-        }),
-        ("accumulator for threads", sum, |world| {
-            let made = world.team().accumulator_for_threads::<u64>(1, Op::Sum);
-            made.map(|_| ())
-        }),
-    ];
-    for (word, at_home, elsewhere) in pairs {
-        let errors = world::loopback(2, |world| {
-            let made = if world.is_home() { at_home } else { elsewhere };
-            made(world).expect_err("the calls differ").to_string()
-        });
-        for (rank, error) in errors.into_iter().enumerate() {
-            assert!(error.contains(word), "{word}: {error}");
-            assert!(error.contains(&format!("rank {}", 1 - rank)), "{error}");
-        }
-    }
-}
-
-/// Checks that ranks 0 and 1 end with the error of rank 2, which ends with a panic.
-fn assert_named(program: impl Fn(&World) -> tautline::Result<()> + Sync) {
-    let errors = Mutex::new(Vec::new());
-    let run = || {
-        world::loopback(3, |world| {
-            let error = program(world).expect_err("rank 2 panics");
-            errors.lock().expect("no panic").push(error);
-        })
-    };
-    let ended = catch_unwind(AssertUnwindSafe(run));
-    assert!(ended.is_err(), "rank 2 panics");
-    let errors = errors.into_inner().expect("no panic");
-    assert_eq!(errors.len(), 2, "{errors:?}");
-    for error in errors {
-        let tautline::Error::Rank(error) = error else {
-            panic!("{error}");
-        };
-        assert_eq!(error.rank(), Rank(2), "{error}");
-        assert!(
-            error.to_string().contains("its program panicked"),
-            "{error}"
-        );
-    }
-}
-
-/// The loss of a rank ends no phase.
-#[test]
-fn a_rank_that_is_lost() {
-    for threads in [1, 2] {
-        let phases = AtomicU32::new(0);
-        assert_named(|world| {
-            let first = world.team().phaser_for_threads(threads as usize)?;
-            if world.rank() == Rank(2) {
-                resume_unwind(Box::new("lost"));
-            }
-            let ended = in_threads(threads, first, |_, mut own| {
-                let ended = own.next_blocking();
-                phases.fetch_add(u32::from(ended.is_ok()), SeqCst);
-                assert_eq!(own.signal().is_err(), ended.is_err());
-                ended
-            });
-            ended.into_iter().collect()
-        });
-        assert_eq!(phases.into_inner(), 0, "a phase has ended without rank 2");
-    }
-}
-
-/// A thread that panics ends the phases of its rank and of the others with its rank's error, and
-/// none of them ends without it.
-#[test]
-fn a_thread_that_panics() {
-    for (threads, delayed) in [(1, false), (1, true), (2, false), (2, true)] {
-        let after = Mutex::new(Vec::new());
-        assert_named(|world| {
-            let made = world
-                .team()
-                .accumulator_for_threads(threads as usize, Op::Sum);
-            let (sum, first) = made?;
-            let ended = in_threads(threads, first, |number, mut own| {
-                for phase in 0.. {
-                    if world.rank() == Rank(2) && number == 0 && phase == 3 {
-                        if delayed {
-                            // A sleep, so that the other ranks wait in an exchange.
-                            thread::sleep(Duration::from_millis(5));
-                        }
-                        resume_unwind(Box::new("a thread fails"));
-                    }
-                    sum.put(&mut own, 1u32)?;
-                    let ended = own.next_blocking();
-                    if phase >= 3 {
-                        after.lock().expect("no panic").push(ended.is_ok());
-                    }
-                    ended?;
-                    assert_eq!(sum.get(), 3 * threads, "phase {phase}");
-                }
-                Ok(())
-            });
-            ended.into_iter().collect()
-        });
-        let after = after.into_inner().expect("no panic");
-        assert!(!after.contains(&true), "a phase has ended without it");
-    }
-}
-
-/// At the only rank, too.
-#[test]
-fn a_thread_that_panics_alone() {
-    let mut own = World::alone().team().phaser_for_threads(2).expect("alone");
-    let other = own.register(Mode::SignalWait).expect("signal-wait");
-    let panics = thread::spawn(move || {
-        let _other = other;
-        resume_unwind(Box::new("a thread fails"));
-    });
-    let error = own
-        .next_blocking()
-        .expect_err("the other has not signalled");
-    assert!(panics.join().is_err());
-    let tautline::Error::Rank(error) = error else {
-        panic!("{error}");
-    };
-    assert_eq!(error.kind(), RankErrorKind::Panicked, "{error}");
 }
