@@ -11,16 +11,20 @@
 #   lace/      github.com/trolando/lace         src/lace.c
 #   libfork/   github.com/ConorWilliams/libfork single_header/libfork.hpp
 #   uts/       github.com/perarnau/uts          mpi_workstealing.c, if there are mpicc and mpirun of Open MPI
+#   ygm/       github.com/LLNL/ygm              include, with Debian's libcereal-dev and libboost-dev
+#   graph500/  github.com/graph500/graph500     src, generator, aml
+#   bale/      github.com/jdevinney/bale        src/bale_classic, if there are oshcc, oshrun and autoreconf
 #   tbb/       oneTBB, if it is not installed   usr/include, usr/lib/x86_64-linux-gnu, as in Debian's libtbb-dev
 # OpenMP is that of $CC; its barriers are those of all compilers in $OPENMP, else of $CC, clang-19 and clang. Java is that
-# of javac. forte comes from crates.io, and requires a newer compiler than it needs: CARGO= leaves it out.
+# of javac, RandomAccess of HPCC that of Debian's package hpcc. forte comes from crates.io, and requires a newer compiler
+# than it needs: CARGO= leaves it out. How peers over ranks are built: peers/ranks.sh.
 #
 # A program is called with a size and a number of workers. It prints the figure of its row and the number of
 # processors that it used. The n-th worker stays on the n-th processor. Paths must have no spaces.
 # libfork needs coroutines that g++ 12 compiles badly: LIBFORK_CXX names another compiler, else clang++-19 if there is one.
 set -eu
 
-[ $# -eq 2 ] || { sed -n '2,20s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || { sed -n '2,24s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 sources=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -238,67 +242,7 @@ else
     without libfork "no $sources/libfork/single_header/libfork.hpp"
 fi
 
-# Ranks of MPI, two of them on two cores. A program prints the figure of its row.
-cat >"$out/mpi_ranks.c" <<'C'
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { TRIPS = 200000, WARM_UP = 20000, PARCELS = 1000, PARCEL = 1 << 20 };
-
-static void pass(char *bytes, int count, int here, int sender) {
-    if (here == sender) MPI_Send(bytes, count, MPI_BYTE, !sender, 0, MPI_COMM_WORLD);
-    else MPI_Recv(bytes, count, MPI_BYTE, sender, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-
-int main(int argc, char **argv) {
-    MPI_Init(&argc, &argv);
-    int here;
-    MPI_Comm_rank(MPI_COMM_WORLD, &here);
-    char *bytes = calloc(PARCEL, 1);
-    int is_trip = argc > 1 && strcmp(argv[1], "trip") == 0;
-    double start = MPI_Wtime();
-    for (int i = 0; i < WARM_UP + TRIPS && is_trip; i++) {
-        if (i == WARM_UP) start = MPI_Wtime();
-        pass(bytes, 8, here, 0);
-        pass(bytes, 8, here, 1);
-    }
-    for (int i = 0; i < PARCELS && !is_trip; i++) {
-        /* As if each were new: every line is written. */
-        for (int at = 0; at < PARCEL && here == 0; at += 64) bytes[at] = i;
-        pass(bytes, PARCEL, here, 0);
-    }
-    pass(bytes, 1, here, 1);
-    double wall = MPI_Wtime() - start;
-    if (here == 0 && is_trip) printf("%.1f\n", 1e9 * wall / TRIPS);
-    if (here == 0 && !is_trip) printf("%.2f\n", 1e-9 * PARCELS * PARCEL / wall);
-    MPI_Finalize();
-}
-C
-if command -v mpicc >/dev/null && command -v mpirun >/dev/null; then
-    mpi="MPI ($(mpirun --version | head -1))"
-    # As root, Open MPI starts nothing without these variables.
-    start='env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n 2 --bind-to core'
-    build mpi-ranks mpicc -O3 "$out/mpi_ranks.c" -o "$out/mpi-ranks" &&
-        for what in trip bulk; do list "ranks/$what" "$mpi" "$start $out/mpi-ranks $what"; done
-    uts=$sources/uts
-    if [ -f "$uts/mpi_workstealing.c" ]; then
-        build uts-mpi mpicc $flags -w -fcommon -DBRG_RNG -D__VS_ORIG__ -D__MPI__ -I"$uts" -I"$uts/rng" \
-            "$uts/mpi_workstealing.c" "$uts/uts.c" "$uts/uts_dm.c" "$uts/stats.c" "$uts/dequeue.c" "$uts/dlist.c" \
-            "$uts/rng/brg_sha1.c" -lm -o "$out/uts-mpi" && {
-            printf '%s\n' '#!/bin/sh' '# Million nodes a second.' \
-                "$start $out/uts-mpi \"\$@\" | awk '/performance/ { print \$8 / 1e6 }'" >"$out/uts-mpi.sh"
-            chmod +x "$out/uts-mpi.sh"
-            list ranks/T1L "$mpi, UTS by work stealing" "$out/uts-mpi.sh -t 1 -a 3 -d 13 -b 4 -r 29"
-            list ranks/T3L "$mpi, UTS by work stealing" "$out/uts-mpi.sh -t 0 -b 2000 -q 0.200014 -m 5 -r 7"
-        }
-    else
-        without 'UTS of MPI' "no $uts/mpi_workstealing.c"
-    fi
-else
-    without MPI 'no mpicc and mpirun'
-fi
+. "$here/peers/ranks.sh"
 
 # Barriers and sums of the threads of all ranks: ranks of one thread, and ranks with a team of OpenMP each.
 cat >"$out/mpi_hybrid.c" <<'C'
