@@ -25,6 +25,7 @@
 
 mod stream;
 mod table;
+mod value;
 
 pub use stream::Stream;
 pub use table::{Measured, Table, Updated, across, sequential};

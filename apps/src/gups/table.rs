@@ -1,6 +1,7 @@
 //! The table, its updates over ranks, and their verification.
 
 use super::Stream;
+use super::value::Value;
 use crate::part::part;
 use crate::random::SplitMix;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -126,7 +127,7 @@ impl<'a> Block<'a> {
         let word = &self.words[(self.table.index(value) - self.first) as usize];
         if self.is_exclusive {
             // ORDERING: Relaxed: no update by another thread is between both accesses. Locked ones would
-            // wait for each other's misses: half the rate for tables larger than the cache.
+            // wait for the misses of all accesses before.
             let before = word.load(Ordering::Relaxed);
             // ORDERING: Relaxed: as below.
             return word.store(before ^ value, Ordering::Relaxed);
@@ -142,7 +143,7 @@ impl<'a> Block<'a> {
         cx: &mut Cx<'s, '_>,
         at: At<'s>,
         tasks: u64,
-        updated: &'s Handler<F, u64, ()>,
+        updated: &'s Handler<F, Value, ()>,
     ) where
         F: Sync,
     {
@@ -156,7 +157,7 @@ impl<'a> Block<'a> {
                 for value in stream.take((part.end - part.start) as usize) {
                     match self.owner(self.table.index(value)) {
                         owner if owner == self.rank => self.update(value),
-                        owner => batch.push(cx, Rank(owner as u32), value),
+                        owner => batch.push(cx, Rank(owner as u32), Value(value)),
                     }
                 }
             });
@@ -211,7 +212,7 @@ fn measured(
     block: &Block<'_>,
     tasks: u64,
 ) -> Result<Measured> {
-    let updated = handler(|_, _, value: u64| block.update(value)).short();
+    let updated = handler(|_, _, Value(value): Value| block.update(value)).short();
     team.barrier().wait(cx)?;
     let began = Instant::now();
     team.finish(cx, &updated, |cx, at| block.apply(cx, at, tasks, &updated))?;
