@@ -126,8 +126,8 @@ impl<'a> Block<'a> {
     fn update(&self, value: u64) {
         let word = &self.words[(self.table.index(value) - self.first) as usize];
         if self.is_exclusive {
-            // ORDERING: Relaxed: no update by another thread is between both accesses. Locked ones would
-            // wait for the misses of all accesses before.
+            // ORDERING: Relaxed: no update by another thread is between both accesses. Locked ones
+            // would wait for the misses of all accesses before.
             let before = word.load(Ordering::Relaxed);
             // ORDERING: Relaxed: as below.
             return word.store(before ^ value, Ordering::Relaxed);

@@ -1,8 +1,8 @@
 //! Costs of ranks that are processes of this machine: round trips beside that of a cache line,
 //! operations of teams, programs over ranks, the time of idle ranks, and starts.
 //!
-//! `processes` prints a table beside peers that benches/peers.sh has built, each row of which is the
-//! median of `--rounds N` rounds; `--quick` measures few and short ones, `--write` stores the
+//! `processes` prints a table beside peers that benches/peers.sh has built, each row of which is
+//! the median of `--rounds N` rounds; `--quick` measures few and short ones, `--write` stores the
 //! figures and renders benches/RANKS.md. Each measurement is a launch of this program by a process
 //! of its own, or of a program of a peer. Each of two ranks is pinned to a processor of a core of
 //! its own, if there are two.
