@@ -8,9 +8,8 @@
 //! The [stream](Stream) of HPCC: `x ← 2x`, modulo the primitive polynomial `x⁶⁴ + x² + x + 1`
 //! (`POLY` is 7), from 1, whose position can be found by doubling (`HPCC_starts`). Ranks have
 //! blocks of the table and of the stream. In a teamed finish, the tasks of a rank update its own
-//! words and push the other values into batches for their owners. Several workers of a rank update
-//! words by atomic operations, so no update is lost: HPCC tolerates that up to 1 % of the words
-//! differ.
+//! words and push the other values into batches for their owners. A word is updated by atomic
+//! operations, so no update is lost: HPCC tolerates that up to 1 % of the words differ.
 //!
 //! The verification is HPCC's: the stream is applied again, which takes all updates back, and words
 //! that do not have their initial value, their index, are counted.
@@ -25,7 +24,6 @@
 
 mod stream;
 mod table;
-mod value;
 
 pub use stream::Stream;
 pub use table::{Measured, Table, Updated, across, sequential};

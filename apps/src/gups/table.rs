@@ -1,7 +1,6 @@
 //! The table, its updates over ranks, and their verification.
 
 use super::Stream;
-use super::value::Value;
 use crate::part::part;
 use crate::random::SplitMix;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -88,14 +87,12 @@ struct Block<'a> {
     rank: u64,
     first: u64,
     words: Vec<AtomicU64>,
-    /// Whether one worker makes all updates of this rank.
-    is_exclusive: bool,
 }
 
 impl<'a> Block<'a> {
     /// # Errors
     /// Memory that the system refuses.
-    fn new(table: &'a Table, rank: Rank, ranks: u32, workers: usize) -> Result<Self> {
+    fn new(table: &'a Table, rank: Rank, ranks: u32) -> Result<Self> {
         let (rank, ranks) = (u64::from(rank.0), u64::from(ranks));
         let range = part(table.words(), rank, ranks);
         let mut words = Vec::new();
@@ -113,7 +110,6 @@ impl<'a> Block<'a> {
             rank,
             first,
             words,
-            is_exclusive: workers == 1,
         })
     }
 
@@ -125,13 +121,6 @@ impl<'a> Block<'a> {
     /// Updates a word of this rank.
     fn update(&self, value: u64) {
         let word = &self.words[(self.table.index(value) - self.first) as usize];
-        if self.is_exclusive {
-            // ORDERING: Relaxed: no update by another thread is between both accesses. Locked ones
-            // would wait for the misses of all accesses before.
-            let before = word.load(Ordering::Relaxed);
-            // ORDERING: Relaxed: as below.
-            return word.store(before ^ value, Ordering::Relaxed);
-        }
         // ORDERING: Relaxed: updates commute and publish nothing; the end of the finish orders them
         // before the reads.
         word.fetch_xor(value, Ordering::Relaxed);
@@ -143,7 +132,7 @@ impl<'a> Block<'a> {
         cx: &mut Cx<'s, '_>,
         at: At<'s>,
         tasks: u64,
-        updated: &'s Handler<F, Value, ()>,
+        updated: &'s Handler<F, u64, ()>,
     ) where
         F: Sync,
     {
@@ -157,7 +146,7 @@ impl<'a> Block<'a> {
                 for value in stream.take((part.end - part.start) as usize) {
                     match self.owner(self.table.index(value)) {
                         owner if owner == self.rank => self.update(value),
-                        owner => batch.push(cx, Rank(owner as u32), Value(value)),
+                        owner => batch.push(cx, Rank(owner as u32), value),
                     }
                 }
             });
@@ -199,9 +188,8 @@ fn hash(words: impl Iterator<Item = (u64, u64)>) -> u64 {
 pub fn across(table: &Table, world: &World, runtime: &Runtime) -> Result<Option<Measured>> {
     assert!(table.log2 <= Table::LOG2_MAX, "{table:?}");
     let mut team = world.team();
-    let workers = runtime.workers();
-    let block = Block::new(table, team.rank(), team.ranks(), workers)?;
-    let tasks = TASKS * workers as u64;
+    let block = Block::new(table, team.rank(), team.ranks())?;
+    let tasks = TASKS * runtime.workers() as u64;
     let outcome = runtime.run(|cx| measured(cx, &mut team, &block, tasks))?;
     Ok(world.is_home().then_some(outcome))
 }
@@ -212,7 +200,7 @@ fn measured(
     block: &Block<'_>,
     tasks: u64,
 ) -> Result<Measured> {
-    let updated = handler(|_, _, Value(value): Value| block.update(value)).short();
+    let updated = handler(|_, _, value: u64| block.update(value)).short();
     team.barrier().wait(cx)?;
     let began = Instant::now();
     team.finish(cx, &updated, |cx, at| block.apply(cx, at, tasks, &updated))?;
@@ -249,7 +237,7 @@ mod tests {
             let table = Table::new(log2);
             for ranks in 1..20 {
                 for rank in 0..ranks {
-                    let block = Block::new(&table, Rank(rank), ranks, 1).expect("a few words");
+                    let block = Block::new(&table, Rank(rank), ranks).expect("a few words");
                     for (index, word) in block.read() {
                         assert_eq!(index, word);
                         assert_eq!(
@@ -266,18 +254,16 @@ mod tests {
     #[test]
     fn errors_are_counted_up_to_one_per_cent() {
         let table = Table::new(10);
+        let block = Block::new(&table, Rank(0), 1).expect("a few words");
         let errors = |errors| Updated {
             checksum: 0,
             errors,
         };
-        for workers in [1, 2] {
-            let block = Block::new(&table, Rank(0), 1, workers).expect("a few words");
-            assert_eq!(block.errors(), 0);
-            // Words 5 and 6 + 1024.
-            block.update(1029);
-            block.update(6 + 1024);
-            assert_eq!(block.errors(), 2);
-        }
+        assert_eq!(block.errors(), 0);
+        // Words 5 and 6 + 1024.
+        block.update(1029);
+        block.update(6 + 1024);
+        assert_eq!(block.errors(), 2);
         assert!(errors(10).is_accepted(&table) && !errors(11).is_accepted(&table));
     }
 }
