@@ -132,7 +132,7 @@ impl<'a> Block<'a> {
         cx: &mut Cx<'s, '_>,
         at: At<'s>,
         tasks: u64,
-        updated: &'s Handler<F, u64, ()>,
+        updated: &'s Handler<F, f64, ()>,
     ) where
         F: Sync,
     {
@@ -146,7 +146,7 @@ impl<'a> Block<'a> {
                 for value in stream.take((part.end - part.start) as usize) {
                     match self.owner(self.table.index(value)) {
                         owner if owner == self.rank => self.update(value),
-                        owner => batch.push(cx, Rank(owner as u32), value),
+                        owner => batch.push(cx, Rank(owner as u32), f64::from_bits(value)),
                     }
                 }
             });
@@ -200,7 +200,9 @@ fn measured(
     block: &Block<'_>,
     tasks: u64,
 ) -> Result<Measured> {
-    let updated = handler(|_, _, value: u64| block.update(value)).short();
+    // Values travel as the bits of floating-point numbers, which the codec copies: a loop over the
+    // bytes of an integer costs a third of the rate.
+    let updated = handler(|_, _, value: f64| block.update(value.to_bits())).short();
     team.barrier().wait(cx)?;
     let began = Instant::now();
     team.finish(cx, &updated, |cx, at| block.apply(cx, at, tasks, &updated))?;
@@ -230,6 +232,7 @@ pub fn sequential(table: &Table) -> Updated {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tautline_core::wire::{pack, unpack};
 
     #[test]
     fn each_word_has_the_owner_whose_block_it_is_in() {
@@ -248,6 +251,23 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn values_travel_as_they_are() {
+        // Signalling and quiet numbers, infinities, and values of the stream.
+        let odd = [0, 1, 0x7ff0_0000_0000_0001, 0xfff8_0000_0000_0000, u64::MAX];
+        let infinite = [f64::INFINITY, f64::NEG_INFINITY].map(f64::to_bits);
+        for value in odd
+            .into_iter()
+            .chain(infinite)
+            .chain(Stream::after(0).take(1 << 12))
+        {
+            let mut bytes = Vec::new();
+            pack(&f64::from_bits(value), &mut bytes).expect("8 bytes");
+            assert_eq!(bytes, value.to_le_bytes());
+            assert_eq!(unpack(&bytes).map(f64::to_bits), Ok(value));
         }
     }
 
