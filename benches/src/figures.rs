@@ -66,6 +66,28 @@ impl Record {
     }
 }
 
+/// The stored figures that a run replaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replaces {
+    /// All figures of each row that it has.
+    Rows,
+    /// In these rows, those of its contenders, also of other versions.
+    Contenders,
+}
+
+impl Replaces {
+    fn replaces(self, new: &Record, old: &Record) -> bool {
+        let is_contender = || unversioned(&new.contender).eq(unversioned(&old.contender));
+        new.row == old.row && (self == Self::Rows || is_contender())
+    }
+}
+
+/// The words of a contender's name that are not versions.
+fn unversioned(contender: &str) -> impl Iterator<Item = &str> {
+    let words = contender.split([' ', ',']);
+    words.filter(|word| !word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 /// The figures of one machine in one table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
@@ -98,13 +120,17 @@ impl Figures {
         self.records.iter().filter(move |record| record.row == row)
     }
 
-    /// Replaces all records of the rows that `new` has, as one more run.
-    pub fn replace(&mut self, machine: &str, conditions: &str, mut new: Vec<Record>) {
+    /// Adds `new` as one more run, in place of the old records that it replaces.
+    pub fn replace(
+        &mut self,
+        [machine, conditions]: [&str; 2],
+        (mut new, replaces): (Vec<Record>, Replaces),
+    ) {
         let run = self.runs.keys().last().map_or(1, |last| last + 1);
         machine.clone_into(&mut self.machine);
         self.runs.insert(run, conditions.to_owned());
-        self.records
-            .retain(|old| new.iter().all(|record| record.row != old.row));
+        let is_replaced = |old: &Record| new.iter().any(|new| replaces.replaces(new, old));
+        self.records.retain(|old| !is_replaced(old));
         new.iter_mut().for_each(|record| record.run = run);
         self.records.append(&mut new);
         let used = |run: &u32| self.records.iter().any(|record| record.run == *run);
@@ -277,19 +303,55 @@ impl Store {
     pub fn report(
         &self,
         folder: Option<&str>,
-        [machine, conditions]: [&str; 2],
-        records: Vec<Record>,
+        run: [&str; 2],
+        records: (Vec<Record>, Replaces),
         document: Document,
     ) -> Result<(), String> {
         let Some(folder) = folder else {
             let mut figures = Figures::default();
-            figures.replace(machine, conditions, records);
+            figures.replace(run, records);
             println!("{}", document(&[&figures], ""));
             return Ok(());
         };
         let mut figures = self.all()?.remove(folder).unwrap_or_default();
-        figures.replace(machine, conditions, records);
+        figures.replace(run, records);
         self.keep(folder, &figures)?;
         self.render(document)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(row: &str, contender: &str, figure: f64) -> Record {
+        Record::new(row, contender, Value::Spread([figure; 3]))
+    }
+
+    fn after(replaces: Replaces) -> Vec<(String, String, u32)> {
+        let mut figures = Figures::default();
+        let all = [
+            ("a", "x 1.0"),
+            ("a", "y"),
+            ("a", "x 1.0, fast"),
+            ("b", "x 1.0"),
+        ];
+        let all = all.map(|(row, contender)| record(row, contender, 1.0));
+        figures.replace(["m", "first"], (all.to_vec(), replaces));
+        figures.replace(["m", "second"], (vec![record("a", "x 2.1", 2.0)], replaces));
+        let text = figures.text();
+        assert_eq!(Figures::parse(&text).as_ref(), Ok(&figures));
+        let records = figures.records.into_iter();
+        Vec::from_iter(records.map(|it| (it.row, it.contender, it.run)))
+    }
+
+    #[test]
+    fn runs_replace_their_rows_or_their_contenders() {
+        let of = |row: &str, contender: &str, run| (row.to_owned(), contender.to_owned(), run);
+        let new = of("a", "x 2.1", 2);
+        let rows = [of("b", "x 1.0", 1), new.clone()];
+        assert_eq!(after(Replaces::Rows), rows);
+        let [fast, b] = [of("a", "x 1.0, fast", 1), of("b", "x 1.0", 1)];
+        assert_eq!(after(Replaces::Contenders), [of("a", "y", 1), fast, b, new]);
     }
 }

@@ -16,6 +16,58 @@ pub fn processor_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
+/// The use of all processors until now, in ticks of the system's clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
+    /// The time of all processors.
+    all: u64,
+    /// The time that they were busy or, in a virtual machine, taken away.
+    busy: u64,
+    /// The time of this process and of those descendants that have been waited for.
+    own: u64,
+    processors: usize,
+}
+
+impl Usage {
+    /// Reads it from the system, if it is Linux.
+    pub fn read() -> Option<Self> {
+        let [all, own] = ["/proc/stat", "/proc/self/stat"].map(std::fs::read_to_string);
+        Self::parse(&all.ok()?, &own.ok()?)
+    }
+
+    fn parse(all: &str, own: &str) -> Option<Self> {
+        // User, nice, system, idle, iowait, irq, softirq, steal; guests are in user and nice.
+        let mut times = [0; 8];
+        let mut words = all.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
+        for time in &mut times {
+            *time = words.next()?.parse().ok()?;
+        }
+        // utime, stime, cutime, cstime, which are 14 to 17; the name, 2, may have blanks.
+        let words = own.rsplit_once(')')?.1.split_whitespace();
+        let words: Result<Vec<u64>, _> = words.skip(11).take(4).map(str::parse).collect();
+        let is_processor = |line: &&str| line.starts_with("cpu") && !line.starts_with("cpu ");
+        let total = times.iter().sum();
+        Some(Self {
+            all: total,
+            busy: total - times[3] - times[4],
+            own: words.ok()?.iter().sum(),
+            processors: all.lines().filter(is_processor).count(),
+        })
+    }
+
+    /// Returns how many processors others have used since then.
+    pub fn others_since(self) -> Option<f64> {
+        Some(self.others_until(Self::read()?))
+    }
+
+    fn others_until(self, end: Self) -> f64 {
+        let busy = end.busy.saturating_sub(self.busy);
+        let others = busy.saturating_sub(end.own.saturating_sub(self.own));
+        let all = end.all.saturating_sub(self.all).max(1);
+        others as f64 / all as f64 * end.processors as f64
+    }
+}
+
 /// The version of a crate that this program was built with.
 pub fn version(name: &str) -> &'static str {
     let lock = include_str!("../../Cargo.lock");
@@ -107,4 +159,31 @@ pub fn conditions() -> String {
         load(),
         compiler.as_deref().unwrap_or("unknown compiler"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(times: &str, own: &str) -> Usage {
+        let all = format!("cpu  {times} 7 7\ncpu0 1\ncpu1 1\nintr 5\n");
+        let own = format!("12 (a b) c) S 1 1 1 0 -1 4 9 9 9 9 {own} 20 0");
+        Usage::parse(&all, &own).expect("well formed")
+    }
+
+    #[test]
+    fn others_are_charged_with_what_this_process_and_its_children_did_not_use() {
+        let before = usage("100 0 50 1000 10 1 1 0", "60 20 300 5");
+        // 400 ticks of two processors: 210 idle, 190 busy, 150 of them by children.
+        let after = usage("200 10 100 1200 20 11 11 10", "70 30 420 15");
+        assert_eq!(before.others_until(after), 2.0 * 40.0 / 400.0);
+        assert_eq!(before.others_until(before), 0.0);
+    }
+
+    #[test]
+    fn malformed_usage_is_unknown() {
+        assert!(Usage::parse("cpu 1 2 3", "1 (a) S").is_none());
+        assert!(Usage::parse("", "").is_none());
+        assert_eq!(Usage::read().is_some(), cfg!(target_os = "linux"));
+    }
 }

@@ -1,5 +1,6 @@
 //! The options on stored figures, and the end of a program that cannot continue.
 
+pub use crate::figures::Replaces;
 use crate::figures::{Figures, Record, Store};
 use crate::machine::Processor;
 use std::marker::PhantomData;
@@ -9,6 +10,9 @@ use std::path::PathBuf;
 pub trait Table {
     /// The name of its figures, and in upper case that of its document.
     const NAME: &'static str;
+
+    /// The figures that a run replaces.
+    const REPLACES: Replaces = Replaces::Rows;
 
     /// Renders machines, and the notes that end the table.
     fn document(machines: &[&Figures], notes: &str) -> String;
@@ -54,7 +58,9 @@ impl<T: Table> Stored<T> {
         let folder = self.machine.clone().unwrap_or_else(|| processor.folder());
         let folder = self.write.then_some(&*folder);
         let run = [&*processor.title(), conditions];
-        let reported = self.store().report(folder, run, records, T::document);
+        let reported = self
+            .store()
+            .report(folder, run, (records, T::REPLACES), T::document);
         reported.unwrap_or_else(|why| exit(&why));
     }
 }

@@ -12,6 +12,7 @@
 //! a line.
 #![allow(missing_docs)]
 
+mod judge;
 mod links;
 mod programs;
 mod render;
@@ -19,6 +20,7 @@ mod rows;
 mod teams;
 
 use clap::Parser;
+use judge::{MISSING, PRELIMINARY};
 use render::Ranks;
 use rows::Row;
 use rustix::time::{ClockId, clock_gettime};
@@ -27,9 +29,10 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::time::Instant;
 use tautline_bench::figures::{Record, Value};
+use tautline_bench::machine::{self, Usage};
+use tautline_bench::programs as peers;
 use tautline_bench::samples::in_turn;
 use tautline_bench::stored::{Stored, exit};
-use tautline_bench::{machine, programs as peers};
 use tautline_core::Rank;
 use tautline_process::{Launch, RANK_VARIABLE};
 
@@ -69,20 +72,19 @@ const BEGUN_VARIABLE: &str = "RANKS_BEGUN";
 /// Bytes between the two words: neighbours are fetched in pairs.
 const APART: usize = 128;
 
-/// The load from which on figures are preliminary: others use the processors.
-const LOAD_MAX: f64 = 0.5;
+/// Processors that others may use before figures are preliminary.
+const OTHERS_MAX: f64 = 0.1;
 
 fn main() {
     let options = Options::parse();
     let Some(name) = &options.measure else {
         return table(options);
     };
-    let measured = rows::row(name).and_then(|row| Some((row, row.at_rank?)));
-    let (row, at_rank) = measured.unwrap_or_else(|| exit(&format!("no measurement {name}")));
+    let row = rows::row(name).unwrap_or_else(|| exit(&format!("no measurement {name}")));
     if env::var_os(RANK_VARIABLE).is_none() {
         return launch(row);
     }
-    if let Some(figure) = at_rank(&options) {
+    if let Some(figure) = (row.at_rank)(&options) {
         println!("{figure}");
     }
 }
@@ -96,8 +98,7 @@ fn table(mut options: Options) {
         (options.rounds, options.log2, options.scale) = (1, 12, 8);
     }
     let mut conditions = machine::conditions();
-    let before = machine::load();
-    let load = before.split(' ').next().and_then(|load| load.parse().ok());
+    let before = Usage::read();
     let peers = peers::peers(options.peers.as_ref());
     let jobs = rows::jobs(&options.only, &peers);
     let mut failures = 0;
@@ -113,23 +114,30 @@ fn table(mut options: Options) {
         });
         figure.ok()
     });
-    conditions += &format!("; medians of {}", options.rounds);
-    if load.is_none_or(|load: f64| load > LOAD_MAX) {
-        conditions += "; **preliminary**: others used the processors";
-    }
+    let others = before.and_then(Usage::others_since);
+    conditions += &format!("; medians of {}; {}", options.rounds, used_by(others));
     let record = |(job, figures): (&rows::Job<'_>, &Vec<Option<f64>>)| {
         let all = figures.len();
         let figures = Vec::from_iter(figures.iter().flatten().copied());
-        let value = Value::of(&figures)?;
-        Some(Record {
+        let value = Value::of(&figures).unwrap_or_else(|| Value::Text(MISSING.to_owned()));
+        Record {
             counted: Some([figures.len(), all]),
             ..Record::new(&job.row(&options), job.contender(), value)
-        })
+        }
     };
-    let records = jobs.iter().zip(&figures).filter_map(record).collect();
+    let records = jobs.iter().zip(&figures).map(record).collect();
     options.stored.report(&conditions, records);
     if failures > 0 {
         exit(&format!("{failures} launches failed"));
+    }
+}
+
+/// Describes the processors that others used during the measurements.
+fn used_by(others: Option<f64>) -> String {
+    match others {
+        Some(others) if others <= OTHERS_MAX => format!("others used {others:.2} processors"),
+        Some(others) => format!("{PRELIMINARY}: others used {others:.2} processors"),
+        None => format!("{PRELIMINARY}: the use of the processors is unknown"),
     }
 }
 

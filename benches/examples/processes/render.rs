@@ -1,10 +1,12 @@
-//! The table in Markdown: each row beside the figures that bound it, and those of other peers.
+//! The table in Markdown.
 
-use super::rows::{Bound, Row, row};
+use super::judge::{Line, OURS, cell, lines, sized};
+use super::rows::{ROWS, Row};
+use std::collections::BTreeSet;
 use std::fmt::Write;
-use tautline_bench::figures::{Figures, Record, digits, is_named};
-use tautline_bench::markdown::{self, spread, verdict};
-use tautline_bench::stored::Table;
+use tautline_bench::figures::Figures;
+use tautline_bench::markdown;
+use tautline_bench::stored::{Replaces, Table};
 
 const HEAD: &str = "# Ranks: processes of one machine
 
@@ -13,11 +15,16 @@ benches/peers.sh SOURCES OUT       # peers in C and C++; optional
 cargo run --release -p tautline-bench --example processes -- --peers OUT/peers.tsv --write
 ```
 
-`--write` replaces what `benches/figures/MACHINE/ranks.tsv` holds for the rows that were measured, on the machine that it runs on, and
-renders this file from the figures of all machines; `--render` only renders. Medians [least most], each sample by processes of its own, all
-in turn; each rank has one processor, ours one worker. A ratio is that of the medians. All programs verify what they compute: RandomAccess
-applies HPCC's stream again, no word may be wrong; a breadth-first search validates each of 64 trees by Graph500's rules, and its figure is
-the harmonic mean. Peers are built with `-O3 -march=native`, but for HPCC, which is Debian's package, and ours for any x86-64.
+`--write` replaces the figures that `benches/figures/MACHINE/ranks.tsv` holds of each row and contender that was measured, on the machine
+that it runs on, and renders this file from the figures of all machines; `--render` only renders. Medians [least most], each sample by
+processes of its own, all in turn; each rank has one processor, ours one worker. ↓: of times and memory, less is better; ↑: of rates, more
+is. A ratio is our median by its, that of the figure beside. A bound is not decided by fewer than 5 rounds, or while others used the
+processors, by more than a tenth of one (`/proc/stat` without the time of the measured programs): *preliminary*.
+
+All programs verify their results: RandomAccess applies HPCC's stream again, after which no word may be wrong; a breadth-first search
+validates each of 64 trees by Graph500's rules, and its figure is the harmonic mean; a tree search compares the number of nodes. Peers that
+`peers.sh` builds have `-O3 -march=native`; HPCC and the libraries of MPI are the system's packages; ours is built with the `RUSTFLAGS` of
+the command, by default without instructions beyond the baseline of the target.
 ";
 
 /// The whole of benches/RANKS.md.
@@ -25,6 +32,7 @@ pub(super) struct Ranks;
 
 impl Table for Ranks {
     const NAME: &'static str = "ranks";
+    const REPLACES: Replaces = Replaces::Contenders;
 
     fn document(machines: &[&Figures], notes: &str) -> String {
         markdown::document(HEAD.to_owned(), machines, notes, section)
@@ -32,139 +40,65 @@ impl Table for Ranks {
 }
 
 fn section(out: &mut String, figures: &Figures) {
-    for conditions in figures.runs.values() {
-        _ = writeln!(out, "- {conditions}");
+    for (run, conditions) in &figures.runs {
+        _ = match figures.runs.len() {
+            1 => writeln!(out, "- {conditions}"),
+            _ => writeln!(out, "- run {run}: {conditions}"),
+        };
     }
     let first = [
         "what",
-        "Tautline",
+        OURS,
         "beside",
         "its figure",
-        "ratio",
+        "ratio, ours by its",
         "bound",
         "met",
     ];
     _ = write!(out, "\n{}", markdown::head(&first, &[]));
-    let mut done: Vec<&str> = Vec::new();
+    for row in ROWS {
+        for size in sizes(figures, row) {
+            of_row(out, figures, row, &size);
+        }
+    }
+}
+
+/// Returns the sizes that a row was measured with, from the least on; an empty one if it has none.
+fn sizes(figures: &Figures, row: &Row) -> impl Iterator<Item = String> {
+    let mut sizes = BTreeSet::new();
     for record in &figures.records {
-        if done.contains(&&*record.row) {
-            continue;
-        }
-        done.push(&record.row);
         let (name, size) = record.row.split_once('/').unwrap_or((&record.row, ""));
-        if let Some(row) = row(name) {
-            of_row(out, figures, row, size);
+        if name == row.name {
+            sizes.insert((size.len(), size.to_owned()));
         }
     }
-}
-
-/// A figure beside ours: its contender, and whether it is met.
-struct Line {
-    beside: [String; 2],
-    ratio: String,
-    bound: String,
-    met: &'static str,
-}
-
-/// The name of a row among the figures.
-fn sized(name: &str, size: &str) -> String {
-    match size {
-        "" => name.to_owned(),
-        size => format!("{name}/{size}"),
-    }
+    sizes.into_iter().map(|(_, size)| size)
 }
 
 fn of_row(out: &mut String, figures: &Figures, row: &Row, size: &str) {
-    let name = sized(row.name, size);
-    let ours = figures.find(&name, "Tautline");
-    let bounds = row.bounds.iter();
-    let mut lines = Vec::from_iter(bounds.filter_map(|bound| judged(figures, bound, &name, size)));
-    let is_bound = |record: &&Record| {
-        row.bounds.iter().any(|bound| match bound {
-            Bound::LeastOf(_, peer) => is_named(&record.contender, peer),
-            Bound::MostOf(_, of, peer) => *of == row.name && is_named(&record.contender, peer),
-            _ => false,
-        })
-    };
-    let others = figures.of(&name).filter(|record| !is_bound(record));
-    let others = others.filter(|record| record.contender != "Tautline");
-    lines.extend(others.map(|record| {
-        let ratio = ours.and_then(Record::median).zip(record.median());
-        Line {
-            beside: [record.contender.clone(), spread(record)],
-            ratio: ratio.map_or(String::new(), |(ours, its)| digits(ours / its, 3)),
-            bound: String::new(),
-            met: "",
-        }
-    }));
+    let mut lines = lines(figures, row, size);
     if lines.is_empty() {
-        lines.push(Line {
-            beside: [String::new(), String::new()],
-            ratio: String::new(),
-            bound: String::new(),
-            met: "",
-        });
+        lines.push(Line::default());
     }
+    let better = if row.unit.ends_with("/s") {
+        '↑'
+    } else {
+        '↓'
+    };
     let mut what = [
-        format!("{}{size}, {}", row.what, row.unit),
-        ours.map_or(String::new(), spread),
+        format!("{}{size}, {} {better}", row.what, row.unit),
+        cell(figures.find(&sized(row.name, size), OURS)),
     ];
-    for Line {
-        beside: [beside, its],
-        ratio,
-        bound,
-        met,
-    } in lines
-    {
+    for line in lines {
         let [name, ours] = std::mem::take(&mut what);
-        let cells = [&*name, &ours, &beside, &its, &ratio, &bound, met];
+        let Line {
+            beside,
+            its,
+            ratio,
+            bound,
+            met,
+        } = &line;
+        let cells = [&name, &ours, beside, its, ratio, bound, met].map(String::as_str);
         out.push_str(&markdown::row(&cells, &[]));
     }
-}
-
-/// Our figure of a row by that which bounds it; `None` if one of them was not measured.
-fn judged(figures: &Figures, bound: &Bound, name: &str, size: &str) -> Option<Line> {
-    let ours = figures.find(name, "Tautline")?.median()?;
-    let (of, contender) = match *bound {
-        Bound::Value(most) => {
-            return Some(Line {
-                beside: [String::new(), String::new()],
-                ratio: String::new(),
-                bound: format!("at most {most}"),
-                met: verdict(ours <= most),
-            });
-        }
-        Bound::Most(_, of) | Bound::Least(_, of) => (sized(of, size), "Tautline"),
-        Bound::MostOf(_, of, peer) => (sized(of, size), peer),
-        Bound::LeastOf(_, peer) => (name.to_owned(), peer),
-    };
-    let record = figures.find(&of, contender)?;
-    let ratio = ours / record.median()?;
-    let (bound, holds) = match *bound {
-        Bound::Most(times, _) | Bound::MostOf(times, ..) => {
-            (format!("at most {times}"), ratio <= times)
-        }
-        Bound::Least(times, _) | Bound::LeastOf(times, _) | Bound::Value(times) => {
-            (format!("at least {times}"), ratio >= times)
-        }
-    };
-    let (of, _) = of.split_once('/').unwrap_or((&of, ""));
-    let beside = match of == name.split('/').next().unwrap_or_default() {
-        true => record.contender.clone(),
-        false => {
-            let what = row(of).map_or(of, |row| row.what);
-            let what = what.split(',').next().unwrap_or_default();
-            match contender {
-                "Tautline" if of == "bfs-1" => "one rank".to_owned(),
-                "Tautline" => what.to_owned(),
-                _ => format!("{what}, {}", record.contender),
-            }
-        }
-    };
-    Some(Line {
-        beside: [beside, spread(record)],
-        ratio: digits(ratio, 3),
-        bound,
-        met: verdict(holds),
-    })
 }

@@ -1,5 +1,6 @@
 //! The rows of the table: their measurements, peers and bounds.
 
+use super::judge::{OURS, sized};
 use super::{Options, links, programs as ours, teams};
 use tautline_bench::programs::{Program, command, measurement, numbers};
 
@@ -8,10 +9,12 @@ pub(super) struct Row {
     /// Its name, that of its measurement, and behind `ranks/` that of its peers.
     pub(super) name: &'static str,
     pub(super) what: &'static str,
+    /// Its name beside another row that it bounds.
+    pub(super) short: &'static str,
     pub(super) unit: &'static str,
     pub(super) ranks: u32,
-    /// Returns our figure at rank 0; `None` for rows of peers alone.
-    pub(super) at_rank: Option<fn(&Options) -> Option<f64>>,
+    /// Returns our figure at rank 0.
+    pub(super) at_rank: fn(&Options) -> Option<f64>,
     pub(super) size: Size,
     pub(super) bounds: &'static [Bound],
 }
@@ -28,7 +31,7 @@ pub(super) enum Size {
 pub(super) enum Bound {
     /// At most this.
     Value(f64),
-    /// At most this multiple of our figure of another row.
+    /// At most this multiple of our figure of another row of the same size.
     Most(f64, &'static str),
     /// At least this multiple of our figure of another row of the same size.
     Least(f64, &'static str),
@@ -36,6 +39,34 @@ pub(super) enum Bound {
     MostOf(f64, &'static str, &'static str),
     /// At least this multiple of the figure of a peer in the same row.
     LeastOf(f64, &'static str),
+}
+
+/// The figure that a bound is a multiple of.
+pub(super) enum Of {
+    Nothing,
+    /// Ours of this row.
+    Ours(&'static str),
+    /// That of a peer, in the named row or in that of the bound.
+    Peer(Option<&'static str>, &'static str),
+}
+
+impl Bound {
+    pub(super) fn of(&self) -> Of {
+        match *self {
+            Value(_) => Of::Nothing,
+            Most(_, row) | Least(_, row) => Of::Ours(row),
+            MostOf(_, row, peer) => Of::Peer(Some(row), peer),
+            LeastOf(_, peer) => Of::Peer(None, peer),
+        }
+    }
+
+    /// Returns the limit, and whether figures must be at most it.
+    pub(super) fn limit(&self) -> (f64, bool) {
+        match *self {
+            Value(limit) | Most(limit, _) | MostOf(limit, ..) => (limit, true),
+            Least(limit, _) | LeastOf(limit, _) => (limit, false),
+        }
+    }
 }
 
 use Bound::{Least, LeastOf, Most, MostOf, Value};
@@ -47,27 +78,29 @@ const CHANNEL: &str = "channel";
 
 #[rustfmt::skip] // A table.
 pub(super) const ROWS: &[Row] = &[
-    Row { name: "line", what: "round trip of a cache line, two processes", unit: "ns", ranks: 2, at_rank: Some(links::line), size: Size::Fixed, bounds: &[] },
-    Row { name: "trip", what: "round trip over the link, 8 bytes", unit: "ns", ranks: 2, at_rank: Some(links::link), size: Size::Fixed, bounds: &[Most(1.5, "line"), MostOf(1.0, "trip", MPI)] },
-    Row { name: CHANNEL, what: "round trip over a channel, 8 bytes", unit: "ns", ranks: 2, at_rank: Some(links::channel), size: Size::Fixed, bounds: &[] },
-    Row { name: "bulk", what: "parcels of 1 MiB over the link, one way", unit: "GB/s", ranks: 2, at_rank: Some(links::bulk), size: Size::Fixed, bounds: &[] },
-    Row { name: "idle", what: "an idle rank, of a processor in a second", unit: "ms", ranks: 4, at_rank: Some(links::idle), size: Size::Fixed, bounds: &[Value(10.0)] },
-    Row { name: "start", what: "start of 4 ranks, until the last one has begun a task", unit: "ms", ranks: 4, at_rank: Some(links::start), size: Size::Fixed, bounds: &[Value(30.0)] },
-    Row { name: "memory", what: "shared memory of a pair of ranks", unit: "bytes", ranks: 4, at_rank: Some(links::memory), size: Size::Fixed, bounds: &[Value(1048576.0)] },
-    Row { name: "used", what: "of that used after round trips over the link", unit: "bytes", ranks: 2, at_rank: Some(links::used), size: Size::Fixed, bounds: &[] },
-    Row { name: "barrier", what: "barrier of a team, in tasks", unit: "ns", ranks: 2, at_rank: Some(teams::barrier), size: Size::Fixed, bounds: &[Most(0.9, CHANNEL), MostOf(2.5, "barrier", MPI)] },
-    Row { name: "sum", what: "sum of 8 bytes over a team, in tasks", unit: "ns", ranks: 2, at_rank: Some(teams::sum), size: Size::Fixed, bounds: &[Most(1.0, CHANNEL), MostOf(2.5, "sum", MPI)] },
-    Row { name: "phase", what: "phase of one task of each rank", unit: "ns", ranks: 2, at_rank: Some(teams::phase), size: Size::Fixed, bounds: &[] },
-    Row { name: "finish", what: "finish of a team, nothing spawned", unit: "ns", ranks: 2, at_rank: Some(teams::finish), size: Size::Fixed, bounds: &[Most(2.5, CHANNEL)] },
-    Row { name: "spawn", what: "finish around one task at the other rank", unit: "ns", ranks: 2, at_rank: Some(teams::spawn), size: Size::Fixed, bounds: &[Most(1.8, CHANNEL), MostOf(3.0, "trip", MPI)] },
-    Row { name: "call", what: "call of the other rank, 64 bytes there and back", unit: "ns", ranks: 2, at_rank: Some(teams::call), size: Size::Fixed, bounds: &[Most(1.8, CHANNEL), MostOf(3.0, "call", MPI)] },
-    Row { name: "spawns", what: "each of many tasks spawned at the other rank", unit: "ns", ranks: 2, at_rank: Some(teams::spawns), size: Size::Fixed, bounds: &[Most(0.4, CHANNEL)] },
-    Row { name: "batch", what: "each of many calls of 16 bytes, in batches", unit: "ns", ranks: 2, at_rank: Some(teams::batch), size: Size::Fixed, bounds: &[Most(0.06, CHANNEL)] },
-    Row { name: "gups", what: "RandomAccess, 2 ranks, words 2^", unit: "million updates/s", ranks: 2, at_rank: Some(ours::gups), size: Size::Words, bounds: &[LeastOf(2.0, "YGM"), LeastOf(5.0, "HPCC"), LeastOf(0.8, "bale conveyors")] },
-    Row { name: "bfs", what: "breadth-first search, 2 ranks, scale ", unit: "million edges/s", ranks: 2, at_rank: Some(ours::bfs), size: Size::Scale, bounds: &[LeastOf(1.0, "Graph500 reference"), Least(1.6, "bfs-1")] },
-    Row { name: "bfs-1", what: "the same, one rank, scale ", unit: "million edges/s", ranks: 1, at_rank: Some(ours::bfs), size: Size::Scale, bounds: &[] },
-    Row { name: "T1L", what: "tree search T1L", unit: "million nodes/s", ranks: 2, at_rank: None, size: Size::Fixed, bounds: &[] },
-    Row { name: "T3L", what: "tree search T3L", unit: "million nodes/s", ranks: 2, at_rank: None, size: Size::Fixed, bounds: &[] },
+    Row { name: "line", what: "round trip of a cache line, two processes", short: "round trip of a cache line", unit: "ns", ranks: 2, at_rank: links::line, size: Size::Fixed, bounds: &[] },
+    Row { name: "trip", what: "round trip over the link, 8 bytes", short: "round trip over the link", unit: "ns", ranks: 2, at_rank: links::link, size: Size::Fixed, bounds: &[Most(1.5, "line"), MostOf(1.0, "trip", MPI)] },
+    Row { name: CHANNEL, what: "round trip over a channel, 8 bytes", short: "round trip over a channel", unit: "ns", ranks: 2, at_rank: links::channel, size: Size::Fixed, bounds: &[] },
+    Row { name: "bulk", what: "parcels of 1 MiB over the link, one way", short: "", unit: "GB/s", ranks: 2, at_rank: links::bulk, size: Size::Fixed, bounds: &[] },
+    Row { name: "idle", what: "an idle rank, of a processor in a second", short: "", unit: "ms", ranks: 4, at_rank: links::idle, size: Size::Fixed, bounds: &[Value(10.0)] },
+    Row { name: "start", what: "start of 4 ranks, until the last one has begun a task", short: "", unit: "ms", ranks: 4, at_rank: links::start, size: Size::Fixed, bounds: &[Value(30.0)] },
+    Row { name: "memory", what: "shared memory of a pair of ranks", short: "", unit: "bytes", ranks: 4, at_rank: links::memory, size: Size::Fixed, bounds: &[Value(1048576.0)] },
+    Row { name: "used", what: "of that used after round trips over the link", short: "", unit: "bytes", ranks: 2, at_rank: links::used, size: Size::Fixed, bounds: &[] },
+    Row { name: "barrier", what: "barrier of a team, in tasks", short: "", unit: "ns", ranks: 2, at_rank: teams::barrier, size: Size::Fixed, bounds: &[Most(0.9, CHANNEL), MostOf(2.5, "barrier", MPI)] },
+    Row { name: "sum", what: "sum of 8 bytes over a team, in tasks", short: "", unit: "ns", ranks: 2, at_rank: teams::sum, size: Size::Fixed, bounds: &[Most(1.0, CHANNEL), MostOf(2.5, "sum", MPI)] },
+    Row { name: "phase", what: "phase of one task of each rank", short: "", unit: "ns", ranks: 2, at_rank: teams::phase, size: Size::Fixed, bounds: &[] },
+    Row { name: "finish", what: "finish of a team, nothing spawned", short: "", unit: "ns", ranks: 2, at_rank: teams::finish, size: Size::Fixed, bounds: &[Most(2.5, CHANNEL)] },
+    Row { name: "spawn", what: "finish around one task at the other rank", short: "", unit: "ns", ranks: 2, at_rank: teams::spawn, size: Size::Fixed, bounds: &[Most(1.8, CHANNEL), MostOf(3.0, "trip", MPI)] },
+    Row { name: "call", what: "call of the other rank, 64 bytes there and back", short: "", unit: "ns", ranks: 2, at_rank: teams::call, size: Size::Fixed, bounds: &[Most(1.8, CHANNEL), MostOf(3.0, "call", MPI)] },
+    Row { name: "spawns", what: "each of many tasks spawned at the other rank", short: "", unit: "ns", ranks: 2, at_rank: teams::spawns, size: Size::Fixed, bounds: &[Most(0.4, CHANNEL)] },
+    Row { name: "batch", what: "each of many calls of 16 bytes, in batches", short: "", unit: "ns", ranks: 2, at_rank: teams::batch, size: Size::Fixed, bounds: &[Most(0.06, CHANNEL)] },
+    Row { name: "gups", what: "RandomAccess, 2 ranks, words 2^", short: "", unit: "million updates/s", ranks: 2, at_rank: ours::gups, size: Size::Words, bounds: &[LeastOf(2.0, "YGM"), LeastOf(5.0, "HPCC"), LeastOf(0.8, "bale conveyors")] },
+    Row { name: "bfs", what: "breadth-first search, 2 ranks, scale ", short: "", unit: "million edges/s", ranks: 2, at_rank: ours::bfs, size: Size::Scale, bounds: &[LeastOf(1.0, "Graph500 reference"), Least(1.6, "bfs-1")] },
+    Row { name: "bfs-1", what: "the same, one rank, scale ", short: "one rank", unit: "million edges/s", ranks: 1, at_rank: ours::bfs, size: Size::Scale, bounds: &[] },
+    Row { name: "T1L", what: "tree search T1L, 2 ranks", short: "", unit: "million nodes/s", ranks: 2, at_rank: ours::t1l, size: Size::Fixed, bounds: &[Least(1.9, "T1L-1"), LeastOf(4.0, MPI)] },
+    Row { name: "T1L-1", what: "the same, sequential program", short: "sequential", unit: "million nodes/s", ranks: 1, at_rank: ours::t1l_alone, size: Size::Fixed, bounds: &[] },
+    Row { name: "T3L", what: "tree search T3L, 2 ranks", short: "", unit: "million nodes/s", ranks: 2, at_rank: ours::t3l, size: Size::Fixed, bounds: &[Least(1.9, "T3L-1"), LeastOf(4.0, MPI)] },
+    Row { name: "T3L-1", what: "the same, sequential program", short: "sequential", unit: "million nodes/s", ranks: 1, at_rank: ours::t3l_alone, size: Size::Fixed, bounds: &[] },
 ];
 
 /// Returns the row of this name.
@@ -85,7 +118,7 @@ pub(super) struct Job<'a> {
 pub(super) fn jobs<'a>(only: &str, peers: &'a [Program]) -> Vec<Job<'a>> {
     let mut all = Vec::new();
     for row in ROWS.iter().filter(|row| row.name.starts_with(only)) {
-        all.extend(row.at_rank.map(|_| Job { row, peer: None }));
+        all.push(Job { row, peer: None });
         let of_row = peers
             .iter()
             .filter(|peer| peer.row.strip_prefix("ranks/") == Some(row.name));
@@ -100,14 +133,11 @@ pub(super) fn jobs<'a>(only: &str, peers: &'a [Program]) -> Vec<Job<'a>> {
 impl Job<'_> {
     /// The row among the stored figures: its name, and its size if it has one.
     pub(super) fn row(&self, options: &Options) -> String {
-        match self.size(options) {
-            Some(size) => format!("{}/{size}", self.row.name),
-            None => self.row.name.to_owned(),
-        }
+        sized(self.row.name, &self.size(options).unwrap_or_default())
     }
 
     pub(super) fn contender(&self) -> &str {
-        self.peer.map_or("Tautline", |peer| &peer.contender)
+        self.peer.map_or(OURS, |peer| &peer.contender)
     }
 
     fn size(&self, options: &Options) -> Option<String> {

@@ -90,11 +90,13 @@ pub(super) fn bench_smoke(tree: &Tree, _: &[String]) -> Result<Verdict> {
         let program = format!("debug/examples/{table}{}", std::env::consts::EXE_SUFFIX);
         run(Command::new(target_dir(tree).join(program)).arg("--quick"))?;
     }
-    rendered(tree, &["tasks", "phasers", "shapes"])
+    let programs = ["tasks", "phasers", "shapes"].map(|table| (table, table));
+    rendered(tree, &[&programs[..], &[("processes", "ranks")]].concat())
 }
 
-/// Whether tables are what their programs, which have been built, render from the stored figures.
-fn rendered(tree: &Tree, tables: &[&str]) -> Result<Verdict> {
+/// Whether tables are what their programs, which have been built, render from the stored figures:
+/// pairs of a program and a table.
+fn rendered(tree: &Tree, tables: &[(&str, &str)]) -> Result<Verdict> {
     let (stored, folder) = (
         tree.root.join("benches/figures"),
         target_dir(tree).join("tables"),
@@ -110,15 +112,15 @@ fn rendered(tree: &Tree, tables: &[&str]) -> Result<Verdict> {
             copy_files(&entry.path(), &copies.join(entry.file_name()))?;
         }
     }
-    for table in tables {
-        let program = format!("debug/examples/{table}{}", std::env::consts::EXE_SUFFIX);
-        let mut command = Command::new(target_dir(tree).join(program));
+    for (program, table) in tables {
+        let file = format!("debug/examples/{program}{}", std::env::consts::EXE_SUFFIX);
+        let mut command = Command::new(target_dir(tree).join(file));
         run(command.arg("--render").arg("--figures").arg(&copies))?;
         let file = format!("{}.md", table.to_uppercase());
         let [made, kept] = [&folder, &tree.root.join("benches")].map(|at| at.join(&file));
         ensure!(
             fs::read_to_string(made)? == fs::read_to_string(kept)?,
-            "benches/{file} is not what `--example {table} -- --render` makes of benches/figures, whose {table}.md has the notes"
+            "benches/{file} is not what `--example {program} -- --render` makes of benches/figures, whose {table}.md has the notes"
         );
     }
     holds()
