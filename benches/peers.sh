@@ -11,20 +11,21 @@
 #   lace/      github.com/trolando/lace         src/lace.c
 #   libfork/   github.com/ConorWilliams/libfork single_header/libfork.hpp
 #   uts/       github.com/perarnau/uts          mpi_workstealing.c, if there are mpicc and mpirun of Open MPI
-#   ygm/       github.com/LLNL/ygm              include, with Debian's libcereal-dev and libboost-dev
-#   graph500/  github.com/graph500/graph500     src, generator, aml
-#   bale/      github.com/jdevinney/bale        src/bale_classic, if there are oshcc, oshrun and autoreconf
+#   ygm/       github.com/LLNL/ygm              include, with Debian's libcereal-dev and libboost-dev; measured: 72826a99b, 0.7
+#   graph500/  github.com/graph500/graph500     README, src, generator, aml; measured: f89d643ce, 3.0.1, whose README has 3.0.0
+#   bale/      github.com/jdevinney/bale        src/bale_classic, if there are oshcc, oshrun and autoreconf; measured: 1b8f673b5
 #   tbb/       oneTBB, if it is not installed   usr/include, usr/lib/x86_64-linux-gnu, as in Debian's libtbb-dev
 # OpenMP is that of $CC; its barriers are those of all compilers in $OPENMP, else of $CC, clang-19 and clang. Java is that
 # of javac, RandomAccess of HPCC that of Debian's package hpcc. forte comes from crates.io, and requires a newer compiler
 # than it needs: CARGO= leaves it out. How peers over ranks are built: peers/ranks.sh.
 #
 # A program is called with a size and a number of workers. It prints the figure of its row and the number of
-# processors that it used. The n-th worker stays on the n-th processor. Paths must have no spaces.
+# processors that it used; those over ranks: peers/ranks.sh. The n-th worker stays on the n-th processor. Paths must have no
+# spaces. A name has the version of the sources, and their revision if they are a checkout.
 # libfork needs coroutines that g++ 12 compiles badly: LIBFORK_CXX names another compiler, else clang++-19 if there is one.
 set -eu
 
-[ $# -eq 2 ] || { sed -n '2,24s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || { sed -n '2,25s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 sources=$(cd "$1" && pwd)
 mkdir -p "$2"

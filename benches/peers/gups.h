@@ -36,15 +36,25 @@ static double now(void) {
     return t.tv_sec + 1e-9 * t.tv_nsec;
 }
 
-/* Prints million updates a second of 2^log2 words, four for each; `apply` gets the value before its first one, and how many
-   follow. Returns the exit code. */
-static int gups(int log2, void (*apply)(uint64_t, uint64_t), void (*barrier)(void), uint64_t (*sum)(uint64_t)) {
-    words = (uint64_t)1 << log2, updates = 4 * words;
-    for (block_log2 = log2; words >> block_log2 < (uint64_t)ranks; block_log2--) continue;
-    uint64_t size = (uint64_t)1 << block_log2, share = updates / ranks;
-    if (block_log2 < 0 || size * ranks != words) return 2;
-    first = here * size;
+/* Prints million updates a second of 2^argv[1] words, four for each; `apply` gets the value before its first one, and how many
+   follow; `again` prepares its second call, and is not timed. Returns the exit code. */
+static int gups(int argc, char **argv, void (*apply)(uint64_t, uint64_t), void (*again)(void), void (*barrier)(void),
+                uint64_t (*sum)(uint64_t)) {
+    int log2 = argc == 2 ? atoi(argv[1]) : -1, ranks_log2 = 0;
+    while (1 << ranks_log2 < ranks) ranks_log2++;
+    block_log2 = log2 - ranks_log2;
+    if (log2 < 0 || log2 > 60 || block_log2 < 0 || 1 << ranks_log2 != ranks) {
+        if (here == 0) fprintf(stderr, "%s LOG2: of the words, 60 at most, at least one for each of 2^k ranks\n", argv[0]);
+        return 2;
+    }
+    uint64_t size = (uint64_t)1 << block_log2;
+    words = (uint64_t)1 << log2, updates = 4 * words, first = here * size;
+    uint64_t share = updates / ranks;
     block = (uint64_t *)malloc(size * sizeof *block);
+    if (!block) {
+        perror("the table");
+        exit(1);
+    }
     for (uint64_t i = 0; i < size; i++) block[i] = first + i;
     uint64_t value = value_at(here * share);
     barrier();
@@ -52,6 +62,7 @@ static int gups(int log2, void (*apply)(uint64_t, uint64_t), void (*barrier)(voi
     apply(value, share);
     barrier();
     double wall = now() - start;
+    again();
     apply(value, share);
     barrier();
     uint64_t errors = 0;

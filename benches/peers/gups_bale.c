@@ -23,7 +23,10 @@ static uint64_t sum(uint64_t own) {
 #ifdef EXSTACK
 static exstack_t *stack;
 
-static void start(void) { stack = exstack_init(BUFFER, sizeof(uint64_t)); }
+static void start(void) {
+    stack = exstack_init(BUFFER, sizeof(uint64_t));
+    if (!stack) exit(1);
+}
 
 static void apply(uint64_t value, uint64_t count) {
     for (uint64_t after = next_value(value); exstack_proceed(stack, count == 0);) {
@@ -33,22 +36,34 @@ static void apply(uint64_t value, uint64_t count) {
         exstack_exchange(stack);
         for (uint64_t *got; (got = exstack_pull(stack, NULL));) update(*got);
     }
-    exstack_reset(stack);
 }
+
+static void again(void) { exstack_reset(stack); }
 #else
 static convey_t *conveyor;
 
-static void start(void) { conveyor = convey_new(SIZE_MAX, 0, NULL, convey_opt_SCATTER); }
+static void begin(void) {
+    if (convey_begin(conveyor, sizeof(uint64_t), 0) < 0) exit(1);
+}
+
+static void start(void) {
+    conveyor = convey_new(SIZE_MAX, 0, NULL, convey_opt_SCATTER);
+    if (!conveyor) exit(1);
+    begin();
+}
+
+static void again(void) {
+    convey_reset(conveyor);
+    begin();
+}
 
 static void apply(uint64_t value, uint64_t count) {
-    if (convey_begin(conveyor, sizeof value, 0) < 0) exit(1);
     for (uint64_t after = next_value(value), got; convey_advance(conveyor, count == 0);) {
         for (; count; count--, value = after, after = next_value(value))
             if (owner(after) == here) update(after);
             else if (convey_push(conveyor, &after, owner(after)) != convey_OK) break;
         while (convey_pull(conveyor, &got, NULL) == convey_OK) update(got);
     }
-    convey_reset(conveyor);
 }
 #endif
 
@@ -56,7 +71,8 @@ int main(int argc, char **argv) {
     shmem_init();
     here = shmem_my_pe(), ranks = shmem_n_pes();
     start();
-    int code = gups(atoi(argv[1]), apply, barrier, sum);
+    int code = gups(argc, argv, apply, again, barrier, sum);
+    if (code) shmem_global_exit(code);
     shmem_finalize();
-    return code;
+    return 0;
 }

@@ -18,5 +18,5 @@ int main(int argc, char **argv) {
     world = &all, here = all.rank(), ranks = all.size();
     auto barrier = [] { world->barrier(); };
     auto sum = [](uint64_t own) { return world->all_reduce_sum(own); };
-    return gups(atoi(argv[1]), apply, barrier, sum);
+    return gups(argc, argv, apply, [] {}, barrier, sum);
 }
