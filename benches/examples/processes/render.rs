@@ -22,9 +22,9 @@ is. A ratio is our median by its, that of the figure beside. A bound is not deci
 processors, by more than a tenth of one (`/proc/stat` without the time of the measured programs): *preliminary*.
 
 All programs verify their results: RandomAccess applies HPCC's stream again, after which no word may be wrong; a breadth-first search
-validates each of 64 trees by Graph500's rules, and its figure is the harmonic mean; a tree search compares the number of nodes. Peers that
-`peers.sh` builds have `-O3 -march=native`; HPCC and the libraries of MPI are the system's packages; ours is built with the `RUSTFLAGS` of
-the command, by default without instructions beyond the baseline of the target.
+validates each of 64 trees by Graph500's rules, and its figure is the harmonic mean; our tree search compares the number of nodes. Peers
+that `peers.sh` builds have `-O3 -march=native`; HPCC and the libraries of MPI are the system's packages; ours is built with the `RUSTFLAGS`
+of the command, by default without instructions beyond the baseline of the target.
 ";
 
 /// The whole of benches/RANKS.md.
