@@ -1,6 +1,6 @@
 //! Our figure of a row beside those that bound it, and those of other peers.
 
-use super::rows::{Bound, Of, Row, row};
+use super::rows::{Bound, OURS, Of, Row, row, sized};
 use tautline_bench::figures::{Figures, Record, Value, digits, is_named};
 use tautline_bench::markdown::{spread, verdict};
 
@@ -13,8 +13,6 @@ pub(super) const MISSING: &str = "not measured";
 /// The rounds from which on a bound is decided.
 const ROUNDS_MIN: usize = 5;
 
-pub(super) const OURS: &str = "Tautline";
-
 /// A figure beside ours, and whether ours is within the bound.
 #[derive(Default)]
 pub(super) struct Line {
@@ -23,14 +21,6 @@ pub(super) struct Line {
     pub(super) ratio: String,
     pub(super) bound: String,
     pub(super) met: String,
-}
-
-/// The name of a row among the figures.
-pub(super) fn sized(name: &str, size: &str) -> String {
-    match size {
-        "" => name.to_owned(),
-        size => format!("{name}/{size}"),
-    }
 }
 
 /// Returns a figure as a cell, with the rounds that gave it if some failed.

@@ -1,7 +1,7 @@
 //! The table in Markdown.
 
-use super::judge::{Line, OURS, cell, lines, sized};
-use super::rows::{ROWS, Row};
+use super::judge::{Line, cell, lines};
+use super::rows::{OURS, ROWS, Row, sized};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use tautline_bench::figures::Figures;

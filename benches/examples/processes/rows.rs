@@ -1,6 +1,5 @@
 //! The rows of the table: their measurements, peers and bounds.
 
-use super::judge::{OURS, sized};
 use super::{Options, links, programs as ours, teams};
 use tautline_bench::programs::{Program, command, measurement, numbers};
 
@@ -46,7 +45,7 @@ pub(super) enum Of {
     Nothing,
     /// Ours of this row.
     Ours(&'static str),
-    /// That of a peer, in the named row or in that of the bound.
+    /// The figure of a peer, in the named row or in that of the bound.
     Peer(Option<&'static str>, &'static str),
 }
 
@@ -102,6 +101,17 @@ pub(super) const ROWS: &[Row] = &[
     Row { name: "T3L", what: "tree search T3L, 2 ranks", short: "", unit: "million nodes/s", ranks: 2, at_rank: ours::t3l, size: Size::Fixed, bounds: &[Least(1.9, "T3L-1"), LeastOf(4.0, MPI)] },
     Row { name: "T3L-1", what: "the same, sequential program", short: "sequential", unit: "million nodes/s", ranks: 1, at_rank: ours::t3l_alone, size: Size::Fixed, bounds: &[] },
 ];
+
+/// The name of our figures.
+pub(super) const OURS: &str = "Tautline";
+
+/// Returns the name of a row among the figures.
+pub(super) fn sized(name: &str, size: &str) -> String {
+    match size {
+        "" => name.to_owned(),
+        size => format!("{name}/{size}"),
+    }
+}
 
 /// Returns the row of this name.
 pub(super) fn row(name: &str) -> Option<&'static Row> {
