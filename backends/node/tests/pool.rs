@@ -10,6 +10,8 @@ mod halves;
 mod holds;
 #[path = "pool/hooks.rs"]
 mod hooks;
+#[path = "pool/idle.rs"]
+mod idle;
 #[path = "../../../core/tests/phaser/program.rs"]
 mod program;
 #[cfg(feature = "deep-recursion")]

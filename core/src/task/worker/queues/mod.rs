@@ -19,7 +19,7 @@
 //! | kind | the poll | the push | table |
 //! |---|---|---|---|
 //! | [`Bound`] | changes the count of the domain | does so, too | `affinity.Y2`, `affinity.Y3` |
-//! | [`Own`] | none: only the worker itself pushes | | |
+//! | [`Own`] | reads it: only the worker itself pushes, also while it is idle | | |
 //! | [`Overflow`] | that of [`Others`] | | |
 //! | [`Injected`] | holds the lock | holds it, too | `idle.Q2` |
 //! | [`Others`] | changes the word of a publication, after a raid; holds the lock of an overflow | publishes, or holds it, too | `idle.Q2`, `split.S3`, `split.S8` |

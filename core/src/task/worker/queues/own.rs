@@ -15,9 +15,10 @@ impl<P: Host> Queue<P> for Own {
         Some((on.pop()?, on.id))
     }
 
-    /// Only the worker itself pushes.
-    fn is_settled_empty(_: &Worker<P>) -> bool {
-        true
+    /// Only the worker itself pushes, also after its last search: what its port does while it is
+    /// [idle](crate::port::Park::idle) may wake futures.
+    fn is_settled_empty(on: &Worker<P>) -> bool {
+        !Self::has_waiting(on)
     }
 
     fn take_left(on: &Worker<P>) -> Option<Task<P>> {
