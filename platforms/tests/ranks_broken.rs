@@ -1,8 +1,10 @@
 //! Balanced computations over ranks that are lost, that cancel, or whose messages are malformed:
 //! every rank ends, with an error that names the rank.
 
+mod cut;
 mod forged;
 
+use cut::cuttable;
 use forged::{Forge, forged};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,7 +18,7 @@ use tautline::world::{self, World};
 use tautline_core::Rank;
 use tautline_core::balance::{Across, Left, RankError};
 use tautline_core::glb::Config;
-use tautline_core::port::{Bell, Link, Lost, Spin};
+use tautline_core::port::{Link, Spin};
 use tautline_core::wire::Exchange;
 use tautline_node::Loopback;
 
@@ -39,91 +41,14 @@ fn counted(
     }
 }
 
-/// A link that is cut: the other ranks lose this one, and this one loses them.
-struct Cut {
-    link: Option<Loopback>,
-    here: Rank,
-    bell: Arc<dyn Bell>,
-    is_cut: Arc<AtomicBool>,
-    reported: u32,
-}
-
-impl Cut {
-    fn new(link: Loopback, is_cut: &Arc<AtomicBool>) -> Self {
-        Self {
-            here: link.here(),
-            bell: link.bell(),
-            link: Some(link),
-            is_cut: Arc::clone(is_cut),
-            reported: 0,
-        }
-    }
-
-    fn link(&mut self) -> Option<&mut Loopback> {
-        if self.is_cut.load(Relaxed) {
-            self.link = None;
-        }
-        self.link.as_mut()
-    }
-}
-
-impl Link for Cut {
-    fn here(&self) -> Rank {
-        self.here
-    }
-
-    fn ranks(&self) -> u32 {
-        RANKS
-    }
-
-    fn bell(&self) -> Arc<dyn Bell> {
-        self.bell.clone()
-    }
-
-    fn send(&mut self, to: Rank, parcel: &[u8]) {
-        if let Some(link) = self.link() {
-            link.send(to, parcel);
-        }
-    }
-
-    fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
-        if let Some(link) = self.link() {
-            return link.poll(take);
-        }
-        let mut others = (0..RANKS).map(Rank).filter(|rank| *rank != self.here);
-        let lost = others.nth(self.reported as usize);
-        self.reported += 1;
-        let doing = "being cut off";
-        lost.map_or(Ok(false), |rank| {
-            Err(Lost {
-                rank,
-                doing,
-                is_gone: true,
-            })
-        })
-    }
-
-    fn arm(&mut self) -> bool {
-        self.link().is_some_and(Loopback::arm)
-    }
-
-    fn unsent(&self, to: Rank) -> usize {
-        self.link.as_ref().map_or(0, |link| link.unsent(to))
-    }
-}
-
 /// Runs an endless computation of which one rank is cut off in the middle, while each has what
 /// `prepare` returns. Returns the results of the ranks, and the tasks that each has done.
 fn cut_in_the_middle<T>(
     lost: u32,
     prepare: fn(&World) -> T,
 ) -> (Vec<tautline::Result<Run<u64>>>, Vec<u64>) {
-    let cuts: Vec<_> = (0..RANKS)
-        .map(|_| Arc::new(AtomicBool::new(false)))
-        .collect();
     let done: Vec<_> = (0..RANKS).map(|_| Arc::new(AtomicU64::new(0))).collect();
-    let links = Loopback::new(RANKS).into_iter().zip(&cuts);
-    let links: Vec<_> = links.map(|(link, cut)| Cut::new(link, cut)).collect();
+    let (links, cuts) = cuttable(RANKS);
     let ended = World::builder().links(links, |world: &World| {
         let _kept = prepare(world);
         let here = world.rank();

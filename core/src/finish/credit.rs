@@ -1,7 +1,7 @@
 //! Bounds on activities that have not begun where they were spawned.
 
 use crate::id::Rank;
-use crate::machine::{Machine, Step};
+use crate::machine::{Machine, Step, Tolerance};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -119,5 +119,15 @@ impl Machine for Credit {
             step.effect(from);
         }
         Ok(())
+    }
+
+    /// Nothing is sent to a lost rank any more: no sender waits for it.
+    fn lost(&mut self, rank: Rank, step: &mut Step<'_, Self>) -> Tolerance {
+        let was_full = self.is_full(rank);
+        *self.peer(rank) = Flight::default();
+        if was_full {
+            step.effect(rank);
+        }
+        Tolerance::Tolerated
     }
 }

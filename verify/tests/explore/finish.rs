@@ -211,6 +211,29 @@ fn lost() {
     }
 }
 
+/// A place of a finish of a team is lost: one that has an activity everywhere.
+#[test]
+fn lost_everywhere() {
+    for (places, spawns, nested, failures, floor) in [
+        (2, 2, 0, 0, 1_480),
+        (3, 1, 0, 0, 14_500),
+        (3, 2, 0, 0, 227_000),
+        (4, 0, 0, 0, 11_100),
+        (2, 1, 1, 0, 1_520),
+        (3, 1, 1, 0, 145_000),
+        (3, 0, 0, 1, 23_400),
+    ] {
+        let name = format!("finish-lost-everywhere-p{places}-a{spawns}-n{nested}-f{failures}");
+        let actors = Activities {
+            everywhere: true,
+            nested,
+            failures,
+            ..Activities::new(places, spawns)
+        };
+        check(&name, actors, Channels, CRASH, floor);
+    }
+}
+
 /// Two places are lost, or one while activities fail.
 #[test]
 fn lost_twice() {

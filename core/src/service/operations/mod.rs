@@ -13,6 +13,7 @@ use crate::sync::{Guard, Lock};
 use crate::wire::{Error, Exchange, Fault, Portable, Receiver, unpack};
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
+use alloc::vec::Vec;
 pub use call::{Kind, OperationCounts};
 use core::any::type_name;
 use core::fmt;
@@ -149,7 +150,15 @@ impl Receiver for Inlet {
     }
 
     fn left(&self, rank: Rank) -> Result<(), Fault> {
-        self.report(|state| state.leave(rank))
+        let mut abandoned = Vec::new();
+        let reported = self.report(|state| {
+            state.leave(rank);
+            abandoned = state.abandoned_by(rank);
+        });
+        for (receiver, loss) in abandoned {
+            receiver.fail(&loss);
+        }
+        reported
     }
 
     fn fail(&self, error: &Error) {
@@ -171,7 +180,7 @@ impl Receiver for Inlet {
         let mut state = operations.state();
         state.losses.push(error.clone());
         state.lost(error.peer);
-        let receivers = state.receivers();
+        let receivers = state.receivers_with(error.peer);
         drop(state);
         receivers.iter().all(|receiver| receiver.lost(error))
     }
@@ -218,9 +227,18 @@ impl Calls {
         &self.0.group
     }
 
+    /// Whether a rank of the group is lost, and losses are tolerated: operations of the group may
+    /// end at some ranks only.
+    pub fn is_broken(&self) -> bool {
+        let Joined {
+            operations, group, ..
+        } = &*self.0;
+        operations.state().loss_of(group).is_some()
+    }
+
     /// Begins the next operation, for the call at `site`. `receiver` takes its messages, those that
     /// have come before on the calling thread; ranks of the group are its places. It learns of
-    /// losses and of the end of the channels as the receiver of a channel.
+    /// losses of ranks of the group and of the end of the channels as the receiver of a channel.
     pub fn begin<M: Portable + 'static>(
         &self,
         site: &'static Location<'static>,
@@ -262,7 +280,12 @@ impl Calls {
                 state.fault.get_or_insert(Fault { name, ..fault });
             }
         }
-        let (losses, failed) = (state.losses.clone(), state.failed.clone());
+        let losses: Vec<_> = state.losses_of(group).cloned().collect();
+        let failed = state
+            .failed
+            .as_ref()
+            .or(state.loss_that_left(group))
+            .cloned();
         drop(state);
         if let Some(error) = losses.into_iter().find(|error| !receiver.lost(error)) {
             let (peer, cause) = (Some(error.peer), error.cause);
@@ -305,6 +328,11 @@ impl<M> Operation<M> {
     /// Returns its number among those of its group.
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Returns the operations of its group.
+    pub fn calls(&self) -> &Calls {
+        &self.calls
     }
 
     /// Returns the error that a message of `from`, a rank of the group, is not what this operation

@@ -49,6 +49,8 @@ pub(super) enum ParcelKind {
     Bye = 4,
     /// Several messages of a channel.
     Batch = 5,
+    /// A rank is lost.
+    Lost = 6,
 }
 
 impl ParcelKind {
@@ -59,6 +61,7 @@ impl ParcelKind {
             Self::Failed,
             Self::Bye,
             Self::Batch,
+            Self::Lost,
         ];
         all.into_iter().find(|s| *s as u8 == byte)
     }
@@ -98,9 +101,18 @@ impl Header {
 
     /// Returns the header of the error for which `first` gave up, the first rank that did.
     pub(super) fn of_failure(first: Rank) -> Self {
+        Self::about(ParcelKind::Failed, first)
+    }
+
+    /// Returns the header of the report that a rank is lost.
+    pub(super) fn of_loss(lost: Rank) -> Self {
+        Self::about(ParcelKind::Lost, lost)
+    }
+
+    fn about(kind: ParcelKind, rank: Rank) -> Self {
         Self {
-            from: PlaceId(first.0),
-            ..Self::of_rank(ParcelKind::Failed, 0)
+            from: PlaceId(rank.0),
+            ..Self::of_rank(kind, 0)
         }
     }
 

@@ -28,8 +28,8 @@ pub(super) struct LinkDriver<L: Link> {
     /// The messages that the last turn left unsent.
     backlog: Backlog,
     failure: Option<Error>,
-    /// Whether a lost rank ends only the channels that do not tolerate its loss.
-    tolerates_losses: bool,
+    /// The losses that the other ranks were notified of.
+    reported: usize,
 }
 
 impl<L: Link> LinkDriver<L> {
@@ -41,12 +41,12 @@ impl<L: Link> LinkDriver<L> {
             seen: 0,
             backlog: Backlog::Empty,
             failure: None,
-            tolerates_losses: false,
+            reported: 0,
         }
     }
 
     pub(super) fn tolerate_losses(&mut self) {
-        self.tolerates_losses = true;
+        self.table.tolerates_losses = true;
     }
 
     pub(super) fn seen(&self) -> usize {
@@ -79,6 +79,7 @@ impl<L: Link> LinkDriver<L> {
             moved |= self.send_all(shared)?;
         }
         moved |= self.poll(shared)?;
+        self.report_losses(shared);
         if self.table.must_announce {
             // A wait may follow, which must not keep others waiting for an announcement.
             moved |= self.send_all(shared)?;
@@ -146,10 +147,10 @@ impl<L: Link> LinkDriver<L> {
                 let error = shared.error(lost.rank, None, Cause::Lost { doing: lost.doing });
                 // The other ranks would wait for the lost one if this rank alone tolerated its
                 // loss.
-                if !self.tolerates_losses || !lost.is_gone {
-                    return Err(error);
+                match lost.is_gone {
+                    true => self.table.lose(shared, error).map(|()| true),
+                    false => Err(error),
                 }
-                self.table.lose(shared, error).map(|()| true)
             }
         }
     }
@@ -178,6 +179,17 @@ impl<L: Link> LinkDriver<L> {
         let _ = self.sender.link.poll(&mut |_, _| ());
     }
 
+    /// Notifies the other ranks of the losses that this one has come to know, its goodbye comes
+    /// later: without it they could miss this rank before the lost one, which they tolerate.
+    fn report_losses(&mut self, shared: &Shared) {
+        while let Some(lost) = self.table.losses.get(self.reported).map(|error| error.peer) {
+            self.reported += 1;
+            if !self.has_left(shared) {
+                self.broadcast(shared, Header::of_loss(lost), "");
+            }
+        }
+    }
+
     /// Sends a parcel that belongs to no channel to all ranks that have not left.
     fn broadcast(&mut self, shared: &Shared, header: Header, message: &str) {
         for rank in (0..shared.ranks).map(Rank).filter(|r| *r != shared.here) {
@@ -198,6 +210,7 @@ impl<L: Link> LinkDriver<L> {
             if (self.backlog != Backlog::Empty || self.seen != shared.news()) && !at_once {
                 return Ok(false);
             }
+            self.report_losses(shared);
             self.table.peers[shared.here.index()].has_left = true;
             self.broadcast(shared, Header::of_rank(ParcelKind::Bye, 0), "");
             self.poll(shared)

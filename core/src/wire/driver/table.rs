@@ -38,8 +38,10 @@ pub(super) struct ChannelTable {
     /// Bytes that were sent ahead for channels that are closed here, by channel and rank, until
     /// that rank opens the channel.
     unacknowledged: BTreeMap<(u32, Rank), usize>,
+    /// Whether a lost rank ends only the channels that do not tolerate its loss.
+    pub(super) tolerates_losses: bool,
     /// The losses that all channels tolerate.
-    losses: Vec<Error>,
+    pub(super) losses: Vec<Error>,
 }
 
 /// A channel that is open here, or was closed and has messages left.
@@ -98,6 +100,7 @@ impl ChannelTable {
             peers: vec![PeerState::default(); ranks],
             must_announce: false,
             unacknowledged: BTreeMap::new(),
+            tolerates_losses: false,
             losses: Vec::new(),
         }
     }
@@ -158,6 +161,12 @@ impl ChannelTable {
 
     /// Records a lost rank. Returns the error unless every open channel tolerates the loss.
     pub(super) fn lose(&mut self, shared: &Shared, error: Error) -> Result<(), Error> {
+        if self.peers[error.peer.index()].is_lost {
+            return Ok(());
+        }
+        if !self.tolerates_losses {
+            return Err(error);
+        }
         self.adopt(shared)?;
         if self
             .channels
@@ -171,9 +180,13 @@ impl ChannelTable {
         Ok(())
     }
 
-    /// Takes a parcel from another rank.
+    /// Takes a parcel from another rank. What comes from one that another rank has reported as lost
+    /// is dropped.
     pub(super) fn take(&mut self, shared: &Shared, from: Rank, parcel: &[u8]) -> Result<(), Error> {
         let peer = &mut self.peers[from.index()];
+        if peer.is_lost {
+            return Ok(());
+        }
         let number = peer.received;
         peer.received += 1;
         let (header, body) = Header::read(number, parcel).map_err(|bad| {
@@ -213,6 +226,7 @@ impl ChannelTable {
                 self.messages(shared, from, header, parcel)
             }
             ParcelKind::Failed => Err(self.failed(shared, from, header, parcel)),
+            ParcelKind::Lost => self.reported(shared, from, header, parcel),
             ParcelKind::Bye => {
                 self.peers[from.index()].has_left = true;
                 self.adopt(shared)?;
@@ -223,6 +237,26 @@ impl ChannelTable {
                 })
             }
         }
+    }
+
+    /// Processes the report of `from` that a rank is lost.
+    fn reported(
+        &mut self,
+        shared: &Shared,
+        from: Rank,
+        header: Header,
+        parcel: &[u8],
+    ) -> Result<(), Error> {
+        let lost = Rank(header.from.0);
+        if lost.0 >= shared.ranks || lost == shared.here || lost == from {
+            let why = "it reports the loss of a rank that is not lost";
+            return Err(self.corrupt(shared, from, parcel, why));
+        }
+        if self.peers[lost.index()].has_left {
+            return Ok(());
+        }
+        let doing = "another rank reported it";
+        self.lose(shared, shared.error(lost, None, Cause::Lost { doing }))
     }
 
     /// Returns the error of a rank that has given up.

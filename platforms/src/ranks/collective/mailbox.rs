@@ -27,7 +27,7 @@ pub(super) struct Mailbox {
 #[derive(Default)]
 struct Mail {
     arrived: VecDeque<(Rank, Vec<u8>)>,
-    /// The error with which the channels have ended.
+    /// The error with which the channels have ended, or the loss of a rank of the group.
     error: Option<Error>,
     /// Empty buffers.
     spare: Vec<Vec<u8>>,
@@ -68,8 +68,7 @@ impl Mail {
 }
 
 impl Mailbox {
-    /// Returns the next message, or the error with which the channels have ended, if there is
-    /// either.
+    /// Returns the next message, or the error that ends the call, if there is either.
     pub(super) fn try_next(&self) -> Option<Result<(Rank, Vec<u8>), Error>> {
         // ORDERING: Relaxed: a hint; the lock of the mail orders what it announces.
         if !self.has_mail.load(Ordering::Relaxed) {
@@ -108,7 +107,7 @@ impl Mailbox {
         next
     }
 
-    /// Returns the error with which the channels have ended, if they have.
+    /// Returns the error that ends the call, if there is one.
     pub(super) fn error(&self) -> Option<Error> {
         self.mail().error.clone()
     }
@@ -151,6 +150,12 @@ impl Receiver for Mailbox {
 
     fn fail(&self, error: &Error) {
         self.put(|mail| _ = mail.error.get_or_insert_with(|| error.clone()));
+    }
+
+    /// The call ends here; those of other groups continue.
+    fn lost(&self, error: &Error) -> bool {
+        self.fail(error);
+        true
     }
 }
 

@@ -129,7 +129,7 @@ where
         }
     }
 
-    /// Processes a message, or the end of the channels. An error ends the call.
+    /// Processes a message, or an error, which ends the call.
     fn process(&mut self, next: Next) -> Result<()> {
         let processed = self.received(next);
         if processed.is_err() {
@@ -168,13 +168,17 @@ where
 impl<M: Machine<Message: Portable + 'static>> Drop for Running<M> {
     fn drop(&mut self) {
         if let Some(open) = self.open.take() {
-            abandon(&open.engine);
+            abandon(&open.engine, open.operation.calls());
         }
     }
 }
 
-/// Ends all channels, as this rank gives up a collective call that other ranks wait for.
-pub(crate) fn abandon(engine: &ProgressEngine) {
+/// Ends all channels, as this rank gives up a collective call of a group that other ranks wait for;
+/// if a rank of the group is lost, theirs end by themselves.
+pub(crate) fn abandon(engine: &ProgressEngine, calls: &Calls) {
+    if calls.is_broken() {
+        return;
+    }
     let cause = match thread::panicking() {
         true => Cause::Panicked,
         false => Cause::Lost {
@@ -193,7 +197,7 @@ pub(crate) fn abandon(engine: &ProgressEngine) {
     inside(|| exchange.fail(&error));
 }
 
-/// A message, or the error with which the channels have ended.
+/// A message, or the error that ends the call.
 type Next = Result<(Rank, Vec<u8>), wire::Error>;
 
 /// The messages of a call.

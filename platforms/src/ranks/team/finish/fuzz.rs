@@ -293,6 +293,7 @@ fn pass<'s>(
     while let Some(mail) = site.mail.pop(&Spin) {
         match mail {
             Mail::Aborted(scope) => site.aborted(scope),
+            Mail::Lost(error) => site.lost(&error),
             Mail::Record(from, record) => receive(region, from, record, groups)?,
         }
     }

@@ -285,7 +285,7 @@ impl Drop for TaskCarrier<'_, '_> {
         // A task that runs would find its phase ended if these left: their memory is lost instead.
         mem::forget(self.task.take());
         if self.team.ranks() > 1 {
-            abandon(&self.team.engine);
+            abandon(&self.team.engine, &self.team.calls);
         }
     }
 }

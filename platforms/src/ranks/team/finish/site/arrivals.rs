@@ -12,6 +12,8 @@ use tautline_core::{PlaceId, Rank};
 
 /// The reason for refusing a message about a nested finish.
 const CONTRADICTS: &str = "it contradicts earlier ones about its finish";
+/// The reason for refusing a message about a loss, by which all channels should have ended.
+const INTOLERANT: &str = "this rank does not tolerate losses";
 
 impl Site {
     /// Records an arrival, which begins a group or joins one that has not begun. Returns what
@@ -58,8 +60,8 @@ impl Site {
         from: Rank,
         message: Message,
     ) -> Result<(), Fault> {
-        if is_of_loss(&message) {
-            return Err(refused("no finish of a team continues after a loss"));
+        if !self.tolerates_losses && is_of_loss(&message) {
+            return Err(refused(INTOLERANT));
         }
         let (mut state, mut due) = (self.lock(), Due::default());
         let received = self.step(&mut state, &mut due, |finishes, step| {
@@ -88,8 +90,8 @@ impl Site {
         if self.branch.parent() != Some(from) || state.ended.is_some() {
             return Err(refused("a second end, or one of a rank that is not above"));
         }
-        if matches!(outcome, Some(Outcome::Lost { .. })) {
-            return Err(refused("no finish of a team ends by a loss"));
+        if !self.tolerates_losses && matches!(outcome, Some(Outcome::Lost { .. })) {
+            return Err(refused(INTOLERANT));
         }
         let at = outcome.as_ref().map(|outcome| match outcome {
             Outcome::Panicked { at, .. }
@@ -177,7 +179,7 @@ impl Site {
     }
 }
 
-/// Whether a message is about the loss of a rank, which ends all channels instead.
+/// Whether a message is about the loss of a rank.
 fn is_of_loss(message: &Message) -> bool {
     let is_loss = |outcome: &Outcome| matches!(outcome, Outcome::Lost { .. });
     match message {

@@ -5,12 +5,31 @@ use crate::ranks::team::finish::record::Record;
 use std::mem;
 use std::sync::{Arc, Weak};
 use tautline_core::finish::{Outcome, Reason};
+use tautline_core::machine::Machine;
 use tautline_core::port::Spin;
 use tautline_core::watch::Outstanding;
 use tautline_core::wire::{self, Fault, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
 
 impl Site {
+    /// Continues without a rank of the group. The finish of all ranks cannot end without the first.
+    pub(in crate::ranks::team::finish) fn lost(&self, error: &wire::Error) {
+        let lost = self.group.rank_of(error.peer);
+        let lost = lost.expect("losses of other ranks are not reported");
+        let (mut state, mut due) = (self.lock(), Due::default());
+        if PlaceId(lost.0) == state.all.root && state.ended.is_none() {
+            drop(state);
+            return self.failed(error);
+        }
+        self.step(&mut state, &mut due, |finishes, step| {
+            finishes.lost(PlaceId(lost.0), step)
+        });
+        self.step_credit(&mut state, &mut due, |credit, step| credit.lost(lost, step));
+        let asked = state.calls.extract_if(|_, asked| asked.to == lost);
+        due.unanswered.extend(asked.map(|(_, asked)| asked.answer));
+        self.unlock(state, due);
+    }
+
     fn failed(&self, error: &wire::Error) {
         let (mut state, mut due) = (self.lock(), Due::default());
         if state.is_over() {
@@ -94,8 +113,15 @@ impl Receiver for Inlet {
         self.0.upgrade()?.outstanding()
     }
 
-    fn lost(&self, _: &wire::Error) -> bool {
-        self.0.upgrade().is_none_or(|site| site.is_over())
+    fn lost(&self, error: &wire::Error) -> bool {
+        let Some(site) = self.0.upgrade() else {
+            return true;
+        };
+        if site.tolerates_losses {
+            // Behind what the rank has sent.
+            site.mail.push(Mail::Lost(error.clone()), &Spin);
+        }
+        site.tolerates_losses || site.is_over()
     }
 
     fn fail(&self, error: &wire::Error) {

@@ -35,6 +35,8 @@ pub(super) enum Mail {
     Record(Rank, Record),
     /// A scope whose tasks have spawned elsewhere may have been aborted.
     Aborted(ScopeId),
+    /// The loss of a rank.
+    Lost(wire::Error),
 }
 
 /// One rank's part in a finish of a team.
@@ -44,6 +46,8 @@ pub(in crate::ranks::team) struct Site {
     group: Group,
     /// The tree in which the end is passed on.
     branch: Branch,
+    /// Whether the other ranks continue after a loss.
+    tolerates_losses: bool,
     pub(super) mail: Mailbox<Mail>,
     /// Cancels the body.
     pub(super) body: CancelToken,
@@ -145,6 +149,12 @@ impl Site {
         let group = calls.group();
         let (here, ranks) = (group.here(), group.ranks());
         let layout = Layout::new(ranks, 1);
+        let tolerates_losses = engine.tolerates_losses.get().is_some();
+        // A lost rank passes nothing on.
+        let branch = match tolerates_losses {
+            true => Branch::new(here, ranks, ranks),
+            false => Branch::of(here, ranks),
+        };
         let mut finishes = Finishes::new(PlaceId(here.0), layout);
         let mut act = |_: Action<Finishes>| unreachable!("nothing is sent at the beginning");
         let all = finishes.open_everywhere(&mut Step::new(&mut (), &mut act));
@@ -152,7 +162,8 @@ impl Site {
             engine: Arc::clone(engine),
             here,
             group: group.clone(),
-            branch: Branch::of(here, ranks),
+            branch,
+            tolerates_losses,
             mail: Mailbox::default(),
             body: CancelToken::new(),
             operation: OnceLock::new(),

@@ -78,7 +78,7 @@ impl Site {
         granted.map_err(|_| refused("it grants more than was sent"))
     }
 
-    fn step_credit<R>(
+    pub(super) fn step_credit<R>(
         &self,
         state: &mut State,
         due: &mut Due,
