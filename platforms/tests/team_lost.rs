@@ -14,6 +14,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 use tautline::balance::Reason;
+use tautline::phaser::Mode;
 use tautline::prelude::*;
 use tautline::team::{RankError, RankErrorKind, Team, handler};
 use tautline::world::{Rank, World};
@@ -21,9 +22,7 @@ use tautline::world::{Rank, World};
 const RANKS: u32 = 4;
 
 /// Runs a program at ranks that tolerate losses, each with what cuts the ranks off.
-fn with_cuts<R: Send>(
-    program: impl Fn(&World, &[Arc<AtomicBool>]) -> R + Sync,
-) -> Vec<R> {
+fn with_cuts<R: Send>(program: impl Fn(&World, &[Arc<AtomicBool>]) -> R + Sync) -> Vec<R> {
     let (links, cuts) = cuttable(RANKS);
     World::builder().links(links, |world: &World| {
         world.tolerate_losses();
@@ -55,8 +54,15 @@ fn is_loss_of<T>(lost: u32, ended: tautline::Result<T>) {
 }
 
 fn check(lost: u32, error: &RankError) {
-    assert_eq!((error.kind(), error.rank()), (RankErrorKind::Lost, Rank(lost)), "{error}");
-    assert!(error.to_string().contains(&format!("rank {lost} was lost")), "{error}");
+    assert_eq!(
+        (error.kind(), error.rank()),
+        (RankErrorKind::Lost, Rank(lost)),
+        "{error}"
+    );
+    assert!(
+        error.to_string().contains(&format!("rank {lost} was lost")),
+        "{error}"
+    );
 }
 
 /// A team of the ranks but one.
@@ -121,7 +127,9 @@ fn lost_in_a_finish(lost: u32, workers: usize) {
                     }
                 }));
             });
-            let inner = inner.expect("the body ran").expect_err("an activity has no end");
+            let inner = inner
+                .expect("the body ran")
+                .expect_err("an activity has no end");
             assert_eq!(inner.reason, Reason::Lost);
             if here.0 == lost {
                 return assert!(ended.is_err());
@@ -231,6 +239,36 @@ fn a_lost_rank_ends_the_phases_of_its_teams() {
     }
 }
 
+/// As [`a_lost_rank_ends_the_phases_of_its_teams`], for threads, of which one of each rank has left.
+#[test]
+fn a_lost_rank_ends_the_phases_of_threads() {
+    for lost in 0..RANKS {
+        with_cuts(|world, cuts| {
+            let here = world.rank();
+            let mut team = world.team();
+            let mut rest = runtime(world, 1).run(|cx| without(cx, world, lost));
+            let mut thread = team.phaser_for_threads(2).expect("no rank is lost yet");
+            drop(
+                thread
+                    .register(Mode::SignalWait)
+                    .expect("a thread that leaves"),
+            );
+            let failed = (0..).find_map(|phase| {
+                if here.0 == lost && phase == 3 {
+                    cuts[lost as usize].store(true, Relaxed);
+                }
+                thread.next_blocking().err()
+            });
+            if here.0 == lost {
+                return;
+            }
+            is_loss_of::<()>(lost, Err(failed.expect("the phases have ended")));
+            let mut thread = rest.phaser_for_threads(1).expect("no rank of it is lost");
+            (0..5).for_each(|_| thread.next_blocking().expect("a phase of the others"));
+        });
+    }
+}
+
 /// A call to a rank that is lost has no result, and a task that waits for room at it continues.
 #[test]
 fn no_task_waits_for_a_lost_rank() {
@@ -265,7 +303,9 @@ fn no_task_waits_for_a_lost_rank() {
                 }
                 if here == Rank(0) {
                     assert!(of_reply.expect("a call was made").is_err());
-                    replies.drain(..).for_each(|reply| assert!(reply.wait(cx).is_err()));
+                    replies
+                        .drain(..)
+                        .for_each(|reply| assert!(reply.wait(cx).is_err()));
                 }
             });
         });

@@ -338,7 +338,7 @@ where
             .failed
             .set(of_this_rank(&engine.exchange, Cause::Panicked));
         if self.has_others() {
-            abandon(engine);
+            abandon(engine, &self.crossing.calls);
         }
     }
 
@@ -360,8 +360,8 @@ where
     fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Fault> {
         let message = (Rank(from.0), unpack(body)?);
         self.inbox.push(message, &SpinThenYield::default());
-        self.steps();
-        let failed = self.failed.get();
+        let has_failed = self.steps().has_failed;
+        let failed = self.failed.get().filter(|_| has_failed);
         failed.map_or(Ok(()), |error| {
             Err(Fault {
                 peer: Some(error.peer),
@@ -374,5 +374,11 @@ where
     fn fail(&self, error: &Error) {
         _ = self.failed.set(error.clone());
         self.run();
+    }
+
+    /// The phases end here; other teams continue.
+    fn lost(&self, error: &Error) -> bool {
+        self.fail(error);
+        true
     }
 }
