@@ -239,7 +239,8 @@ fn a_lost_rank_ends_the_phases_of_its_teams() {
     }
 }
 
-/// As [`a_lost_rank_ends_the_phases_of_its_teams`], for threads, of which one of each rank has left.
+/// As [`a_lost_rank_ends_the_phases_of_its_teams`], for threads, of which one of each rank has
+/// left.
 #[test]
 fn a_lost_rank_ends_the_phases_of_threads() {
     for lost in 0..RANKS {

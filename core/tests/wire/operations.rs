@@ -347,6 +347,40 @@ fn losses_are_those_of_the_operations() {
     }
 }
 
+/// A rank that leaves because of a loss has reported it: an operation that it does not make ends by
+/// the loss, also one that begins later, and not by the goodbye.
+#[test]
+fn a_loss_is_known_before_a_goodbye() {
+    let (net, mut all, operations) = ranks(3, TIGHT);
+    let groups = groups(&operations);
+    all[..2].iter().for_each(Exchange::tolerate_losses);
+    let site = Location::caller();
+    let tolerant = || {
+        Arc::new(Log {
+            tolerates: true,
+            ..Log::default()
+        })
+    };
+    let (first, second) = (tolerant(), tolerant());
+    let _first = groups[1].begin::<u32>(site, "first", first.clone());
+    settle(&all).unwrap();
+    // Without a goodbye.
+    drop(net.link(2));
+    all[0].turn().unwrap();
+    operations[0].leave();
+    drop(all.remove(0));
+    let left = &all[..1];
+    assert_eq!(errors(left), [None]);
+    let _second = groups[1].begin::<u32>(site, "second", second.clone());
+    assert_eq!(errors(left), [None]);
+    for log in [first, second] {
+        let failed = log.failed.lock().unwrap().take();
+        let failed = failed.expect("the rank that has left makes neither");
+        assert_eq!(failed.peer, Rank(2));
+        assert!(matches!(failed.cause, Cause::Lost { .. }));
+    }
+}
+
 /// A message that cannot be encoded is an error that names its type and the operation's rank.
 #[test]
 fn long_messages_are_an_error() {

@@ -1,4 +1,4 @@
-//! What a port does while its workers have no task.
+//! The work of a port while its workers have no task.
 
 use super::{Threads, wait_until};
 use std::future::poll_fn;

@@ -1,6 +1,7 @@
 //! Operations of groups of ranks, over one channel.
 
 mod call;
+mod losses;
 mod message;
 mod open;
 mod state;

@@ -47,7 +47,7 @@ pub(super) struct State {
     /// The number of groups of all ranks that were made.
     made: u32,
     /// The ranks that have left.
-    left: Vec<Rank>,
+    pub(super) left: Vec<Rank>,
     /// The losses without which the operations do.
     pub(super) losses: Vec<Error>,
     pub(super) failed: Option<Error>,
@@ -254,13 +254,8 @@ impl State {
         all.map(|(_, receiver)| receiver).collect()
     }
 
-    /// Returns the receivers of the operations of the groups with a rank.
-    pub(super) fn receivers_with(&self, rank: Rank) -> Vec<Arc<dyn Receiver>> {
-        let those = self.receivers_of(move |group| group.rank_of(rank).is_some());
-        those.map(|(_, receiver)| receiver).collect()
-    }
-
-    fn receivers_of(
+    /// Returns the receivers of the operations of some groups.
+    pub(super) fn receivers_of(
         &self,
         is_of: impl Fn(&Group) -> bool,
     ) -> impl Iterator<Item = (&Group, Arc<dyn Receiver>)> {
@@ -270,36 +265,6 @@ impl State {
             Entry::Open(receiver) => Some((group, Arc::clone(receiver))),
             Entry::Beginning(_) => None,
         })
-    }
-
-    /// Returns the losses of ranks of a group.
-    pub(super) fn losses_of(&self, group: &Group) -> impl Iterator<Item = &Error> {
-        let losses = self.losses.iter();
-        losses.filter(|error| group.rank_of(error.peer).is_some())
-    }
-
-    /// Returns the first loss of a rank of a group.
-    pub(super) fn loss_of(&self, group: &Group) -> Option<&Error> {
-        self.losses_of(group).next()
-    }
-
-    /// Returns the loss because of which a rank of a group may have left: operations end by it,
-    /// which that rank may not have made, or may have ended before.
-    pub(super) fn loss_that_left(&self, group: &Group) -> Option<&Error> {
-        let mut left = self.left.iter();
-        let has_left = left.any(|rank| group.rank_of(*rank).is_some());
-        self.loss_of(group).filter(|_| has_left)
-    }
-
-    /// Returns the receivers of the operations that end because a rank has left, each with a loss
-    /// in its group.
-    pub(super) fn abandoned_by(&self, rank: Rank) -> Vec<(Arc<dyn Receiver>, Error)> {
-        let receivers = self.receivers_of(|group| group.rank_of(rank).is_some());
-        let with_loss = |(group, receiver): (&Group, _)| {
-            let loss = self.loss_of(group)?;
-            Some((receiver, loss.clone()))
-        };
-        receivers.filter_map(with_loss).collect()
     }
 
     /// Lets the sequence of a group process an event, which delivers nothing but to an operation
@@ -450,7 +415,7 @@ impl State {
         if let Cause::Absent { call, .. } = &mut cause {
             let group = self.groups.get(&id).map(|it| &it.group);
             if group.is_some_and(|group| self.loss_of(group).is_some()) {
-                // See `abandoned_by`.
+                // It ends by the loss: see `losses`.
                 return;
             }
             *call = self.begun(id, number);

@@ -179,8 +179,9 @@ impl<L: Link> LinkDriver<L> {
         let _ = self.sender.link.poll(&mut |_, _| ());
     }
 
-    /// Notifies the other ranks of the losses that this one has come to know, its goodbye comes
-    /// later: without it they could miss this rank before the lost one, which they tolerate.
+    /// Notifies the other ranks of the losses that this one has come to know. It may leave because
+    /// of them: a rank that gets its goodbye first would miss this one, not the lost one, which it
+    /// tolerates.
     fn report_losses(&mut self, shared: &Shared) {
         while let Some(lost) = self.table.losses.get(self.reported).map(|error| error.peer) {
             self.reported += 1;
