@@ -150,14 +150,21 @@ impl World {
         self.engine.patience.limit(limit);
     }
 
-    /// Tolerates the loss of ranks, from now on: a balanced computation that loses one, other than
-    /// rank 0, ends early for [`Reason::Lost`](crate::balance::Reason::Lost), and its output is
-    /// what the ranks that are left had found, at all of them. Without this call, the default, it
-    /// ends with an error. All ranks call it, before the computations.
+    /// Tolerates the loss of ranks, from now on. Without this call, the default, a loss ends all
+    /// operations over ranks with an error. All ranks call it, before all of these.
     ///
-    /// It is still an error if results were in flight to rank 0 when the rank was lost, if a
-    /// rank panics, and for all other operations over the ranks. Later computations end at once, as
-    /// partial ones. A launcher gives the ranks that are left 1.5 s to end.
+    /// A balanced computation that loses a rank other than rank 0 ends early for
+    /// [`Reason::Lost`](crate::balance::Reason::Lost), and its output is what the ranks that are
+    /// left had found, at all of them. It is still an error if results were in flight to rank 0
+    /// when the rank was lost. Later computations end at once, as partial ones.
+    ///
+    /// The calls, finishes and phases of a [team](crate::team::Team) with the lost rank end with an
+    /// error that names it, at all ranks that are left, as do all later ones of that team: a finish
+    /// once the activities that had begun there have ended. Teams without it continue. So a program
+    /// makes the teams with which it continues before: by [`split`](crate::team::Team::split).
+    ///
+    /// A panic still ends everything. Over MPI no loss is tolerated: the library ends all ranks. A
+    /// launcher gives the ranks that are left 1.5 s to end.
     ///
     /// ```
     /// use tautline::prelude::*;

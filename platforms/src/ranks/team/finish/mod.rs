@@ -65,8 +65,10 @@ impl Team {
     ///
     /// # Errors
     /// At every rank, if a handler has panicked, the body of another rank has, the finish was
-    /// cancelled, or a rank was lost: tasks that had not begun by then were dropped. The text of
-    /// the first panic is in the error. Those of all [calls](Self#errors).
+    /// cancelled, or a rank was lost, which may be
+    /// [tolerated](crate::world::World::tolerate_losses) outside of it: tasks that had not begun by
+    /// then were dropped. The text of the first panic is in the error. Those of all
+    /// [calls](Self#errors).
     ///
     /// # Panics
     /// With the panic of the body of this rank, to which those of what its scopes have spawned
