@@ -199,8 +199,8 @@ impl<L: Link> Exchange<L> {
 
     /// From now on the loss of a rank ends the channels only if one is open, or is opened later,
     /// whose receiver does not [tolerate](Receiver::lost) it. A rank reports the losses that it
-    /// knows to the others before it says goodbye; what is still to come from a rank that was
-    /// reported is dropped.
+    /// knows to the others before its goodbye; what is still to come from a rank that was reported
+    /// is dropped.
     pub fn tolerate_losses(&self) {
         self.driver.lock(&self.shared.relax()).tolerate_losses();
     }

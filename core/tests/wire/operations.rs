@@ -42,6 +42,13 @@ impl Receiver for Log {
 }
 
 impl Log {
+    fn of(tolerates: bool) -> Arc<Self> {
+        Arc::new(Self {
+            tolerates,
+            ..Self::default()
+        })
+    }
+
     fn got(&self) -> Vec<(u32, u32)> {
         self.got.lock().unwrap().clone()
     }
@@ -323,22 +330,14 @@ fn losses_are_those_of_the_operations() {
         let groups = groups(&operations);
         all[..2].iter().for_each(Exchange::tolerate_losses);
         let site = Location::caller();
-        let log = |tolerates| {
-            let (got, failed) = Default::default();
-            Arc::new(Log {
-                got,
-                failed,
-                tolerates,
-            })
-        };
-        let _first = groups[0].begin::<u32>(site, "first", log(tolerates));
+        let _first = groups[0].begin::<u32>(site, "first", Log::of(tolerates));
         settle(&all).unwrap();
         // Without a goodbye.
         drop(net.link(2));
         let all = &all[..2];
         _ = settle(all);
         assert_eq!(errors(all)[0].is_none(), tolerates);
-        let second = groups[0].begin::<u32>(site, "second", log(later));
+        let second = groups[0].begin::<u32>(site, "second", Log::of(later));
         wait(all);
         assert_eq!(errors(all)[0].is_none(), tolerates && later);
         // More than may be kept there: the lost rank holds nothing back.
@@ -355,13 +354,7 @@ fn a_loss_is_known_before_a_goodbye() {
     let groups = groups(&operations);
     all[..2].iter().for_each(Exchange::tolerate_losses);
     let site = Location::caller();
-    let tolerant = || {
-        Arc::new(Log {
-            tolerates: true,
-            ..Log::default()
-        })
-    };
-    let (first, second) = (tolerant(), tolerant());
+    let (first, second) = (Log::of(true), Log::of(true));
     let _first = groups[1].begin::<u32>(site, "first", first.clone());
     settle(&all).unwrap();
     // Without a goodbye.

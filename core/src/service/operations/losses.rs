@@ -4,9 +4,9 @@
 //! Each receiver decides how its operation continues without the rank: a collective call ends with
 //! the loss, a finish once the activities of the ranks that are left have ended. A rank that has
 //! seen its operation end may leave, before others know of the loss by themselves. A rank reports
-//! the losses that it knows before it says goodbye ([`wire`](crate::wire)), so that they know it
-//! then; which operations the one that has left has not made, or has ended, they do not. So all
-//! that are open here end by the loss, as they would have, only earlier.
+//! the losses that it knows before its goodbye ([`wire`](crate::wire)), so they know them then, but
+//! not which operations it has ended, and which it will never make. So all that are open here end
+//! by the loss, as they would have later.
 
 use super::state::State;
 use crate::group::Group;
