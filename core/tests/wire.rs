@@ -8,6 +8,8 @@ mod codec;
 mod ends;
 #[path = "wire/hostile.rs"]
 mod hostile;
+#[path = "wire/losses.rs"]
+mod losses;
 #[path = "wire/net.rs"]
 mod net;
 #[path = "wire/opening.rs"]

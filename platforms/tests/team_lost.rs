@@ -144,8 +144,14 @@ fn lost_in_a_finish(lost: u32, workers: usize) {
             });
             ended.expect("no rank of it is lost");
             assert_eq!(count.load(Relaxed), 6 - lost + RANKS - 1);
-            // Its next call ends at once.
+            // What its team does next ends at once, also what needs no message of the lost rank.
             is_loss_of(lost, team.barrier().wait(cx));
+            is_loss_of(lost, team.broadcast(here, here.0).wait(cx));
+            is_loss_of(lost, team.reduce(Rank(0), here.0, |a, b| a + b).wait(cx));
+            let ended = team.finish(cx, &endless, |cx, at| {
+                at.all().for_each(|to| at.spawn(cx, to, &endless, 0.into()));
+            });
+            is_loss_of(lost, ended);
         });
     });
     assert_eq!(ended.len(), RANKS as usize);

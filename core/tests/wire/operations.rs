@@ -10,7 +10,7 @@ use tautline_core::service::{Calls, Operation, Operations};
 use tautline_core::wire::{Cause, Error, Exchange, Fault, Limits, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
 
-const TIGHT: Limits = Limits {
+pub(crate) const TIGHT: Limits = Limits {
     body: 200,
     window: 1 << 20,
     early: 300,
@@ -19,9 +19,9 @@ const TIGHT: Limits = Limits {
 
 /// The messages that an operation has received, by sender, and its end.
 #[derive(Default)]
-struct Log {
+pub(crate) struct Log {
     got: Mutex<Vec<(u32, u32)>>,
-    failed: Mutex<Option<Error>>,
+    pub(crate) failed: Mutex<Option<Error>>,
     /// Whether it tolerates the loss of ranks.
     tolerates: bool,
 }
@@ -42,14 +42,14 @@ impl Receiver for Log {
 }
 
 impl Log {
-    fn of(tolerates: bool) -> Arc<Self> {
+    pub(crate) fn of(tolerates: bool) -> Arc<Self> {
         Arc::new(Self {
             tolerates,
             ..Self::default()
         })
     }
 
-    fn got(&self) -> Vec<(u32, u32)> {
+    pub(crate) fn got(&self) -> Vec<(u32, u32)> {
         self.got.lock().unwrap().clone()
     }
 }
@@ -67,19 +67,22 @@ fn begin_at(site: &'static Location<'static>, calls: &Calls, kind: &'static str)
 }
 
 /// The exchanges of some ranks, with their operations.
-fn ranks(ranks: usize, limits: Limits) -> (Net, Vec<Exchange<Wire>>, Vec<Arc<Operations>>) {
+pub(crate) fn ranks(
+    ranks: usize,
+    limits: Limits,
+) -> (Net, Vec<Exchange<Wire>>, Vec<Arc<Operations>>) {
     let (net, all) = Net::exchanges(ranks, limits);
     let operations = all.iter().map(|exchange| Operations::open(exchange, Spin));
     let operations = operations.collect();
     (net, all, operations)
 }
 
-fn groups(operations: &[Arc<Operations>]) -> Vec<Calls> {
+pub(crate) fn groups(operations: &[Arc<Operations>]) -> Vec<Calls> {
     operations.iter().map(Operations::all).collect()
 }
 
 /// Lets time pass at all ranks until nothing moves.
-fn wait(all: &[Exchange<Wire>]) {
+pub(crate) fn wait(all: &[Exchange<Wire>]) {
     for _ in 0..5 {
         all.iter().for_each(Exchange::nudge);
         _ = settle(all);
@@ -319,59 +322,6 @@ fn a_rank_may_leave_first() {
     wait(&all[..2]);
     assert_eq!(begun[1].1.got(), [(0, 9)]);
     assert_eq!(errors(&all[..2]), [None, None]);
-}
-
-/// An operation decides whether it tolerates the loss of a rank, also one that begins after the
-/// loss.
-#[test]
-fn losses_are_those_of_the_operations() {
-    for (tolerates, later) in [(true, true), (true, false), (false, true)] {
-        let (net, all, operations) = ranks(3, TIGHT);
-        let groups = groups(&operations);
-        all[..2].iter().for_each(Exchange::tolerate_losses);
-        let site = Location::caller();
-        let _first = groups[0].begin::<u32>(site, "first", Log::of(tolerates));
-        settle(&all).unwrap();
-        // Without a goodbye.
-        drop(net.link(2));
-        let all = &all[..2];
-        _ = settle(all);
-        assert_eq!(errors(all)[0].is_none(), tolerates);
-        let second = groups[0].begin::<u32>(site, "second", Log::of(later));
-        wait(all);
-        assert_eq!(errors(all)[0].is_none(), tolerates && later);
-        // More than may be kept there: the lost rank holds nothing back.
-        (0..100).for_each(|number| second.send(Rank(2), &number));
-        assert!(operations[0].is_sent());
-    }
-}
-
-/// A rank that leaves because of a loss has reported it: an operation that it does not make ends by
-/// the loss, also one that begins later, and not by the goodbye.
-#[test]
-fn a_loss_is_known_before_a_goodbye() {
-    let (net, mut all, operations) = ranks(3, TIGHT);
-    let groups = groups(&operations);
-    all[..2].iter().for_each(Exchange::tolerate_losses);
-    let site = Location::caller();
-    let (first, second) = (Log::of(true), Log::of(true));
-    let _first = groups[1].begin::<u32>(site, "first", first.clone());
-    settle(&all).unwrap();
-    // Without a goodbye.
-    drop(net.link(2));
-    all[0].turn().unwrap();
-    operations[0].leave();
-    drop(all.remove(0));
-    let left = &all[..1];
-    assert_eq!(errors(left), [None]);
-    let _second = groups[1].begin::<u32>(site, "second", second.clone());
-    assert_eq!(errors(left), [None]);
-    for log in [first, second] {
-        let failed = log.failed.lock().unwrap().take();
-        let failed = failed.expect("the rank that has left makes neither");
-        assert_eq!(failed.peer, Rank(2));
-        assert!(matches!(failed.cause, Cause::Lost { .. }));
-    }
 }
 
 /// A message that cannot be encoded is an error that names its type and the operation's rank.

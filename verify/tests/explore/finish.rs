@@ -232,6 +232,13 @@ fn lost_everywhere() {
         };
         check(&name, actors, Channels, CRASH, floor);
     }
+    let actors = Activities {
+        everywhere: true,
+        ..Activities::new(3, 1)
+    };
+    let faults = NetworkFaults { crash: 2, ..NONE };
+    let name = "finish-lost-everywhere-twice-p3-a1";
+    check(name, actors, Channels, faults, 50_900);
 }
 
 /// Two places are lost, or one while activities fail.

@@ -6,7 +6,8 @@
 //! seen its operation end may leave, before others know of the loss by themselves. A rank reports
 //! the losses that it knows before its goodbye ([`wire`](crate::wire)), so they know them then, but
 //! not which operations it has ended, and which it will never make. So all that are open here end
-//! by the loss, as they would have later.
+//! by the loss, as they would have later. Nor need ranks make the same calls then, since a call may
+//! have ended without the lost rank at some of them only.
 
 use super::state::State;
 use crate::group::Group;

@@ -412,12 +412,12 @@ impl State {
 
     /// Records the end that a sequence reports, unless one is to be reported.
     fn note_end(&mut self, id: GroupId, (rank, number, mut cause): (Rank, u64, Cause)) {
+        let group = self.groups.get(&id).map(|it| &it.group);
+        if group.is_some_and(|group| self.loss_of(group).is_some()) {
+            // It ends by the loss: see `losses`.
+            return;
+        }
         if let Cause::Absent { call, .. } = &mut cause {
-            let group = self.groups.get(&id).map(|it| &it.group);
-            if group.is_some_and(|group| self.loss_of(group).is_some()) {
-                // It ends by the loss: see `losses`.
-                return;
-            }
             *call = self.begun(id, number);
         }
         let peer = self.groups.get(&id).map(|it| it.group.member(rank));

@@ -191,10 +191,11 @@ impl<L: Link> LinkDriver<L> {
         }
     }
 
-    /// Sends a parcel that belongs to no channel to all ranks that have not left.
+    /// Sends a parcel that belongs to no channel to all ranks that are left.
     fn broadcast(&mut self, shared: &Shared, header: Header, message: &str) {
         for rank in (0..shared.ranks).map(Rank).filter(|r| *r != shared.here) {
-            if !self.table.peers[rank.index()].has_left {
+            let peer = &self.table.peers[rank.index()];
+            if !peer.has_left && !peer.is_lost {
                 self.sender.send(rank, header, message.as_bytes());
             }
         }

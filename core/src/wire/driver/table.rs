@@ -252,9 +252,10 @@ impl ChannelTable {
             let why = "it reports the loss of a rank that is not lost";
             return Err(self.corrupt(shared, from, parcel, why));
         }
-        if self.peers[lost.index()].has_left {
+        if self.peers[shared.here.index()].has_left {
             return Ok(());
         }
+        // Also one that has left: its goodbye has not reached the rank that misses it.
         let doing = "another rank reported it";
         self.lose(shared, shared.error(lost, None, Cause::Lost { doing }))
     }

@@ -112,6 +112,20 @@ impl Mailbox {
         self.mail().error.clone()
     }
 
+    /// Returns whether the call has ended before it could begin, and drops what has come for it.
+    pub(super) fn has_ended(&self) -> bool {
+        // ORDERING: Relaxed: as in try_next; this thread has delivered what there may be.
+        if !self.has_mail.load(Ordering::Relaxed) {
+            return false;
+        }
+        let mut mail = self.mail();
+        let has_ended = mail.error.is_some();
+        if has_ended {
+            mail.clear(Vec::new());
+        }
+        has_ended
+    }
+
     /// Takes back the buffer of a message.
     pub(super) fn recycle(&self, buffer: Vec<u8>) {
         self.mail().recycle(buffer);
@@ -141,6 +155,9 @@ impl Mailbox {
 impl Receiver for Mailbox {
     fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Fault> {
         self.put(|mail| {
+            if mail.error.is_some() {
+                return;
+            }
             let mut buffer = mail.spare.pop().unwrap_or_default();
             buffer.extend_from_slice(body);
             mail.arrived.push_back((Rank(from.0), buffer));

@@ -79,7 +79,10 @@ where
             output: None,
             open,
         };
-        running.step(|machine, step| machine.event(call.own, step));
+        let open = running.open.as_ref();
+        if !open.is_some_and(|open| open.mailbox.has_ended()) {
+            running.step(|machine, step| machine.event(call.own, step));
+        }
         running
     }
 

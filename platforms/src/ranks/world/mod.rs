@@ -163,7 +163,9 @@ impl World {
     /// once the activities that had begun there have ended. Teams without it continue. So a program
     /// makes the teams with which it continues before: by [`split`](crate::team::Team::split).
     ///
-    /// A panic still ends everything. Over MPI no loss is tolerated: the library ends all ranks. A
+    /// Messages that the lost rank has sent may be dropped. What a loss cancels must not await a
+    /// call of a team without that rank: given up, it ends everything, as a panic does elsewhere
+    /// than in what the loss ends. Over MPI no loss is tolerated: the library ends all ranks. A
     /// launcher gives the ranks that are left 1.5 s to end.
     ///
     /// ```

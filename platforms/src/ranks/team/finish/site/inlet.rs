@@ -21,12 +21,13 @@ impl Site {
             drop(state);
             return self.failed(error);
         }
+        // No result comes of these.
+        let asked = state.calls.extract_if(|_, asked| asked.to == lost);
+        due.unanswered.extend(asked.map(|(_, asked)| asked.answer));
         self.step(&mut state, &mut due, |finishes, step| {
             finishes.lost(PlaceId(lost.0), step)
         });
         self.step_credit(&mut state, &mut due, |credit, step| credit.lost(lost, step));
-        let asked = state.calls.extract_if(|_, asked| asked.to == lost);
-        due.unanswered.extend(asked.map(|(_, asked)| asked.answer));
         self.unlock(state, due);
     }
 
