@@ -19,8 +19,8 @@ use tautline::world::{Rank, World};
 use tautline_core::port::{Bell, Link, Lost};
 use tautline_node::Loopback;
 
-/// Runs until one of few and one of many calls differ as expected: others send questions and answers,
-/// too, where a rank waits for long.
+/// Runs until one of few and one of many calls differ as expected: others send questions and
+/// answers, too, where a rank waits for long.
 const RUNS: u32 = 100;
 
 /// A link that counts the parcels of its rank.
