@@ -177,7 +177,7 @@ fn a_thread_that_panics_alone() {
     assert_eq!(error.kind(), RankErrorKind::Panicked, "{error}");
 }
 
-/// A panic in a team of one rank is none of the world's.
+/// A panic in a team of one rank ends nothing of the world's.
 #[test]
 fn a_thread_that_panics_in_a_team_of_one() {
     world::loopback(2, |world| {
