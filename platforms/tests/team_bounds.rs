@@ -4,12 +4,12 @@ mod ranks;
 
 use ranks::{mixed, runtime};
 use std::mem;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant};
 use tautline::balance::Reason;
 use tautline::team::handler;
-use tautline::world::{self, Rank};
+use tautline::world::{self, Limits, Rank, World};
 
 /// Activities on the way to a rank whose arguments have at most three bytes: 1 MiB, of which each
 /// counts for 49 to 51.
@@ -256,4 +256,30 @@ fn memory_of_ten_million_spawns() {
         grown.iter().all(|&grown| grown <= 64 << 10),
         "{grown:?} KiB"
     );
+}
+
+/// A batch is no longer than messages may be.
+#[test]
+fn batches_within_the_limits() {
+    let limits = Limits {
+        body: 1000,
+        ..Limits::default()
+    };
+    let builder = World::builder().limits(limits);
+    let sums = builder.links(tautline_node::Loopback::new(2), |world| {
+        let sum = AtomicU64::new(0);
+        let add =
+            handler(|_, _, text: String| _ = sum.fetch_add(text.len() as u64, Relaxed)).short();
+        let ended = runtime(world, 1).run(|cx| {
+            world.team().finish(cx, &add, |cx, at| {
+                let mut batch = at.batch(cx, &add);
+                for n in 0..500 {
+                    batch.push(cx, Rank(1 - at.rank().0), "x".repeat(n));
+                }
+            })
+        });
+        ended.expect("no error");
+        sum.into_inner()
+    });
+    assert_eq!(sums, [499 * 500 / 2; 2]);
 }

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 use tautline::balance::Reason;
 use tautline::prelude::*;
-use tautline::team::{RankErrorKind, handler};
+use tautline::team::{Arguments, RankErrorKind, batch_handler, handler};
 use tautline::world::{self, Rank, World};
 
 /// Paudel, acceptance fact A-14: a finish ends when all activities have ended, wherever they came
@@ -215,6 +215,53 @@ fn batches() {
             texts,
             u64::from(ranks) * (0..5000u64).map(|n| n % 7).sum::<u64>()
         );
+    }
+}
+
+/// Handlers of batches: each call once, many at a time; what they do not take is dropped.
+#[test]
+fn handlers_of_batches() {
+    const ALL: u64 = 5000;
+    for ranks in [1, 2, 4] {
+        let taken = world::loopback(ranks, |world| {
+            let (groups, firsts) = (Mutex::new(Vec::new()), AtomicU64::new(0));
+            let push = |from, group: Vec<u64>| groups.lock().expect("no panic").push((from, group));
+            let all = batch_handler(|_, at, numbers| push(at.from(), numbers.collect()));
+            let first = batch_handler(|_, _, mut texts: Arguments<'_, String>| {
+                firsts.fetch_add(texts.next().is_some().into(), Relaxed);
+            });
+            let ended = runtime(world, 1).run(|cx| {
+                world.team().finish(cx, &(&all, &first), |cx, at| {
+                    let (mut numbers, mut texts) = (at.batch(cx, &all), at.batch(cx, &first));
+                    for n in 0..ALL {
+                        numbers.push(cx, Rank(n as u32 % at.ranks()), n);
+                        texts.push(cx, Rank(n as u32 % at.ranks()), n.to_string());
+                    }
+                    for to in at.all() {
+                        at.spawn(cx, to, &all, ALL);
+                        at.call(cx, to, &all, ALL).wait(cx).expect("a result");
+                    }
+                })
+            });
+            ended.expect("no error");
+            (groups.into_inner().expect("no panic"), firsts.into_inner())
+        });
+        let mut firsts = 0;
+        for (here, (groups, taken)) in (0..ranks).zip(taken) {
+            for from in 0..ranks {
+                let groups = || groups.iter().filter(|group| group.0 == Rank(from));
+                let mut numbers = Vec::from_iter(groups().flat_map(|group| &group.1).copied());
+                numbers.sort_unstable();
+                let sent = (0..ALL).filter(|n| (n % u64::from(ranks)) as u32 == here);
+                assert!(numbers.into_iter().eq(sent.chain([ALL; 2])), "from {from}");
+                // Hundreds in each message of another rank.
+                let most = groups().map(|group| group.1.len()).max();
+                assert!((most > Some(100)) == (from != here), "{most:?} from {from}");
+            }
+            firsts += taken;
+        }
+        // All of the own rank, and one of each message of the others.
+        assert!((ALL..2 * ALL).contains(&firsts), "{firsts}");
     }
 }
 
@@ -550,31 +597,4 @@ fn a_rank_that_is_lost() {
         errors.iter().all(|line| line.contains("rank 2")),
         "{errors:?}"
     );
-}
-
-/// A batch is no longer than messages may be.
-#[test]
-fn batches_within_the_limits() {
-    use tautline::world::Limits;
-    let limits = Limits {
-        body: 1000,
-        ..Limits::default()
-    };
-    let builder = World::builder().limits(limits);
-    let sums = builder.links(tautline_node::Loopback::new(2), |world| {
-        let sum = AtomicU64::new(0);
-        let add =
-            handler(|_, _, text: String| _ = sum.fetch_add(text.len() as u64, Relaxed)).short();
-        let ended = runtime(world, 1).run(|cx| {
-            world.team().finish(cx, &add, |cx, at| {
-                let mut batch = at.batch(cx, &add);
-                for n in 0..500 {
-                    batch.push(cx, Rank(1 - at.rank().0), "x".repeat(n));
-                }
-            })
-        });
-        ended.expect("no error");
-        sum.into_inner()
-    });
-    assert_eq!(sums, [499 * 500 / 2; 2]);
 }

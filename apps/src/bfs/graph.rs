@@ -31,6 +31,11 @@ impl Division {
         (vertex / self.ranks) as usize
     }
 
+    /// Returns the vertex of this rank at a position.
+    pub(super) fn vertex(self, row: u32) -> u32 {
+        row * self.ranks + self.rank
+    }
+
     /// Returns the vertices of this rank.
     pub(super) fn own(self) -> impl Iterator<Item = u32> {
         (self.rank..self.vertices).step_by(self.ranks as usize)
@@ -42,6 +47,10 @@ pub(super) struct Graph {
     pub(super) division: Division,
     /// The first position of the neighbours of each vertex of this rank, and the end of all.
     starts: Vec<usize>,
+    /// The first position of those of other ranks.
+    others: Vec<usize>,
+    /// Those of this rank, by their rows, and behind them those of other ranks: a search does not
+    /// compute who owns an edge's end.
     neighbours: Vec<u32>,
     /// The part of the list of edges that this rank has drawn, for the validation.
     pub(super) edges: Vec<Edge>,
@@ -50,10 +59,20 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// Returns the distinct neighbours of a vertex of this rank, without itself.
-    pub(super) fn neighbours(&self, vertex: u32) -> &[u32] {
-        let row = self.division.row(vertex);
-        &self.neighbours[self.starts[row]..self.starts[row + 1]]
+    /// Whether the vertex at a row has a neighbour.
+    pub(super) fn has_neighbours(&self, row: usize) -> bool {
+        self.starts[row] < self.starts[row + 1]
+    }
+
+    /// Returns the rows of the distinct neighbours at this rank, without itself, of the vertex at a
+    /// row.
+    pub(super) fn here(&self, row: usize) -> &[u32] {
+        &self.neighbours[self.starts[row]..self.others[row]]
+    }
+
+    /// Returns the distinct neighbours at other ranks of the vertex at a row.
+    pub(super) fn elsewhere(&self, row: usize) -> &[u32] {
+        &self.neighbours[self.others[row]..self.starts[row + 1]]
     }
 
     /// Draws the edges, a part at each rank, and sends both directions of each to the owners of its
@@ -87,12 +106,14 @@ impl Graph {
         let mut graph = Self {
             division,
             starts,
+            others: Vec::new(),
             neighbours,
             edges,
             pieces,
         };
         graph.sort(cx);
         graph.deduplicate();
+        graph.group();
         Ok(graph)
     }
 
@@ -136,6 +157,28 @@ impl Graph {
         }
         self.neighbours.truncate(kept);
         self.neighbours.shrink_to_fit();
+    }
+
+    /// Moves the neighbours of this rank to the front of those of each vertex, and replaces them by
+    /// their rows.
+    fn group(&mut self) {
+        let division = self.division;
+        let is_own = |vertex: &u32| division.owner(*vertex) == division.rank;
+        let mut grouped = Vec::new();
+        for range in self.starts.windows(2) {
+            let neighbours = &mut self.neighbours[range[0]..range[1]];
+            let of = |own: bool| {
+                neighbours
+                    .iter()
+                    .copied()
+                    .filter(move |it| is_own(it) == own)
+            };
+            grouped.clear();
+            grouped.extend(of(true).map(|vertex| division.row(vertex) as u32));
+            self.others.push(range[0] + grouped.len());
+            grouped.extend(of(false));
+            neighbours.copy_from_slice(&grouped);
+        }
     }
 }
 

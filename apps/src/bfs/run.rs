@@ -165,7 +165,7 @@ fn keys(
         let tried = Vec::from_iter(candidates.by_ref().take(2 * wanted));
         let has_neighbours = |key: &u32| {
             let is_own = division.owner(*key) == division.rank;
-            u8::from(is_own && !graph.neighbours(*key).is_empty())
+            u8::from(is_own && graph.has_neighbours(division.row(*key)))
         };
         let mut known = Vec::from_iter(tried.iter().map(has_neighbours));
         team.all_reduce_slice(&mut known, Operator::Max).wait(cx)?;

@@ -20,7 +20,7 @@ pub(super) struct Search<'a> {
     graph: &'a Graph,
     parents: Vec<AtomicU32>,
     levels: Vec<AtomicU32>,
-    /// The visited vertices, in the order of their levels.
+    /// The rows of the visited vertices, in the order of their levels.
     queue: Vec<AtomicU32>,
     /// Their number.
     visited: AtomicUsize,
@@ -57,7 +57,7 @@ impl<'a> Search<'a> {
         self.clear();
         let division = self.graph.division;
         if division.owner(key) == division.rank {
-            self.claim(key, key, 0);
+            self.claim(division.row(key) as u32, key, 0);
         }
         let (mut sizes, mut from) = (Vec::new(), 0);
         let this = &*self;
@@ -70,7 +70,7 @@ impl<'a> Search<'a> {
                 size => sizes.push(size),
             }
             let level = sizes.len() as u32;
-            let claim = |(vertex, parent)| this.claim(vertex, parent, level);
+            let claim = |(row, parent)| this.claim(row, parent, level);
             let visit = handler(|_, _, found: (u32, u32)| claim(found)).short();
             team.finish(cx, &visit, |cx, at| {
                 this.expand(cx, at, from..to, &visit, &claim);
@@ -90,10 +90,9 @@ impl<'a> Search<'a> {
         *self.visited.get_mut() = 0;
     }
 
-    /// Visits a vertex of this rank, unless it has been visited.
-    fn claim(&self, vertex: u32, parent: u32, level: u32) {
-        let row = self.graph.division.row(vertex);
-        let own = &self.parents[row];
+    /// Visits the vertex of this rank at a row, unless it has been visited.
+    fn claim(&self, row: u32, parent: u32, level: u32) {
+        let own = &self.parents[row as usize];
         // ORDERING: Relaxed: only one exchange of the word succeeds, and the words below are read
         // after the finish of the level, which orders them. The same for the load and the stores.
         if own.load(Ordering::Relaxed) != NONE
@@ -104,11 +103,11 @@ impl<'a> Search<'a> {
             return;
         }
         // ORDERING: Relaxed: as above.
-        self.levels[row].store(level, Ordering::Relaxed);
+        self.levels[row as usize].store(level, Ordering::Relaxed);
         // ORDERING: Relaxed: each addition reserves a slot of its own.
         let slot = self.visited.fetch_add(1, Ordering::Relaxed);
         // ORDERING: Relaxed: as above.
-        self.queue[slot].store(vertex, Ordering::Relaxed);
+        self.queue[slot].store(row, Ordering::Relaxed);
     }
 
     /// Whether this rank sends a vertex of another one for the first time.
@@ -135,16 +134,17 @@ impl<'a> Search<'a> {
         for piece in level.chunks(size) {
             cx.spawn(move |cx| {
                 let mut batch = at.batch(cx, visit);
-                for vertex in piece {
+                for row in piece {
                     // ORDERING: Relaxed: the finish of the last level has ordered its store before.
-                    let vertex = vertex.load(Ordering::Relaxed);
-                    for &neighbour in self.graph.neighbours(vertex) {
-                        match division.owner(neighbour) {
-                            owner if owner == division.rank => claim((neighbour, vertex)),
-                            owner if self.is_new(neighbour) => {
-                                batch.push(cx, Rank(owner), (neighbour, vertex));
-                            }
-                            _ => {}
+                    let row = row.load(Ordering::Relaxed);
+                    let vertex = division.vertex(row);
+                    for &here in self.graph.here(row as usize) {
+                        claim((here, vertex));
+                    }
+                    for &neighbour in self.graph.elsewhere(row as usize) {
+                        if self.is_new(neighbour) {
+                            let found = (division.row(neighbour) as u32, vertex);
+                            batch.push(cx, Rank(division.owner(neighbour)), found);
                         }
                     }
                 }

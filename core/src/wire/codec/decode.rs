@@ -1,6 +1,6 @@
 //! The decoder: the reverse of [`encode`](super::encode), for untrusted bytes.
 
-use super::{EMPTY_BYTES, EMPTY_MOST, LEVELS, Why};
+use super::{EMPTY_BYTES, EMPTY_MOST, LEVELS, Why, varint};
 use core::fmt::{self, Display};
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer, MapAccess, SeqAccess,
@@ -82,19 +82,13 @@ impl<'de> Decoder<'de> {
     /// Takes a varint of at most `bits` bits.
     #[inline]
     fn varint(&mut self, bits: u32) -> Result<u64, DecodeError> {
-        let mut number = 0;
-        for shift in (0..bits).step_by(7) {
-            let byte = self.pop()?;
-            let part = u64::from(byte & 0x7f);
-            if bits - shift < 7 && part >> (bits - shift) != 0 {
-                return Err(DecodeError::WRONG);
-            }
-            number |= part << shift;
-            if byte < 0x80 {
-                return Ok(number);
-            }
+        if let [first @ ..0x80, rest @ ..] = self.bytes {
+            self.bytes = rest;
+            return Ok(u64::from(*first));
         }
-        Err(DecodeError::WRONG)
+        let (number, rest) = varint::decode(self.bytes, bits).map_err(DecodeError)?;
+        self.bytes = rest;
+        Ok(number)
     }
 
     fn varint_128(&mut self) -> Result<u128, DecodeError> {

@@ -4,7 +4,7 @@
 //! are little-endian; strings, byte arrays, sequences and maps have their length in front; the
 //! number of a variant precedes its fields; tuples, structures and units have no mark.
 
-use super::{EMPTY_MOST, LEVELS, Unfit};
+use super::{EMPTY_MOST, LEVELS, Unfit, varint};
 use alloc::vec::Vec;
 use core::fmt::{self, Display};
 use serde::ser::{
@@ -94,12 +94,12 @@ impl<'v, W: Sink> Encoder<'v, W> {
     }
 
     #[inline]
-    fn varint(&mut self, mut number: u64) -> Done {
-        while number >= 0x80 {
-            self.push(number as u8 | 0x80)?;
-            number >>= 7;
+    fn varint(&mut self, number: u64) -> Done {
+        if number < 0x80 {
+            return self.push(number as u8);
         }
-        self.push(number as u8)
+        let (bytes, len) = varint::encode(number);
+        self.extend(&bytes[..len])
     }
 
     fn varint_128(&mut self, mut number: u128) -> Done {

@@ -17,6 +17,7 @@
 mod bulk;
 mod decode;
 mod encode;
+mod varint;
 
 pub use bulk::{Bulk, Plain};
 

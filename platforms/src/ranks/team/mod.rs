@@ -60,7 +60,9 @@ mod phaser;
 
 pub use crate::ranks::error::{RankError, RankErrorKind};
 pub use call::TeamCall;
-pub use finish::{At, Batch, Handler, Handlers, Reply, handler};
+pub use finish::{
+    Arguments, At, Batch, BatchHandler, Handler, Handlers, Reply, batch_handler, handler,
+};
 pub use phaser::{TeamAccumulator, TeamPhaser, ThreadAccumulator, ThreadRegistration};
 pub use tautline_core::comm::{Number, Operator};
 

@@ -132,7 +132,12 @@ impl Numbers {
     fn batch(&mut self) -> Vec<u8> {
         let mut batch = Vec::new();
         for _ in 0..self.below(6) {
-            push_framed(&self.args(), &mut batch);
+            let args = self.args();
+            let framed = push_framed(&mut batch, |into| {
+                into.extend(args);
+                Ok::<_, ()>(())
+            });
+            framed.expect("bytes");
         }
         match self.below(6) {
             // Of a billion bytes, which do not follow.

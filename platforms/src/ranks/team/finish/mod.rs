@@ -10,7 +10,7 @@ mod reply;
 mod site;
 mod text;
 
-pub use at::{At, Batch, Handler, Handlers, handler};
+pub use at::{Arguments, At, Batch, BatchHandler, Handler, Handlers, batch_handler, handler};
 pub use reply::Reply;
 
 use super::Team;

@@ -1,6 +1,7 @@
 //! Messages between the ranks of a finish.
 
 use serde::{Deserialize, Serialize};
+use std::mem;
 use tautline_core::finish::{FinishId, Message, Outcome};
 use tautline_core::wire::Bulk;
 
@@ -49,16 +50,49 @@ pub(super) enum Kind {
     Batch,
 }
 
-/// Appends arguments with their length: 7 bits a byte, lowest first, the eighth in all but the
-/// last.
-pub(super) fn push_framed(args: &[u8], into: &mut Vec<u8>) {
-    let mut len = args.len();
+/// Appends what `write` appends, behind its length: 7 bits a byte, lowest first, the eighth in all
+/// but the last. If `write` fails or panics, nothing is appended.
+#[inline]
+pub(super) fn push_framed<E>(
+    into: &mut Vec<u8>,
+    write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+) -> Result<(), E> {
+    let begin = into.len();
+    let unwritten = Unwritten { into, begin };
+    let into = &mut *unwritten.into;
+    into.push(0);
+    write(into)?;
+    let len = into.len() - begin - 1;
+    match u8::try_from(len) {
+        Ok(len @ ..0x80) => into[begin] = len,
+        _ => insert_long(into, begin, len),
+    }
+    mem::forget(unwritten);
+    Ok(())
+}
+
+/// Replaces the byte at `begin` by a length of several bytes.
+#[cold]
+fn insert_long(into: &mut Vec<u8>, begin: usize, mut len: usize) {
+    let mut bytes = Vec::new();
     while len >= 0x80 {
-        into.push(len as u8 | 0x80);
+        bytes.push(len as u8 | 0x80);
         len >>= 7;
     }
-    into.push(len as u8);
-    into.extend_from_slice(args);
+    bytes.push(len as u8);
+    into.splice(begin..=begin, bytes);
+}
+
+/// Bytes of which those from `begin` on are removed when it is dropped.
+struct Unwritten<'a> {
+    into: &'a mut Vec<u8>,
+    begin: usize,
+}
+
+impl Drop for Unwritten<'_> {
+    fn drop(&mut self) {
+        self.into.truncate(self.begin);
+    }
 }
 
 /// Takes the first arguments of a batch; `None` if it is malformed.
@@ -87,7 +121,19 @@ mod tests {
             .map(|len| (0..len).map(|i| i as u8).collect())
             .into();
         let mut batch = Vec::new();
-        all.iter().for_each(|args| push_framed(args, &mut batch));
+        for args in &all {
+            let written = push_framed(&mut batch, |into| {
+                into.extend(args);
+                Ok::<_, ()>(())
+            });
+            assert_eq!(written, Ok(()));
+            let before = batch.clone();
+            let failed = push_framed(&mut batch, |into| {
+                into.extend(args);
+                Err(args.len())
+            });
+            assert_eq!((failed, &batch), (Err(args.len()), &before));
+        }
         let mut rest = &batch[..];
         for args in &all {
             assert_eq!(next_framed(&mut rest), Some(&args[..]));

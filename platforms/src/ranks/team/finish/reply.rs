@@ -93,12 +93,12 @@ pub(super) struct Promise<R: Send + Sync + 'static> {
 
 impl<R: Send + Sync + 'static> Promise<R> {
     pub(super) fn put(mut self, result: Result<R>) {
-        self.fill(result);
+        self.fill(|_| result);
     }
 
-    fn fill(&mut self, result: Result<R>) {
+    fn fill(&mut self, result: impl FnOnce(Rank) -> Result<R>) {
         if let Some(cell) = self.cell.take() {
-            let waiters = cell.fill(result);
+            let waiters = cell.fill(result(self.from));
             // Before any code of the program runs: a waiter takes the result out of the cell.
             drop(cell);
             _ = waiters.map(|mut waiters| waiters.release());
@@ -108,7 +108,7 @@ impl<R: Send + Sync + 'static> Promise<R> {
 
 impl<R: Send + Sync + 'static> Drop for Promise<R> {
     fn drop(&mut self) {
-        self.fill(Err(Error::Rank(RankError::unanswered(self.from))));
+        self.fill(|from| Err(Error::Rank(RankError::unanswered(from))));
     }
 }
 

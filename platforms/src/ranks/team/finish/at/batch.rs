@@ -64,7 +64,6 @@ impl<'s> At<'s> {
             },
             finish,
             buffers: (0..self.ranks()).map(|_| Vec::new()).collect(),
-            encoded: Vec::new(),
             types: PhantomData,
         }
     }
@@ -78,7 +77,6 @@ pub struct Batch<'c, A> {
     /// `None` at the only rank.
     finish: Option<FinishId>,
     buffers: Vec<Vec<u8>>,
-    encoded: Vec<u8>,
     types: PhantomData<fn(A)>,
 }
 
@@ -111,23 +109,28 @@ impl<'c, A: Portable + 'static> Batch<'c, A> {
             };
             return entry.run_here(cx, at, &mut Some(args), &mut ());
         }
-        self.encoded.clear();
-        if let Err(why) = pack_within(&args, at.limit().saturating_sub(10), &mut self.encoded) {
+        let (limit, buffer) = (at.limit(), &mut self.buffers[to.index()]);
+        let mut begin = buffer.len();
+        // With its length, which has at most 10 bytes.
+        let written = push_framed(buffer, |buffer| {
+            pack_within(&args, limit.saturating_sub(10), buffer)
+        });
+        if let Err(why) = written {
             panic!("arguments of a handler: {why}");
         }
-        // With its length.
-        let added = self.encoded.len() + 10;
-        if self.buffers[to.index()].len() + added > at.limit() {
+        if buffer.len() > limit {
+            // What was there before leaves without it.
+            let last = buffer.split_off(begin);
             self.send(to);
+            self.buffers[to.index()] = last;
+            begin = 0;
         }
-        if self.buffers[to.index()].is_empty()
+        if begin == 0
             && let Some(finish) = self.finish
         {
             at.await_room(cx, finish, to);
         }
-        let buffer = &mut self.buffers[to.index()];
-        push_framed(&self.encoded, buffer);
-        if buffer.len() >= BATCH {
+        if self.buffers[to.index()].len() >= BATCH {
             self.send(to);
         }
     }

@@ -1,14 +1,13 @@
 //! Handlers: the code that other ranks may start here.
 
-use super::run::Decoding;
+use super::arguments::{Arguments, decode};
 use super::{At, Entry, Failed, Handlers, packed};
 use crate::execution::runtime::Cx;
 use std::any::{Any, TypeId, type_name};
 use std::fmt;
 use std::marker::PhantomData;
-use std::mem;
 use std::panic::Location;
-use tautline_core::wire::{Portable, unpack};
+use tautline_core::wire::Portable;
 
 /// Code that every rank of a team can start at every other one, in a
 /// [finish](crate::team::Team::finish): made by [`handler`].
@@ -136,14 +135,20 @@ where
         args: &[u8],
         answers: bool,
     ) -> Result<Vec<u8>, Failed> {
-        let decoding = Decoding(self.site);
-        let args = unpack(args);
-        mem::forget(decoding);
-        let args = args.map_err(Failed::Arguments)?;
+        let args = decode(self.site, args).map_err(Failed::Arguments)?;
         let result = (self.run)(cx, at, args);
         match answers {
             true => packed(&result, at.limit()).map_err(Failed::Result),
             false => Ok(Vec::new()),
+        }
+    }
+
+    fn run_batch<'s>(&self, cx: &mut Cx<'s, '_>, at: At<'s>, batch: &[u8]) {
+        for args in Arguments::of_batch(at.from(), self.site, batch) {
+            if cx.cancelled().is_some() {
+                break;
+            }
+            (self.run)(cx, at, args);
         }
     }
 
@@ -158,6 +163,104 @@ where
         let ended = (self.run)(cx, at, args.expect("arguments of its type"));
         if let Some(result) = result.downcast_mut() {
             *result = Some(ended);
+        }
+    }
+}
+
+/// The code of a handler that takes all calls that arrive together: made by [`batch_handler`].
+pub struct BatchHandler<F>(F);
+
+/// Returns a handler that calls `run` once with all calls of a [batch](At::batch) that arrive
+/// together, in their order; with one call, if it was made by itself, or at the own rank. As
+/// [short](Handler::short) handlers, it must not wait. Arguments that it does not take are dropped.
+///
+/// It gains where calls have something in common: one lock for all of them, or, as here, memory
+/// that can be fetched for some before the first of them needs it.
+///
+/// ```
+/// use std::sync::Mutex;
+/// use tautline::prelude::*;
+/// use tautline::team::batch_handler;
+/// use tautline::world::{self, Rank};
+///
+/// let sums = world::loopback(2, |world| {
+///     let rt = Runtime::builder().world(world).workers(1).pinned(false).build()?;
+///     let sum = Mutex::new(0);
+///     // Locks it once for hundreds of calls.
+///     let add = batch_handler(|_, _, numbers| *sum.lock().unwrap() += numbers.sum::<u64>());
+///     rt.run(|cx| {
+///         let mut team = world.team();
+///         let other = Rank(1 - team.rank().0);
+///         team.finish(cx, &add, |cx, at| {
+///             let mut batch = at.batch(cx, &add);
+///             (1..=1000).for_each(|number| batch.push(cx, other, number));
+///         })
+///     })?;
+///     Ok::<u64, tautline::Error>(sum.into_inner().unwrap())
+/// });
+/// assert_eq!(sums, [Ok(500_500), Ok(500_500)]);
+/// ```
+#[track_caller]
+pub fn batch_handler<F, A>(run: F) -> Handler<BatchHandler<F>, A, ()>
+where
+    F: for<'s, 'e, 'a> Fn(&mut Cx<'s, 'e>, At<'s>, Arguments<'a, A>) + Sync,
+    A: Portable + 'static,
+{
+    Handler {
+        run: BatchHandler(run),
+        is_short: true,
+        site: Location::caller(),
+        types: PhantomData,
+    }
+}
+
+impl<F, A> Entry for Handler<BatchHandler<F>, A, ()>
+where
+    F: for<'s, 'e, 'a> Fn(&mut Cx<'s, 'e>, At<'s>, Arguments<'a, A>) + Sync,
+    A: Portable + 'static,
+{
+    fn is_short(&self) -> bool {
+        true
+    }
+
+    fn site(&self) -> &'static Location<'static> {
+        self.site
+    }
+
+    fn takes(&self) -> (TypeId, &'static str) {
+        (TypeId::of::<A>(), type_name::<A>())
+    }
+
+    fn run<'s>(
+        &self,
+        cx: &mut Cx<'s, '_>,
+        at: At<'s>,
+        args: &[u8],
+        _: bool,
+    ) -> Result<Vec<u8>, Failed> {
+        let args = decode(self.site, args).map_err(Failed::Arguments)?;
+        (self.run.0)(cx, at, Arguments::of_one(at.from(), self.site, args));
+        Ok(Vec::new())
+    }
+
+    fn run_batch<'s>(&self, cx: &mut Cx<'s, '_>, at: At<'s>, batch: &[u8]) {
+        if cx.cancelled().is_none() {
+            (self.run.0)(cx, at, Arguments::of_batch(at.from(), self.site, batch));
+        }
+    }
+
+    fn run_here<'s>(
+        &self,
+        cx: &mut Cx<'s, '_>,
+        at: At<'s>,
+        args: &mut (dyn Any + Send),
+        result: &mut dyn Any,
+    ) {
+        let args = args.downcast_mut::<Option<A>>().and_then(Option::take);
+        let args = args.expect("arguments of its type");
+        (self.run.0)(cx, at, Arguments::of_one(at.from(), self.site, args));
+        if let Some(result) = result.downcast_mut() {
+            *result = Some(());
         }
     }
 }

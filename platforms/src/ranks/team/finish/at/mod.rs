@@ -1,12 +1,14 @@
 //! The finish of a team, as its tasks see it.
 
+mod arguments;
 mod batch;
 mod handler;
 mod run;
 mod spawn;
 
+pub use arguments::Arguments;
 pub use batch::Batch;
-pub use handler::{Handler, handler};
+pub use handler::{BatchHandler, Handler, batch_handler, handler};
 pub(super) use run::Arrived;
 
 use super::record::{Arrival, HEAD};
@@ -180,6 +182,10 @@ pub trait Entry: Sync {
         args: &[u8],
         answers: bool,
     ) -> Result<Vec<u8>, Failed>;
+
+    /// Runs with the encoded arguments of a batch, until the activity is cancelled. Only called of
+    /// short ones.
+    fn run_batch<'s>(&self, cx: &mut Cx<'s, '_>, at: At<'s>, batch: &[u8]);
 
     /// Runs with `args`, an `Option` of the arguments, and leaves the result in `result`, unless
     /// that is no `Option` of it.

@@ -1,5 +1,6 @@
 //! Running handlers that other ranks have started.
 
+use super::arguments::{malformed, refuse};
 use super::{At, Failed, Region};
 use crate::execution::runtime::Cx;
 use crate::ranks::team::finish::record::{Arrival, Kind, next_framed};
@@ -92,18 +93,17 @@ impl<'s> At<'s> {
     where
         's: 'c,
     {
+        let position = self.handler.expect("a handler runs");
+        let entry = self.entry(position);
+        if self.in_short {
+            // The bytes are released at its end.
+            return entry.run_batch(cx, self, batch);
+        }
         // Until the last of its tasks has begun.
         let pending = Arc::new(pending);
         while !batch.is_empty() && cx.cancelled().is_none() {
-            let Some(args) = next_framed(&mut batch) else {
-                let position = self.handler.expect("a handler runs");
-                let (from, site) = (self.from, self.entry(position).site());
-                panic!("the handler at {site}: {from} has sent a malformed batch");
-            };
-            if self.in_short {
-                self.run_one(cx, args, false);
-                continue;
-            }
+            let args = next_framed(&mut batch);
+            let args = args.unwrap_or_else(|| malformed(entry.site(), self.from));
             let (args, pending) = (args.to_vec(), Arc::clone(&pending));
             cx.spawn(move |cx| {
                 drop(pending);
@@ -122,9 +122,7 @@ impl<'s> At<'s> {
         let (site, from) = (entry.site(), self.from);
         match entry.run(cx, self, args, answers) {
             Ok(result) => result,
-            Err(Failed::Arguments(malformed)) => {
-                panic!("the handler at {site}: the arguments from {from} have {malformed}")
-            }
+            Err(Failed::Arguments(malformed)) => refuse(site, from, malformed),
             Err(Failed::Result(why)) => panic!("the result of the handler at {site}: {why}"),
         }
     }
