@@ -3,6 +3,7 @@
 mod ranks;
 
 use ranks::{mixed, runtime};
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
@@ -477,6 +478,60 @@ fn reductions_have_the_same_bits() {
                 let bits = bits.expect("no error");
                 assert_eq!(*first.get_or_insert(bits), bits, "{ranks} ranks, run {run}");
             }
+        }
+    }
+}
+
+/// Finnerty, acceptance fact 24 (listing 4.2): a put into the map of one rank is invisible at the
+/// others, each of which has a map of its own; a call of all ranks moves an entry.
+#[test]
+fn a_put_is_invisible_at_other_ranks() {
+    for (ranks, workers) in [(2, 1), (2, 2), (3, 1), (4, 1), (5, 2)] {
+        let maps = world::loopback(ranks, |world| {
+            let mut random = Random(7 + u64::from(world.rank().0));
+            let map = Mutex::new(BTreeMap::new());
+            let put = |key: String, value: &str| {
+                map.lock().expect("no panic").insert(key, value.to_owned());
+            };
+            runtime(world, workers).run(|cx| {
+                let mut team = world.team();
+                let here = team.rank();
+                if here == Rank(0) {
+                    put("main".to_owned(), "running");
+                }
+                random.delay();
+                let say = handler(|_, at, ()| put(format!("place({})", at.rank().0), "says hello"));
+                team.finish(cx, &say, |cx, at| {
+                    if at.rank() == Rank(0) {
+                        at.all().for_each(|to| at.spawn(cx, to, &say, ()));
+                    }
+                })?;
+                let before = map.lock().expect("no panic").clone();
+                let moved = |to| match (here, to) {
+                    (Rank(0), 1) => map.lock().expect("no panic").remove_entry("main"),
+                    _ => None,
+                };
+                let entries = (0..team.ranks()).map(moved).collect();
+                random.delay();
+                let arrived = team.all_to_all(entries).wait(cx)?;
+                map.lock()
+                    .expect("no panic")
+                    .extend(arrived.into_iter().flatten());
+                Ok::<_, tautline::Error>((before, map.lock().expect("no panic").clone()))
+            })
+        });
+        for (here, maps) in (0..).zip(maps) {
+            let (before, after) = maps.expect("no error");
+            let own = format!("place({here})");
+            let has = |map: &BTreeMap<String, String>, main: u32| {
+                let keys = Vec::from_iter(map.keys().map(String::as_str));
+                match here == main {
+                    true => assert_eq!(keys, ["main", &own]),
+                    false => assert_eq!(keys, [&own]),
+                }
+            };
+            has(&before, 0);
+            has(&after, 1);
         }
     }
 }

@@ -65,10 +65,10 @@ fn check(lost: u32, error: &RankError) {
     );
 }
 
-/// A team of the ranks but one.
-fn without(cx: &mut Cx<'_, '_>, world: &World, lost: u32) -> Team {
+/// A team of the ranks but these, which have one of theirs.
+fn without<const N: usize>(cx: &mut Cx<'_, '_>, world: &World, lost: [u32; N]) -> Team {
     let mut team = world.team();
-    let colour = u32::from(world.rank().0 == lost);
+    let colour = u32::from(lost.contains(&world.rank().0));
     let part = team.split(Some(colour)).wait(cx);
     let part = part.expect("no rank is lost yet");
     part.expect("each rank has a colour")
@@ -111,7 +111,7 @@ fn lost_in_a_finish(lost: u32, workers: usize) {
             });
         });
         runtime(world, workers).run(|cx| {
-            let mut rest = without(cx, world, lost);
+            let mut rest = without(cx, world, [lost]);
             let mut inner = None;
             let ended = team.finish(cx, &endless, |cx, at| {
                 inner = Some(cx.finish(|cx| {
@@ -135,15 +135,7 @@ fn lost_in_a_finish(lost: u32, workers: usize) {
                 return assert!(ended.is_err());
             }
             is_loss_of(lost, ended);
-            let sum = rest.all_reduce(here.0, |a, b| a + b).wait(cx);
-            assert_eq!(sum.expect("no rank of it is lost"), 6 - lost);
-            let count = AtomicU32::new(0);
-            let add = handler(|_, _, n: u32| _ = count.fetch_add(n, Relaxed));
-            let ended = rest.finish(cx, &add, |cx, at| {
-                at.all().for_each(|to| at.spawn(cx, to, &add, 1 + here.0));
-            });
-            ended.expect("no rank of it is lost");
-            assert_eq!(count.load(Relaxed), 6 - lost + RANKS - 1);
+            left_continue(cx, &mut rest, here.0, 6 - lost);
             // What its team does next ends at once, also what needs no message of the lost rank.
             is_loss_of(lost, team.barrier().wait(cx));
             is_loss_of(lost, team.broadcast(here, here.0).wait(cx));
@@ -177,7 +169,7 @@ fn a_lost_rank_ends_the_calls_of_its_teams() {
             let here = world.rank();
             let mut team = world.team();
             runtime(world, 1).run(|cx| {
-                let mut rest = without(cx, world, lost);
+                let mut rest = without(cx, world, [lost]);
                 if here.0 == lost {
                     let all = || entered.load(Relaxed) == RANKS - 1;
                     cx.block_on(until("the others call", all));
@@ -193,6 +185,67 @@ fn a_lost_rank_ends_the_calls_of_its_teams() {
             });
         });
     }
+}
+
+/// Two ranks are lost, one after the other or at once: what either of them was in ends, and the
+/// ranks that are left continue.
+#[test]
+fn two_lost_ranks() {
+    for (first, second) in [(1, 2), (2, 1), (0, 3), (3, 0)] {
+        for at_once in [false, true] {
+            let entered = [(); 2].map(|()| AtomicU32::new(0));
+            let all = |call: usize, ranks| entered[call].load(Relaxed) == ranks;
+            with_cuts(|world, cuts| {
+                let here = world.rank().0;
+                let cut = |lost: u32| cuts[lost as usize].store(true, Relaxed);
+                let mut team = world.team();
+                runtime(world, 1).run(|cx| {
+                    let mut others = without(cx, world, [first]);
+                    let mut rest = without(cx, world, [first, second]);
+                    if here == first {
+                        cx.block_on(until("the others call", || all(0, RANKS - 1)));
+                        if at_once {
+                            cut(second);
+                        }
+                        return cut(first);
+                    }
+                    let call = team.all_gather(here);
+                    entered[0].fetch_add(1, Relaxed);
+                    let Err(tautline::Error::Rank(error)) = call.wait(cx) else {
+                        panic!("the call of four ranks has ended without one");
+                    };
+                    if here == second && at_once {
+                        // It has lost all others.
+                        return;
+                    }
+                    let mut lost = [first, second].into_iter().take(1 + usize::from(at_once));
+                    let lost = lost.find(|lost| error.rank() == Rank(*lost));
+                    check(lost.expect("one of them"), &error);
+                    if here == second {
+                        cx.block_on(until("the others call again", || all(1, RANKS - 2)));
+                        return cut(second);
+                    }
+                    let call = others.all_gather(here);
+                    entered[1].fetch_add(1, Relaxed);
+                    is_loss_of(second, call.wait(cx));
+                    left_continue(cx, &mut rest, here, 6 - first - second);
+                });
+            });
+        }
+    }
+}
+
+/// Ranks of the world whose sum is this have a finish and a call of their team.
+fn left_continue(cx: &mut Cx<'_, '_>, rest: &mut Team, here: u32, sum: u32) {
+    let count = AtomicU32::new(0);
+    let add = handler(|_, _, n: u32| _ = count.fetch_add(n, Relaxed));
+    let ended = rest.finish(cx, &add, |cx, at| {
+        at.all().for_each(|to| at.spawn(cx, to, &add, here));
+    });
+    ended.expect("no rank of it is lost");
+    assert_eq!(count.load(Relaxed), sum);
+    let all = rest.all_reduce(here, |a, b| a + b).wait(cx);
+    assert_eq!(all.expect("no rank of it is lost"), sum);
 }
 
 /// Lets a task proceed in phases with those of all ranks of a team while `continues` of their
@@ -225,7 +278,7 @@ fn a_lost_rank_ends_the_phases_of_its_teams() {
             let here = world.rank();
             let (mut team, cut) = (world.team(), Arc::clone(&cuts[lost as usize]));
             runtime(world, 1).run(|cx| {
-                let mut rest = without(cx, world, lost);
+                let mut rest = without(cx, world, [lost]);
                 let endless = move |phase| {
                     if here.0 == lost && phase == 3 {
                         cut.store(true, Relaxed);
@@ -253,7 +306,7 @@ fn a_lost_rank_ends_the_phases_of_threads() {
         with_cuts(|world, cuts| {
             let here = world.rank();
             let mut team = world.team();
-            let mut rest = runtime(world, 1).run(|cx| without(cx, world, lost));
+            let mut rest = runtime(world, 1).run(|cx| without(cx, world, [lost]));
             let mut thread = team.phaser_for_threads(2).expect("no rank is lost yet");
             drop(
                 thread
