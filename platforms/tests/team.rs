@@ -500,7 +500,7 @@ fn a_put_is_invisible_at_other_ranks() {
                     put("main".to_owned(), "running");
                 }
                 random.delay();
-                let say = handler(|_, at, ()| put(format!("place({})", at.rank().0), "says hello"));
+                let say = handler(|_, at, ()| put(format!("place({})", at.rank().0), "here"));
                 team.finish(cx, &say, |cx, at| {
                     if at.rank() == Rank(0) {
                         at.all().for_each(|to| at.spawn(cx, to, &say, ()));

@@ -49,8 +49,8 @@ pub(super) struct Graph {
     starts: Vec<usize>,
     /// The first position of those of other ranks.
     others: Vec<usize>,
-    /// Those of this rank, by their rows, and behind them those of other ranks: a search does not
-    /// compute who owns an edge's end.
+    /// Those of this rank, by their rows, and behind them those of other ranks: a search computes
+    /// no owner of an edge's end.
     neighbours: Vec<u32>,
     /// The part of the list of edges that this rank has drawn, for the validation.
     pub(super) edges: Vec<Edge>,

@@ -1,7 +1,7 @@
 //! The arguments of calls that have arrived together.
 
-use super::run::Decoding;
 use crate::ranks::team::finish::record::next_framed;
+use std::cell::Cell;
 use std::fmt;
 use std::mem;
 use std::panic::Location;
@@ -64,6 +64,26 @@ impl<A: Portable> Iterator for Arguments<'_, A> {
             Err(why) => refuse(self.site, self.from, why),
         }
     }
+}
+
+thread_local! {
+    /// The handler whose arguments were being decoded by the panic that unwinds this thread.
+    static DECODED: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
+}
+
+/// Dropped by a panic alone: the decoding of arguments of the handler made there has panicked.
+struct Decoding(&'static Location<'static>);
+
+impl Drop for Decoding {
+    fn drop(&mut self) {
+        DECODED.set(Some(self.0));
+    }
+}
+
+/// Returns the place where the handler is made whose arguments were being decoded by the panic that
+/// was caught, if it was by decoding.
+pub(super) fn take_decoded() -> Option<&'static Location<'static>> {
+    DECODED.take()
 }
 
 /// Decodes arguments of the handler made at `site`.

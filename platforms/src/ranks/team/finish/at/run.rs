@@ -1,35 +1,20 @@
 //! Running handlers that other ranks have started.
 
-use super::arguments::{malformed, refuse};
+use super::arguments::{malformed, refuse, take_decoded};
 use super::{At, Failed, Region};
 use crate::execution::runtime::Cx;
 use crate::ranks::team::finish::record::{Arrival, Kind, next_framed};
 use crate::ranks::team::finish::site::{Pending, Within};
 use crate::ranks::team::finish::text::text_of;
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use tautline_core::Rank;
-
-thread_local! {
-    /// The handler whose arguments were being decoded by the panic that unwinds this thread.
-    static DECODED: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
-}
-
-/// Dropped by a panic alone: the decoding of arguments of the handler made there has panicked.
-pub(super) struct Decoding(pub(super) &'static Location<'static>);
-
-impl Drop for Decoding {
-    fn drop(&mut self) {
-        DECODED.set(Some(self.0));
-    }
-}
 
 /// Runs code of arrivals. A panic by the decoding of arguments gets the handler's name: nothing
 /// else there is known to the program that sent them.
 fn named(run: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
-        resume_unwind(match DECODED.take() {
+        resume_unwind(match take_decoded() {
             None => payload,
             Some(site) => {
                 let text = text_of(&*payload);
