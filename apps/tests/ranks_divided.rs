@@ -12,6 +12,8 @@ mod gups;
 mod heat;
 #[path = "../../platforms/examples/inverted_index.rs"]
 mod inverted_index;
+#[path = "../../platforms/examples/joined.rs"]
+mod joined;
 #[path = "../../platforms/examples/rank_ring.rs"]
 mod rank_ring;
 mod started;
@@ -49,6 +51,7 @@ fn json(args: &str) -> Value {
 fn example() {
     let main = match std::env::var("ROLE").as_deref() {
         Ok("first_across") => first_across::main,
+        Ok("joined") => joined::main,
         Ok("rank_ring") => rank_ring::main,
         Ok("gups") => gups::main,
         Ok("breadth_first") => breadth_first::main,
@@ -109,6 +112,22 @@ fn the_ring_has_as_many_ranks_as_are_launched() {
     for (printed, ranks) in alone_and_launched("rank_ring").iter().zip([1, 4]) {
         let line = format!("1000 times round a ring, {ranks} ranks\n");
         assert!(printed.ends_with(&line), "{printed}");
+    }
+}
+
+#[test]
+fn the_program_to_copy_counts_sends_and_combines() {
+    let heard = [
+        r#"["rank 0"]"#,
+        r#"["rank 3", "rank 0", "rank 1", "rank 2"]"#,
+    ];
+    let expected = [(1, 0), (4, 6)].into_iter().zip(heard);
+    for (printed, ((ranks, sum), heard)) in alone_and_launched("joined").iter().zip(expected) {
+        let lines = format!(
+            "10 queens: 724 solutions by {ranks} ranks\n\
+             the ranks add up to {sum}; their left neighbours: {heard}\n"
+        );
+        assert!(printed.ends_with(&lines), "{printed}");
     }
 }
 
