@@ -36,6 +36,8 @@ impl Engine {
         let mut watch = Watch::open(&plan.observe, &plan.threads())?;
         let threads = Threads::start(&pool::Plan {
             watcher: watch.watcher(&plan.observe),
+            #[cfg(feature = "serde")]
+            extension: watch.tracer().map(pool::Extension::new),
             ..plan.threads()
         });
         watch.attach(&plan.observe, &threads)?;

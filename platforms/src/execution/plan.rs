@@ -171,6 +171,7 @@ impl Plan {
             thread: self.thread.clone(),
             stalls: self.stalled.watch(),
             idle: self.idle.clone(),
+            extension: None,
         }
     }
 }

@@ -2,6 +2,8 @@
 //! depends on nothing here.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "serde")]
+pub(crate) mod clock;
 pub(crate) mod contain;
 pub(crate) mod deadline;
 #[cfg(all(unix, feature = "signals"))]

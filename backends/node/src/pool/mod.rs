@@ -15,6 +15,7 @@ pub use port::Node;
 pub use thread::{Hook, Thread};
 
 use crate::process::PerProcess;
+use std::any::Any;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -58,6 +59,23 @@ pub enum Watched {
 impl fmt::Debug for Watcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Watcher")
+    }
+}
+
+/// A value of a system above the threads, which their pool [keeps](Pool::extension) for its tasks.
+#[derive(Clone)]
+pub struct Extension(Arc<dyn Fn(Pool<Node>) -> Pool<Node> + Send + Sync>);
+
+impl Extension {
+    /// Has the pool keep `value`.
+    pub fn new<T: Any + Clone + Send + Sync>(value: T) -> Self {
+        Self(Arc::new(move |pool| pool.with_extension(value.clone())))
+    }
+}
+
+impl fmt::Debug for Extension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Extension")
     }
 }
 
@@ -154,6 +172,8 @@ pub struct Plan {
     pub stalls: Option<StallWatch>,
     /// The work of workers that have found no task.
     pub idle: Option<Idle>,
+    /// A value that the pool keeps for its tasks.
+    pub extension: Option<Extension>,
 }
 
 impl Plan {
@@ -177,6 +197,7 @@ impl Plan {
             thread: Thread::default(),
             stalls: None,
             idle: None,
+            extension: None,
         }
     }
 
@@ -221,6 +242,7 @@ impl Threads {
                 cpus: Vec::new(),
                 watcher: None,
                 idle: None,
+                extension: None,
                 ..plan.clone()
             },
         }

@@ -2,7 +2,7 @@
 
 use super::annex::{Annexes, Body};
 use super::gate::Gate;
-use super::{Node, Plan, Thread};
+use super::{Extension, Node, Plan, Thread};
 use crate::fence;
 use crate::machine::pin_worker;
 use std::hint::black_box;
@@ -46,6 +46,10 @@ impl Workers {
         let pool = Pool::on(node, plan.tree.clone(), stands, plan.outside);
         let pool = pool.with_phasers(plan.phasers);
         let pool = pool.with_balancing(plan.balancing);
+        let pool = match &plan.extension {
+            Some(Extension(keep)) => keep(pool),
+            None => pool,
+        };
         let workers = Self {
             pool: Arc::new(pool),
             callers,

@@ -15,6 +15,9 @@ mod written;
 
 pub use life::Life;
 pub use trace::Trace;
+#[cfg(feature = "serde")]
+pub(crate) use trace::{Crossing, Ran};
+pub(crate) use trace::{Placed, write_placed};
 pub use written::Written;
 
 /// Pictures and traces apart from their files, for the command.

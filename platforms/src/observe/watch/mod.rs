@@ -37,6 +37,8 @@ mod times;
 pub use dump::Dump;
 pub use observe::Observe;
 use record::Record;
+#[cfg(feature = "serde")]
+pub(crate) use record::Tracer;
 pub(crate) use signal::Printer;
 pub use stalled::Stalled;
 #[cfg(feature = "serde")]
@@ -78,8 +80,18 @@ impl Watch {
         record.or_else(|| observe.is_dumped.then(|| Watcher::new(|_, _| ())))
     }
 
+    /// Returns what receives reports of tasks over ranks, if there is a trace.
+    #[cfg(feature = "serde")]
+    pub(crate) fn tracer(&self) -> Option<Tracer> {
+        self.record.as_ref()?.tracer().cloned()
+    }
+
     /// Begins to observe what happens from outside.
     pub(crate) fn attach(&mut self, observe: &Observe, threads: &Threads) -> Result<()> {
+        #[cfg(feature = "serde")]
+        if let Some(record) = &self.record {
+            record.attach(threads);
+        }
         if observe.is_dumped {
             let pool = Arc::clone(threads.shared());
             let callers = threads.callers();

@@ -78,6 +78,9 @@ pub(crate) struct ProgressEngine {
     pub(crate) carrier: OnceLock<Thread>,
     /// The origin of the clock.
     pub(crate) origin: Instant,
+    /// The clock of rank 0 less that of this process, and the error of that, in nanoseconds, once
+    /// they were compared.
+    pub(crate) behind: OnceLock<(i64, u64)>,
     /// The counts of the finishes that have ended.
     pub(super) finishes: Mutex<FinishCounts>,
     /// Shared by the phases that this rank's threads have left: the end of the rank waits for them
@@ -120,6 +123,7 @@ impl ProgressEngine {
             carrier: OnceLock::new(),
             origin: Instant::now(),
             exchange: RankOwned::new(exchange),
+            behind: OnceLock::new(),
             finishes: Mutex::default(),
             departures: Arc::new(()),
             tolerates_losses: OnceLock::new(),

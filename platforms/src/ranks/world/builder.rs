@@ -87,7 +87,12 @@ impl WorldBuilder {
         program: impl Fn(&World) -> T + Sync,
     ) -> Vec<T> {
         let program = &program;
-        let run = |link| program(&self.link(link).expect("a thread for the link"));
+        let run = |link| {
+            let world = self.link(link).expect("a thread for the link");
+            // The ranks have the clock of this process.
+            _ = world.engine.behind.set((0, 0));
+            program(&world)
+        };
         let run = &run;
         thread::scope(|scope| {
             let start = |link: L| {

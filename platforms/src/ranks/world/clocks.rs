@@ -6,6 +6,8 @@
 
 use super::World;
 use crate::Result;
+#[cfg(feature = "process")]
+use crate::process::clock;
 
 /// The number of comparisons of clocks: waits are woken with different delays, and the shortest
 /// ones count.
@@ -21,6 +23,15 @@ pub(crate) struct Offset {
 }
 
 impl World {
+    /// Compares the clock of this process with that of rank 0, for traces. Every rank makes this
+    /// call.
+    #[cfg(feature = "process")]
+    pub(super) fn compare_clocks(&self) -> Result<()> {
+        let offset = self.clock_offset(clock::now)?;
+        _ = self.engine.behind.set((offset.ticks, offset.error));
+        Ok(())
+    }
+
     /// Compares the clock `now` of this rank with that of rank 0, of ticks of the same length.
     /// Every rank makes this call.
     ///

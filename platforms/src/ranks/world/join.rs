@@ -9,7 +9,7 @@ use crate::Result;
 use crate::error::Error;
 use crate::process::messages;
 use crate::setting::launchers::{Launched, launched};
-use crate::setting::{WARN, environment};
+use crate::setting::{TRACE, WARN, environment};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -121,6 +121,10 @@ impl WorldBuilder {
         let here = Greeting::own(arguments).map_err(Error::invalid)?;
         let home = world.broadcast(here.clone())?;
         world.compare(&here, &home)?;
+        // As rank 0 does: it is a call of all ranks.
+        if home.variables.contains_key(TRACE.variable) {
+            world.compare_clocks()?;
+        }
         #[cfg(feature = "mpi")]
         world.share()?;
         Ok(world)

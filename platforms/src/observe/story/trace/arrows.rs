@@ -5,7 +5,7 @@
 //! and the end excluded; with `bp` = `e` this holds for the finish, too. A reader drops a finish
 //! without a start before it, so both ends are written or neither.
 
-use super::{Micro, Steal, Trace, nanoseconds};
+use super::{Micro, Placed, Steal, Trace, nanoseconds};
 use crate::observe::story::{Clock, Watched};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -22,20 +22,22 @@ pub(super) fn write_arrows(
     out: &mut impl Write,
     clock: Clock,
     workers: &[Watched<&Trace>],
+    placed: Placed,
 ) -> io::Result<()> {
     let arrows = tasks(clock, workers).chain(loot(clock, workers));
     let bound = arrows.filter(|&(_, start, finish)| {
         let is_kept = |(worker, at): Point| is_inside(workers[worker].2, clock, at);
         start.1 < finish.1 && is_kept(start) && is_kept(finish)
     });
-    for (id, (name, start, finish)) in (1..).zip(bound) {
+    for (id, (name, start, finish)) in (0..).zip(bound) {
         for (kind, (worker, at)) in [("s\"", start), ("f\",\"bp\":\"e\"", finish)] {
             write!(
                 out,
-                ",\n{{\"ph\":\"{kind},\"cat\":\"steal\",\"name\":\"{name}\",\"id\":{id},\
+                ",\n{{\"ph\":\"{kind},\"cat\":\"steal\",\"name\":\"{name}\",\"id\":{},\
                  \"pid\":{},\"tid\":{},\"ts\":{}}}",
-                workers[worker].0.0 + 1,
-                worker + 1,
+                placed.nth(id),
+                placed.pid(workers[worker].0),
+                placed.nth(worker),
                 Micro(at)
             )?;
         }
@@ -44,7 +46,7 @@ pub(super) fn write_arrows(
 }
 
 /// Returns whether one of the stretches that are kept contains the time `at`.
-fn is_inside(trace: &Trace, clock: Clock, at: u64) -> bool {
+pub(super) fn is_inside(trace: &Trace, clock: Clock, at: u64) -> bool {
     let begun = |tick| nanoseconds(clock, tick) <= at;
     let next = trace.spans.partition_point(|span| begun(span.from));
     let last = next.checked_sub(1).map(|last| trace.spans[last]);
@@ -135,7 +137,7 @@ mod tests {
             .collect();
         let mut out = Vec::new();
         out.extend(b"[null");
-        write_arrows(&mut out, CLOCK, &workers).unwrap();
+        write_arrows(&mut out, CLOCK, &workers, Placed::ALONE).unwrap();
         out.push(b']');
         let json: Value = serde_json::from_slice(&out).unwrap();
         let events = json.as_array().unwrap();

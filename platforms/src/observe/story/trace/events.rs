@@ -2,12 +2,14 @@
 
 use super::arrows::write_arrows;
 use super::json::Quoted;
-use super::{Micro, Span, Trace, nanoseconds};
+#[cfg(feature = "serde")]
+use super::runs::write_runs;
+use super::{Micro, Placed, Span, Trace, nanoseconds};
 use crate::observe::story::{Clock, Watched};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use tautline_core::watch::State;
-use tautline_core::{PlaceId, WorkerId};
+use tautline_core::{PlaceId, Rank, WorkerId};
 
 /// Writes the traces of a run in the trace event format: a process for each place, named by the
 /// title and, of several, by its number; a thread for each worker; a counter of the workers of each
@@ -44,23 +46,33 @@ pub fn write_trace(
     clock: Clock,
     workers: &[Watched<&Trace>],
 ) -> io::Result<()> {
-    let dropped: u64 = workers.iter().map(|(_, _, trace)| trace.dropped).sum();
+    write_placed(out, title, clock, workers, Placed::ALONE)
+}
+
+/// Writes the trace of one of several ranks, or of the only one.
+pub(crate) fn write_placed(
+    out: &mut impl Write,
+    title: &str,
+    clock: Clock,
+    workers: &[Watched<&Trace>],
+    placed: Placed,
+) -> io::Result<()> {
     let several = workers.iter().any(|(place, ..)| *place != workers[0].0);
-    let process = |place: PlaceId| match several {
-        true => format!("{title}: {place}"),
-        false => title.to_owned(),
+    let rank = (placed.ranks > 1).then_some(Rank(placed.rank));
+    let process = |place: PlaceId| match (rank, several) {
+        (None, false) => title.to_owned(),
+        (None, true) => format!("{title}: {place}"),
+        (Some(rank), false) => format!("{title}: {rank}"),
+        (Some(rank), true) => format!("{title}: {rank}, {place}"),
     };
     let thread = |place: PlaceId, worker: WorkerId| match several {
         true => format!("worker {}.{}", place.0, worker.0),
         false => format!("worker {}", worker.0),
     };
-    let quoted = Quoted(title);
-    write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":")?;
-    write!(out, "{{\"dropped_spans\":{dropped},\"title\":{quoted}}},")?;
-    write!(out, "\"traceEvents\":[")?;
+    write_head(out, title, workers, placed)?;
     let mut separator = "\n";
-    for (&(place, worker, trace), tid) in workers.iter().zip(1..) {
-        let pid = place.0 + 1;
+    for (row, &(place, worker, trace)) in workers.iter().enumerate() {
+        let (pid, tid) = (placed.pid(place), placed.nth(row));
         if worker.0 == 0 {
             write!(
                 out,
@@ -90,9 +102,34 @@ pub fn write_trace(
             )?;
         }
     }
-    write_counters(out, clock, workers)?;
-    write_arrows(out, clock, workers)?;
+    write_counters(out, clock, workers, placed)?;
+    #[cfg(feature = "serde")]
+    write_runs(out, clock, workers, placed, |row| {
+        thread(workers[row].0, workers[row].1)
+    })?;
+    write_arrows(out, clock, workers, placed)?;
     writeln!(out, "\n]}}")
+}
+
+/// Writes the data of the whole trace, up to its events.
+fn write_head(
+    out: &mut impl Write,
+    title: &str,
+    workers: &[Watched<&Trace>],
+    placed: Placed,
+) -> io::Result<()> {
+    let dropped: u64 = workers.iter().map(|(_, _, trace)| trace.dropped).sum();
+    let quoted = Quoted(title);
+    write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":")?;
+    write!(out, "{{\"dropped_spans\":{dropped},\"title\":{quoted}")?;
+    if placed.ranks > 1 {
+        let Placed { rank, ranks, .. } = placed;
+        write!(out, ",\"rank\":{rank},\"ranks\":{ranks}")?;
+        if let Some(error) = placed.clock_error {
+            write!(out, ",\"clock_error_ns\":{error}")?;
+        }
+    }
+    write!(out, "}},\"traceEvents\":[")
 }
 
 /// Writes how many workers of each place compute, at each change.
@@ -100,12 +137,13 @@ fn write_counters(
     out: &mut impl Write,
     clock: Clock,
     workers: &[Watched<&Trace>],
+    placed: Placed,
 ) -> io::Result<()> {
-    let mut changes: BTreeMap<(u32, u64), i64> = BTreeMap::new();
+    let mut changes: BTreeMap<(u64, u64), i64> = BTreeMap::new();
     for (place, _, trace) in workers {
         let computing = |span: &&Span| span.state == State::Computing;
         for span in trace.spans.iter().filter(computing) {
-            let at = |tick| (place.0 + 1, nanoseconds(clock, tick));
+            let at = |tick| (placed.pid(*place), nanoseconds(clock, tick));
             *changes.entry(at(span.from)).or_default() += 1;
             *changes.entry(at(span.to)).or_default() -= 1;
         }

@@ -3,8 +3,13 @@
 mod arrows;
 mod events;
 mod json;
+#[cfg(feature = "serde")]
+mod runs;
 
+pub(crate) use events::write_placed;
 pub use events::write_trace;
+#[cfg(feature = "serde")]
+pub(crate) use runs::{Crossing, Ran};
 
 use super::Clock;
 use std::collections::VecDeque;
@@ -40,6 +45,39 @@ pub struct Trace {
     pub(super) steals: VecDeque<(Steal, u64)>,
     most: usize,
     pub(super) dropped: u64,
+    /// Not encoded: it refers to the text of the program.
+    #[cfg(feature = "serde")]
+    #[serde(skip)]
+    runs: runs::Runs,
+}
+
+/// The rank of a trace among those whose traces are put together. Numbers of processes, threads and
+/// steals are distinct among them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Placed {
+    pub(crate) rank: u32,
+    pub(crate) ranks: u32,
+    /// The most by which the times may differ from those of rank 0, in nanoseconds; `None` if the
+    /// clocks were not compared.
+    pub(crate) clock_error: Option<u64>,
+}
+
+impl Placed {
+    /// The only rank.
+    pub(crate) const ALONE: Self = Self {
+        rank: 0,
+        ranks: 1,
+        clock_error: Some(0),
+    };
+
+    fn pid(self, place: PlaceId) -> u64 {
+        self.nth(place.index())
+    }
+
+    /// Returns the number of thing `index` of this rank, from 1.
+    fn nth(self, index: usize) -> u64 {
+        index as u64 * u64::from(self.ranks) + u64::from(self.rank) + 1
+    }
 }
 
 impl Trace {
@@ -64,6 +102,8 @@ impl Trace {
             steals: VecDeque::new(),
             most: most.max(1),
             dropped: 0,
+            #[cfg(feature = "serde")]
+            runs: runs::Runs::default(),
         }
     }
 
@@ -129,7 +169,7 @@ impl Trace {
 
     /// Moves all of it in time.
     #[cfg(feature = "serde")]
-    pub(super) fn shift(&mut self, ticks: i64) {
+    pub(crate) fn shift(&mut self, ticks: i64) {
         for span in &mut self.spans {
             span.from = span.from.saturating_add_signed(ticks);
             span.to = span.to.saturating_add_signed(ticks);
@@ -137,6 +177,7 @@ impl Trace {
         for (_, at) in &mut self.steals {
             *at = at.saturating_add_signed(ticks);
         }
+        self.runs.shift(ticks);
     }
 
     /// Keeps a steal. Those that are dropped lie mostly before the stretches that are kept, and

@@ -1,8 +1,8 @@
 //! The files of a record: the trace and the life story.
 
 use crate::Result;
-use crate::observe::story::internal::{Output, Picture, write_trace};
-use crate::observe::story::{Clock, Life, Trace, Watched};
+use crate::observe::story::internal::{Output, Picture};
+use crate::observe::story::{Clock, Life, Placed, Trace, Watched, write_placed};
 use crate::observe::watch::observe::{Observe, Target};
 use crate::observe::watch::times::{TICKS_PER_SECOND, TimeTable};
 use crate::process::messages;
@@ -17,6 +17,7 @@ pub(super) use crate::observe::story::Recorder;
 pub(super) struct Files {
     trace: Option<(Target, Output)>,
     life: Option<(Target, Output)>,
+    placed: Placed,
 }
 
 impl Files {
@@ -31,6 +32,7 @@ impl Files {
         Ok(Self {
             trace: open(&observe.trace)?,
             life: open(&observe.life)?,
+            placed: Placed::ALONE,
         })
     }
 
@@ -40,6 +42,12 @@ impl Files {
             life: observe.life.as_ref().map(|_| Life::default()),
             trace: observe.trace.as_ref().map(|_| Trace::for_workers(workers)),
         }
+    }
+
+    /// Sets the rank of the trace.
+    #[cfg(feature = "serde")]
+    pub(super) fn place(&mut self, placed: Placed) {
+        self.placed = placed;
     }
 
     /// Writes what `ran` recorded in the ticks until `now`.
@@ -55,10 +63,10 @@ impl Files {
             ticks_per_second: TICKS_PER_SECOND,
             seconds: now as f64 / TICKS_PER_SECOND,
         };
-        let title = program();
+        let (title, placed) = (program(), self.placed);
         fill(self.trace.take(), |out| {
             let traces = watched(ran, |recorder| recorder.trace.as_ref());
-            write_trace(out, &title, clock, &traces)
+            write_placed(out, &title, clock, &traces, placed)
         });
         let mut sums = vec![PlaceRun::default(); places as usize];
         for worker in &times.workers {

@@ -2,6 +2,11 @@
 
 #[cfg_attr(not(feature = "story"), path = "no_files.rs")]
 mod files;
+#[cfg(feature = "serde")]
+mod tracer;
+
+#[cfg(feature = "serde")]
+pub(crate) use tracer::Tracer;
 
 use super::observe::Observe;
 use super::times::{TimeTable, WorkerTimes};
@@ -94,6 +99,9 @@ pub(crate) struct Record {
     /// The rank of this process.
     rank: Option<String>,
     files: Files,
+    /// `None` without a trace.
+    #[cfg(feature = "serde")]
+    tracer: Option<Tracer>,
 }
 
 impl std::fmt::Debug for Record {
@@ -111,11 +119,17 @@ impl Record {
         let files = Files::open(observe)?;
         let (seats, count) = (Seats::of(pool), pool.seats());
         let seen = |seat| seen(observe, seats.worker(WorkerId(seat as u32)), pool.workers);
+        let accounts = Arc::new(Accounts::new((0..count).map(seen), pool.callers()));
+        #[cfg(feature = "serde")]
+        crate::process::clock::origin();
+        let began = Instant::now();
         Ok(Some(Self {
-            accounts: Arc::new(Accounts::new((0..count).map(seen), pool.callers())),
+            #[cfg(feature = "serde")]
+            tracer: (observe.trace.is_some()).then(|| Tracer::new(Arc::clone(&accounts), began)),
+            accounts,
             seats,
             places: pool.balancing.places,
-            began: Instant::now(),
+            began,
             is_printed: observe.is_printed,
             rank: observe.rank.clone(),
             files,
@@ -140,6 +154,20 @@ impl Record {
                 }),
             }
         })
+    }
+
+    /// Returns what receives reports of tasks over ranks, if there is a trace.
+    #[cfg(feature = "serde")]
+    pub(super) fn tracer(&self) -> Option<&Tracer> {
+        self.tracer.as_ref()
+    }
+
+    /// Begins to receive them.
+    #[cfg(feature = "serde")]
+    pub(super) fn attach(&self, threads: &pool::Threads) {
+        if let Some(tracer) = &self.tracer {
+            tracer.attach(threads.shared());
+        }
     }
 
     fn now(&self) -> u64 {
@@ -172,7 +200,15 @@ impl Record {
     /// Writes all that was recorded.
     fn write(&mut self) {
         let now = self.now();
-        let closed = self.accounts.close(now, &SpinThenYield::default());
+        #[cfg_attr(not(feature = "serde"), allow(unused_mut))]
+        let mut closed = self.accounts.close(now, &SpinThenYield::default());
+        #[cfg(feature = "serde")]
+        if let Some((placed, ticks)) = self.tracer.as_ref().and_then(Tracer::placed) {
+            let recorders = closed.iter_mut().map(|(_, _, seen)| &mut seen.recorder);
+            let traces = recorders.filter_map(|recorder| recorder.trace.as_mut());
+            traces.for_each(|trace| trace.shift(ticks));
+            self.files.place(placed);
+        }
         let (mut table, mut ran) = (TimeTable::empty(), Vec::with_capacity(closed.len()));
         for (seat, times, seen) in &closed {
             self.add(*seat, *times, &mut table);

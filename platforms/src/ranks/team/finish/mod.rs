@@ -9,6 +9,7 @@ mod record;
 mod reply;
 mod site;
 mod text;
+mod traced;
 
 pub use at::{Arguments, At, Batch, BatchHandler, Handler, Handlers, batch_handler, handler};
 pub use reply::Reply;
@@ -26,6 +27,7 @@ use std::any::type_name;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use tautline_core::task::Cancelled;
+use traced::Traced;
 
 impl Team {
     /// Runs `body` at each rank of the team, and returns when the bodies of all ranks have ended,
@@ -91,6 +93,7 @@ impl Team {
             let list = listed(type_name::<H>(), handlers, self.handlers);
             self.handlers = Some(list);
             let site = Site::begin(&self.engine, &self.calls, location, &list.text);
+            site.trace(cx, location);
             self.site = Some(site);
         }
         // From here on it is shared by tasks, which borrow it and the handlers.
@@ -125,7 +128,12 @@ fn serve<'e, R>(
 ) -> std::thread::Result<Result<R, Cancelled>> {
     cx.scope(|cx| {
         cx.spawn_async(|task| pump::serve(task, region));
-        let run = || cx.finish_until(&site.body, |cx| body(cx, At::of_body(region)));
+        let run = || {
+            cx.finish_until(&site.body, |cx| {
+                let _run = site.traced().map(Traced::body);
+                body(cx, At::of_body(region))
+            })
+        };
         let ended = catch_unwind(AssertUnwindSafe(run));
         site.body_ended(pump::failed(site.here, &ended));
         ended

@@ -74,6 +74,7 @@ pub(super) fn receive<'s>(
     let site = region.site();
     match record {
         Record::Spawn(arrival) => {
+            let incoming = site.traced().map(|traced| traced.arrived(from));
             region.check(&arrival)?;
             let pending = site.pending(from, arrival.bytes());
             let finish = arrival.finish;
@@ -83,6 +84,7 @@ pub(super) fn receive<'s>(
                     from,
                     arrival,
                     pending,
+                    incoming,
                 };
                 match open {
                     Some(group) => group.arrivals.push(arrived),

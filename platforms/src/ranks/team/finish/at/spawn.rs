@@ -154,7 +154,10 @@ impl<'s> At<'s> {
             ..self.of_handler(position)
         };
         let mut args = Some(args);
-        cx.spawn(move |cx| at.entry(position).run_here(cx, at, &mut args, &mut ()));
+        cx.spawn(move |cx| {
+            let _run = at.traced(None);
+            at.entry(position).run_here(cx, at, &mut args, &mut ());
+        });
     }
 
     /// Starts `handler` at rank `to`, as [`spawn`](Self::spawn), and returns its result once that
@@ -181,6 +184,7 @@ impl<'s> At<'s> {
         if to == self.rank() {
             let (at, mut args) = (self.of_handler(position), Some(args));
             cx.spawn(move |cx| {
+                let _run = at.traced(None);
                 let mut result: Option<R> = None;
                 at.entry(position).run_here(cx, at, &mut args, &mut result);
                 if let Some(result) = result {

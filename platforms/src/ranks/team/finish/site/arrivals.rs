@@ -129,6 +129,9 @@ impl Site {
             _ => return Err(refused("a result of a call that was not made")),
         };
         drop(state);
+        if let Some(traced) = self.traced() {
+            traced.answered(from, call);
+        }
         // It decodes, and runs the waiters of a cell.
         match inside(|| asked.answer.answer(result)) {
             Some(true) => Ok(()),
@@ -141,6 +144,9 @@ impl Site {
     }
 
     pub(in crate::ranks::team::finish) fn reply(&self, to: Rank, call: u64, result: Vec<u8>) {
+        if let Some(traced) = self.traced() {
+            traced.answers(to, call);
+        }
         let result = Bulk(result);
         self.send(to, &Record::Reply { call, result });
         self.turn();

@@ -8,7 +8,8 @@ mod spawns;
 
 use super::record::{Kind, Record};
 use super::reply::Answer;
-use crate::execution::runtime::Hold;
+use super::traced::Traced;
+use crate::execution::runtime::{Cx, Hold};
 use crate::ranks::engine::ProgressEngine;
 use crate::ranks::statistics::FinishCounts;
 use inlet::Inlet;
@@ -54,6 +55,8 @@ pub(in crate::ranks::team) struct Site {
     /// Set before anything is sent.
     operation: OnceLock<Operation<Record>>,
     state: Mutex<State>,
+    /// Empty if there is no trace; set before there are tasks.
+    traced: OnceLock<Traced>,
     /// For the wakers that holds have.
     me: Weak<Self>,
 }
@@ -182,12 +185,28 @@ impl Site {
                 error: None,
                 counts: FinishCounts::default(),
             }),
+            traced: OnceLock::new(),
             me: me.clone(),
         });
         let kind = CallKind::from("finish").of_types(handlers);
         let operation = calls.begin(location, kind, Arc::new(Inlet(Arc::downgrade(&site))));
         _ = site.operation.set(operation);
         site
+    }
+
+    /// Begins the trace of the finish of a call, if the runtime of `cx` has one.
+    pub(super) fn trace(&self, cx: &Cx<'_, '_>, location: &'static Location<'static>) {
+        let operation = self.operation.get();
+        let begin = |operation| Traced::begin(cx, &self.engine, location, operation);
+        if let Some(traced) = operation.and_then(begin) {
+            _ = self.traced.set(traced);
+        }
+    }
+
+    /// Returns the trace, if there is one.
+    #[inline]
+    pub(super) fn traced(&self) -> Option<&Traced> {
+        self.traced.get()
     }
 
     /// Returns what its channel delivers to.

@@ -73,6 +73,9 @@ impl Site {
             args: Bulk(out.args),
         };
         state.counts.spawns += 1;
+        if let Some(traced) = self.traced() {
+            traced.sent(out.to, arrival.handler);
+        }
         self.sent(state, due, out.to, arrival.bytes());
         self.send(out.to, &Record::Spawn(arrival));
         due.sends = true;
