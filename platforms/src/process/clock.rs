@@ -10,6 +10,7 @@ pub(crate) fn origin() -> Instant {
 }
 
 /// Returns the nanoseconds since the origin.
+#[cfg(feature = "process")]
 pub(crate) fn now() -> u64 {
     origin().elapsed().as_nanos() as u64
 }

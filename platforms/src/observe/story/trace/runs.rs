@@ -189,3 +189,109 @@ impl Covered {
         begun > 0 && at < self.0[begun - 1].1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+    use tautline_core::watch::{Observer, State};
+    use tautline_core::{PlaceId, WorkerId};
+
+    const CLOCK: Clock = Clock {
+        began: 0,
+        ticks_per_second: 1e9,
+        seconds: 1.0,
+    };
+
+    fn run(handler: u32, from: u64, to: u64) -> Ran {
+        Ran {
+            handler: Some(handler),
+            site: Location::caller(),
+            calls: 1,
+            from,
+            to,
+        }
+    }
+
+    fn sent(at: u64) -> Crossing {
+        Crossing {
+            handler: None,
+            id: at,
+            is_sent: true,
+            at,
+        }
+    }
+
+    /// The events of rank 1 of 3, whose workers are at one place.
+    fn events(traces: &[Trace]) -> Vec<Value> {
+        let workers = traces.iter().zip(0..);
+        let workers = workers.map(|(trace, worker)| (PlaceId(0), WorkerId(worker), trace));
+        let placed = Placed {
+            rank: 1,
+            ranks: 3,
+            clock_error: None,
+        };
+        let mut out = b"[null".to_vec();
+        let workers = Vec::from_iter(workers);
+        write_runs(&mut out, CLOCK, &workers, placed, |row| row.to_string()).unwrap();
+        out.push(b']');
+        let mut events: Vec<Value> = serde_json::from_slice(&out).unwrap();
+        events.remove(0);
+        events
+    }
+
+    /// A message is at the run around it, or else at the state, or else left out.
+    #[test]
+    fn messages_belong_to_runs_and_else_to_states() {
+        let mut traces = [Trace::new(16), Trace::new(16)];
+        traces[1].span(State::Computing, 5, 50);
+        traces[1].ran(run(1, 12, 15));
+        traces[1].ran(run(0, 10, 20));
+        traces[1].ran(run(2, 30, 30));
+        [4, 5, 9, 10, 16, 19, 20, 30, 31, 49, 50].map(|at| traces[1].crossed(sent(at)));
+        let events = events(&traces);
+        let starts = events.iter().filter(|event| event["ph"] == "s");
+        let starts = starts.map(|start| {
+            let id = u64::from_str_radix(&start["id"].as_str().unwrap()[2..], 16).unwrap();
+            assert_eq!(
+                (&start["pid"], &start["name"]),
+                (&2.into(), &"result".into())
+            );
+            (id, start["tid"].as_u64().unwrap())
+        });
+        // The states of both workers are the threads 2 and 5.
+        let expected = [
+            (5, 5),
+            (9, 5),
+            (10, 8),
+            (16, 8),
+            (19, 8),
+            (20, 5),
+            (30, 8),
+            (31, 5),
+            (49, 5),
+        ];
+        assert_eq!(Vec::from_iter(starts), expected);
+        let runs = events.iter().filter(|event| event["ph"] == "X");
+        let names = runs.map(|run| (run["name"].as_str().unwrap(), run["tid"].as_u64().unwrap()));
+        let expected = ["handler 0", "handler 1", "handler 2"].map(|name| (name, 8));
+        assert_eq!(Vec::from_iter(names), expected);
+    }
+
+    #[test]
+    fn the_latest_runs_and_messages_are_kept() {
+        let mut trace = Trace::new(2);
+        for at in 0..5 {
+            trace.ran(run(0, at, at + 1));
+            trace.crossed(sent(at));
+        }
+        trace.shift(10);
+        let events = events(&[trace]);
+        assert_eq!(events[0]["args"]["dropped_runs"], 3);
+        let of = |kind: &str| {
+            let of_kind = events.iter().filter(|event| event["ph"] == kind);
+            Vec::from_iter(of_kind.map(|event| event["ts"].as_f64().unwrap()))
+        };
+        assert_eq!((of("X"), of("s")), (vec![0.013, 0.014], vec![0.013, 0.014]));
+    }
+}

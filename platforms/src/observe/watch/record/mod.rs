@@ -120,6 +120,7 @@ impl Record {
         let (seats, count) = (Seats::of(pool), pool.seats());
         let seen = |seat| seen(observe, seats.worker(WorkerId(seat as u32)), pool.workers);
         let accounts = Arc::new(Accounts::new((0..count).map(seen), pool.callers()));
+        // Before anything is recorded.
         #[cfg(feature = "serde")]
         crate::process::clock::origin();
         let began = Instant::now();
@@ -197,18 +198,24 @@ impl Record {
         }
     }
 
-    /// Writes all that was recorded.
-    fn write(&mut self) {
-        let now = self.now();
-        #[cfg_attr(not(feature = "serde"), allow(unused_mut))]
-        let mut closed = self.accounts.close(now, &SpinThenYield::default());
-        #[cfg(feature = "serde")]
+    /// Has traces on the clock of rank 0, if tasks have reported for a rank.
+    #[cfg(feature = "serde")]
+    fn placed(&mut self, mut closed: Vec<(WorkerId, Times, Seen)>) -> Vec<(WorkerId, Times, Seen)> {
         if let Some((placed, ticks)) = self.tracer.as_ref().and_then(Tracer::placed) {
             let recorders = closed.iter_mut().map(|(_, _, seen)| &mut seen.recorder);
             let traces = recorders.filter_map(|recorder| recorder.trace.as_mut());
             traces.for_each(|trace| trace.shift(ticks));
             self.files.place(placed);
         }
+        closed
+    }
+
+    /// Writes all that was recorded.
+    fn write(&mut self) {
+        let now = self.now();
+        let closed = self.accounts.close(now, &SpinThenYield::default());
+        #[cfg(feature = "serde")]
+        let closed = self.placed(closed);
         let (mut table, mut ran) = (TimeTable::empty(), Vec::with_capacity(closed.len()));
         for (seat, times, seen) in &closed {
             self.add(*seat, *times, &mut table);
