@@ -9,7 +9,8 @@
 //! (`POLY` is 7), from 1, whose position can be found by doubling (`HPCC_starts`). Ranks have
 //! blocks of the table and of the stream. In a teamed finish, the tasks of a rank update its own
 //! words and push the other values into batches for their owners. A word is updated by atomic
-//! operations, so no update is lost: HPCC tolerates that up to 1 % of the words differ.
+//! operations, so no update is lost: HPCC tolerates that up to 1 % of the words differ. Each of
+//! them waits for its word, which most caches lack; so 16 words are loaded together, then updated.
 //!
 //! The verification is HPCC's: the stream is applied again, which takes all updates back, and words
 //! that do not have their initial value, their index, are counted.
