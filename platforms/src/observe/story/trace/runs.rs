@@ -248,7 +248,9 @@ mod tests {
         traces[1].ran(run(1, 12, 15));
         traces[1].ran(run(0, 10, 20));
         traces[1].ran(run(2, 30, 30));
-        [4, 5, 9, 10, 16, 19, 20, 30, 31, 49, 50].map(|at| traces[1].crossed(sent(at)));
+        for at in [4, 5, 9, 10, 16, 19, 20, 30, 31, 49, 50] {
+            traces[1].crossed(sent(at));
+        }
         let events = events(&traces);
         let starts = events.iter().filter(|event| event["ph"] == "s");
         let starts = starts.map(|start| {
