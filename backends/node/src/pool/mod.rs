@@ -68,6 +68,14 @@ pub struct Extension(Arc<dyn Fn(Pool<Node>) -> Pool<Node> + Send + Sync>);
 
 impl Extension {
     /// Has the pool keep `value`.
+    ///
+    /// ```
+    /// use tautline_node::pool::{Extension, Plan, Threads};
+    ///
+    /// let extension = Some(Extension::new(7u32));
+    /// let threads = Threads::start(&Plan { extension, ..Plan::flat(1) });
+    /// assert_eq!(threads.pool().extension(), Some(&7u32));
+    /// ```
     pub fn new<T: Any + Clone + Send + Sync>(value: T) -> Self {
         Self(Arc::new(move |pool| pool.with_extension(value.clone())))
     }
