@@ -112,7 +112,7 @@ fn lost_in_a_finish(lost: u32, workers: usize) {
         });
         runtime(world, workers).run(|cx| {
             let mut rest = without(cx, world, [lost]);
-            let mut inner = None;
+            let (mut inner, mut error) = (None, None);
             let ended = team.finish(cx, &endless, |cx, at| {
                 inner = Some(cx.finish(|cx| {
                     let others = at.all().filter(|to| *to != here);
@@ -126,6 +126,7 @@ fn lost_in_a_finish(lost: u32, workers: usize) {
                         });
                     }
                 }));
+                error = at.lost();
             });
             let inner = inner
                 .expect("the body ran")
@@ -135,6 +136,7 @@ fn lost_in_a_finish(lost: u32, workers: usize) {
                 return assert!(ended.is_err());
             }
             is_loss_of(lost, ended);
+            check(lost, &error.expect("the scope has ended by a loss"));
             left_continue(cx, &mut rest, here.0, 6 - lost);
             // What its team does next ends at once, also what needs no message of the lost rank.
             is_loss_of(lost, team.barrier().wait(cx));

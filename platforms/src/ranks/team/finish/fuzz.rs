@@ -298,7 +298,7 @@ fn pass<'s>(
     while let Some(mail) = site.mail.pop(&Spin) {
         match mail {
             Mail::Aborted(scope) => site.aborted(scope),
-            Mail::Lost(error) => site.lost(&error),
+            Mail::Lost(error) => site.without(&error),
             Mail::Record(from, record) => receive(region, from, record, groups)?,
         }
     }

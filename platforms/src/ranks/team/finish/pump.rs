@@ -33,7 +33,7 @@ pub(super) async fn serve<'s>(task: TaskCx<'s, '_>, region: Region<'s>) {
         while let Some(mail) = site.mail.pop(&Spin) {
             match mail {
                 Mail::Aborted(scope) => site.aborted(scope),
-                Mail::Lost(error) => site.lost(&error),
+                Mail::Lost(error) => site.without(&error),
                 Mail::Record(from, record) => {
                     if let Err(fault) = receive(region, from, record, &mut groups) {
                         site.violated(from, fault);

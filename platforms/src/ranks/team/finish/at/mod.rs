@@ -14,6 +14,7 @@ pub(super) use run::Arrived;
 use super::record::{Arrival, HEAD};
 use super::site::{Site, Within, refused};
 use crate::execution::runtime::Cx;
+use crate::ranks::error::RankError;
 use crate::ranks::team::Team;
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -135,6 +136,27 @@ impl<'s> At<'s> {
     /// Returns the rank that has spawned this activity; that of the caller in the body.
     pub fn from(self) -> Rank {
         self.from
+    }
+
+    /// Returns the error of a rank that has cancelled activities of this one, by
+    /// [`Reason::Lost`](crate::balance::Reason), if there is one: of a lost rank, its loss.
+    ///
+    /// ```
+    /// use tautline::prelude::*;
+    /// use tautline::team::{At, RankError};
+    ///
+    /// /// Runs tasks, also at other ranks; the error names the rank by which they were cancelled.
+    /// fn attempt<'s>(
+    ///     cx: &mut Cx<'s, '_>,
+    ///     at: At<'s>,
+    ///     tasks: impl FnOnce(&mut Cx<'_, '_>),
+    /// ) -> Result<(), Option<RankError>> {
+    ///     cx.finish(|cx| tasks(cx)).map_err(|_| at.lost())
+    /// }
+    /// ```
+    pub fn lost(self) -> Option<RankError> {
+        let site = self.region.team.site.as_ref()?;
+        site.lost()
     }
 
     fn of_handler(self, position: u32) -> Self {

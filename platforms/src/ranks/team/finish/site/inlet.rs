@@ -13,7 +13,7 @@ use tautline_core::{PlaceId, Rank};
 
 impl Site {
     /// Continues without a rank of the group. The finish of all ranks cannot end without the first.
-    pub(in crate::ranks::team::finish) fn lost(&self, error: &wire::Error) {
+    pub(in crate::ranks::team::finish) fn without(&self, error: &wire::Error) {
         let lost = self.group.rank_of(error.peer);
         let lost = lost.expect("losses of other ranks are not reported");
         let (mut state, mut due) = (self.lock(), Due::default());

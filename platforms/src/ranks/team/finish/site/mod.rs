@@ -11,6 +11,7 @@ use super::reply::Answer;
 use super::traced::Traced;
 use crate::execution::runtime::{Cx, Hold};
 use crate::ranks::engine::ProgressEngine;
+use crate::ranks::error::RankError;
 use crate::ranks::statistics::FinishCounts;
 use inlet::Inlet;
 pub(super) use room::Pending;
@@ -82,6 +83,8 @@ struct State {
     ended: Option<Option<Outcome>>,
     /// The error with which the channels have ended.
     error: Option<wire::Error>,
+    /// The first loss that has cancelled activities here, without ending the channels.
+    loss: Option<Outcome>,
     counts: FinishCounts,
 }
 
@@ -183,6 +186,7 @@ impl Site {
                 senders: BTreeMap::new(),
                 ended: None,
                 error: None,
+                loss: None,
                 counts: FinishCounts::default(),
             }),
             traced: OnceLock::new(),
@@ -265,6 +269,7 @@ impl Site {
     fn effect(&self, state: &mut State, due: &mut Due, effect: Effect) {
         match effect {
             Effect::Cancel(id, outcome) => {
+                state.note_loss(&outcome);
                 due.senders
                     .extend(mem::take(&mut state.senders).into_values());
                 // Activities that were to answer may have been dropped.
@@ -286,6 +291,7 @@ impl Site {
                 if let Some(owned) = state.owned.remove(&id) {
                     state.scopes.remove(&owned.scope);
                     if let Some(outcome) = outcome {
+                        state.note_loss(&outcome);
                         // Otherwise all results come, some of them later than this.
                         state.forget_calls(id, due);
                         let outcome = state.passed_on(&owned, outcome);
@@ -372,6 +378,14 @@ impl Site {
         self.lock().is_over()
     }
 
+    /// Returns the error of a rank that has cancelled activities here, if there is one.
+    pub(super) fn lost(&self) -> Option<RankError> {
+        let state = self.lock();
+        let loss = state.loss.as_ref();
+        let of_loss = || loss.map(|loss| RankError::of_outcome(&self.group, loss));
+        state.error.clone().map(RankError::from).or_else(of_loss)
+    }
+
     /// Returns the outcome of the finish of all ranks, or the error with which the channels have
     /// ended. Called when it is over.
     pub(super) fn outcome(&self) -> Result<Option<Outcome>, wire::Error> {
@@ -393,6 +407,12 @@ impl State {
                 Outcome::Cancelled { at, reason }
             }
             outcome => outcome,
+        }
+    }
+
+    fn note_loss(&mut self, outcome: &Outcome) {
+        if self.loss.is_none() && matches!(outcome, Outcome::Lost { .. }) {
+            self.loss = Some(outcome.clone());
         }
     }
 
