@@ -54,6 +54,7 @@ fn every_key_is_documented() {
         "simulate uts D6 --places 4 --fault loss:100 --rank-places 2",
         "simulate uts D6 --vary places=2,4 --network torus:4,4,4",
         "simulate team --ranks 2",
+        "simulate team --check --rounds 1 --calls 10",
         "topo",
         "topo --ranks 2",
         "loops exponential -n 64 -p 4",

@@ -1,5 +1,6 @@
 //! `tautline simulate team`: the calls, finishes and phases of a team, at any number of ranks.
 
+mod check;
 mod program;
 mod report;
 
@@ -13,6 +14,7 @@ use crate::command::known::Known;
 use crate::command::list::{List, names, numbers};
 use crate::command::show::document;
 use crate::command::{Failure, Outcome, deliver};
+use check::Check;
 use clap::Args;
 use clap::builder::StringValueParser;
 use program::Program;
@@ -40,6 +42,7 @@ EXAMPLES:
   tautline simulate team storm --ranks 64,1024    finishes over ranks, with activities at random
   tautline simulate team phase --tasks 16         phases of the tasks of all ranks
   tautline simulate team --set wake_ns=0 --json   for programs
+  tautline simulate team --check                  calls of real ranks here, beside the model
 
 PROGRAM is a call of a team: barrier, broadcast, reduce, all-reduce, gather, all-gather, scatter, scan,
 all-reduce-pairs (of at most 16 ranks), all-to-all (of at most 1024); storm: random activities that spawn
@@ -48,6 +51,9 @@ tasks meet on the hardware threads of four described nodes. The machines are tho
 The time of a call is that from the last entry to the last return; of a storm, from the end of the last
 activity until all ranks know it; of a phase, from the last signal to the last return. Its bound is that
 of latencies alone: log P up a tree and as many down, to the base of its radix; in pairs, log2 P.
+--check starts 2 ranks, and 4 on as many processors: processes with a worker and a processor each. The
+barrier of 2 ranks gives the sum of latency and service of a message, the all-to-all of 4 ranks a latency
+and three services; all other calls are predicted with these, and stand beside their real times.
 The same options always give the same run. The first Ctrl-C ends it with the complete rows, the second
 at once.";
 
@@ -102,12 +108,17 @@ pub(super) struct Team {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    check: Check,
+    #[command(flatten)]
     overrides: Overrides,
 }
 
 impl Team {
     /// Runs the programs and prints the cost of each, beside its bound.
     pub(super) fn run(&self) -> Outcome {
+        if self.check.is_asked() {
+            return self.check.run(self.json);
+        }
         let runs = self.runs()?;
         let watcher = Watcher::start(true);
         let uninterrupted = runs.iter().take_while(|_| !watcher.is_interrupted());
