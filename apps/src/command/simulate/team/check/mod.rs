@@ -3,11 +3,12 @@
 //!
 //! # Algorithm
 //! Rounds, so that a drift of the machine affects all alike: in each, ranks of one worker and one
-//! processor make every call, many times in a row. Medians are compared. Two measurements give the
-//! two costs of a message: the barrier of 2 ranks takes its latency and its service, the all-to-all
-//! of 4 ranks one latency and three services. These are not predicted. Everything else is, by the
-//! simulator with these costs; each call of 2 ranks takes a multiple of their sum, so it needs no
-//! more than the barrier. Nothing is adapted to a prediction that fails.
+//! processor make every call, many times in a row, and all of that once before to warm up. Medians
+//! are compared. Two measurements give the two costs of a message: the barrier of 2 ranks takes its
+//! latency and its service, the all-to-all of 4 ranks one latency and three services. These are not
+//! predicted. Everything else is, by the simulator with these costs; each call of 2 ranks takes a
+//! multiple of their sum, so it needs no more than the barrier. Nothing is adapted to a prediction
+//! that fails.
 
 mod call;
 mod real;
