@@ -14,6 +14,10 @@ use tautline_core::collective::Pairs;
 /// | `broadcast`, `scatter` | the tree, down | its value comes |
 /// | `all-reduce-pairs` | pairs, of at most 16 ranks | its last round ends |
 /// | `all-to-all` | directly, of at most 1024 ranks | all values have come |
+///
+/// They are the machines alone. A team adds to those with a root the way back, by which no rank is
+/// ahead of the others by more than a call: each then takes the time of an `all-reduce`. Up to 16
+/// ranks, its barriers and sums are `all-reduce-pairs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are those of the calls")]
 pub enum TeamOp {

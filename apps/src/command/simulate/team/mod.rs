@@ -47,7 +47,9 @@ EXAMPLES:
 PROGRAM is a call of a team: barrier, broadcast, reduce, all-reduce, gather, all-gather, scatter, scan,
 all-reduce-pairs (of at most 16 ranks), all-to-all (of at most 1024); storm: random activities that spawn
 others at any rank, some under finishes of their own; or phase: a phaser of the tasks of all ranks, whose
-tasks meet on the hardware threads of four described nodes. The machines are those that ship.
+tasks meet on the hardware threads of four described nodes. The machines are those that ship; in a team,
+a call with a root returns only once all ranks have made it, so it takes the time of an all-reduce, and up to
+16 ranks barriers and sums meet in pairs.
 The time of a call is that from the last entry to the last return; of a storm, from the end of the last
 activity until all ranks know it; of a phase, from the last signal to the last return. Its bound is that
 of latencies alone: log P up a tree and as many down, to the base of its radix; in pairs, log2 P.
