@@ -218,7 +218,7 @@ fn batches() {
     }
 }
 
-/// Handlers of batches: each call once, many at a time; what they do not take is dropped.
+/// Handlers of batches: each call once, many at a time; calls that they leave are dropped.
 #[test]
 fn handlers_of_batches() {
     const ALL: u64 = 5000;

@@ -8,8 +8,8 @@ use ranks::runtime;
 use serde::{Deserialize, Serialize};
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Barrier};
 use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,8 +24,11 @@ const RANKS: u32 = 4;
 /// Runs a program at ranks that tolerate losses, each with what cuts the ranks off.
 fn with_cuts<R: Send>(program: impl Fn(&World, &[Arc<AtomicBool>]) -> R + Sync) -> Vec<R> {
     let (links, cuts) = cuttable(RANKS);
+    let begun = Barrier::new(RANKS as usize);
     World::builder().links(links, |world: &World| {
         world.tolerate_losses();
+        // A rank that hears of a loss before would end.
+        begun.wait();
         program(world, &cuts)
     })
 }
@@ -189,8 +192,51 @@ fn a_lost_rank_ends_the_calls_of_its_teams() {
     }
 }
 
-/// Two ranks are lost, one after the other or at once: what either of them was in ends, and the
-/// ranks that are left continue.
+/// A rank is lost for which another one waits in its body, without a finish of its own: the bodies
+/// of all ranks are cancelled, and know the lost rank, whichever rank has noticed it first.
+#[test]
+fn bodies_know_the_loss_that_cancels_them() {
+    for lost in 1..RANKS {
+        for _ in 0..20 {
+            let (entered, began) = (AtomicU32::new(0), AtomicU32::new(0));
+            with_cuts(|world, cuts| {
+                let here = world.rank();
+                let mut team = world.team();
+                let endless = handler(|cx: &mut Cx<'_, '_>, _, (): ()| {
+                    began.fetch_add(1, Relaxed);
+                    cx.spawn_async(async |_| std::future::pending().await);
+                });
+                let ended = runtime(world, 1).run(|cx| {
+                    let mut error = None;
+                    let ended = team.finish(cx, &endless, |cx, at| {
+                        if here.0 == lost {
+                            let all = || entered.load(Relaxed) + began.load(Relaxed) == RANKS;
+                            cx.block_on(until("all begin", all));
+                            return cuts[lost as usize].store(true, Relaxed);
+                        }
+                        entered.fetch_add(1, Relaxed);
+                        if here.0 == (lost + 1) % RANKS {
+                            at.spawn(cx, Rank(lost), &endless, ());
+                        }
+                        let ended = cx.finish(|cx| {
+                            cx.spawn_async(async |_| std::future::pending().await);
+                        });
+                        assert_eq!(ended.expect_err("it has no end").reason, Reason::Lost);
+                        error = at.lost();
+                    });
+                    (ended, error)
+                });
+                if here.0 != lost {
+                    is_loss_of(lost, ended.0);
+                    check(lost, &ended.1.expect("a loss"));
+                }
+            });
+        }
+    }
+}
+
+/// Two ranks are lost, one after the other or at once: the calls of their teams end, and the ranks
+/// that are left continue.
 #[test]
 fn two_lost_ranks() {
     for (first, second) in [(1, 2), (2, 1), (0, 3), (3, 0)] {

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
 use tautline::prelude::*;
-use tautline::team::{At, Handlers, Team, handler};
+use tautline::team::{Arguments, At, Handlers, Team, batch_handler, handler};
 use tautline::world::{self, Limits, Rank, World};
 
 /// Arguments of which some cannot be encoded, or decoded.
@@ -184,6 +184,42 @@ fn arguments_that_cannot_be_decoded() {
             assert_eq!(cancelled.into_inner(), 2);
         }
     }
+}
+
+/// A handler of batches that catches a panic of the decoding continues with the next arguments; a
+/// later panic of its own has its own text.
+#[test]
+fn undecoded_arguments_that_a_handler_catches() {
+    let counts = world::loopback(2, |world| {
+        let (good, caught) = (AtomicU32::new(0), AtomicU32::new(0));
+        let count = batch_handler(|_, at: At<'_>, mut all: Arguments<'_, Odd>| {
+            loop {
+                match catch_unwind(AssertUnwindSafe(|| all.next())) {
+                    Ok(Some(_)) => _ = good.fetch_add(1, SeqCst),
+                    Ok(None) => break,
+                    Err(_) => _ = caught.fetch_add(1, SeqCst),
+                }
+            }
+            assert!(at.from() == at.rank(), "enough");
+        });
+        let ended = runtime(world, 1).run(|cx| {
+            world.team().finish(cx, &count, |cx, at| {
+                let other = Rank(1 - at.rank().0);
+                let line = panic_of(|| {
+                    cx.finish(|cx| {
+                        let mut batch = at.batch(cx, &count);
+                        for odd in [Odd::Good, Odd::PanicsHere, Odd::Good] {
+                            batch.push(cx, other, odd);
+                        }
+                    })
+                });
+                assert_eq!(line, format!("{other}: enough"));
+            })
+        });
+        ended.expect("the panics were caught");
+        (good.into_inner(), caught.into_inner())
+    });
+    assert_eq!(counts, [(2, 1); 2]);
 }
 
 /// If nothing catches it, it ends the finish of all ranks.

@@ -326,7 +326,7 @@ fn runs_and_messages_of_processes_as_ranks_are_in_their_traces() {
 
 /// Without a trace, the times of a runtime over ranks are still recorded.
 #[test]
-fn without_a_trace_nothing_is_written() {
+fn times_are_recorded_without_a_trace() {
     let times = world::loopback(RANKS, |world| {
         let rt = Runtime::builder().world(world).workers(1).pinned(false);
         let rt = rt.observe(Observe::new()).build().expect("a runtime");

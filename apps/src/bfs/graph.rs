@@ -49,8 +49,8 @@ pub(super) struct Graph {
     starts: Vec<usize>,
     /// The first position of those of other ranks.
     others: Vec<usize>,
-    /// Those of this rank, by their rows, and behind them those of other ranks: a search computes
-    /// no owner of an edge's end.
+    /// Those of this rank, by their rows, before those of other ranks: a search computes the owners
+    /// of the vertices that it sends alone.
     neighbours: Vec<u32>,
     /// The part of the list of edges that this rank has drawn, for the validation.
     pub(super) edges: Vec<Edge>,
@@ -163,21 +163,21 @@ impl Graph {
     /// their rows.
     fn group(&mut self) {
         let division = self.division;
-        let is_own = |vertex: &u32| division.owner(*vertex) == division.rank;
-        let mut grouped = Vec::new();
+        let (mut own, mut others) = (Vec::new(), Vec::new());
         for range in self.starts.windows(2) {
             let neighbours = &mut self.neighbours[range[0]..range[1]];
-            let of = |own: bool| {
-                neighbours
-                    .iter()
-                    .copied()
-                    .filter(move |it| is_own(it) == own)
-            };
-            grouped.clear();
-            grouped.extend(of(true).map(|vertex| division.row(vertex) as u32));
-            self.others.push(range[0] + grouped.len());
-            grouped.extend(of(false));
-            neighbours.copy_from_slice(&grouped);
+            own.clear();
+            others.clear();
+            for &vertex in &*neighbours {
+                match division.owner(vertex) == division.rank {
+                    true => own.push(division.row(vertex) as u32),
+                    false => others.push(vertex),
+                }
+            }
+            let (here, elsewhere) = neighbours.split_at_mut(own.len());
+            here.copy_from_slice(&own);
+            elsewhere.copy_from_slice(&others);
+            self.others.push(range[0] + own.len());
         }
     }
 }

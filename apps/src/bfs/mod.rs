@@ -11,7 +11,7 @@
 //! level: the tasks of a rank claim the neighbours of the level that are its own, and push the
 //! others, each once in a search, into batches for their owners. The first claim of a vertex
 //! determines its parent, by a compare-exchange. The neighbours of a vertex that are its rank's
-//! precede the others, so that no edge needs a division, nor a branch that cannot be predicted.
+//! precede the others, so that only vertices that are sent need a division.
 //!
 //! The tree is gathered at all ranks, each of which [validates](Tree::validate) it with the edges
 //! that it has drawn, by the five rules of the specification. That needs 10 bytes a vertex at each

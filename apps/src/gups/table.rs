@@ -4,6 +4,7 @@ use super::Stream;
 use crate::part::part;
 use crate::random::SplitMix;
 use std::hint::black_box;
+use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use tautline::runtime::Cx;
@@ -212,8 +213,9 @@ impl<'a> Together<'a> {
     }
 
     fn make(&mut self) {
-        self.block.update(&self.values[..self.len]);
-        self.len = 0;
+        // Not again when a panic drops it.
+        let len = mem::take(&mut self.len);
+        self.block.update(&self.values[..len]);
     }
 }
 

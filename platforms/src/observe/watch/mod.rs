@@ -80,7 +80,7 @@ impl Watch {
         record.or_else(|| observe.is_dumped.then(|| Watcher::new(|_, _| ())))
     }
 
-    /// Returns what receives reports of tasks over ranks, if there is a trace.
+    /// Returns the tracer of tasks over ranks, if there is a trace.
     #[cfg(feature = "serde")]
     pub(crate) fn tracer(&self) -> Option<Tracer> {
         self.record.as_ref()?.tracer().cloned()

@@ -1,7 +1,7 @@
 //! Programs over ranks in a trace: the runs of bodies and handlers of finishes, and an arrow for
 //! each message that starts some, or has a result.
 //!
-//! The runs of a worker are a thread beside that of its states, which they do not nest with: a
+//! The runs of a worker are a thread next to that of its states, which they do not nest with: a
 //! handler that waits leaves its worker to other tasks. Runs of one worker nest, as its stack does.
 //!
 //! Both ends of an arrow have the same number, name and category, each in the file of its rank. So

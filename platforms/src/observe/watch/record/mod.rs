@@ -157,13 +157,13 @@ impl Record {
         })
     }
 
-    /// Returns what receives reports of tasks over ranks, if there is a trace.
+    /// Returns the tracer of tasks over ranks, if there is a trace.
     #[cfg(feature = "serde")]
     pub(super) fn tracer(&self) -> Option<&Tracer> {
         self.tracer.as_ref()
     }
 
-    /// Begins to receive them.
+    /// Lets the tasks of these threads report to the tracer.
     #[cfg(feature = "serde")]
     pub(super) fn attach(&self, threads: &pool::Threads) {
         if let Some(tracer) = &self.tracer {
@@ -198,7 +198,7 @@ impl Record {
         }
     }
 
-    /// Has traces on the clock of rank 0, if tasks have reported for a rank.
+    /// Shifts traces to the clock of rank 0, if tasks have reported for a rank.
     #[cfg(feature = "serde")]
     fn placed(&mut self, mut closed: Vec<(WorkerId, Times, Seen)>) -> Vec<(WorkerId, Times, Seen)> {
         if let Some((placed, ticks)) = self.tracer.as_ref().and_then(Tracer::placed) {

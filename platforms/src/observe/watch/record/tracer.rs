@@ -11,8 +11,8 @@ use tautline_core::watch::Accounts;
 use tautline_node::SpinThenYield;
 use tautline_node::pool::Node;
 
-/// Receives what tasks of a runtime do over ranks, for its trace. The pool keeps it for them, if
-/// there is a trace.
+/// Records runs and messages of tasks over ranks, for the trace of their runtime, whose pool keeps
+/// it for them.
 #[derive(Clone)]
 pub(crate) struct Tracer(Arc<Tracing>);
 
@@ -20,7 +20,7 @@ struct Tracing {
     accounts: Arc<Accounts<Seen>>,
     /// Tick 0.
     began: Instant,
-    /// Whose workers report; set once there are threads.
+    /// The pool of the reporting workers; set once there are threads.
     pool: OnceLock<Weak<Pool<Node>>>,
     /// The rank, and the ticks that its clock is behind that of rank 0.
     place: OnceLock<(Placed, i64)>,

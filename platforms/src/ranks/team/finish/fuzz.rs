@@ -1,7 +1,7 @@
 //! Messages that no rank sends, at random: refused, or taken without harm; never a panic of what
 //! receives them.
 
-use super::at::{At, Handlers, Region, handler};
+use super::at::{At, Handlers, Region, batch_handler, handler};
 use super::pump::{Group, failed, receive};
 use super::record::{Arrival, Kind, Record, push_framed};
 use super::site::{Mail, Site, Within};
@@ -161,8 +161,8 @@ impl Numbers {
         Arrival {
             finish: self.finish(),
             handler: match self.is_rare() {
-                true => self.among(&[3, u32::MAX]),
-                false => self.below(3) as u32,
+                true => self.among(&[4, u32::MAX]),
+                false => self.below(4) as u32,
             },
             kind,
             args: Bulk(args),
@@ -413,7 +413,8 @@ fn pass_inputs(inputs: usize, seed: u64) -> Fates {
         }
     });
     let length = handler(|_, _, text: String| text.len());
-    let handlers = (&add, &pass_on, &length);
+    let sum = batch_handler(|_, _, numbers| _ = numbers.fold(0u64, u64::wrapping_add));
+    let handlers = (&add, &pass_on, &length, &sum);
     for here in [0, 1, 3] {
         let link: AnyLink = Box::new(Deaf(here));
         let engine = ProgressEngine::new(Limits::default(), link, None, false);

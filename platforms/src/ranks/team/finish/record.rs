@@ -50,7 +50,10 @@ pub(super) enum Kind {
     Batch,
 }
 
-/// Appends what `write` appends, behind its length: 7 bits a byte, lowest first, the eighth in all
+/// Bytes of the length of arguments in a batch, at most.
+pub(super) const LENGTH: usize = usize::BITS.div_ceil(7) as usize;
+
+/// Appends what `write` appends, after its length: 7 bits a byte, lowest first, the eighth in all
 /// but the last. If `write` fails or panics, nothing is appended.
 #[inline]
 pub(super) fn push_framed<E>(
@@ -72,15 +75,15 @@ pub(super) fn push_framed<E>(
 }
 
 /// Replaces the byte at `begin` by a length of several bytes.
-#[cold]
 fn insert_long(into: &mut Vec<u8>, begin: usize, mut len: usize) {
-    let mut bytes = Vec::new();
-    while len >= 0x80 {
-        bytes.push(len as u8 | 0x80);
+    let (mut bytes, mut count) = ([0; LENGTH], 0);
+    while len > 0 {
+        bytes[count] = len as u8 | 0x80;
+        count += 1;
         len >>= 7;
     }
-    bytes.push(len as u8);
-    into.splice(begin..=begin, bytes);
+    bytes[count - 1] &= 0x7f;
+    into.splice(begin..=begin, bytes[..count].iter().copied());
 }
 
 /// Bytes of which those from `begin` on are removed when it is dropped.
@@ -101,7 +104,11 @@ pub(super) fn next_framed<'a>(batch: &mut &'a [u8]) -> Option<&'a [u8]> {
     for shift in (0..usize::BITS).step_by(7) {
         let (&byte, rest) = batch.split_first()?;
         *batch = rest;
-        len |= usize::from(byte & 0x7f).checked_shl(shift)?;
+        let part = usize::from(byte & 0x7f);
+        len |= part << shift;
+        if len >> shift != part {
+            return None;
+        }
         if byte & 0x80 == 0 {
             let (args, rest) = batch.split_at_checked(len)?;
             *batch = rest;
@@ -114,6 +121,7 @@ pub(super) fn next_framed<'a>(batch: &mut &'a [u8]) -> Option<&'a [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
     #[test]
     fn framed_arguments_are_those_that_were_pushed() {
@@ -133,6 +141,13 @@ mod tests {
                 Err(args.len())
             });
             assert_eq!((failed, &batch), (Err(args.len()), &before));
+            let panics = |into: &mut Vec<u8>| -> Result<(), ()> {
+                into.extend(args);
+                resume_unwind(Box::new("no encoding"))
+            };
+            let panicked = catch_unwind(AssertUnwindSafe(|| push_framed(&mut batch, panics)));
+            assert!(panicked.is_err());
+            assert_eq!(batch, before);
         }
         let mut rest = &batch[..];
         for args in &all {
@@ -144,5 +159,7 @@ mod tests {
             while next_framed(&mut cut).is_some() {}
         }
         assert_eq!(next_framed(&mut &[0xff; 20][..]), None);
+        let too_long = [&[0x80; LENGTH - 1][..], &[2]].concat();
+        assert_eq!(next_framed(&mut &too_long[..]), None);
     }
 }

@@ -1,10 +1,9 @@
 //! The arguments of calls that have arrived together.
 
 use crate::ranks::team::finish::record::next_framed;
-use std::cell::Cell;
+use crate::ranks::team::finish::text::text_of;
 use std::fmt;
-use std::mem;
-use std::panic::Location;
+use std::panic::{Location, catch_unwind, resume_unwind};
 use tautline_core::Rank;
 use tautline_core::wire::{Malformed, Portable, unpack};
 
@@ -57,6 +56,7 @@ impl<A: Portable> Iterator for Arguments<'_, A> {
             return self.next.take();
         }
         let Some(args) = next_framed(&mut self.batch) else {
+            self.batch = &[];
             malformed(self.site, self.from);
         };
         match decode(self.site, args) {
@@ -66,39 +66,22 @@ impl<A: Portable> Iterator for Arguments<'_, A> {
     }
 }
 
-thread_local! {
-    /// The handler whose arguments were being decoded by the panic that unwinds this thread.
-    static DECODED: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
-}
-
-/// Dropped by a panic alone: the decoding of arguments of the handler made there has panicked.
-struct Decoding(&'static Location<'static>);
-
-impl Drop for Decoding {
-    fn drop(&mut self) {
-        DECODED.set(Some(self.0));
-    }
-}
-
-/// Returns the place where the handler is made whose arguments were being decoded by the panic that
-/// was caught, if it was by decoding.
-pub(super) fn take_decoded() -> Option<&'static Location<'static>> {
-    DECODED.take()
-}
-
-/// Decodes arguments of the handler made at `site`.
+/// Decodes arguments of the handler made at `site`. A panic of the decoding gets the handler's name:
+/// nothing else there is known to the program that sent them.
 #[inline]
 pub(super) fn decode<A: Portable>(
     site: &'static Location<'static>,
     args: &[u8],
 ) -> Result<A, Malformed> {
-    let decoding = Decoding(site);
-    let args = unpack(args);
-    mem::forget(decoding);
-    args
+    let decoded = catch_unwind(|| unpack(args));
+    decoded.unwrap_or_else(|payload| {
+        let text = text_of(&*payload);
+        let text = format!("the handler at {site}: decoding its arguments: {text}");
+        resume_unwind(Box::new(text))
+    })
 }
 
-/// Panics, for arguments that are not what the handler takes.
+/// Panics, for arguments of another type.
 #[cold]
 pub(super) fn refuse(site: &'static Location<'static>, from: Rank, why: Malformed) -> ! {
     panic!("the handler at {site}: the arguments from {from} have {why}")

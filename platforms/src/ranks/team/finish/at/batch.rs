@@ -3,7 +3,7 @@
 use super::{At, Handler};
 use crate::execution::runtime::Cx;
 use crate::ranks::collective::calls::assert_rank;
-use crate::ranks::team::finish::record::{Kind, push_framed};
+use crate::ranks::team::finish::record::{Kind, LENGTH, push_framed};
 use crate::ranks::team::finish::site::Outgoing;
 use std::fmt;
 use std::marker::PhantomData;
@@ -111,15 +111,14 @@ impl<'c, A: Portable + 'static> Batch<'c, A> {
         }
         let (limit, buffer) = (at.limit(), &mut self.buffers[to.index()]);
         let mut begin = buffer.len();
-        // With its length, which has at most 10 bytes.
         let written = push_framed(buffer, |buffer| {
-            pack_within(&args, limit.saturating_sub(10), buffer)
+            pack_within(&args, limit.saturating_sub(LENGTH), buffer)
         });
         if let Err(why) = written {
             panic!("arguments of a handler: {why}");
         }
         if buffer.len() > limit {
-            // What was there before leaves without it.
+            // Earlier calls are sent without it.
             let last = buffer.split_off(begin);
             self.send(to);
             self.buffers[to.index()] = last;

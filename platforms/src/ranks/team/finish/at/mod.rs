@@ -138,7 +138,7 @@ impl<'s> At<'s> {
         self.from
     }
 
-    /// Returns the error of a rank that has cancelled activities of this one, by
+    /// Returns the error of the first rank that has cancelled activities of this one by
     /// [`Reason::Lost`](crate::balance::Reason), if there is one: of a lost rank, its loss.
     ///
     /// ```
@@ -205,8 +205,7 @@ pub trait Entry: Sync {
         answers: bool,
     ) -> Result<Vec<u8>, Failed>;
 
-    /// Runs with the encoded arguments of a batch, until the activity is cancelled. Only called of
-    /// short ones.
+    /// Runs with the encoded arguments of a batch. Only called of short ones.
     fn run_batch<'s>(&self, cx: &mut Cx<'s, '_>, at: At<'s>, batch: &[u8]);
 
     /// Runs with `args`, an `Option` of the arguments, and leaves the result in `result`, unless

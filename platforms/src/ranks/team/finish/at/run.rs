@@ -1,32 +1,14 @@
 //! Running handlers that other ranks have started.
 
-use super::arguments::{malformed, refuse, take_decoded};
+use super::arguments::{malformed, refuse};
 use super::{At, Failed, Region};
 use crate::execution::runtime::Cx;
 use crate::ranks::team::finish::record::{Arrival, Kind, next_framed};
 use crate::ranks::team::finish::site::{Pending, Within};
-use crate::ranks::team::finish::text::text_of;
 use crate::ranks::team::finish::traced::{Incoming, Run};
 use std::iter;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use tautline_core::Rank;
-
-/// Runs code of arrivals. A panic by the decoding of arguments gets the handler's name: nothing
-/// else there is known to the program that sent them.
-fn named(run: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
-        resume_unwind(match take_decoded() {
-            None => payload,
-            Some(site) => {
-                let text = text_of(&*payload);
-                Box::new(format!(
-                    "the handler at {site}: decoding its arguments: {text}"
-                ))
-            }
-        });
-    }
-}
 
 /// An activity that has arrived and not begun.
 pub(in crate::ranks::team::finish) struct Arrived<'s> {
@@ -45,13 +27,6 @@ impl<'s> Arrived<'s> {
         region: Region<'s>,
         within: Within,
     ) where
-        's: 'c,
-    {
-        named(|| self.run_all(cx, region, within));
-    }
-
-    fn run_all<'c>(self, cx: &mut Cx<'c, '_>, region: Region<'s>, within: Within)
-    where
         's: 'c,
     {
         let Self {
@@ -119,7 +94,7 @@ impl<'s> At<'s> {
             cx.spawn(move |cx| {
                 drop(pending);
                 let _run = self.traced(incoming);
-                named(|| _ = self.run_one(cx, &args, false));
+                self.run_one(cx, &args, false);
             });
         }
     }

@@ -8,7 +8,7 @@ use tautline_core::finish::{Outcome, Reason};
 use tautline_core::machine::Machine;
 use tautline_core::port::Spin;
 use tautline_core::watch::Outstanding;
-use tautline_core::wire::{self, Fault, Receiver, unpack};
+use tautline_core::wire::{self, Cause, Fault, Receiver, unpack};
 use tautline_core::{PlaceId, Rank};
 
 impl Site {
@@ -37,6 +37,13 @@ impl Site {
             return;
         }
         state.error.get_or_insert_with(|| error.clone());
+        if let Some(lost) = self.group.rank_of(error.peer)
+            && matches!(error.cause, Cause::Lost { .. })
+            && self.tolerates_losses
+        {
+            let (at, rank) = (PlaceId(lost.0), lost);
+            state.note_loss(&Outcome::Lost { at, rank });
+        }
         due.cancelled.push((self.body.clone(), Reason::Lost));
         let tokens = state.joined.values().map(|joined| joined.token.clone());
         due.cancelled

@@ -83,7 +83,8 @@ struct State {
     ended: Option<Option<Outcome>>,
     /// The error with which the channels have ended.
     error: Option<wire::Error>,
-    /// The first loss that has cancelled activities here, without ending the channels.
+    /// The first outcome by a loss that has cancelled activities here, without ending the channels;
+    /// one of the lost rank itself rather than of one that it has cancelled.
     loss: Option<Outcome>,
     counts: FinishCounts,
 }
@@ -305,6 +306,9 @@ impl Site {
 
     /// Records that the finish of all ranks has ended, and notifies the ranks below in the tree.
     fn ended(&self, state: &mut State, due: &mut Due, outcome: Option<Outcome>) {
+        if let Some(outcome) = &outcome {
+            state.note_loss(outcome);
+        }
         for to in self.branch.children() {
             self.send(to, &Record::End(outcome.clone()));
             due.sends = true;
@@ -357,7 +361,13 @@ impl Site {
         // What a cancellation has stopped does not cancel.
         let is_stopped = state.finishes.cancelled(id).is_some();
         let failed = failed.filter(|it| !(is_stopped && matches!(it, Outcome::Cancelled { .. })));
-        if let Some(outcome) = failed {
+        if let Some(mut outcome) = failed {
+            if reason_of(&outcome) == Reason::Lost
+                && let Some(loss) = &state.loss
+            {
+                // It names the lost rank.
+                outcome = loss.clone();
+            }
             let fail = Event::Fail(id, outcome);
             self.step(state, due, |finishes, step| finishes.event(fail, step));
         }
@@ -381,9 +391,11 @@ impl Site {
     /// Returns the error of a rank that has cancelled activities here, if there is one.
     pub(super) fn lost(&self) -> Option<RankError> {
         let state = self.lock();
-        let loss = state.loss.as_ref();
-        let of_loss = || loss.map(|loss| RankError::of_outcome(&self.group, loss));
-        state.error.clone().map(RankError::from).or_else(of_loss)
+        match (&state.loss, &state.error) {
+            (Some(Outcome::Cancelled { .. }) | None, Some(error)) => Some(error.clone().into()),
+            (Some(loss), _) => Some(RankError::of_outcome(&self.group, loss)),
+            (None, None) => None,
+        }
     }
 
     /// Returns the outcome of the finish of all ranks, or the error with which the channels have
@@ -410,8 +422,13 @@ impl State {
         }
     }
 
-    fn note_loss(&mut self, outcome: &Outcome) {
-        if self.loss.is_none() && matches!(outcome, Outcome::Lost { .. }) {
+    pub(super) fn note_loss(&mut self, outcome: &Outcome) {
+        let names_it = |outcome: &Outcome| matches!(outcome, Outcome::Lost { .. });
+        let is_first = match &self.loss {
+            None => reason_of(outcome) == Reason::Lost,
+            Some(noted) => names_it(outcome) && !names_it(noted),
+        };
+        if is_first {
             self.loss = Some(outcome.clone());
         }
     }
