@@ -14,6 +14,8 @@ pub(crate) struct Cut {
     bell: Arc<dyn Bell>,
     is_cut: Arc<AtomicBool>,
     reported: u32,
+    /// Withholds the losses of others, which this rank then has from their reports alone.
+    pub(crate) is_deaf: bool,
 }
 
 /// Returns the links of ranks, each with what cuts it once it is true.
@@ -27,6 +29,7 @@ pub(crate) fn cuttable(ranks: u32) -> (Vec<Cut>, Vec<Arc<AtomicBool>>) {
         link: Some(link),
         is_cut: Arc::clone(is_cut),
         reported: 0,
+        is_deaf: false,
     });
     (links.collect(), cuts)
 }
@@ -61,8 +64,12 @@ impl Link for Cut {
     }
 
     fn poll(&mut self, take: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
+        let is_deaf = self.is_deaf;
         if let Some(link) = self.link() {
-            return link.poll(take);
+            return match link.poll(take) {
+                Err(_) if is_deaf => Ok(false),
+                polled => polled,
+            };
         }
         let mut others = (0..self.ranks).map(Rank).filter(|rank| *rank != self.here);
         let lost = others.nth(self.reported as usize);
