@@ -66,8 +66,8 @@ impl<A: Portable> Iterator for Arguments<'_, A> {
     }
 }
 
-/// Decodes arguments of the handler made at `site`. A panic of the decoding gets the handler's name:
-/// nothing else there is known to the program that sent them.
+/// Decodes arguments of the handler made at `site`. A panic of the decoding gets the handler's
+/// name: nothing else there is known to the program that sent them.
 #[inline]
 pub(super) fn decode<A: Portable>(
     site: &'static Location<'static>,

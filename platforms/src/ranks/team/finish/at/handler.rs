@@ -172,8 +172,8 @@ pub struct BatchHandler<F>(F);
 
 /// Returns a handler that calls `run` once with all calls of a [batch](At::batch) that arrive
 /// together, in their order; with one call, if it was made by itself, or at the own rank. As
-/// [short](Handler::short) handlers, it must not wait. Arguments that it does not take are dropped. A
-/// cancellation does not interrupt it.
+/// [short](Handler::short) handlers, it must not wait. Arguments that it does not take are dropped.
+/// A cancellation does not interrupt it.
 ///
 /// It gains where calls have something in common: one lock for all of them, or, as here, memory
 /// that can be fetched for some before the first of them needs it.
