@@ -175,8 +175,8 @@ pub struct BatchHandler<F>(F);
 /// [short](Handler::short) handlers, it must not wait. Arguments that it does not take are dropped.
 /// A cancellation does not interrupt it.
 ///
-/// It gains where calls have something in common: one lock for all of them, or, as here, memory
-/// that can be fetched for some before the first of them needs it.
+/// It gains where calls have something in common: one lock for all of them, as here, or memory that
+/// can be fetched for some before the first of them needs it.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -199,7 +199,8 @@ pub struct BatchHandler<F>(F);
 ///     })?;
 ///     Ok::<u64, tautline::Error>(sum.into_inner().unwrap())
 /// });
-/// assert_eq!(sums, [Ok(500_500), Ok(500_500)]);
+/// assert_eq!(sums.into_iter().collect::<Result<Vec<_>, _>>()?, [500_500; 2]);
+/// # Ok::<(), tautline::Error>(())
 /// ```
 #[track_caller]
 pub fn batch_handler<F, A>(run: F) -> Handler<BatchHandler<F>, A, ()>
