@@ -1,5 +1,5 @@
 //! The scores of all pairs of sequences of a FASTA file, with progress on standard error: a line of
-//! two names and a score for each. `pairs FILE`; without a file, of a sample.
+//! two names and a score for each. `all_pairs FILE`; without a file, of a sample.
 use tautline::prelude::*;
 
 const SAMPLE: &str = ">a\nACGTACGTTA\nCCGT\n>b\nACGTTCGTTACC\n>c\nTTTTTTTT\n>d\nACGTACGTTACCGT\n";
