@@ -28,6 +28,7 @@ const AT_ONCE: usize = 2;
 /// Programs that run alone: package, target, reason.
 const ALONE: &[(&str, &str, &str)] = &[
     ("apps", "bench", MEASURES),
+    ("apps", "bench_figures", MEASURES),
     ("apps", "bench_suite", MEASURES),
     ("apps", "cost", MEASURES),
     ("apps", "kills", PUNCTUAL),
