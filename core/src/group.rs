@@ -103,6 +103,7 @@ impl Group {
     }
 
     /// Returns the number of ranks in the group.
+    #[inline]
     pub fn ranks(&self) -> u32 {
         match &self.members {
             Members::All(ranks) => *ranks,

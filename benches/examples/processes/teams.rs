@@ -30,8 +30,9 @@ pub(super) fn barrier(options: &Options) -> Option<f64> {
 pub(super) fn sum(options: &Options) -> Option<f64> {
     in_task(|cx, team| {
         per_trip(team.rank(), options, |number| {
-            let sum = team.all_reduce(number, |a, b| a + b).wait(cx);
-            assert_eq!(sum.expect("all live"), 2 * number);
+            let ranks = u64::from(team.ranks());
+            let sum = team.all_reduce(black_box(number), |a, b| a + b).wait(cx);
+            assert_eq!(sum.expect("all live"), ranks * number);
         })
     })
 }
@@ -66,6 +67,29 @@ pub(super) fn finish(options: &Options) -> Option<f64> {
     in_task(|cx, team| {
         per_trip(team.rank(), options, |_| {
             team.finish(cx, &nothing, |_, _| ()).expect("all live");
+        })
+    })
+}
+
+/// Nanoseconds of a finish of a team of one rank around one task.
+pub(super) fn finish_around_task(options: &Options) -> Option<f64> {
+    let nothing = handler(|_, _, (): ()| ());
+    in_task(|cx, team| {
+        per_trip(team.rank(), options, |number| {
+            let ended = team.finish(cx, &nothing, |cx, _| {
+                cx.spawn(move |_| _ = black_box(number))
+            });
+            ended.expect("all live");
+        })
+    })
+}
+
+/// Nanoseconds of a finish inside a rank around one task.
+pub(super) fn local_finish(options: &Options) -> Option<f64> {
+    in_task(|cx, team| {
+        per_trip(team.rank(), options, |number| {
+            let ended = cx.finish(|cx| cx.spawn(move |_| _ = black_box(number)));
+            ended.expect("not cancelled");
         })
     })
 }

@@ -224,6 +224,7 @@ impl fmt::Debug for Calls {
 
 impl Calls {
     /// Returns the group.
+    #[inline]
     pub fn group(&self) -> &Group {
         &self.0.group
     }

@@ -8,15 +8,15 @@ use crate::ranks::engine::progress::of_this_rank;
 use crate::ranks::engine::{ProgressEngine, inside, is_inside};
 use std::any::type_name;
 use std::cell::Cell;
-use std::future::poll_fn;
 use std::mem;
 use std::panic::Location;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::thread;
 use tautline_core::Rank;
 use tautline_core::machine::{Action, Machine, Step};
-use tautline_core::service::{Calls, Operation};
+use tautline_core::service::{Calls, Kind, Operation};
 use tautline_core::wire::{self, Cause, Malformed, Portable, unpack};
 
 /// Turns of a task that waits for a message before it is suspended: as long as a few messages
@@ -53,13 +53,14 @@ pub(crate) fn unexpected<T>(operation: &Operation<T>, from: Rank) -> wire::Error
     operation.error(from, refused)
 }
 
-/// A call that has begun.
+/// A call that has begun. It may be moved at any time: as a future, it projects no pin.
 pub(crate) struct Running<M: Machine<Message: Portable + 'static>> {
-    machine: M,
     output: Option<M::Effect>,
     /// `None` at the only rank of a group, for which nothing arrives.
-    open: Option<Open<M::Message>>,
+    open: Option<Open<M>>,
 }
+
+impl<M: Machine<Message: Portable + 'static>> Unpin for Running<M> {}
 
 impl<M> Running<M>
 where
@@ -72,30 +73,36 @@ where
         site: &'static Location<'static>,
         call: Call<M>,
     ) -> Self {
-        let is_alone = calls.group().ranks() == 1;
-        let open = (!is_alone).then(|| Open::begin(engine, calls, site, &call));
+        if calls.group().ranks() == 1 {
+            let (mut machine, mut output) = (call.machine, None);
+            step(&mut machine, None, &mut output, |it, step| {
+                it.event(call.own, step)
+            });
+            return Self { output, open: None };
+        }
         let mut running = Self {
-            machine: call.machine,
             output: None,
-            open,
+            open: Some(Open::begin(engine, calls, site, call.kind, call.machine)),
         };
-        let open = running.open.as_ref();
-        if !open.is_some_and(|open| open.mailbox.has_ended()) {
+        if !running.open().mailbox.has_ended() {
             running.step(|machine, step| machine.event(call.own, step));
         }
         running
     }
 
+    /// Returns a call that has ended: that of the only rank of a group.
+    #[inline]
+    pub(crate) fn ended(output: M::Effect) -> Self {
+        let (output, open) = (Some(output), None);
+        Self { output, open }
+    }
+
     /// Lets the machine take a step, and sends its messages.
     fn step<R>(&mut self, take: impl FnOnce(&mut M, &mut Step<'_, M>) -> R) -> R {
-        let Self {
-            machine,
-            output,
-            open,
-        } = self;
-        let operation = open.as_ref().map(|open| &open.operation);
-        let (taken, has_sent) = step(machine, operation, output, take);
-        if let Some(open) = open.as_ref().filter(|_| has_sent) {
+        let Self { output, open } = self;
+        let open = open.as_mut().expect(WAITS);
+        let (taken, has_sent) = step(&mut open.machine, Some(&open.operation), output, take);
+        if has_sent {
             // Also if the call ends now: the others would wait until the next turn of this rank.
             open.engine.progress.look(&*open.engine);
         }
@@ -105,29 +112,35 @@ where
     /// Waits on this thread: communicates for a while, then sleeps.
     pub(crate) fn block(mut self) -> Result<M::Effect> {
         loop {
-            if let Some(output) = self.output.take() {
-                return Ok(self.ended(output));
+            if let Some(output) = self.take() {
+                return Ok(output);
             }
             let next = self.open().next();
             self.process(next)?;
         }
     }
 
-    /// Waits in a task, which communicates for a short while, then is suspended.
-    pub(crate) async fn complete(mut self) -> Result<M::Effect> {
-        poll_fn(|cx| self.poll(cx)).await
+    /// Returns the result once the call has ended.
+    #[inline]
+    fn take(&mut self) -> Option<M::Effect> {
+        let output = self.output.take()?;
+        if self.open.is_some() {
+            self.end();
+        }
+        Some(output)
     }
 
-    fn poll(&mut self, cx: &Context<'_>) -> Poll<Result<M::Effect>> {
+    #[cold]
+    fn poll_open(&mut self, cx: &Context<'_>) -> Poll<Result<M::Effect>> {
         loop {
-            if let Some(output) = self.output.take() {
-                return Poll::Ready(Ok(self.ended(output)));
-            }
             let Some(next) = self.open().poll(cx) else {
                 return Poll::Pending;
             };
             if let Err(error) = self.process(next) {
                 return Poll::Ready(Err(error));
+            }
+            if let Some(output) = self.take() {
+                return Poll::Ready(Ok(output));
             }
         }
     }
@@ -149,14 +162,8 @@ where
         received.map_err(|_| failed(self.open().refuse(from)))
     }
 
-    fn open(&mut self) -> &mut Open<M::Message> {
-        let open = self.open.as_mut();
-        open.expect("the only rank ends when it begins, and no other one waits after the end")
-    }
-
-    fn ended(&mut self, output: M::Effect) -> M::Effect {
-        self.end();
-        output
+    fn open(&mut self) -> &mut Open<M> {
+        self.open.as_mut().expect(WAITS)
     }
 
     fn end(&mut self) {
@@ -166,9 +173,28 @@ where
     }
 }
 
+const WAITS: &str = "the only rank ends when it begins, and no other one waits after the end";
+
+/// The result. A task that waits communicates for a short while, then is suspended.
+impl<M> Future for Running<M>
+where
+    M: Machine<Peer = Rank, Calls = (), Message: Portable + 'static>,
+{
+    type Output = Result<M::Effect>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.take() {
+            Some(output) => Poll::Ready(Ok(output)),
+            None => self.poll_open(cx),
+        }
+    }
+}
+
 /// Dropped before its end, it ends all channels: the other ranks wait for what this one would have
 /// sent.
 impl<M: Machine<Message: Portable + 'static>> Drop for Running<M> {
+    #[inline]
     fn drop(&mut self) {
         if let Some(open) = self.open.take() {
             abandon(&open.engine, open.operation.calls());
@@ -203,28 +229,31 @@ pub(crate) fn abandon(engine: &ProgressEngine, calls: &Calls) {
 /// A message, or the error that ends the call.
 type Next = Result<(Rank, Vec<u8>), wire::Error>;
 
-/// The messages of a call.
-struct Open<T> {
+/// The machine of a call, and its messages.
+struct Open<M: Machine<Message: Portable + 'static>> {
+    machine: M,
     engine: Arc<ProgressEngine>,
     mailbox: Arc<Mailbox>,
-    operation: Operation<T>,
+    operation: Operation<M::Message>,
     /// The buffer of the last message.
     last: Vec<u8>,
 }
 
-impl<T: Portable + 'static> Open<T> {
-    fn begin<M: Machine<Message = T>>(
+impl<M: Machine<Message: Portable + 'static>> Open<M> {
+    fn begin(
         engine: &Arc<ProgressEngine>,
         calls: &Calls,
         site: &'static Location<'static>,
-        call: &Call<M>,
+        kind: Kind,
+        machine: M,
     ) -> Self {
         engine.assert_rank();
         let mailbox = Mailbox::take();
         let receiver = Arc::clone(&mailbox);
         Self {
+            machine,
             engine: Arc::clone(engine),
-            operation: calls.begin(site, call.kind, receiver),
+            operation: calls.begin(site, kind, receiver),
             mailbox,
             last: Vec::new(),
         }
@@ -254,7 +283,7 @@ impl<T: Portable + 'static> Open<T> {
     }
 
     /// Decodes a message. If it is malformed, or decoding panics, ends all channels as a turn does.
-    fn decode(&mut self, from: Rank, body: Vec<u8>) -> Result<T, wire::Error> {
+    fn decode(&mut self, from: Rank, body: Vec<u8>) -> Result<M::Message, wire::Error> {
         let error = match inside(|| unpack(&body)) {
             Some(Ok(message)) => {
                 let before = mem::replace(&mut self.last, body);

@@ -18,6 +18,7 @@ impl<F> fmt::Debug for TeamCall<F> {
 }
 
 impl<F: Future> TeamCall<F> {
+    #[inline]
     pub(super) fn new(future: F) -> Self {
         Self(future)
     }
@@ -26,6 +27,7 @@ impl<F: Future> TeamCall<F> {
     /// one on its stack, and must end before this returns. So a task is an async one, which
     /// `.await`s its calls, if other tasks of its rank wait for later calls of the same ranks, or
     /// if it runs beside activities that other ranks wait for.
+    #[inline]
     pub fn wait(self, cx: &mut Cx<'_, '_>) -> F::Output {
         let mut future = pin!(self.0);
         // Mostly the messages come soon: no waker is made.

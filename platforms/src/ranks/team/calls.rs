@@ -1,6 +1,6 @@
 //! The calls of a team that combine and distribute values.
 
-use super::{Team, TeamCall, made, violated};
+use super::{Running, Team, TeamCall, made, violated};
 use crate::Result;
 use crate::ranks::collective::elementwise;
 use std::panic::Location;
@@ -21,10 +21,14 @@ impl Team {
     ///
     /// # Teamed
     /// A call of all ranks of the team.
+    #[inline]
     #[track_caller]
     pub fn barrier(&mut self) -> TeamCall<impl Future<Output = Result<()>> + Send + use<'_>> {
-        let call = made::barrier(self.group());
-        TeamCall::new(self.begin(Location::caller(), call).complete())
+        let site = Location::caller();
+        TeamCall::new(match self.ranks() {
+            1 => Running::ended(()),
+            _ => self.begin(site, made::barrier(self.group())),
+        })
     }
 
     /// Returns the root's `value` at all ranks; those of the others are dropped.
@@ -53,7 +57,7 @@ impl Team {
         value: T,
     ) -> TeamCall<impl Future<Output = Result<T>> + Send + use<'t, T>> {
         let call = made::broadcast(self.group(), root, value);
-        TeamCall::new(self.begin(Location::caller(), call).complete())
+        TeamCall::new(self.begin(Location::caller(), call))
     }
 
     /// Returns the value that the root has for this rank: one for each, by rank. The `values` of
@@ -71,7 +75,7 @@ impl Team {
         values: Vec<T>,
     ) -> TeamCall<impl Future<Output = Result<T>> + Send + use<'t, T>> {
         let call = made::scatter(self.group(), root, values);
-        TeamCall::new(self.begin(Location::caller(), call).complete())
+        TeamCall::new(self.begin(Location::caller(), call))
     }
 
     /// Returns the combination of the values of all ranks, at the root, and `None` at the others.
@@ -90,7 +94,7 @@ impl Team {
         operator: F,
     ) -> TeamCall<impl Future<Output = Result<Option<T>>> + use<'t, T, F>> {
         let call = made::reduce(self.group(), root, value, operator);
-        TeamCall::new(self.begin(Location::caller(), call).complete())
+        TeamCall::new(self.begin(Location::caller(), call))
     }
 
     /// Returns the values of all ranks, by rank, at the root, and `None` at the others.
@@ -107,7 +111,7 @@ impl Team {
         value: T,
     ) -> TeamCall<impl Future<Output = Result<Option<Vec<T>>>> + Send + use<'t, T>> {
         let call = made::gather(self.group(), root, value);
-        TeamCall::new(self.begin(Location::caller(), call).complete())
+        TeamCall::new(self.begin(Location::caller(), call))
     }
 
     /// Returns the combination of the values of all ranks, at all. `operator` must be associative,
@@ -133,8 +137,11 @@ impl Team {
         value: T,
         operator: F,
     ) -> TeamCall<impl Future<Output = Result<T>> + use<'t, T, F>> {
-        let call = made::all_reduce(self.group(), value, operator);
-        TeamCall::new(self.begin(Location::caller(), call).complete())
+        let site = Location::caller();
+        TeamCall::new(match self.ranks() {
+            1 => Running::ended(value),
+            _ => self.begin(site, made::all_reduce(self.group(), value, operator)),
+        })
     }
 
     /// Replaces each element by the combination of the elements of all ranks at its position. All
@@ -168,7 +175,7 @@ impl Team {
         let call = made::all_reduce_slice(self.group(), elements, elementwise(operator));
         let running = self.begin(Location::caller(), call);
         TeamCall::new(async move {
-            let all = running.complete().await?;
+            let all = running.await?;
             if all.numbers().len() != elements.len() {
                 return Err(violated("a vector of another length"));
             }
@@ -187,7 +194,7 @@ impl Team {
         value: T,
     ) -> TeamCall<impl Future<Output = Result<Vec<T>>> + Send + use<'t, T>> {
         let call = made::all_gather(self.group(), value);
-        TeamCall::new(self.begin(Location::caller(), call).complete())
+        TeamCall::new(self.begin(Location::caller(), call))
     }
 
     /// Returns the combination of the values of all ranks before this one; `None` at rank 0.
@@ -202,7 +209,7 @@ impl Team {
         operator: F,
     ) -> TeamCall<impl Future<Output = Result<Option<T>>> + use<'t, T, F>> {
         let call = made::scan(self.group(), value, operator);
-        TeamCall::new(self.begin(Location::caller(), call).complete())
+        TeamCall::new(self.begin(Location::caller(), call))
     }
 
     /// Sends the values to the ranks, one to each, by rank. Returns those that the ranks have sent
@@ -219,6 +226,6 @@ impl Team {
         values: Vec<T>,
     ) -> TeamCall<impl Future<Output = Result<Vec<T>>> + Send + use<'t, T>> {
         let call = made::all_to_all(self.group(), values);
-        TeamCall::new(self.begin(Location::caller(), call).complete())
+        TeamCall::new(self.begin(Location::caller(), call))
     }
 }

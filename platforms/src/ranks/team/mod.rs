@@ -138,6 +138,7 @@ impl Team {
     }
 
     /// Returns the number of ranks in the team.
+    #[inline]
     pub fn ranks(&self) -> u32 {
         self.group().ranks()
     }
@@ -181,6 +182,7 @@ impl Team {
         Statistics::of(self.calls.counts(), finishes)
     }
 
+    #[inline]
     fn group(&self) -> &Group {
         self.calls.group()
     }
@@ -224,7 +226,7 @@ impl Team {
         colour: Option<u32>,
     ) -> TeamCall<impl Future<Output = Result<Option<Self>>> + Send + use<'_>> {
         let running = self.divide(site, kind, colour);
-        TeamCall::new(async move { self.part(colour, &running.complete().await?) })
+        TeamCall::new(async move { self.part(colour, &running.await?) })
     }
 
     /// As [`divided`](Self::divided), for a thread that waits.

@@ -265,7 +265,7 @@ impl<'scope> TaskCarrier<'scope, '_> {
         let all = made::all_reduce(self.team.group(), (is_present, part.own()), combine);
         let kind = "phase".into();
         let all = self.team.begin(self.site, Call { kind, ..all });
-        let (ranks, result) = all.complete().await?;
+        let (ranks, result) = all.await?;
         if ranks == 0 {
             self.has_ended = true;
             return Ok(());
