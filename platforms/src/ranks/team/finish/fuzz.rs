@@ -20,7 +20,7 @@ use tautline_core::{PlaceId, Rank};
 const RANKS: u32 = 4;
 
 /// A link to ranks that take everything and send nothing.
-struct Deaf(u32);
+pub(super) struct Deaf(pub(super) u32);
 
 impl Link for Deaf {
     fn here(&self) -> Rank {

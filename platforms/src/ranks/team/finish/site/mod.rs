@@ -458,3 +458,28 @@ fn reason_of(outcome: &Outcome) -> Reason {
         Outcome::Panicked { .. } => Reason::GivenUp,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ranks::engine::AnyLink;
+    use crate::ranks::team::finish::fuzz::Deaf;
+    use tautline_core::wire::Limits;
+
+    #[test]
+    fn a_body_that_a_loss_has_cancelled_reports_the_lost_rank() {
+        let link: AnyLink = Box::new(Deaf(0));
+        let engine = ProgressEngine::new(Limits::default(), link, None, false);
+        let calls = engine.operations.all();
+        let site = Site::begin(&engine, &calls, Location::caller(), "tests");
+        let (at, reason) = (PlaceId(0), Reason::Lost);
+        let lost = Outcome::Lost {
+            at: PlaceId(2),
+            rank: Rank(2),
+        };
+        site.lock().note_loss(&lost);
+        site.body_ended(Some(Outcome::Cancelled { at, reason }));
+        let state = site.lock();
+        assert_eq!(state.finishes.cancelled(state.all), Some(&lost));
+    }
+}
