@@ -23,6 +23,7 @@
 //! | | [`hierarchy`] | the tree of memories of a node |
 //! | | [`taper`] | the chunks of parallel loops |
 //! | | [`channel`] | rings of records in lent memory, between threads, processes or harts |
+//! | | [`directory`] | the copy of a shared object at one rank |
 //! | protocols without I/O | [`lifeline`] | how a place without work requests it |
 //! | | [`finish`] | termination detection |
 //! | | [`flow`] | cells that are put once, and what waits for them |
@@ -144,6 +145,7 @@ pub mod comm;
 #[cfg(feature = "distributed")]
 pub mod defer;
 pub mod deque;
+pub mod directory;
 pub mod finish;
 pub mod flow;
 #[cfg(feature = "alloc")]

@@ -25,7 +25,15 @@ const FLOORS: &[(Floor, &[&str])] = &[
     ),
     (
         Floor::Words,
-        &["channel", "deque", "phaser", "grain", "taper", "hierarchy"],
+        &[
+            "channel",
+            "deque",
+            "directory",
+            "phaser",
+            "grain",
+            "taper",
+            "hierarchy",
+        ],
     ),
     (
         Floor::Protocols,

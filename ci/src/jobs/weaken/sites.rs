@@ -71,6 +71,8 @@ impl Access {
         let to: &[&'static str] = match ordering {
             "AcqRel" => &["Acquire", "Release"],
             "SeqCst" => &["AcqRel"],
+            // A fence cannot be Relaxed.
+            _ if self.name.ends_with(" fence") => &["none"],
             _ => &["Relaxed"],
         };
         let role = match self.role {
@@ -393,6 +395,20 @@ fn full_fence(fence: &impl Fence) {
         assert_eq!(
             (&*fence.name, fence.to),
             ("f: full_fence SeqCst -> none", "none")
+        );
+    }
+
+    #[test]
+    fn a_fence_that_cannot_be_weaker_is_left_out() {
+        let text = "fn g() { fence(Ordering::Acquire); }";
+        let said = sites(&Source::new("x.rs", text), text, "");
+        let weaker = said[0].accesses[0].weaker("x.rs", said[0].ordering);
+        let [fence] = &weaker[..] else {
+            panic!("{} weaker fences", weaker.len());
+        };
+        assert_eq!(
+            (&*fence.name, fence.to),
+            ("g: fence Acquire -> none", "none")
         );
     }
 

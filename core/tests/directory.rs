@@ -1,0 +1,162 @@
+//! Copies of shared objects, mostly on one thread. Their schedules are models in
+//! `verify/tests/directory.rs`.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tautline_core::directory::{COUNTED, FlatCopy, State};
+use tautline_core::port::{Relax, Spin};
+
+const STATES: [State; 3] = [State::Invalid, State::Shared, State::Modified];
+
+#[test]
+fn each_state_permits_what_it_is_for() {
+    for state in STATES {
+        let copy = FlatCopy::with_value([1, 2], state);
+        assert_eq!(copy.state(), state);
+        let readable = state > State::Invalid;
+        assert_eq!(copy.read(&Spin), readable.then_some([1, 2]));
+        let written = copy.write(&Spin, |value| std::mem::replace(value, [3, 4]));
+        let writable = state == State::Modified;
+        assert_eq!(written.ok(), writable.then_some([1, 2]));
+        let now = if writable { [3, 4] } else { [1, 2] };
+        assert_eq!(copy.read(&Spin), readable.then_some(now));
+    }
+}
+
+#[test]
+fn a_miss_returns_the_operation() {
+    let copy = FlatCopy::<1>::new();
+    let text = String::from("kept");
+    let Err(operation) = copy.write(&Spin, |value| (value[0], text)) else {
+        panic!("a copy without a value was written");
+    };
+    copy.install(&Spin, [5], State::Modified);
+    let written = copy.write(&Spin, operation).ok();
+    assert_eq!(written, Some((5, String::from("kept"))));
+}
+
+#[test]
+fn a_recall_lowers_the_state_and_never_raises_it() {
+    for from in STATES {
+        for to in STATES {
+            let copy = FlatCopy::with_value([7], from);
+            let recalled = copy.recall(&Spin, to).map(|recalled| recalled.value);
+            assert_eq!(recalled, (from > State::Invalid).then_some([7]));
+            assert_eq!(copy.state(), from.min(to));
+        }
+    }
+}
+
+#[test]
+fn an_upgrade_keeps_the_value_and_needs_one() {
+    for state in STATES {
+        let copy = FlatCopy::with_value([7], state);
+        assert_eq!(copy.upgrade(&Spin), state > State::Invalid);
+        let written = copy.write(&Spin, |value| value[0]);
+        assert_eq!(written.ok(), (state > State::Invalid).then_some(7));
+    }
+}
+
+/// Accesses of both kinds are counted up to the limit; each change of the state resets the count.
+#[test]
+fn the_accesses_of_a_tenure_are_counted() {
+    let copy = FlatCopy::with_value([0; 8], State::Modified);
+    for accesses in 0..u8::MAX {
+        copy.install(&Spin, [1; 8], State::Modified);
+        for access in 0..accesses {
+            match access % 3 {
+                0 => assert!(copy.write(&Spin, |value| value[7] += 1).is_ok()),
+                _ => assert!(copy.read(&Spin).is_some()),
+            }
+        }
+        let recalled = copy.recall(&Spin, State::Shared).unwrap();
+        assert_eq!(recalled.hits, accesses.min(COUNTED));
+        assert_eq!(recalled.value[7], 1 + usize::from(accesses).div_ceil(3));
+        assert_eq!(copy.invalidate(&Spin), Some(0));
+        assert_eq!(copy.invalidate(&Spin), None);
+    }
+}
+
+/// A panic of the operation leaves the value as it was, and the copy unlocked.
+#[test]
+fn a_panic_leaves_the_value() {
+    let copy = FlatCopy::with_value([1, 2], State::Modified);
+    let panics = |value: &mut [usize; 2]| {
+        value[0] = 9;
+        panic!("in the operation");
+    };
+    let caught = catch_unwind(AssertUnwindSafe(|| _ = copy.write(&Spin, panics)));
+    assert!(caught.is_err());
+    assert_eq!(copy.read(&Spin), Some([1, 2]));
+    assert_eq!(copy.write(&Spin, |value| value[1]).ok(), Some(2));
+}
+
+/// Counts the iterations of a wait, and is not called without one.
+struct Counted(Cell<u32>);
+
+impl Relax for Counted {
+    fn relax(&self, _turn: u32) {
+        self.0.set(self.0.get() + 1);
+    }
+}
+
+#[test]
+fn nothing_waits_without_a_writer() {
+    let (copy, relax) = (
+        FlatCopy::with_value([1], State::Modified),
+        Counted(Cell::new(0)),
+    );
+    assert!(copy.read(&relax).is_some() && copy.write(&relax, |_| ()).is_ok());
+    copy.install(&relax, [2], State::Shared);
+    assert!(copy.upgrade(&relax) && copy.recall(&relax, State::Invalid).is_some());
+    assert_eq!((copy.invalidate(&relax), relax.0.get()), (None, 0));
+}
+
+/// The word of a copy takes one machine word.
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn copies_are_small() {
+    assert_eq!(size_of::<FlatCopy<1>>(), 16);
+    assert_eq!(size_of::<FlatCopy<7>>(), 64);
+}
+
+/// Threads that add, read and recall a copy: no write is lost, and no value is torn.
+#[test]
+fn writes_and_recalls_of_threads_add_up() {
+    const WRITES: usize = if cfg!(miri) { 50 } else { 20_000 };
+    let copy = &FlatCopy::with_value([0; 3], State::Modified);
+    let relax = &Yields;
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(move || {
+                let mut written = 0;
+                while written < WRITES {
+                    let add = |value: &mut [usize; 3]| value.iter_mut().for_each(|v| *v += 1);
+                    written += usize::from(copy.write(relax, add).is_ok());
+                    if let Some([one, two, three]) = copy.read(relax) {
+                        assert!(one == two && two == three, "{one} {two} {three}");
+                    }
+                }
+            });
+        }
+        // The deliverer: takes the value, as another rank would, and brings it back.
+        let mut last = 0;
+        while last < 2 * WRITES {
+            let value = copy.recall(relax, State::Invalid).unwrap().value;
+            assert!(value[0] >= last && copy.read(relax).is_none());
+            last = value[0];
+            copy.install(relax, value, State::Modified);
+            std::thread::yield_now();
+        }
+    });
+    assert_eq!(copy.read(relax), Some([2 * WRITES; 3]));
+}
+
+/// Waits where threads share processors.
+struct Yields;
+
+impl Relax for Yields {
+    fn relax(&self, _turn: u32) {
+        std::thread::yield_now();
+    }
+}
