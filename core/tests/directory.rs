@@ -1,6 +1,9 @@
 //! Copies of shared objects, mostly on one thread. Their schedules are models in
 //! `verify/tests/directory.rs`.
 
+#[path = "directory/views.rs"]
+mod views;
+
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tautline_core::directory::{COUNTED, FlatCopy, State};

@@ -2,6 +2,9 @@
 //! hit, and the thread that delivers the messages of the protocol.
 #![cfg(tautline_loom)]
 
+#[path = "directory/views.rs"]
+mod views;
+
 use loom::sync::atomic::{
     AtomicUsize,
     Ordering::{Acquire, Release},
@@ -81,7 +84,7 @@ fn hit_invalidated(copy: Pair, reads: usize) {
 fn directory_hit_invalidated() {
     Model::new("directory_hit_invalidated")
         .bound(3)
-        .floor(6_000)
+        .floor(6_100)
         .check(|| hit_invalidated(settled(1, State::Shared), 2));
 }
 
@@ -92,12 +95,32 @@ fn directory_hit_counted_invalidated() {
         .check(|| hit_invalidated(Pair::with_value([1; 2], State::Shared), 1));
 }
 
+/// A read that overlaps an invalidation, the next value, and as many accesses as its own tenure had:
+/// the version alone differs.
+#[test]
+fn directory_hit_reinstalled() {
+    Model::new("directory_hit_reinstalled")
+        .bound(3)
+        .floor(10_000)
+        .check(|| {
+            let copy = Arc::new(settled(1, State::Shared));
+            let reader = worker(&copy, read);
+            assert!(copy.invalidate(&RELAX).is_some());
+            copy.install(&RELAX, [2; 2], State::Shared);
+            for _ in 0..COUNTED {
+                assert_eq!(read(&copy), 2);
+            }
+            let value = reader.join().unwrap();
+            assert!(value <= 2, "{value}");
+        });
+}
+
 /// Two readers see both words of one value while a worker writes; each is a hit.
 #[test]
 fn directory_hit_torn() {
     Model::new("directory_hit_torn")
         .bound(3)
-        .floor(60_000)
+        .floor(63_000)
         .check(|| {
             let copy = Arc::new(settled(1, State::Modified));
             let readers = [worker(&copy, read), worker(&copy, read)];
@@ -115,7 +138,7 @@ fn directory_hit_torn() {
 fn directory_hits_counted() {
     Model::new("directory_hits_counted")
         .bound(3)
-        .floor(500)
+        .floor(540)
         .check(|| {
             let copy = Pair::with_value([1; 2], State::Shared);
             for _ in 0..COUNTED - 1 {
@@ -136,7 +159,7 @@ fn directory_hits_counted() {
 /// Two workers write: none of the writes is lost, and one observes the other.
 #[test]
 fn directory_writers() {
-    Model::new("directory_writers").floor(70).check(|| {
+    Model::new("directory_writers").floor(66).check(|| {
         let copy = Arc::new(Pair::with_value([1; 2], State::Modified));
         let other = worker(&copy, |copy| add(copy, 10));
         let was = (add(&copy, 1), other.join().unwrap());
@@ -148,7 +171,7 @@ fn directory_writers() {
 /// R26: a write precedes the recall, whose value has it, or is a miss.
 #[test]
 fn directory_recall() {
-    Model::new("directory_recall").floor(200).check(|| {
+    Model::new("directory_recall").floor(69).check(|| {
         let copy = Arc::new(Pair::with_value([1; 2], State::Modified));
         let writer = worker(&copy, |copy| {
             let was = add(copy, 1);
@@ -173,7 +196,7 @@ fn directory_recall() {
 #[test]
 fn directory_write_invalidated() {
     Model::new("directory_write_invalidated")
-        .floor(9)
+        .floor(8)
         .check(|| {
             let copy = Arc::new(Pair::with_value([1; 2], State::Modified));
             let writer = worker(&copy, |copy| add(copy, 1));
@@ -188,7 +211,7 @@ fn directory_write_invalidated() {
 fn directory_recall_shared() {
     Model::new("directory_recall_shared")
         .bound(3)
-        .floor(500)
+        .floor(480)
         .check(|| {
             let copy = Arc::new(Pair::with_value([1; 2], State::Modified));
             let writer = worker(&copy, |copy| {
@@ -209,7 +232,7 @@ fn directory_recall_shared() {
 #[test]
 fn directory_store_buffering() {
     Model::new("directory_store_buffering")
-        .floor(30_000)
+        .floor(34_000)
         .check(|| {
             let copies = Arc::new((settled(1, State::Modified), settled(1, State::Modified)));
             let other = worker(&copies, |(one, two)| {
@@ -227,7 +250,7 @@ fn directory_store_buffering() {
 #[test]
 fn directory_store_buffering_installed() {
     Model::new("directory_store_buffering_installed")
-        .floor(35_000)
+        .floor(36_000)
         .check(|| {
             let copies = Arc::new((settled(1, State::Shared), settled(1, State::Modified)));
             let other = worker(&copies, |(one, two)| {

@@ -5,8 +5,8 @@
 //! around the loads of the value, and stores nothing; the first [`COUNTED`] accesses of a tenure
 //! are counted by a compare-and-swap each. A write hit takes the lock bit, writes, and releases
 //! the word with the next version. So a version names a value. A change of the state alone keeps
-//! the version: then the value is not written, and a reader that overlaps it returns the value of
-//! its first load of the word.
+//! the version: the value is not written then, so a reader that does not notice the change returns
+//! a value that was current.
 //!
 //! # Words
 //! `word`: state, lock bit, counted accesses, version. Written by a worker that hits, and by the
@@ -19,7 +19,7 @@
 //! | FC1 | `Locked` stores `word` | `read` loads it | the value of that version | `directory_hit_*` in `verify/tests/directory.rs` |
 //! | FC2 | `set` fences before it writes the value | `read` fences after it has read it | that the lock bit was set: the second load of the word differs | `directory_hit_*` |
 //! | FC3 | `Locked` stores `word` | `lock` sets the lock bit | the value, to the next writer and to `recall`; that it was read, to the next `install` | `directory_writers`, `directory_recall` |
-//! | FC4 | `Locked` stores `word`, then fences (full) | another thread does so for another object, then reads this one | of two writes, each before a read of the other object, one to the read of the other thread | `directory_store_buffering*` |
+//! | FC4 | `write` or `install` stores `word`, then fences (full) | another thread does so for another object, then reads this one | of two writes, each before a read of the other object, one to the read of the other thread | `directory_store_buffering*` |
 //!
 //! The compare-and-swaps that count accesses, and those that change the state alone, are
 //! read-modify-writes: they continue the release of the word (FC1, FC3).
@@ -86,7 +86,7 @@ enum Step {
     Read(Word),
 }
 
-/// The lock bit of a copy; dropped, it stores the word that releases it.
+/// The lock bit of a copy; dropped, also by a panic, it stores the word that releases it.
 struct Locked<'a> {
     word: &'a AtomicUsize,
     next: Word,
@@ -97,9 +97,6 @@ impl Drop for Locked<'_> {
     fn drop(&mut self) {
         // ORDERING: Release, pairs with Acquire in read (FC1) and lock (FC3): the value is written.
         self.word.store(self.next.0, Ordering::Release);
-        // ORDERING: SeqCst, pairs with itself (FC4): the write precedes the later reads of this
-        // thread.
-        full_fence();
     }
 }
 
@@ -202,6 +199,10 @@ impl<const N: usize> FlatCopy<N> {
         let result = f(&mut value);
         self.set(value);
         locked.next = was.counted().next_version();
+        drop(locked);
+        // ORDERING: SeqCst, pairs with itself and with install (FC4): the write precedes the later
+        // reads of this thread.
+        full_fence();
         Ok(result)
     }
 
@@ -212,6 +213,10 @@ impl<const N: usize> FlatCopy<N> {
         };
         self.set(value);
         locked.next = was.next_version().with_state(state);
+        drop(locked);
+        // ORDERING: SeqCst, pairs with itself and with write (FC4): the value precedes the later
+        // reads of this thread.
+        full_fence();
     }
 
     /// Gives this copy, which has the value, the right to write it: the answer to a request without

@@ -9,11 +9,18 @@
 //! | part | kind | where |
 //! |---|---|---|
 //! | [`FlatCopy`] | word | plain data of a few machine words: a hit copies them |
+//! | [`BoxedCopy`], [`View`] | word | any other type: a hit is a view of the value, which blocks nothing |
+//! | [`Guards`], [`Seat`] | words | the values that views protect, and those to be reclaimed |
 //! | [`State`], [`COUNTED`] | bits | the right that a rank has; accesses that are counted |
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod flat;
+#[cfg(feature = "alloc")]
+#[allow(unsafe_code, reason = "values behind pointers: see its head")]
+mod view;
 mod word;
 
 pub use flat::{FlatCopy, Recalled};
+#[cfg(feature = "alloc")]
+pub use view::{BoxedCopy, Counted, Guards, Seat, View};
 pub use word::{COUNTED, State};

@@ -33,6 +33,10 @@ const VERSION: usize = 1 << 6;
 pub(super) struct Word(pub(super) usize);
 
 impl Word {
+    /// All bits but the version: they fit below the address of a node.
+    #[cfg(feature = "alloc")]
+    pub(super) const BITS: usize = VERSION - 1;
+
     pub(super) fn new(state: State) -> Self {
         Self::default().with_state(state)
     }
@@ -65,6 +69,14 @@ impl Word {
     #[inline(always)]
     pub(super) fn is_settled(self) -> bool {
         self.0 & (READABLE | LOCKED | HITS) == READABLE | SATURATED
+    }
+
+    /// Whether an access is to be counted in this word. A locked one is written without regard to
+    /// changes.
+    #[cfg(feature = "alloc")]
+    #[inline(always)]
+    pub(super) fn is_to_count(self) -> bool {
+        self.0 & HITS != SATURATED && !self.is_locked()
     }
 
     /// Returns the counted accesses of the tenure.

@@ -10,7 +10,12 @@ use std::path::Path;
 const UNSAFE: &[&str] = &["sync", "deque", "phaser", "flow", "task"];
 /// The folders of otherwise safe modules that may contain unsafe code; their modules deny it
 /// elsewhere.
-const UNSAFE_FOLDERS: &[&str] = &["comm/packet_link", "comm/slot", "loops/raw"];
+const UNSAFE_FOLDERS: &[&str] = &[
+    "comm/packet_link",
+    "comm/slot",
+    "directory/view",
+    "loops/raw",
+];
 /// The modules of the core that may declare unsafe traits and functions, but contain no unsafe
 /// code.
 const DECLARING: &[&str] = &["port"];
