@@ -95,8 +95,8 @@ fn directory_hit_counted_invalidated() {
         .check(|| hit_invalidated(Pair::with_value([1; 2], State::Shared), 1));
 }
 
-/// A read that overlaps an invalidation, the next value, and as many accesses as its own tenure had:
-/// the version alone differs.
+/// A read that overlaps an invalidation, the next value, and as many accesses as its own tenure
+/// had: the version alone differs.
 #[test]
 fn directory_hit_reinstalled() {
     Model::new("directory_hit_reinstalled")

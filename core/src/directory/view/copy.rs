@@ -139,8 +139,8 @@ impl<T: Send + Sync + 'static, P: Fence> BoxedCopy<T, P> {
         }
     }
 
-    /// Returns a view of the value, or `None` if the copy has none: a miss. Never waits for a writer;
-    /// lock-free: it tries again only if another thread has replaced the value.
+    /// Returns a view of the value, or `None` if the copy has none: a miss. Lock-free: it waits for
+    /// no writer, and tries again only if another thread has replaced the value.
     ///
     /// A seat has seven views; each further one counts a reference.
     ///

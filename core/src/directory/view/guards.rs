@@ -8,7 +8,8 @@
 //!
 //! # Words
 //! `taken`: set by the thread that claims the seat, cleared when the seat is dropped. `slots`:
-//! written by the thread that has the seat, read by threads that reclaim. `retired`: under its lock.
+//! written by the thread that has the seat, read by threads that reclaim. `retired`: under its
+//! lock.
 //!
 //! # Orderings
 //! | id | one side | the other side | what becomes visible | model |
@@ -84,8 +85,8 @@ impl<P: Fence> Guards<P> {
     /// fence. While the machine cannot execute it, all nodes remain.
     pub fn reclaim(&self) -> usize {
         let mut all = mem::take(&mut *self.retired.lock(&Spin));
-        // The heavy fence (GU1): a view that is not in a slot below observes that its node was
-        // replaced.
+        // ORDERING: SeqCst, pairs with the light fence in protect (GU1): a read whose slot is not
+        // found below observes that its node was replaced.
         if all.is_empty() || !self.port.heavy_fence() {
             return self.keep(all);
         }
@@ -187,7 +188,8 @@ impl<P: Fence> Seat<'_, P> {
         // ORDERING: Release, pairs with Acquire in reclaim (GU2): the view that had the slot
         // before has ended.
         held.slot.store(node, Ordering::Release);
-        // The light half (GU1): the slot is stored before the word is loaded again.
+        // ORDERING: SeqCst, pairs with the heavy fence in reclaim (GU1): the slot is stored before
+        // the word is loaded again.
         self.guards.port.light_fence();
     }
 }
