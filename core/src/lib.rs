@@ -28,6 +28,7 @@
 //! | | [`finish`] | termination detection |
 //! | | [`flow`] | cells that are put once, and what waits for them |
 //! | | [`collective`] | collective operations over ranks |
+//! | | [`coherence`] | shared objects: copies at ranks, kept coherent |
 //! | | [`comm`] | messages between ranks as tasks of one worker |
 //! | | [`defer`] | loops over ranks, balanced by messages |
 //! | | `wire` | values as bytes, and the channels of a process over one link |
@@ -43,7 +44,7 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `alloc` (default) | what needs an allocator: `balance`, `glb`, `hierarchy`, `loops`, `phased`, `phaser`, `task`, growable deques |
-//! | `distributed` (default) | protocols between memories: `collective`, `comm`, `defer`, finishes over places (`finish::Finishes`); `progress`, `service` |
+//! | `distributed` (default) | protocols between memories: `coherence`, `collective`, `comm`, `defer`, finishes over places (`finish::Finishes`); `progress`, `service` |
 //! | `wire` | `distributed`, and `wire`: encoding by serde; balanced computations over ranks |
 //!
 //! # Without an allocator
@@ -138,6 +139,8 @@ extern crate alloc;
 #[cfg(feature = "alloc")]
 pub mod balance;
 pub mod channel;
+#[cfg(feature = "distributed")]
+pub mod coherence;
 #[cfg(feature = "distributed")]
 pub mod collective;
 #[cfg(feature = "distributed")]

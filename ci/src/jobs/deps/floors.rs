@@ -42,6 +42,7 @@ const FLOORS: &[(Floor, &[&str])] = &[
             "lifeline",
             "defer",
             "flow",
+            "coherence",
             "collective",
             "comm",
             "wire",

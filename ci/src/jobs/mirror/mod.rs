@@ -27,6 +27,11 @@ const EXCEPTIONS: &[Exception] = &[
         why: "machines without shared words: the explorer delivers their messages in every order",
     },
     Exception {
+        missing: "verify/tests/coherence.rs",
+        instead: "verify/tests/explore/coherence.rs",
+        why: "machines without shared words, as those of `collective`",
+    },
+    Exception {
         missing: "verify/tests/defer.rs",
         instead: "verify/tests/explore/defer.rs",
         why: "machines without shared words, as those of `collective`",

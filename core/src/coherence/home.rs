@@ -1,0 +1,371 @@
+//! The home of an object: the directory, and the requests that wait.
+
+use super::memory::{Memory, Out, perform};
+use super::message::{
+    Access, Answer, CopyState, Grant, Kind, Message, Mode, Recall, Refusal, Request,
+};
+use crate::id::Rank;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::slice;
+
+/// The home: serves one request at a time, in the order of arrival.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Home<O> {
+    mode: Mode,
+    entry: Entry,
+    /// The request being served; others wait.
+    busy: Option<Busy<O>>,
+    queue: VecDeque<Want<O>>,
+    /// Accesses of the home itself.
+    waiting: Vec<Access>,
+}
+
+/// The ranks that have the current value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Entry {
+    /// Only at the home.
+    Clean,
+    /// At the home, and perhaps at these ranks, in ascending order.
+    Shared(Vec<Rank>),
+    /// Only at this rank, or on the way to it.
+    Modified(Rank),
+}
+
+/// An entry in the queue.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Want<O> {
+    /// Accesses of the home wait, of which one writes or not.
+    Own { writes: bool },
+    /// The mode is to change.
+    Switch(Mode),
+    /// Another rank has sent a request.
+    Of(Rank, Request<O>),
+}
+
+/// The condition for granting the request that is served.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Busy<O> {
+    /// These ranks drop their copies.
+    Invalidating(Vec<Rank>, Want<O>),
+    /// The owner answers the recall.
+    Recalling(Rank, Recall, Want<O>),
+    /// The rank that has borrowed the value returns it.
+    Lent(Rank),
+}
+
+impl<O> Home<O> {
+    pub(super) fn new(mode: Mode) -> Self {
+        Self {
+            mode,
+            entry: Entry::Clean,
+            busy: None,
+            queue: VecDeque::new(),
+            waiting: Vec::new(),
+        }
+    }
+
+    pub(super) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    pub(super) fn copy(&self) -> CopyState {
+        match (&self.entry, &self.busy) {
+            (Entry::Modified(_), _) | (_, Some(Busy::Lent(_))) => CopyState::Invalid,
+            (Entry::Shared(_), _) => CopyState::Shared,
+            (Entry::Clean, _) => CopyState::Exclusive,
+        }
+    }
+
+    pub(super) fn holders(&self) -> &[Rank] {
+        match &self.entry {
+            Entry::Clean => &[],
+            Entry::Shared(ranks) => ranks,
+            Entry::Modified(owner) => slice::from_ref(owner),
+        }
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.busy.is_none() && self.queue.is_empty() && self.waiting.is_empty()
+    }
+
+    pub(super) fn waiting(&self) -> &[Access] {
+        &self.waiting
+    }
+
+    /// The entries of the queue with the one being served.
+    fn wants(&self) -> impl Iterator<Item = &Want<O>> {
+        let served = match &self.busy {
+            Some(Busy::Invalidating(_, want) | Busy::Recalling(_, _, want)) => Some(want),
+            Some(Busy::Lent(_)) | None => None,
+        };
+        served.into_iter().chain(&self.queue)
+    }
+
+    /// Performs an access of the home, or queues it.
+    pub(super) fn access<M: Memory<Operation = O>>(
+        &mut self,
+        access: Access,
+        out: &mut dyn Out<M>,
+    ) {
+        if self.copy().permits(access.kind) {
+            return out.memory().perform(access);
+        }
+        self.waiting.push(access);
+        let writes = access.kind != Kind::Read;
+        let suffices = |want: &Want<O>| matches!(want, Want::Own { writes: w } if *w || !writes);
+        if !self.wants().any(suffices) {
+            self.queue.push_back(Want::Own { writes });
+            self.serve(out);
+        }
+    }
+
+    /// Queues a change of the mode.
+    pub(super) fn switch<M: Memory<Operation = O>>(&mut self, mode: Mode, out: &mut dyn Out<M>) {
+        self.queue.retain(|want| !matches!(want, Want::Switch(_)));
+        self.queue.push_back(Want::Switch(mode));
+        self.serve(out);
+    }
+
+    /// Queues a request of another rank.
+    pub(super) fn request<M: Memory<Operation = O>>(
+        &mut self,
+        from: Rank,
+        request: Request<O>,
+        out: &mut dyn Out<M>,
+    ) -> Result<(), Refusal> {
+        let number = |request: &Request<O>| match request {
+            Request::Operate { access, .. } => Some(*access),
+            _ => None,
+        };
+        let is_same = |want: &Want<O>| matches!(want, Want::Of(of, other) if *of == from && number(other) == number(&request));
+        if self.wants().any(is_same)
+            || matches!(self.busy, Some(Busy::Lent(to)) if to == from && number(&request).is_none())
+        {
+            return Err(Refusal::Twice);
+        }
+        self.queue.push_back(Want::Of(from, request));
+        self.serve(out);
+        Ok(())
+    }
+
+    /// Serves requests until one has to wait for other ranks.
+    fn serve<M: Memory<Operation = O>>(&mut self, out: &mut dyn Out<M>) {
+        while self.busy.is_none()
+            && let Some(want) = self.queue.pop_front()
+        {
+            if let Some(want) = self.interpret(want, out) {
+                self.begin(want, out);
+            }
+        }
+    }
+
+    /// Returns what a request is under the present mode and entry; `None` if it needs nothing more.
+    fn interpret<M: Memory<Operation = O>>(
+        &self,
+        want: Want<O>,
+        out: &mut dyn Out<M>,
+    ) -> Option<Want<O>> {
+        let Want::Of(from, request) = want else {
+            let is_done = match want {
+                // A value that came for another request has served them.
+                Want::Own { writes } => {
+                    let waits = |access: &Access| writes || access.kind == Kind::Read;
+                    !self.waiting.iter().any(waits)
+                }
+                _ => false,
+            };
+            return (!is_done).then_some(want);
+        };
+        let is_home = self.mode == Mode::Home;
+        let request = match request {
+            Request::Read | Request::Write | Request::Upgrade | Request::ReadExclusive
+                if is_home =>
+            {
+                out.send(from, Message::Grant(self.mode, Grant::Refused));
+                return None;
+            }
+            Request::Borrow if !is_home => Request::Write,
+            // The copy was invalidated while the request travelled.
+            Request::Upgrade if !matches!(&self.entry, Entry::Shared(ranks) if ranks.contains(&from)) => {
+                Request::Write
+            }
+            request => request,
+        };
+        Some(Want::Of(from, request))
+    }
+
+    /// Requests from other ranks what `want` needs, or grants it.
+    fn begin<M: Memory<Operation = O>>(&mut self, want: Want<O>, out: &mut dyn Out<M>) {
+        match &self.entry {
+            Entry::Clean => self.grant(want, out),
+            Entry::Shared(_) if want.only_reads() => self.grant(want, out),
+            Entry::Shared(ranks) => {
+                let keeps = |rank: &Rank| want.receiver() == Some(*rank);
+                let others: Vec<Rank> = ranks.iter().copied().filter(|r| !keeps(r)).collect();
+                for rank in &others {
+                    out.send(*rank, Message::Recall(Recall::Invalidate));
+                }
+                match others.is_empty() {
+                    true => self.grant(want, out),
+                    false => self.busy = Some(Busy::Invalidating(others, want)),
+                }
+            }
+            Entry::Modified(owner) => {
+                let recall = match want {
+                    Want::Of(to, Request::ReadExclusive) => Recall::Pass(to),
+                    _ if want.only_reads() => Recall::Share,
+                    _ => Recall::Take,
+                };
+                out.send(*owner, Message::Recall(recall));
+                self.busy = Some(Busy::Recalling(*owner, recall, want));
+            }
+        }
+    }
+
+    /// Grants a request that the copies of other ranks permit.
+    fn grant<M: Memory<Operation = O>>(&mut self, want: Want<O>, out: &mut dyn Out<M>) {
+        if want.receiver().is_none() && !want.only_reads() {
+            self.set(Entry::Clean, out);
+        }
+        let (to, request) = match want {
+            Want::Own { .. } => return self.perform(out),
+            Want::Switch(mode) => {
+                self.mode = mode;
+                return self.perform(out);
+            }
+            Want::Of(to, request) => (to, request),
+        };
+        let grant = match request {
+            Request::Read => {
+                let mut ranks = self.holders().to_vec();
+                if let Err(at) = ranks.binary_search(&to) {
+                    ranks.insert(at, to);
+                }
+                self.set(Entry::Shared(ranks), out);
+                Grant::Shared(out.memory().value())
+            }
+            Request::Write | Request::ReadExclusive => {
+                self.set(Entry::Modified(to), out);
+                Grant::Exclusive(out.memory().value())
+            }
+            Request::Upgrade => {
+                self.set(Entry::Modified(to), out);
+                Grant::Upgraded
+            }
+            Request::Get => Grant::Value(out.memory().value()),
+            Request::Operate { access, operation } => {
+                let output = out.memory().operate(operation);
+                self.perform(out);
+                Grant::Done { access, output }
+            }
+            Request::Borrow => {
+                self.busy = Some(Busy::Lent(to));
+                out.memory().hold(CopyState::Invalid);
+                Grant::Lent(out.memory().value())
+            }
+        };
+        out.send(to, Message::Grant(self.mode, grant));
+    }
+
+    /// Changes the entry, and the state of the home's copy with it.
+    fn set<M: Memory<Operation = O>>(&mut self, entry: Entry, out: &mut dyn Out<M>) {
+        let before = self.copy();
+        self.entry = entry;
+        if self.copy() != before {
+            out.memory().hold(self.copy());
+        }
+    }
+
+    /// Processes the answer of a rank whose copy was recalled, or which drops it on its own.
+    pub(super) fn answer<M: Memory<Operation = O>>(
+        &mut self,
+        from: Rank,
+        answer: Answer<M::Value>,
+        out: &mut dyn Out<M>,
+    ) -> Result<(), Refusal> {
+        match (answer, self.busy.take()) {
+            (Answer::Invalidated, Some(Busy::Invalidating(mut ranks, want)))
+                if ranks.contains(&from) =>
+            {
+                ranks.retain(|rank| *rank != from);
+                match ranks.is_empty() {
+                    true => self.grant(want, out),
+                    false => self.busy = Some(Busy::Invalidating(ranks, want)),
+                }
+            }
+            (Answer::Value(value), Some(Busy::Recalling(owner, recall, want)))
+                if owner == from && matches!(recall, Recall::Share | Recall::Take) =>
+            {
+                let entry = match recall {
+                    Recall::Share => Entry::Shared([from].into()),
+                    _ => Entry::Clean,
+                };
+                self.regain(value, entry, out);
+                self.grant(want, out);
+            }
+            // It was sent before the recall arrived, which is ignored.
+            (Answer::Evicted(value), Some(Busy::Recalling(owner, _, want))) if owner == from => {
+                self.regain(value, Entry::Clean, out);
+                self.grant(want, out);
+            }
+            (Answer::Evicted(value), None) if self.entry == Entry::Modified(from) => {
+                self.regain(value, Entry::Clean, out);
+            }
+            (Answer::Passed, Some(Busy::Recalling(former, Recall::Pass(to), _)))
+                if former == from =>
+            {
+                self.set(Entry::Modified(to), out);
+                out.send(to, Message::Grant(self.mode, Grant::Owned { former }));
+            }
+            (Answer::Returned(value), Some(Busy::Lent(to))) if to == from => {
+                self.regain(value, Entry::Clean, out);
+            }
+            (_, busy) => {
+                self.busy = busy;
+                return Err(Refusal::Unrequested);
+            }
+        }
+        self.serve(out);
+        Ok(())
+    }
+
+    /// Installs a value that has come back, and performs what waits for it here.
+    fn regain<M: Memory<Operation = O>>(
+        &mut self,
+        value: M::Value,
+        entry: Entry,
+        out: &mut dyn Out<M>,
+    ) {
+        out.memory().install(value);
+        self.entry = entry;
+        out.memory().hold(self.copy());
+        self.perform(out);
+    }
+
+    /// Performs the accesses of the home that its copy permits.
+    fn perform<M: Memory<Operation = O>>(&mut self, out: &mut dyn Out<M>) {
+        let copy = self.copy();
+        perform(&mut self.waiting, copy, out);
+    }
+}
+
+impl<O> Want<O> {
+    /// Whether copies of other ranks may stay.
+    fn only_reads(&self) -> bool {
+        match self {
+            Self::Own { writes } => !writes,
+            Self::Switch(_) => false,
+            Self::Of(_, request) => matches!(request, Request::Read | Request::Get),
+        }
+    }
+
+    /// The rank that obtains a copy to keep.
+    fn receiver(&self) -> Option<Rank> {
+        match self {
+            Self::Of(_, Request::Get | Request::Operate { .. } | Request::Borrow) => None,
+            Self::Of(from, _) => Some(*from),
+            Self::Own { .. } | Self::Switch(_) => None,
+        }
+    }
+}
