@@ -72,6 +72,12 @@ pub enum Flaw {
     Outcome,
     /// No end can be reached any more, although something can always happen.
     Endless,
+    /// A value that is not the latest was seen, changed, or kept as a copy.
+    Stale,
+    /// There is a second copy beside an exclusive one, or one that the directory lacks.
+    Copies,
+    /// An access waits although the copy permits it, or was forgotten.
+    Unperformed,
 }
 
 /// Something that has states and steps.

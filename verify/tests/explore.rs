@@ -19,6 +19,8 @@
 mod calls;
 #[path = "explore/closing.rs"]
 mod closing;
+#[path = "explore/coherence.rs"]
+mod coherence;
 #[path = "explore/collective.rs"]
 mod collective;
 #[path = "explore/credit.rs"]
