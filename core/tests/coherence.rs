@@ -1,142 +1,18 @@
 //! Messages of accesses to shared objects, counted: each cell of the tables of Paudel, Tardieu and
 //! Amaral, and what a machine refuses.
 
-use std::collections::VecDeque;
+#[path = "coherence/ranks.rs"]
+mod ranks;
+
+use ranks::{HOME, Ranks, Sent};
 use tautline_core::Rank;
 use tautline_core::coherence::{
-    Access, Answer, CopyState, Event, Grant, Kind, Memory, Message, Mode, Object, Recall, Refusal,
-    Request,
+    Answer, CopyState, Event, Grant, Kind, Message, Mode, Recall, Refusal, Request,
 };
-use tautline_core::machine::{Action, Machine, Step};
+use tautline_core::machine::Machine;
 
-const HOME: Rank = Rank(0);
 const A: Rank = Rank(1);
 const C: Rank = Rank(2);
-
-/// A version that every write increments, and the versions that accesses have seen.
-#[derive(Debug, Default)]
-struct Version {
-    value: u32,
-    seen: Vec<u32>,
-    copy: Option<CopyState>,
-}
-
-impl Memory for Version {
-    type Value = u32;
-    type Operation = u32;
-    type Output = u32;
-
-    fn hold(&mut self, state: CopyState) {
-        self.copy = Some(state);
-    }
-
-    fn value(&mut self) -> u32 {
-        self.value
-    }
-
-    fn install(&mut self, value: u32) {
-        self.value = value;
-    }
-
-    fn perform(&mut self, access: Access) {
-        self.seen.push(self.value);
-        self.value += u32::from(access.kind != Kind::Read);
-    }
-
-    fn operation(&mut self, _: Access) -> u32 {
-        1
-    }
-
-    fn operate(&mut self, by: u32) -> u32 {
-        self.value += by;
-        self.value - by
-    }
-
-    fn complete(&mut self, _: u64, seen: u32) {
-        self.seen.push(seen);
-    }
-}
-
-type Sent = Message<u32, u32, u32>;
-
-/// An object at several ranks, with channels that keep the order.
-struct Ranks {
-    parts: Vec<(Object<Version>, Version)>,
-    accesses: u64,
-    sent: VecDeque<(Rank, Rank, Sent)>,
-}
-
-impl Ranks {
-    fn new(mode: Mode, ranks: u32) -> Self {
-        let part = |rank| (Object::new(Rank(rank), HOME, mode), Version::default());
-        Self {
-            parts: (0..ranks).map(part).collect(),
-            accesses: 0,
-            sent: VecDeque::new(),
-        }
-    }
-
-    fn step<R>(
-        &mut self,
-        here: Rank,
-        take: impl FnOnce(&mut Object<Version>, &mut Step<'_, Object<Version>>) -> R,
-    ) -> R {
-        let (object, memory) = &mut self.parts[here.index()];
-        let sent = &mut self.sent;
-        let mut act = |action| match action {
-            Action::Send(to, message) => sent.push_back((here, to, message)),
-            Action::Effect(never) => match never {},
-        };
-        take(object, &mut Step::new(memory, &mut act))
-    }
-
-    fn begin(&mut self, here: Rank, event: Event) {
-        self.step(here, |object, step| object.event(event, step));
-    }
-
-    fn begin_access(&mut self, here: Rank, kind: Kind) {
-        let number = self.accesses;
-        self.accesses += 1;
-        self.begin(here, Event::Access(Access { number, kind }));
-    }
-
-    /// Delivers all messages; the number of them.
-    fn settle(&mut self) -> u32 {
-        let mut count = 0;
-        while let Some((from, to, message)) = self.sent.pop_front() {
-            count += 1;
-            let received = self.step(to, |object, step| object.receive(from, message, step));
-            received.expect("the ranks follow the protocol");
-        }
-        count
-    }
-
-    /// Performs an access; its messages.
-    fn count(&mut self, here: Rank, kind: Kind) -> u32 {
-        let before = self.parts[here.index()].1.seen.len();
-        self.begin_access(here, kind);
-        let count = self.settle();
-        assert_eq!(self.parts[here.index()].1.seen.len(), before + 1);
-        count
-    }
-
-    fn switch(&mut self, mode: Mode) -> u32 {
-        self.begin(HOME, Event::Switch(mode));
-        self.settle()
-    }
-
-    fn object(&self, rank: Rank) -> &Object<Version> {
-        &self.parts[rank.index()].0
-    }
-
-    fn home(&self) -> &Object<Version> {
-        self.object(HOME)
-    }
-
-    fn copies(&self) -> Vec<CopyState> {
-        self.parts.iter().map(|(object, _)| object.copy()).collect()
-    }
-}
 
 use CopyState::{Exclusive, Invalid, Shared};
 use Kind::{Modify, Read, Update};
@@ -468,4 +344,32 @@ fn what_is_refused() {
     let first = ranks.step(HOME, |object, step| object.receive(A, request(), step));
     assert_eq!(first, Ok(()));
     assert_eq!(refused(&mut ranks, HOME, A, request()), Refusal::Twice);
+}
+
+#[test]
+fn losses_end_accesses() {
+    let lose = |ranks: &mut Ranks, lost: Rank, here: Rank| {
+        ranks.step(here, |object, step| object.lost(lost, step));
+        ranks.settle();
+    };
+    // A sharer is not missed.
+    let mut ranks = shared(2);
+    lose(&mut ranks, C, HOME);
+    assert_eq!(ranks.count(HOME, Update), 2);
+    // With the owner, the object ends.
+    let mut ranks = modified(Mode::Directory);
+    lose(&mut ranks, C, HOME);
+    ranks.begin_access(A, Read);
+    assert_eq!(ranks.settle(), 2);
+    ranks.begin_access(A, Read);
+    ranks.begin_access(HOME, Modify);
+    assert_eq!(ranks.settle(), 0);
+    assert_eq!(ranks.parts[A.index()].1.failed, [(1, C), (2, C)]);
+    assert_eq!(ranks.parts[0].1.failed, [(3, C)]);
+    // As it does with the home, wherever there are copies.
+    let mut ranks = modified(Mode::Migratory);
+    lose(&mut ranks, HOME, C);
+    ranks.begin_access(C, Read);
+    assert_eq!(ranks.parts[C.index()].1.failed, [(1, HOME)]);
+    assert_eq!(ranks.object(C).copy(), Invalid);
 }

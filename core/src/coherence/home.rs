@@ -30,6 +30,14 @@ enum Entry {
     Shared(Vec<Rank>),
     /// Only at this rank, or on the way to it.
     Modified(Rank),
+    /// Nowhere: this rank was lost, with the only copy.
+    Lost(Rank),
+}
+
+impl Entry {
+    fn is_shared_by(&self, rank: Rank) -> bool {
+        matches!(self, Self::Shared(ranks) if ranks.contains(&rank))
+    }
 }
 
 /// An entry in the queue.
@@ -71,7 +79,9 @@ impl<O> Home<O> {
 
     pub(super) fn copy(&self) -> CopyState {
         match (&self.entry, &self.busy) {
-            (Entry::Modified(_), _) | (_, Some(Busy::Lent(_))) => CopyState::Invalid,
+            (Entry::Modified(_) | Entry::Lost(_), _) | (_, Some(Busy::Lent(_))) => {
+                CopyState::Invalid
+            }
             (Entry::Shared(_), _) => CopyState::Shared,
             (Entry::Clean, _) => CopyState::Exclusive,
         }
@@ -79,7 +89,7 @@ impl<O> Home<O> {
 
     pub(super) fn holders(&self) -> &[Rank] {
         match &self.entry {
-            Entry::Clean => &[],
+            Entry::Clean | Entry::Lost(_) => &[],
             Entry::Shared(ranks) => ranks,
             Entry::Modified(owner) => slice::from_ref(owner),
         }
@@ -111,6 +121,9 @@ impl<O> Home<O> {
         if self.copy().permits(access.kind) {
             return out.memory().perform(access);
         }
+        if let Entry::Lost(owner) = self.entry {
+            return out.memory().fail(access.number, owner);
+        }
         self.waiting.push(access);
         let writes = access.kind != Kind::Read;
         let suffices = |want: &Want<O>| matches!(want, Want::Own { writes: w } if *w || !writes);
@@ -134,14 +147,13 @@ impl<O> Home<O> {
         request: Request<O>,
         out: &mut dyn Out<M>,
     ) -> Result<(), Refusal> {
-        let number = |request: &Request<O>| match request {
-            Request::Operate { access, .. } => Some(*access),
-            _ => None,
+        let access = request.access();
+        let is_same = |want: &Want<O>| match want {
+            Want::Of(of, other) => *of == from && other.access() == access,
+            Want::Own { .. } | Want::Switch(_) => false,
         };
-        let is_same = |want: &Want<O>| matches!(want, Want::Of(of, other) if *of == from && number(other) == number(&request));
-        if self.wants().any(is_same)
-            || matches!(self.busy, Some(Busy::Lent(to)) if to == from && number(&request).is_none())
-        {
+        let has_borrowed = matches!(self.busy, Some(Busy::Lent(to)) if to == from);
+        if self.wants().any(is_same) || has_borrowed && access.is_none() {
             return Err(Refusal::Twice);
         }
         self.queue.push_back(Want::Of(from, request));
@@ -154,8 +166,13 @@ impl<O> Home<O> {
         while self.busy.is_none()
             && let Some(want) = self.queue.pop_front()
         {
-            if let Some(want) = self.interpret(want, out) {
-                self.begin(want, out);
+            match self.entry {
+                Entry::Lost(owner) => deny(want, owner, out, self.mode),
+                _ => {
+                    if let Some(want) = self.interpret(want, out) {
+                        self.begin(want, out);
+                    }
+                }
             }
         }
     }
@@ -187,9 +204,7 @@ impl<O> Home<O> {
             }
             Request::Borrow if !is_home => Request::Write,
             // The copy was invalidated while the request travelled.
-            Request::Upgrade if !matches!(&self.entry, Entry::Shared(ranks) if ranks.contains(&from)) => {
-                Request::Write
-            }
+            Request::Upgrade if !self.entry.is_shared_by(from) => Request::Write,
             request => request,
         };
         Some(Want::Of(from, request))
@@ -198,7 +213,7 @@ impl<O> Home<O> {
     /// Requests from other ranks what `want` needs, or grants it.
     fn begin<M: Memory<Operation = O>>(&mut self, want: Want<O>, out: &mut dyn Out<M>) {
         match &self.entry {
-            Entry::Clean => self.grant(want, out),
+            Entry::Clean | Entry::Lost(_) => self.grant(want, out),
             Entry::Shared(_) if want.only_reads() => self.grant(want, out),
             Entry::Shared(ranks) => {
                 let keeps = |rank: &Rank| want.receiver() == Some(*rank);
@@ -206,10 +221,7 @@ impl<O> Home<O> {
                 for rank in &others {
                     out.send(*rank, Message::Recall(Recall::Invalidate));
                 }
-                match others.is_empty() {
-                    true => self.grant(want, out),
-                    false => self.busy = Some(Busy::Invalidating(others, want)),
-                }
+                self.invalidate(others, want, out);
             }
             Entry::Modified(owner) => {
                 let recall = match want {
@@ -220,6 +232,19 @@ impl<O> Home<O> {
                 out.send(*owner, Message::Recall(recall));
                 self.busy = Some(Busy::Recalling(*owner, recall, want));
             }
+        }
+    }
+
+    /// Waits for ranks to drop their copies; if there are none, grants the request.
+    fn invalidate<M: Memory<Operation = O>>(
+        &mut self,
+        ranks: Vec<Rank>,
+        want: Want<O>,
+        out: &mut dyn Out<M>,
+    ) {
+        match ranks.is_empty() {
+            true => self.grant(want, out),
+            false => self.busy = Some(Busy::Invalidating(ranks, want)),
         }
     }
 
@@ -289,10 +314,7 @@ impl<O> Home<O> {
                 if ranks.contains(&from) =>
             {
                 ranks.retain(|rank| *rank != from);
-                match ranks.is_empty() {
-                    true => self.grant(want, out),
-                    false => self.busy = Some(Busy::Invalidating(ranks, want)),
-                }
+                self.invalidate(ranks, want, out);
             }
             (Answer::Value(value), Some(Busy::Recalling(owner, recall, want)))
                 if owner == from && matches!(recall, Recall::Share | Recall::Take) =>
@@ -304,19 +326,30 @@ impl<O> Home<O> {
                 self.regain(value, entry, out);
                 self.grant(want, out);
             }
-            // It was sent before the recall arrived, which is ignored.
-            (Answer::Evicted(value), Some(Busy::Recalling(owner, _, want))) if owner == from => {
+            // It answers a recall, too, which is ignored when it arrives.
+            (Answer::Evicted(value), busy) if self.entry == Entry::Modified(from) => {
                 self.regain(value, Entry::Clean, out);
-                self.grant(want, out);
+                if let Some(Busy::Recalling(_, _, want)) = busy {
+                    self.grant(want, out);
+                }
             }
-            (Answer::Evicted(value), None) if self.entry == Entry::Modified(from) => {
-                self.regain(value, Entry::Clean, out);
-            }
-            (Answer::Passed, Some(Busy::Recalling(former, Recall::Pass(to), _)))
+            (Answer::Passed, Some(Busy::Recalling(former, Recall::Pass(to), want)))
                 if former == from =>
             {
-                self.set(Entry::Modified(to), out);
-                out.send(to, Message::Grant(self.mode, Grant::Owned { former }));
+                match want.receiver() {
+                    Some(_) => {
+                        self.set(Entry::Modified(to), out);
+                        out.send(to, Message::Grant(self.mode, Grant::Owned { former }));
+                    }
+                    // It was lost meanwhile.
+                    None => self.lose(to, out),
+                }
+            }
+            (Answer::Missing(former), busy) if self.entry == Entry::Modified(from) => {
+                self.lose(former, out);
+                if let Some(Busy::Recalling(_, _, want)) = busy {
+                    deny(want, former, out, self.mode);
+                }
             }
             (Answer::Returned(value), Some(Busy::Lent(to))) if to == from => {
                 self.regain(value, Entry::Clean, out);
@@ -328,6 +361,50 @@ impl<O> Home<O> {
         }
         self.serve(out);
         Ok(())
+    }
+
+    /// Processes the loss of another rank, which has sent its last message.
+    pub(super) fn lost<M: Memory<Operation = O>>(&mut self, rank: Rank, out: &mut dyn Out<M>) {
+        self.queue
+            .retain(|want| !matches!(want, Want::Of(from, _) if *from == rank));
+        if let Entry::Shared(ranks) = &mut self.entry {
+            ranks.retain(|holder| *holder != rank);
+        }
+        match self.busy.take() {
+            Some(Busy::Invalidating(mut ranks, mut want)) => {
+                want.leave(rank, true);
+                ranks.retain(|holder| *holder != rank);
+                self.invalidate(ranks, want, out);
+            }
+            Some(Busy::Recalling(owner, _, want)) if owner == rank => {
+                self.lose(rank, out);
+                deny(want, rank, out, self.mode);
+            }
+            Some(Busy::Recalling(owner, recall, mut want)) => {
+                want.leave(rank, recall != Recall::Share);
+                self.busy = Some(Busy::Recalling(owner, recall, want));
+            }
+            // The access of the borrower never happened: the value is as before.
+            Some(Busy::Lent(to)) if to == rank => {
+                out.memory().hold(self.copy());
+                self.perform(out);
+            }
+            busy => {
+                self.busy = busy;
+                if self.entry == Entry::Modified(rank) {
+                    self.lose(rank, out);
+                }
+            }
+        }
+        self.serve(out);
+    }
+
+    /// Ends the object, whose only copy was lost.
+    fn lose<M: Memory<Operation = O>>(&mut self, owner: Rank, out: &mut dyn Out<M>) {
+        self.set(Entry::Lost(owner), out);
+        for access in self.waiting.drain(..) {
+            out.memory().fail(access.number, owner);
+        }
     }
 
     /// Installs a value that has come back, and performs what waits for it here.
@@ -350,7 +427,23 @@ impl<O> Home<O> {
     }
 }
 
+/// Answers a request for a value that was lost.
+fn deny<M: Memory>(want: Want<M::Operation>, owner: Rank, out: &mut dyn Out<M>, mode: Mode) {
+    let Want::Of(from, request) = want else {
+        return;
+    };
+    let access = request.access();
+    out.send(from, Message::Grant(mode, Grant::Lost { owner, access }));
+}
+
 impl<O> Want<O> {
+    /// Replaces the request of a rank that was lost. What it waits for still arrives, at the home.
+    fn leave(&mut self, lost: Rank, writes: bool) {
+        if matches!(self, Self::Of(from, _) if *from == lost) {
+            *self = Self::Own { writes };
+        }
+    }
+
     /// Whether copies of other ranks may stay.
     fn only_reads(&self) -> bool {
         match self {

@@ -41,6 +41,10 @@ pub trait Memory: Sized {
 
     /// Completes an access that was performed at the home.
     fn complete(&mut self, access: u64, output: Self::Output);
+
+    /// Ends an access that is not performed: the value was lost with this rank, the home or the
+    /// only one that had it. If that is the home, an operation may have been performed there.
+    fn fail(&mut self, access: u64, lost: Rank);
 }
 
 /// The messages of an object with this memory.

@@ -100,6 +100,16 @@ pub enum Request<O> {
     Borrow,
 }
 
+impl<O> Request<O> {
+    /// Returns the number of the access, if the request has one.
+    pub(super) fn access(&self) -> Option<u64> {
+        match self {
+            Self::Operate { access, .. } => Some(*access),
+            _ => None,
+        }
+    }
+}
+
 /// An answer of the home to a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "wire", derive(serde::Serialize, serde::Deserialize))]
@@ -128,6 +138,13 @@ pub enum Grant<V, R> {
     Lent(V),
     /// No copies are given in the present mode. The access is to be requested again.
     Refused,
+    /// The value was lost, with the only rank that had it.
+    Lost {
+        /// The lost rank.
+        owner: Rank,
+        /// The number of the access whose operation was requested; `None` for another request.
+        access: Option<u64>,
+    },
 }
 
 /// A request of the home for a copy.
@@ -158,6 +175,8 @@ pub enum Answer<V> {
     Returned(V),
     /// The value of the only copy, which the sender drops on its own.
     Evicted(V),
+    /// The sender is the owner, and this rank was lost, which had to pass the value to it.
+    Missing(Rank),
 }
 
 /// The reason for refusing a message: no correct rank sends it.

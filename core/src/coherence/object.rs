@@ -5,7 +5,7 @@ use super::memory::{Memory, MessageOf, Out};
 use super::message::{Access, CopyState, Message, Mode, Refusal};
 use super::place::Place;
 use crate::id::Rank;
-use crate::machine::{Machine, Step};
+use crate::machine::{Machine, Step, Tolerance};
 use core::convert::Infallible;
 
 /// A shared object at one rank: at its home, or at another rank.
@@ -32,6 +32,7 @@ use core::convert::Infallible;
 ///     fn operation(&mut self, _: Access) -> u32 { 1 }
 ///     fn operate(&mut self, by: u32) { self.0 += by }
 ///     fn complete(&mut self, _: u64, (): ()) {}
+///     fn fail(&mut self, _: u64, _: Rank) {}
 /// }
 ///
 /// let mut ranks = [0, 1].map(|rank| Object::new(Rank(rank), Rank(0), Mode::Directory));
@@ -70,8 +71,8 @@ enum Role<O> {
 /// An event at a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// An access. The machine calls [`Memory::perform`] or [`Memory::complete`] once for each, in
-    /// this step or a later one. One that the copy permits need not be reported.
+    /// An access. The machine calls [`Memory::perform`], [`Memory::complete`] or [`Memory::fail`]
+    /// once for each, in this step or a later one. One that the copy permits need not be reported.
     Access(Access),
     /// The copy is to be dropped, to save memory. Ignored at the home, and while the copy is
     /// needed.
@@ -187,6 +188,17 @@ impl<M: Memory> Machine for Object<M> {
                 Message::Request(_) | Message::Answer(_) => Err(Refusal::Role),
             },
         }
+    }
+
+    /// A shared copy is not missed. The loss of the rank that has the only copy ends the object, as
+    /// that of the home does: all accesses [fail](Memory::fail). A value that was lent is as
+    /// before.
+    fn lost(&mut self, rank: Rank, step: &mut Step<'_, Self>) -> Tolerance {
+        match &mut self.role {
+            Role::Home(home) => home.lost(rank, step),
+            Role::Place(place) => place.lost(self.home, rank, step),
+        }
+        Tolerance::Tolerated
     }
 }
 

@@ -19,6 +19,10 @@ pub(super) struct Place {
     waiting: Vec<Access>,
     /// Accesses whose operations are at the home, or on the way.
     travelling: Vec<u64>,
+    /// Lost ranks.
+    lost: Vec<Rank>,
+    /// The rank with which the value was lost.
+    ended: Option<Rank>,
 }
 
 /// The request that is not answered.
@@ -55,6 +59,8 @@ impl Place {
             deferred: None,
             waiting: Vec::new(),
             travelling: Vec::new(),
+            lost: Vec::new(),
+            ended: None,
         }
     }
 
@@ -82,6 +88,9 @@ impl Place {
     pub(super) fn access<M: Memory>(&mut self, home: Rank, access: Access, out: &mut dyn Out<M>) {
         if self.copy.permits(access.kind) {
             return out.memory().perform(access);
+        }
+        if let Some(rank) = self.ended {
+            return out.memory().fail(access.number, rank);
         }
         self.waiting.push(access);
         self.request(home, out);
@@ -158,6 +167,23 @@ impl Place {
                 Grant::Refused,
                 Some(Pending::Read | Pending::Write | Pending::Upgrade | READ_EXCLUSIVE),
             ) if self.copy == CopyState::Invalid && mode == Mode::Home => self.pending = None,
+            (
+                Grant::Lost {
+                    owner,
+                    access: Some(access),
+                },
+                _,
+            ) if self.travelling.contains(&access) => {
+                self.travelling.retain(|number| *number != access);
+                out.memory().fail(access, owner);
+            }
+            (
+                Grant::Lost {
+                    owner,
+                    access: None,
+                },
+                Some(_),
+            ) if self.copy == CopyState::Invalid => self.end(owner, out),
             (grant, _) => self.grant_copy(home, grant, out)?,
         }
         self.mode = mode;
@@ -198,6 +224,7 @@ impl Place {
                 let former = Some(former);
                 self.pending = Some(Pending::ReadExclusive { value_of, former });
                 self.own(home, out);
+                self.miss(home, out);
             }
             _ => return Err(Refusal::Unrequested),
         }
@@ -228,6 +255,41 @@ impl Place {
         }
     }
 
+    /// Processes the loss of another rank, which has sent its last message.
+    pub(super) fn lost<M: Memory>(&mut self, home: Rank, rank: Rank, out: &mut dyn Out<M>) {
+        self.lost.push(rank);
+        if rank != home {
+            return self.miss(home, out);
+        }
+        self.drop_to(CopyState::Invalid, out);
+        for access in self.travelling.drain(..) {
+            out.memory().fail(access, rank);
+        }
+        self.end(rank, out);
+    }
+
+    /// Reports to the home that the value will not come, if its former owner was lost. Only this
+    /// rank knows: the home has received the former owner's answer.
+    fn miss<M: Memory>(&mut self, home: Rank, out: &mut dyn Out<M>) {
+        if let Some(Pending::ReadExclusive {
+            value_of: None,
+            former: Some(former),
+        }) = self.pending
+            && self.lost.contains(&former)
+        {
+            out.send(home, Message::Answer(Answer::Missing(former)));
+            self.end(former, out);
+        }
+    }
+
+    /// Ends the object at this rank.
+    fn end<M: Memory>(&mut self, lost: Rank, out: &mut dyn Out<M>) {
+        (self.pending, self.deferred, self.ended) = (None, None, Some(lost));
+        for access in self.waiting.drain(..) {
+            out.memory().fail(access.number, lost);
+        }
+    }
+
     /// Processes the value from the former owner.
     pub(super) fn passed<M: Memory>(
         &mut self,
@@ -248,6 +310,8 @@ impl Place {
                 self.request(home, out);
                 Ok(())
             }
+            // The home has reported that the object ended before.
+            _ if self.ended.is_some() => Ok(()),
             _ => Err(Refusal::Unrequested),
         }
     }
