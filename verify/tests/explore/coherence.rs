@@ -10,7 +10,9 @@ use super::{LIMIT, report};
 use ranks::{Fault, Ranks};
 use std::time::Instant;
 use tautline_core::coherence::{Kind, Mode};
-use tautline_verify::explore::{Delivery, Flaw, Network, NetworkFaults, explore, explore_to_end};
+use tautline_verify::explore::{
+    Delivery, Flaw, Network, NetworkFaults, Parts, explore, explore_to_end,
+};
 
 const TWO_KINDS: &[Kind] = &[Kind::Read, Kind::Update];
 const ALL_KINDS: &[Kind] = &[Kind::Read, Kind::Update, Kind::Modify];
@@ -23,13 +25,23 @@ const ONE: Ranks = Ranks {
     kinds: TWO_KINDS,
     switches: 0,
     evictions: 0,
+    losses: 0,
     fault: None,
 };
+
+/// The network of `ranks`.
+fn network(ranks: Ranks) -> Network<Parts<Ranks>> {
+    let faults = NetworkFaults {
+        crash: ranks.losses,
+        ..NetworkFaults::default()
+    };
+    Network::of(ranks, Delivery::Channels).with_faults(faults)
+}
 
 /// Explores all states, from each of which the end must be reachable.
 fn states(name: &str, ranks: Ranks, floor: usize) {
     let began = Instant::now();
-    let explored = explore_to_end(&mut Network::of(ranks, Delivery::Channels), LIMIT);
+    let explored = explore_to_end(&mut network(ranks), LIMIT);
     if let Some((flaw, story)) = explored.found {
         panic!("{name}: {flaw:?}\n{story}");
     }
@@ -187,13 +199,74 @@ fn modes_change() {
     );
 }
 
+#[test]
+fn ranks_are_lost() {
+    let lossy = |mode, count, accesses| Ranks {
+        losses: 1,
+        ..remotes(mode, count, accesses)
+    };
+    states(
+        "lost-directory-2x2",
+        lossy(Mode::Directory, 2, [2, 1]),
+        74_700,
+    );
+    states(
+        "lost-directory-3x1",
+        lossy(Mode::Directory, 3, [1, 1]),
+        209_000,
+    );
+    states(
+        "lost-migratory-2x2",
+        lossy(Mode::Migratory, 2, [2, 1]),
+        101_000,
+    );
+    states(
+        "lost-migratory-3x1",
+        lossy(Mode::Migratory, 3, [1, 1]),
+        314_000,
+    );
+    let kinds = ALL_KINDS;
+    states(
+        "lost-home-2x2",
+        Ranks {
+            kinds,
+            ..lossy(Mode::Home, 2, [2, 1])
+        },
+        131_000,
+    );
+    states(
+        "lost-evicted-2x1",
+        Ranks {
+            evictions: 1,
+            ..lossy(Mode::Migratory, 2, [2, 1])
+        },
+        302_000,
+    );
+    states(
+        "lost-switched-2x1",
+        Ranks {
+            switches: 2,
+            ..lossy(Mode::Home, 2, [1, 1])
+        },
+        39_800,
+    );
+    states(
+        "lost-twice-3x1",
+        Ranks {
+            losses: 2,
+            ..lossy(Mode::Migratory, 3, [1, 0])
+        },
+        495_000,
+    );
+}
+
 /// Returns the flaw of `ranks` under a fault, after how many states.
 fn found(ranks: Ranks, fault: Fault) -> Option<Flaw> {
     let ranks = Ranks {
         fault: Some(fault),
         ..ranks
     };
-    let explored = explore(&mut Network::of(ranks, Delivery::Channels), LIMIT);
+    let explored = explore(&mut network(ranks), LIMIT);
     println!("coherence, {fault:?}: {} states", explored.states);
     let (flaw, story) = explored.found?;
     println!("{flaw:?}\n{story}");
@@ -227,6 +300,11 @@ fn faults_are_found() {
     );
     assert_eq!(found(migratory, Fault::DropEvicted), Some(Flaw::Stuck));
     assert_eq!(found(migratory, Fault::AnswerRecall), Some(Flaw::Refused));
+    let lossy = Ranks {
+        losses: 1,
+        ..two(Mode::Migratory)
+    };
+    assert_eq!(found(lossy, Fault::WaitForLost), Some(Flaw::Stuck));
     let switched = Ranks {
         switches: 2,
         ..directory

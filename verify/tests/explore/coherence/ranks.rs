@@ -22,6 +22,8 @@ pub(super) struct Ranks {
     /// Changes of the mode, and dropped copies, at any time.
     pub(super) switches: u8,
     pub(super) evictions: u8,
+    /// Ranks that are lost, at any time.
+    pub(super) losses: u32,
     pub(super) fault: Option<Fault>,
 }
 
@@ -46,6 +48,8 @@ pub(super) enum Fault {
     AnswerRecall,
     /// Invalidations are acknowledged and ignored.
     KeepCopy,
+    /// A rank does not report that the value will not come.
+    WaitForLost,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +67,12 @@ pub(super) struct Past {
     latest: u8,
     switched: u8,
     evicted: u8,
+    /// Lost ranks, as bits.
+    lost: u32,
+    /// The version that was lent last, and the oldest one that a loss has restored; only with
+    /// losses.
+    lent: u8,
+    restored: Option<u8>,
     /// By rank, the last request; only for faults.
     requests: Vec<Option<Request<()>>>,
     /// Whether a recall of an exclusive copy is not answered; only for faults.
@@ -156,6 +166,7 @@ impl Ranks {
                 at.send(HOME, Message::Answer(Answer::Value(at.driver.value)));
                 return None;
             }
+            (Some(Fault::WaitForLost), Message::Answer(Answer::Missing(_))) => return None,
             (Some(Fault::KeepCopy), Message::Recall(Recall::Invalidate)) => {
                 at.send(HOME, Message::Answer(Answer::Invalidated));
                 return None;
@@ -180,7 +191,7 @@ impl Checked for Ranks {
         let postpones = self.fault == Some(Fault::PerformLater);
         Part {
             machine: Object::new(here, HOME, self.mode),
-            driver: Replica::new(here == HOME, postpones),
+            driver: Replica::new(here, HOME, postpones),
         }
     }
 
@@ -246,6 +257,11 @@ impl Checked for Ranks {
     }
 
     fn send(&self, at: &mut At<'_, Self>, to: Rank, message: Sent) -> Option<Sent> {
+        if let Message::Grant(_, Grant::Lent(version)) = message
+            && self.losses > 0
+        {
+            at.ghost.lent = version;
+        }
         match self.fault {
             None => Some(message),
             Some(_) => self.tamper_sent(at, to, message),
@@ -263,12 +279,14 @@ impl Checked for Ranks {
     fn stepped(&self, at: &mut At<'_, Self>, _: &Object<Replica>, after: &Object<Replica>) {
         for performed in std::mem::take(&mut at.driver.log) {
             let latest = at.ghost.latest;
+            let restored = at.ghost.restored.unwrap_or(latest);
             match performed {
                 Performed::Seen(value) if value == latest => {}
                 Performed::Fetched {
                     value,
                     latest: first,
-                } if (first..=latest).contains(&value) => {}
+                } if (first.min(restored)..=latest).contains(&value) => {}
+                Performed::Failed(rank) if at.ghost.lost >> rank.0 & 1 != 0 => {}
                 Performed::Wrote(value) if value == latest => at.ghost.latest += 1,
                 Performed::Again => at.find(Flaw::Repeated),
                 _ => at.find(Flaw::Stale),
@@ -276,6 +294,17 @@ impl Checked for Ranks {
         }
         if at.here != HOME {
             at.driver.forget(after.is_idle());
+        }
+    }
+
+    /// With a borrower, what it has done with the value is lost.
+    fn note_loss(&self, part: Option<&PartOf<Self>>, message: Option<&Sent>, past: &mut Past) {
+        if let Some(part) = part {
+            past.lost |= 1 << part.driver.here.0;
+        }
+        if let Some(Message::Answer(Answer::Returned(_))) = message {
+            past.latest = past.lent;
+            past.restored = Some(past.restored.map_or(past.lent, |at| at.min(past.lent)));
         }
     }
 
@@ -306,6 +335,10 @@ impl Checked for Ranks {
             done,
             Grant::Lent(9),
             Grant::Refused,
+            Grant::Lost {
+                owner: Rank(2),
+                access: None,
+            },
         ];
         let recalls = [
             Recall::Invalidate,
@@ -319,6 +352,7 @@ impl Checked for Ranks {
             Answer::Passed,
             Answer::Returned(9),
             Answer::Evicted(9),
+            Answer::Missing(Rank(2)),
         ];
         let requests = requests.into_iter().map(Message::Request);
         let grants = grants
@@ -331,24 +365,17 @@ impl Checked for Ranks {
     }
 
     fn judge(&self, view: &View<Parts<Self>>) -> Option<Flaw> {
-        let home = &view.sites[HOME.index()].machine;
         let latest = view.ghost.ghost.latest;
-        let copies = || {
-            let parts = (0..).map(Rank).zip(&view.sites);
-            parts.filter(|(_, part)| part.machine.copy() != CopyState::Invalid)
-        };
-        let is_exclusive = copies().any(|(_, part)| part.machine.copy() == CopyState::Exclusive);
+        let parts = || view.living().map(|(_, part)| part);
+        let copies = || parts().filter(|part| part.machine.copy() != CopyState::Invalid);
+        let is_exclusive = copies().any(|part| part.machine.copy() == CopyState::Exclusive);
         if is_exclusive && copies().count() > 1 {
             return Some(Flaw::Copies);
         }
-        if copies().any(|(rank, _)| rank != HOME && !home.holders().contains(&rank)) {
-            return Some(Flaw::Copies);
-        }
-        if copies().any(|(_, part)| part.driver.value != latest) {
+        if copies().any(|part| part.driver.value != latest) {
             return Some(Flaw::Stale);
         }
-        for part in &view.sites {
-            let Part { machine, driver } = &**part;
+        for Part { machine, driver } in parts() {
             if machine.copy() != driver.copy {
                 return Some(Flaw::Copies);
             }
@@ -363,22 +390,29 @@ impl Checked for Ranks {
                 return Some(Flaw::Unperformed);
             }
         }
-        let is_idle = view.sites.iter().all(|part| part.machine.is_idle());
-        if !is_idle || !view.parcels.is_empty() {
-            return None;
-        }
-        let remote = copies().filter(|(rank, _)| *rank != HOME).count();
-        if self.evictions == 0 && remote != home.holders().len() {
+        let home = &view.sites[HOME.index()].machine;
+        let mut remotes = copies().map(|part| part.driver.here);
+        let is_unknown = |rank: Rank| rank != HOME && !home.holders().contains(&rank);
+        if view.ghost.ghost.lost & 1 == 0 && remotes.any(is_unknown) {
             return Some(Flaw::Copies);
         }
-        let writes: u8 = view.sites.iter().map(|part| part.driver.writes).sum();
+        let is_idle = parts().all(|part| part.machine.is_idle());
+        if !is_idle || !view.parcels.is_empty() || view.lost != 0 {
+            return None;
+        }
+        let remotes = copies().filter(|part| part.driver.here != HOME).count();
+        if self.evictions == 0 && remotes != home.holders().len() {
+            return Some(Flaw::Copies);
+        }
+        let writes: u8 = parts().map(|part| part.driver.writes).sum();
         (writes != latest).then_some(Flaw::Count)
     }
 
     fn is_final(&self, view: &View<Parts<Self>>) -> bool {
-        let mut parts = (0..).map(Rank).zip(&view.sites);
-        let is_done = parts
-            .all(|(here, part)| part.driver.begun == self.accesses(here) && part.machine.is_idle());
+        let mut parts = view.living().map(|(_, part)| part);
+        let is_done = parts.all(|part| {
+            part.driver.begun == self.accesses(part.driver.here) && part.machine.is_idle()
+        });
         is_done && view.parcels.is_empty()
     }
 }

@@ -1,5 +1,6 @@
 //! The memory of an object at a rank: a version, and the accesses of the rank.
 
+use tautline_core::Rank;
 use tautline_core::coherence::{Access, CopyState, Kind, Memory};
 
 /// An access that was performed, for the history.
@@ -11,6 +12,8 @@ pub(super) enum Performed {
     Fetched { value: u8, latest: u8 },
     /// A write, by the version before.
     Wrote(u8),
+    /// The end of an access, since this rank was lost.
+    Failed(Rank),
     /// An access that had been performed.
     Again,
 }
@@ -18,6 +21,7 @@ pub(super) enum Performed {
 /// The memory at one rank. Every write increments the version.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Replica {
+    pub(super) here: Rank,
     pub(super) value: u8,
     pub(super) copy: CopyState,
     /// Whether a value was installed ahead of the right to use it.
@@ -36,12 +40,13 @@ pub(super) struct Replica {
 }
 
 impl Replica {
-    pub(super) fn new(is_home: bool, postpones: bool) -> Self {
-        let copy = match is_home {
+    pub(super) fn new(here: Rank, home: Rank, postpones: bool) -> Self {
+        let copy = match here == home {
             true => CopyState::Exclusive,
             false => CopyState::Invalid,
         };
         Self {
+            here,
             value: 0,
             copy,
             is_early: false,
@@ -135,6 +140,11 @@ impl Memory for Replica {
     }
 
     fn complete(&mut self, access: u64, (): ()) {
+        self.end(access);
+    }
+
+    fn fail(&mut self, access: u64, lost: Rank) {
+        self.log.push(Performed::Failed(lost));
         self.end(access);
     }
 }
