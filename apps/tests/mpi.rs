@@ -12,6 +12,8 @@ mod gups;
 mod heat;
 #[path = "../../platforms/examples/inverted_index.rs"]
 mod inverted_index;
+#[path = "../../platforms/examples/k_means.rs"]
+mod k_means;
 mod launched;
 #[path = "../../platforms/examples/rank_ring.rs"]
 mod rank_ring;
@@ -85,6 +87,7 @@ fn example() {
         Ok("heat") => heat::main,
         Ok("inverted_index") => inverted_index::main,
         Ok("tasks_anywhere") => tasks_anywhere::main,
+        Ok("k_means") => k_means::main,
         _ => return,
     };
     main().expect("all live");
@@ -110,6 +113,7 @@ fn programs_with_teams_print_the_same_by_mpirun() {
         "heat",
         "tasks_anywhere",
         "inverted_index",
+        "k_means",
     ] {
         let mut by_mpi = launcher();
         by_mpi.args(["-n", "3"]).arg(&program);

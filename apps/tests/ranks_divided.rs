@@ -14,6 +14,8 @@ mod heat;
 mod inverted_index;
 #[path = "../../platforms/examples/joined.rs"]
 mod joined;
+#[path = "../../platforms/examples/k_means.rs"]
+mod k_means;
 #[path = "../../platforms/examples/rank_ring.rs"]
 mod rank_ring;
 mod started;
@@ -58,6 +60,7 @@ fn example() {
         Ok("heat") => heat::main,
         Ok("inverted_index") => inverted_index::main,
         Ok("tasks_anywhere") => tasks_anywhere::main,
+        Ok("k_means") => k_means::main,
         _ => return,
     };
     main().expect("all live");
@@ -100,6 +103,7 @@ fn programs_with_teams_print_the_same_at_four_ranks() {
         ("heat", "642 steps, 93.6744 below the edge\n"),
         ("tasks_anywhere", "111596 nodes, the deepest at level 10\n"),
         ("inverted_index", "word60: [4000, 571, 66]\n"),
+        ("k_means", "32 steps, the first centre at [32777, 32754]\n"),
     ] {
         let [alone, launched] = alone_and_launched(example);
         assert!(alone.ends_with(line), "{alone}");

@@ -6,7 +6,8 @@ mod views;
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tautline_core::directory::{COUNTED, FlatCopy, State};
+use std::sync::{Arc, Barrier};
+use tautline_core::directory::{COUNTED, FlatCopy, State, lend};
 use tautline_core::port::{Relax, Spin};
 
 const STATES: [State; 3] = [State::Invalid, State::Shared, State::Modified];
@@ -153,6 +154,45 @@ fn writes_and_recalls_of_threads_add_up() {
         }
     });
     assert_eq!(copy.read(relax), Some([2 * WRITES; 3]));
+}
+
+/// A closure is taken back when the wait ends, also by a panic.
+#[test]
+fn a_closure_is_not_called_after_a_panic_of_the_wait() {
+    let (mut calls, mut kept) = (0, None);
+    let mut closure = |by: &mut i32| calls += *by;
+    let wait = || {
+        lend(&mut closure, &Spin, |loan| {
+            assert!(loan.call(&mut 2, &Spin));
+            kept = Some(Arc::clone(loan));
+            panic!("the wait")
+        })
+    };
+    catch_unwind(AssertUnwindSafe(wait)).expect_err("it panics");
+    assert!(!kept.expect("a loan").call(&mut 3, &Spin));
+    assert_eq!(calls, 2);
+}
+
+/// A closure that another thread runs is not taken back before it has ended, also by a panic.
+#[test]
+fn a_closure_in_use_ends_before_its_wait() {
+    for panics in [false, true] {
+        let (mut ended, begun) = (false, Barrier::new(2));
+        let mut closure = |(): &mut ()| {
+            begun.wait();
+            std::thread::yield_now();
+            ended = true;
+            assert!(!panics, "the closure");
+        };
+        let thread = lend(&mut closure, &Yields, |loan| {
+            let loan = Arc::clone(loan);
+            let thread = std::thread::spawn(move || loan.call(&mut (), &Yields));
+            begun.wait();
+            thread
+        });
+        assert!(ended);
+        assert_eq!(thread.join().is_err(), panics);
+    }
 }
 
 /// Waits where threads share processors.

@@ -12,6 +12,7 @@
 //! | [`balancing`] | searches: sums, tasks, bags, bounds, early ends |
 //! | [`branch_and_bound`] | a solver: incumbent, gap, deadline, Ctrl-C |
 //! | [`ranks`] | the same over several memories |
+//! | [`globals`] | values that all ranks share |
 //! | [`simulating`] | the same on a machine that is not at hand |
 //! | [`observing`] | where time goes, and what a program waits for |
 //! | [`embedding`] | with tokio and rayon |
@@ -43,6 +44,7 @@ pages!(
     balancing,
     branch_and_bound,
     ranks,
+    globals,
     simulating,
     observing,
     embedding,

@@ -167,7 +167,7 @@ pub use observe::story;
 pub use observe::watch;
 pub use process::messages;
 #[cfg(feature = "serde")]
-pub use ranks::{comm, protocol, team, world};
+pub use ranks::{comm, globals, protocol, team, world};
 #[cfg(feature = "sim")]
 pub use simulated::machines;
 pub use tautline_node::Machine;

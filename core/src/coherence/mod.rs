@@ -24,6 +24,7 @@
 //! An [`Object`] is the machine of one rank, and has no value: that is in a [`Memory`].
 #![forbid(unsafe_code)]
 
+mod convert;
 mod home;
 mod memory;
 mod message;

@@ -63,6 +63,11 @@ impl RankError {
         Self::new(RankErrorKind::Violated, from, format_args!("{from}: {why}"))
     }
 
+    /// Creates the error of a shared object, of which a rank is the cause.
+    pub(crate) fn of_object(kind: RankErrorKind, rank: Rank, line: impl fmt::Display) -> Self {
+        Self::new(kind, rank, line)
+    }
+
     /// Creates the error of a call that rank `from` has not answered.
     pub(crate) fn unanswered(from: Rank) -> Self {
         let line = format_args!("{from}: the call has no result, since its finish has failed");

@@ -5,6 +5,7 @@ mod collective;
 pub mod comm;
 mod engine;
 pub(crate) mod error;
+pub mod globals;
 pub mod protocol;
 pub(crate) mod statistics;
 pub mod team;

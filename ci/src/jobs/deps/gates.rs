@@ -13,6 +13,7 @@ const UNSAFE: &[&str] = &["sync", "deque", "phaser", "flow", "task"];
 const UNSAFE_FOLDERS: &[&str] = &[
     "comm/packet_link",
     "comm/slot",
+    "directory/loan.rs",
     "directory/view",
     "loops/raw",
 ];

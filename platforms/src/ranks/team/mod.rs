@@ -60,6 +60,7 @@ mod phaser;
 
 pub use crate::ranks::error::{RankError, RankErrorKind};
 pub use call::TeamCall;
+pub(crate) use finish::text_of;
 pub use finish::{
     Arguments, At, Batch, BatchHandler, Handler, Handlers, Reply, batch_handler, handler,
 };

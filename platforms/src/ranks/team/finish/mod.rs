@@ -27,6 +27,7 @@ use std::any::type_name;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use tautline_core::task::Cancelled;
+pub(crate) use text::text_of;
 use traced::Traced;
 
 impl Team {

@@ -4,7 +4,7 @@ use crate::error::Error;
 use std::any::Any;
 
 /// Returns the text of a panic, for another rank, which its payload does not reach.
-pub(super) fn text_of(payload: &(dyn Any + Send)) -> String {
+pub(crate) fn text_of(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(ToString::to_string);
     let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
     // Of a phaser over ranks.

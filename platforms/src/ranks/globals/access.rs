@@ -1,0 +1,282 @@
+//! Accesses to a shared object.
+
+use super::message::GlobalRef;
+use super::operation::{Applied, Called, Operation};
+use super::record::{Answer, Lent, Owned, Record, Typed, Update, Waiting, promise};
+use super::{Number, Object, Operator, Protocol};
+use crate::Result;
+use crate::error::Error;
+use crate::execution::runtime::Cx;
+use crate::ranks::engine::ProgressEngine;
+use std::fmt;
+use std::ops::Deref;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use tautline_core::coherence::Kind;
+use tautline_core::directory::lend;
+use tautline_core::wire::Portable;
+use tautline_node::SpinThenYield;
+
+/// Turns of a task that waits for a value before it is suspended: as long as a few messages take.
+const TURNS: u32 = 256;
+
+/// A shared object, open at this rank: made by [`Globals::create`](super::Globals::create). Clones
+/// are the same object.
+pub struct Global<T: Object> {
+    engine: Arc<ProgressEngine>,
+    record: Arc<Record<T>>,
+}
+
+impl<T: Object> Clone for Global<T> {
+    fn clone(&self) -> Self {
+        let (engine, record) = (Arc::clone(&self.engine), Arc::clone(&self.record));
+        Self { engine, record }
+    }
+}
+
+impl<T: Object> fmt::Debug for Global<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.record.name)
+    }
+}
+
+/// A value that an object had at some moment of the call that returned it. It stays the same, and
+/// keeps no task from changing the object.
+pub struct View<T>(Arc<T>);
+
+impl<T> Deref for View<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for View<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Each access waits, if it must, in a task, whose worker runs other tasks until then.
+///
+/// # Errors
+/// All of these: a rank was lost, a value cannot be encoded or decoded, or the ranks have created
+/// different objects. The line names the object.
+impl<T: Object> Global<T> {
+    pub(super) fn new(engine: &Arc<ProgressEngine>, record: Arc<Record<T>>) -> Self {
+        let engine = Arc::clone(engine);
+        Self { engine, record }
+    }
+
+    /// Returns the name of the object, for other ranks.
+    pub fn name(&self) -> GlobalRef<T> {
+        GlobalRef::new(self.record.name.id, self.record.check)
+    }
+
+    /// Returns the value.
+    pub fn read(&self, cx: &mut Cx<'_, '_>) -> Result<View<T>> {
+        if let Some(value) = self.record.hit() {
+            return Ok(View(value));
+        }
+        self.wait(cx, self.begin_read()).map(View)
+    }
+
+    /// Returns a copy of the value.
+    pub fn get(&self, cx: &mut Cx<'_, '_>) -> Result<T> {
+        self.read(cx).map(|view| T::clone(&view))
+    }
+
+    /// Replaces the value.
+    pub fn set(&self, cx: &mut Cx<'_, '_>, value: T) -> Result<()> {
+        self.modify(cx, |it| *it = value)
+    }
+
+    /// Performs an operation on the value, where that is, and returns its result.
+    ///
+    /// # Errors
+    /// Also if the operation panics: with the text of the panic. The value is as before.
+    pub fn update<A, R>(
+        &self,
+        cx: &mut Cx<'_, '_>,
+        operation: &Operation<T, A, R>,
+        args: A,
+    ) -> Result<R>
+    where
+        A: Portable + 'static,
+        R: Portable + 'static,
+    {
+        let operation = Arc::clone(&operation.declared);
+        self.call(cx, Called { operation, args })
+    }
+
+    /// Combines the value with another one, and returns the former value.
+    ///
+    /// # Panics
+    /// If the operator does not [apply](Operator::applies_to) to such numbers.
+    pub fn apply(&self, cx: &mut Cx<'_, '_>, operator: Operator, by: T) -> Result<T>
+    where
+        T: Number,
+    {
+        let applies = operator.applies_to(T::ELEMENT);
+        assert!(
+            applies,
+            "{operator:?} does not apply to {}",
+            std::any::type_name::<T>()
+        );
+        self.call(cx, Applied { operator, by })
+    }
+
+    fn call<C: Typed<T>>(&self, cx: &mut Cx<'_, '_>, call: C) -> Result<C::Result> {
+        self.wait(cx, self.begin(call))
+    }
+
+    fn begin<C: Typed<T>>(&self, call: C) -> Pending<C::Result> {
+        let (answer, promise) = promise();
+        let change = Waiting::Change(Box::new(Update::new(call, promise)));
+        self.record.access(Kind::Update, change);
+        answer
+    }
+
+    /// Changes the value by a closure, which runs in this process, and may borrow what its caller
+    /// has. It must be short, and access no shared object: other accesses wait for it.
+    ///
+    /// ```
+    /// use tautline::prelude::*;
+    /// use tautline::world::{self, Rank};
+    ///
+    /// let bins = world::loopback(2, |world| {
+    ///     let rt = Runtime::builder().world(world).workers(1).pinned(false).build()?;
+    ///     let histogram = world.globals().create(Rank(0), || [0u32; 4]);
+    ///     let local = [1, 0, world.rank().0, 2];
+    ///     rt.run(|cx| {
+    ///         histogram.modify(cx, |bins| {
+    ///             bins.iter_mut().zip(&local).for_each(|(bin, n)| *bin += n);
+    ///         })?;
+    ///         world.team().barrier().wait(cx)?;
+    ///         histogram.get(cx)
+    ///     })
+    /// });
+    /// assert_eq!(bins.into_iter().collect::<tautline::Result<Vec<_>>>()?, [[2, 0, 1, 4]; 2]);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    /// The closure has no `cx`: it cannot wait for another object.
+    /// ```compile_fail,E0501
+    /// # use tautline::prelude::*;
+    /// # fn f(cx: &mut Cx<'_, '_>, here: tautline::globals::Global<u32>, there: tautline::globals::Global<u32>) {
+    /// _ = here.modify(cx, |here| *here = there.get(cx).unwrap());
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// If the closure does. The value is as before.
+    pub fn modify<R: Send>(
+        &self,
+        cx: &mut Cx<'_, '_>,
+        change: impl FnOnce(&mut T) -> R + Send,
+    ) -> Result<R> {
+        let (mut change, mut result) = (Some(change), None);
+        let mut run = |value: &mut T| result = change.take().map(|change| change(value));
+        let ended = lend(&mut run, &SpinThenYield::default(), |loan| {
+            let (answer, promise) = promise();
+            let loan = Arc::clone(loan);
+            let change = Waiting::Change(Box::new(Lent { loan, promise }));
+            self.record.access(Kind::Modify, change);
+            self.wait(cx, answer)
+        })?;
+        ended.unwrap_or_else(|payload| resume_unwind(payload));
+        Ok(result.expect("it has run"))
+    }
+
+    /// As [`read`](Self::read), in async code: no worker is occupied until then. The access begins
+    /// at once.
+    pub fn read_async(&self) -> impl Future<Output = Result<View<T>>> + Send + use<T> {
+        let hit = self.record.hit();
+        let answer = hit.is_none().then(|| self.begin_read());
+        async move {
+            match (hit, answer) {
+                (Some(value), _) => Ok(View(value)),
+                (None, Some(answer)) => answer.await.map(View).map_err(Error::Rank),
+                (None, None) => unreachable!("it has begun"),
+            }
+        }
+    }
+
+    /// As [`update`](Self::update), in async code: no worker is occupied until then. The access
+    /// begins at once, and is performed also if the result is dropped.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update).
+    pub fn update_async<A, R>(
+        &self,
+        operation: &Operation<T, A, R>,
+        args: A,
+    ) -> impl Future<Output = Result<R>> + Send + use<T, A, R>
+    where
+        A: Portable + 'static,
+        R: Portable + 'static,
+    {
+        let operation = Arc::clone(&operation.declared);
+        let answer = self.begin(Called { operation, args });
+        self.look();
+        async move { answer.await.map_err(Error::Rank) }
+    }
+
+    /// As [`modify`](Self::modify), in async code, by a closure that borrows nothing: no worker is
+    /// occupied until then. The access begins at once, and is performed also if the result is
+    /// dropped.
+    ///
+    /// # Panics
+    /// As [`modify`](Self::modify).
+    pub fn modify_async<R: Send + 'static>(
+        &self,
+        change: impl FnOnce(&mut T) -> R + Send + 'static,
+    ) -> impl Future<Output = Result<R>> + Send {
+        let (answer, promise) = promise();
+        let change = Waiting::Change(Box::new(Owned::new(change, promise)));
+        self.record.access(Kind::Modify, change);
+        self.look();
+        async move {
+            let ended = answer.await.map_err(Error::Rank)?;
+            Ok(ended.unwrap_or_else(|payload| resume_unwind(payload)))
+        }
+    }
+
+    /// Requests a copy of the value, if this rank has none, for a later read.
+    pub fn prefetch(&self) {
+        if self.record.hit().is_none() {
+            drop(self.begin_read());
+            self.look();
+        }
+    }
+
+    /// Selects the protocol by which other ranks than the home access the object, from now on. Has
+    /// an effect at the home.
+    pub fn set_protocol(&self, protocol: Protocol) {
+        self.record.switch(protocol);
+    }
+
+    fn begin_read(&self) -> Pending<Arc<T>> {
+        let (answer, promise) = promise();
+        self.record.access(Kind::Read, Waiting::Read(promise));
+        answer
+    }
+
+    /// Sends what an access has left, and receives.
+    fn look(&self) {
+        self.engine.progress.look(&*self.engine);
+    }
+
+    fn wait<R>(&self, cx: &mut Cx<'_, '_>, answer: Pending<R>) -> Result<R> {
+        for _ in 0..TURNS {
+            if let Some(result) = answer.take() {
+                return result.map_err(Error::Rank);
+            }
+            self.look();
+        }
+        cx.block_on(answer).map_err(Error::Rank)
+    }
+}
+
+/// The result of an access that has begun.
+type Pending<R> = Answer<super::Result<R>>;

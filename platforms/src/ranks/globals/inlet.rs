@@ -1,0 +1,217 @@
+//! The channel of the shared objects of a rank.
+
+use super::message::{Body, Envelope, GlobalRef, ObjectId};
+use super::outlet::Outlet;
+use super::record::{AnyRecord, Record};
+use super::{Object, Result};
+use crate::ranks::engine::ProgressEngine;
+use crate::ranks::error::{RankError, RankErrorKind};
+use std::any::type_name;
+use std::collections::{HashMap, VecDeque};
+use std::panic::Location;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tautline_core::coherence::Mode;
+use tautline_core::wire::{self, Fault, Malformed, Receiver};
+use tautline_core::{PlaceId, Rank};
+
+/// Messages about objects that this rank has not created, at most.
+const EARLY: usize = 1 << 12;
+
+/// The shared objects of a rank.
+pub(super) struct Shared {
+    pub(super) outlet: Arc<Outlet>,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    records: HashMap<ObjectId, Arc<dyn AnyRecord>>,
+    early: HashMap<ObjectId, VecDeque<(Rank, Body, u32)>>,
+    /// The number of these messages.
+    waiting: usize,
+    /// The number of objects that this rank has published.
+    published: u32,
+    /// The ranks that have ended.
+    lost: Vec<Rank>,
+    error: Option<RankError>,
+}
+
+impl Shared {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Processes the end of another rank, after its last message.
+    fn lost(&self, rank: Rank) {
+        let mut table = self.table();
+        if table.lost.contains(&rank) {
+            return;
+        }
+        table.lost.push(rank);
+        let records: Vec<_> = table.records.values().cloned().collect();
+        drop(table);
+        records.iter().for_each(|record| record.lost(rank));
+    }
+
+    /// Returns a number for an object that this rank publishes.
+    pub(super) fn next_published(&self) -> u32 {
+        let mut table = self.table();
+        table.published += 1;
+        table.published - 1
+    }
+
+    /// Opens an object by its name.
+    pub(super) fn find<T: Object>(
+        self: &Arc<Self>,
+        name: GlobalRef<T>,
+        site: &'static Location<'static>,
+    ) -> Result<Arc<Record<T>>> {
+        let GlobalRef { id, check, .. } = name;
+        let unknown = |why| {
+            let line = format_args!("{id} ({}), opened at {site}: {why}", type_name::<T>());
+            Err(RankError::of_object(RankErrorKind::Diverged, id.home, line))
+        };
+        let found = self.table().records.get(&id).cloned();
+        match found {
+            Some(record) if record.check() == check => match record.as_any().downcast() {
+                Ok(record) => Ok(record),
+                Err(_) => unknown("it has another type"),
+            },
+            Some(_) => unknown("it is another object"),
+            None if id.home.0 >= self.outlet.ranks => unknown("the program has no such rank"),
+            None if !id.is_published() => unknown("this rank has not created it"),
+            None if id.home == self.outlet.here => unknown("this rank has not published it"),
+            None => Ok(self.enter(id, site, check, Mode::Directory, None)),
+        }
+    }
+
+    /// Enters an object, and delivers what has come for it before. If another thread has entered it
+    /// meanwhile, that one is returned.
+    pub(super) fn enter<T: Object>(
+        self: &Arc<Self>,
+        id: ObjectId,
+        site: &'static Location<'static>,
+        check: u32,
+        mode: Mode,
+        value: Option<T>,
+    ) -> Arc<Record<T>> {
+        let record = Arc::new(Record::new(&self.outlet, id, site, check, mode, value));
+        loop {
+            let mut table = self.table();
+            let early = table.early.get_mut(&id).and_then(VecDeque::pop_front);
+            let Some((from, body, check)) = early else {
+                let entered = table.records.get(&id).cloned();
+                if let Some(Ok(entered)) = entered.map(|it| it.as_any().downcast()) {
+                    return entered;
+                }
+                table.early.remove(&id);
+                table.records.insert(id, Arc::clone(&record) as _);
+                let (error, lost) = (table.error.clone(), table.lost.clone());
+                drop(table);
+                lost.into_iter().for_each(|rank| record.lost(rank));
+                error.iter().for_each(|error| record.fail(error));
+                return record;
+            };
+            table.waiting -= 1;
+            drop(table);
+            let envelope = Envelope { id, check, body };
+            if self.deliver(&*record, from, envelope).is_err() {
+                record.violated(from);
+            }
+        }
+    }
+
+    fn deliver(&self, record: &dyn AnyRecord, from: Rank, envelope: Envelope) -> Result<(), Fault> {
+        let Envelope { id, check, body } = envelope;
+        match body {
+            Body::Differs(there) => record.differs(&there),
+            Body::Unusable(why) => record.unusable(&why),
+            Body::Message(_) if check != record.check() => {
+                let (check, body) = (record.check(), Body::Differs(record.describe()));
+                self.outlet.send(from, Envelope { id, check, body });
+            }
+            Body::Message(message) => return record.receive(from, message),
+        }
+        Ok(())
+    }
+}
+
+/// Returns a number that differs, almost always, between types and calls that differ; the same at
+/// all ranks.
+pub(super) fn check<T>(site: &Location<'_>) -> u32 {
+    let texts = [type_name::<T>(), site.file()];
+    let place = [site.line(), site.column()].map(u32::to_le_bytes);
+    let bytes = texts.iter().flat_map(|text| text.bytes());
+    // FNV-1a.
+    bytes
+        .chain(place.into_iter().flatten())
+        .fold(0x811c_9dc5, |hash: u32, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        })
+}
+
+/// The messages of the shared objects, as the exchange uses them. It keeps the objects until the
+/// channels end.
+pub(super) struct Inlet(Arc<Shared>);
+
+impl Inlet {
+    /// Opens the channel of the shared objects.
+    pub(super) fn open(engine: &ProgressEngine, site: &'static Location<'static>) -> Arc<Shared> {
+        engine.assert_rank();
+        let exchange = &engine.exchange;
+        let outlet = Outlet::new(exchange.here(), exchange.ranks(), engine.body);
+        let shared = Arc::new(Shared {
+            outlet: Arc::new(outlet),
+            table: Mutex::default(),
+        });
+        let inlet = Self(Arc::clone(&shared));
+        shared
+            .outlet
+            .open(exchange.open_at(site, "globals", 1, inlet));
+        shared
+    }
+}
+
+impl Receiver for Inlet {
+    fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Fault> {
+        let (from, envelope) = (Rank(from.0), wire::unpack::<Envelope>(body)?);
+        let id = envelope.id;
+        let mut table = self.0.table();
+        let record = table.records.get(&id).cloned();
+        let Some(record) = record else {
+            if table.waiting == EARLY {
+                let because = "it is about an object that this rank has not created";
+                return Err(
+                    Malformed::refused(type_name::<Envelope>(), body.len(), because).into(),
+                );
+            }
+            table.waiting += 1;
+            let Envelope { check, body, .. } = envelope;
+            let early = table.early.entry(id).or_default();
+            early.push_back((from, body, check));
+            return Ok(());
+        };
+        drop(table);
+        self.0.deliver(&*record, from, envelope)
+    }
+
+    fn left(&self, rank: Rank) -> Result<(), Fault> {
+        self.0.lost(rank);
+        Ok(())
+    }
+
+    fn lost(&self, error: &wire::Error) -> bool {
+        self.0.lost(error.peer);
+        true
+    }
+
+    fn fail(&self, error: &wire::Error) {
+        let error = RankError::from(error.clone());
+        let mut table = self.0.table();
+        table.error.get_or_insert_with(|| error.clone());
+        let records: Vec<_> = table.records.values().cloned().collect();
+        drop(table);
+        self.0.outlet.close();
+        records.iter().for_each(|record| record.fail(&error));
+    }
+}

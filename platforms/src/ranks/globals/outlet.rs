@@ -1,0 +1,82 @@
+//! The channel of the shared objects of a rank, as objects send on it, and the operations that
+//! messages name.
+
+use super::message::Envelope;
+use super::operation::{AnyOperation, Declared, Operation};
+use std::panic::Location;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tautline_core::wire::Channel;
+use tautline_core::{PlaceId, Rank};
+
+pub(super) struct Outlet {
+    pub(super) here: Rank,
+    pub(super) ranks: u32,
+    /// Bytes of a value, at most.
+    pub(super) limit: usize,
+    /// `None` before it is open, and after the end of the channels.
+    channel: Mutex<Option<Arc<Channel<Envelope>>>>,
+    operations: Mutex<Vec<Arc<dyn AnyOperation>>>,
+}
+
+impl Outlet {
+    pub(super) fn new(here: Rank, ranks: u32, limit: usize) -> Self {
+        Self {
+            here,
+            ranks,
+            limit,
+            channel: Mutex::default(),
+            operations: Mutex::default(),
+        }
+    }
+
+    fn channel(&self) -> MutexGuard<'_, Option<Arc<Channel<Envelope>>>> {
+        self.channel.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn open(&self, channel: Channel<Envelope>) {
+        *self.channel() = Some(Arc::new(channel));
+    }
+
+    pub(super) fn close(&self) {
+        let channel = self.channel().take();
+        // Outside of the lock: it drops messages.
+        drop(channel);
+    }
+
+    /// Sends a message; drops it after the end of the channels.
+    pub(super) fn send(&self, to: Rank, envelope: Envelope) {
+        let channel = self.channel().clone();
+        if let Some(channel) = channel {
+            channel.send(PlaceId(self.here.0), PlaceId(to.0), envelope);
+        }
+    }
+
+    fn operations(&self) -> MutexGuard<'_, Vec<Arc<dyn AnyOperation>>> {
+        let operations = self.operations.lock();
+        operations.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Declares the next operation.
+    pub(super) fn declare<T, A, R>(
+        &self,
+        site: &'static Location<'static>,
+        run: impl Fn(&mut T, A) -> R + Send + Sync + 'static,
+    ) -> Operation<T, A, R>
+    where
+        Declared<T, A, R>: AnyOperation + 'static,
+    {
+        let mut operations = self.operations();
+        let declared = Arc::new(Declared {
+            position: operations.len() as u32,
+            site,
+            run: Box::new(run),
+        });
+        operations.push(Arc::clone(&declared) as _);
+        Operation { declared }
+    }
+
+    /// Returns the operation at a position, if it was declared.
+    pub(super) fn declared(&self, position: u32) -> Option<Arc<dyn AnyOperation>> {
+        self.operations().get(position as usize).cloned()
+    }
+}

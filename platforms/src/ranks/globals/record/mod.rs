@@ -1,0 +1,308 @@
+//! An object at this rank: its machine, and what that sends and has received.
+
+mod local;
+mod name;
+mod waiting;
+
+pub(super) use name::Name;
+pub(super) use waiting::{Answer, Lent, Owned, Typed, Update, Waiting, promise};
+
+use super::message::{Body, Encoded, EncodedCall, EncodedOutput, Envelope, ObjectId};
+use super::operation::{self, Call, Output, encoded};
+use super::outlet::Outlet;
+use super::{Object, Result};
+use crate::ranks::error::{RankError, RankErrorKind};
+use crate::ranks::team::text_of;
+use local::{Due, Local};
+use std::any::{Any, type_name};
+use std::collections::VecDeque;
+use std::mem;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use tautline_core::Rank;
+use tautline_core::coherence::{
+    Access, Event, Grant, Kind, Message, Mode, Object as Protocol, Request,
+};
+use tautline_core::machine::{Action, Machine, Step};
+use tautline_core::wire::{Fault, Malformed, unpack};
+use waiting::assert_no_change;
+
+type MessageOf<T> = Message<Arc<T>, Box<dyn Call<T>>, Output>;
+
+/// An object at this rank.
+pub(super) struct Record<T: Object> {
+    pub(super) name: Name,
+    pub(super) check: u32,
+    outlet: Weak<Outlet>,
+    state: Mutex<State<T>>,
+}
+
+struct State<T: Object> {
+    machine: Protocol<Local<T>>,
+    local: Local<T>,
+    /// The number of the next access.
+    next: u64,
+    /// Messages that are not encoded: by one thread at a time, so that the order stays.
+    outbox: VecDeque<(Rank, MessageOf<T>)>,
+    is_sending: bool,
+    /// With this, all accesses end.
+    error: Option<RankError>,
+}
+
+/// An object of any type.
+pub(super) trait AnyRecord: Send + Sync {
+    fn check(&self) -> u32;
+
+    fn describe(&self) -> String;
+
+    /// Processes a message of the machine.
+    fn receive(&self, from: Rank, message: Encoded) -> Result<(), Fault>;
+
+    /// Ends all accesses with an error, now and later.
+    fn fail(&self, error: &RankError);
+
+    /// As [`fail`](Self::fail), since the object is another one at another rank.
+    fn differs(&self, there: &str);
+
+    /// As [`fail`](Self::fail), since a value cannot travel.
+    fn unusable(&self, why: &str);
+
+    /// As [`fail`](Self::fail), since a rank has sent what no correct rank sends.
+    fn violated(&self, from: Rank);
+
+    /// Processes the end of another rank, after its last message.
+    fn lost(&self, rank: Rank);
+
+    fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+}
+
+impl<T: Object> Record<T> {
+    pub(super) fn new(
+        outlet: &Arc<Outlet>,
+        id: ObjectId,
+        site: &'static Location<'static>,
+        check: u32,
+        mode: Mode,
+        value: Option<T>,
+    ) -> Self {
+        let here = outlet.here;
+        let name = Name {
+            here,
+            id,
+            type_name: type_name::<T>(),
+            site,
+        };
+        let state = State {
+            machine: Protocol::new(here, id.home, mode),
+            local: Local::new(here, value),
+            next: 0,
+            outbox: VecDeque::new(),
+            is_sending: false,
+            error: None,
+        };
+        Self {
+            name,
+            check,
+            outlet: Arc::downgrade(outlet),
+            state: Mutex::new(state),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        // Code of the program that runs under it is contained.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the value, if the copy is current.
+    ///
+    /// # Panics
+    /// In a change.
+    pub(super) fn hit(&self) -> Option<Arc<T>> {
+        assert_no_change();
+        let state = self.lock();
+        let is_current = state.error.is_none() && state.local.copy.permits(Kind::Read);
+        state.local.value.clone().filter(|_| is_current)
+    }
+
+    /// Begins an access.
+    ///
+    /// # Panics
+    /// In a change.
+    pub(super) fn access(&self, kind: Kind, waiting: Waiting<T>) {
+        assert_no_change();
+        let mut state = self.lock();
+        if let Some(error) = state.error.clone() {
+            drop(state);
+            return waiting.fail(error);
+        }
+        let number = state.next;
+        state.next += 1;
+        state.local.waiting.insert(number, waiting);
+        let event = Event::Access(Access { number, kind });
+        self.step(state, |machine, step| machine.event(event, step));
+    }
+
+    /// Switches the protocol of other ranks, at the home.
+    pub(super) fn switch(&self, mode: Mode) {
+        let event = Event::Switch(mode);
+        self.step(self.lock(), |machine, step| machine.event(event, step));
+    }
+
+    /// Lets the machine take a step, and does what is due.
+    fn step<'s, R>(
+        &'s self,
+        mut state: MutexGuard<'s, State<T>>,
+        take: impl FnOnce(&mut Protocol<Local<T>>, &mut Step<'_, Protocol<Local<T>>>) -> R,
+    ) -> R {
+        let State {
+            machine,
+            local,
+            outbox,
+            ..
+        } = &mut *state;
+        let mut act = |action: Action<Protocol<Local<T>>>| match action {
+            Action::Send(to, message) => outbox.push_back((to, message)),
+            Action::Effect(never) => match never {},
+        };
+        let taken = take(machine, &mut Step::new(local, &mut act));
+        let due = mem::take(&mut local.due);
+        self.send(state);
+        due.into_iter().for_each(|due: Due<T>| due.put(&self.name));
+        taken
+    }
+
+    /// Encodes and sends what waits, outside of the lock.
+    fn send<'s>(&'s self, mut state: MutexGuard<'s, State<T>>) {
+        if mem::replace(&mut state.is_sending, true) {
+            return;
+        }
+        while let Some((to, message)) = state.outbox.pop_front() {
+            drop(state);
+            self.send_one(to, message);
+            state = self.lock();
+        }
+        state.is_sending = false;
+    }
+
+    fn send_one(&self, to: Rank, message: MessageOf<T>) {
+        let Some(outlet) = self.outlet.upgrade() else {
+            return;
+        };
+        let limit = outlet.limit;
+        let called = match &message {
+            Message::Request(Request::Operate { access, .. }) => Some(*access),
+            _ => None,
+        };
+        let encode = || {
+            message.try_map(
+                |value| encoded(&*value, limit),
+                |call| call.encode(limit),
+                |output| Ok(output.encode(limit)),
+            )
+        };
+        let why = match catch_unwind(AssertUnwindSafe(encode)) {
+            Ok(Ok(message)) => return outlet.send(to, self.envelope(Body::Message(message))),
+            Ok(Err(why)) => why.to_string(),
+            Err(payload) => format!("encoding it panicked: {}", text_of(&*payload)),
+        };
+        if let Some(access) = called {
+            return self.not_called(to, access, why);
+        }
+        outlet.send(to, self.envelope(Body::Unusable(why.clone())));
+        self.unusable(&why);
+    }
+
+    /// Ends an access whose arguments cannot be encoded, as its home would.
+    fn not_called(&self, home: Rank, access: u64, why: String) {
+        let output = Output::Encoded(EncodedOutput::Unencodable(why));
+        let state = self.lock();
+        let done = Message::Grant(state.machine.mode(), Grant::Done { access, output });
+        let ended = self.step(state, |machine, step| machine.receive(home, done, step));
+        debug_assert!(ended.is_ok(), "the access is outstanding");
+    }
+
+    fn envelope(&self, body: Body) -> Envelope {
+        let (id, check) = (self.name.id, self.check);
+        Envelope { id, check, body }
+    }
+
+    /// Decodes a message, outside of the lock.
+    fn decode(&self, outlet: &Outlet, message: Encoded) -> Result<MessageOf<T>, Malformed> {
+        message.try_map(
+            |value| unpack(&value.0).map(Arc::new),
+            |call: EncodedCall| operation::decode(&call, |at| outlet.declared(at)),
+            |output: EncodedOutput| Ok(Output::Encoded(output)),
+        )
+    }
+}
+
+impl<T: Object> AnyRecord for Record<T> {
+    fn check(&self) -> u32 {
+        self.check
+    }
+
+    fn describe(&self) -> String {
+        let Name {
+            type_name, site, ..
+        } = &self.name;
+        format!("{type_name}, created at {site}")
+    }
+
+    fn receive(&self, from: Rank, message: Encoded) -> Result<(), Fault> {
+        let Some(outlet) = self.outlet.upgrade() else {
+            return Ok(());
+        };
+        let decode = || self.decode(&outlet, message);
+        let message = match catch_unwind(AssertUnwindSafe(decode)) {
+            Ok(decoded) => decoded?,
+            Err(payload) => {
+                let why = format!("decoding it panicked: {}", text_of(&*payload));
+                outlet.send(from, self.envelope(Body::Unusable(why.clone())));
+                self.unusable(&why);
+                return Ok(());
+            }
+        };
+        let state = self.lock();
+        if let Some(error) = &state.error {
+            let why = error.to_string();
+            drop(state);
+            outlet.send(from, self.envelope(Body::Unusable(why)));
+            return Ok(());
+        }
+        let received = self.step(state, |machine, step| machine.receive(from, message, step));
+        received.map_err(|_| {
+            let because = "its object does not expect it";
+            Malformed::refused(type_name::<Encoded>(), 0, because).into()
+        })
+    }
+
+    fn fail(&self, error: &RankError) {
+        let mut state = self.lock();
+        state.error.get_or_insert_with(|| error.clone());
+        let waiting = mem::take(&mut state.local.waiting);
+        state.outbox.clear();
+        drop(state);
+        waiting.into_values().for_each(|it| it.fail(error.clone()));
+    }
+
+    fn differs(&self, there: &str) {
+        self.fail(&self.name.differs(there));
+    }
+
+    fn unusable(&self, why: &str) {
+        self.fail(&self.name.unusable(why));
+    }
+
+    fn violated(&self, from: Rank) {
+        let why = format_args!("{from} has sent what no rank sends about it");
+        self.fail(&self.name.error(RankErrorKind::Violated, from, why));
+    }
+
+    fn lost(&self, rank: Rank) {
+        self.step(self.lock(), |machine, step| machine.lost(rank, step));
+    }
+
+    fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}

@@ -1,0 +1,72 @@
+//! The name of an object in errors.
+
+use crate::ranks::error::{RankError, RankErrorKind};
+use crate::ranks::globals::message::ObjectId;
+use crate::ranks::team::text_of;
+use std::any::Any;
+use std::fmt;
+use std::panic::Location;
+use tautline_core::Rank;
+
+/// The name of an object, for errors.
+pub(in crate::ranks::globals) struct Name {
+    pub(in crate::ranks::globals) here: Rank,
+    pub(in crate::ranks::globals) id: ObjectId,
+    pub(in crate::ranks::globals) type_name: &'static str,
+    pub(in crate::ranks::globals) site: &'static Location<'static>,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            id,
+            type_name,
+            site,
+            ..
+        } = self;
+        write!(f, "{id} ({type_name}, created at {site})")
+    }
+}
+
+impl Name {
+    pub(in crate::ranks::globals) fn error(
+        &self,
+        kind: RankErrorKind,
+        rank: Rank,
+        why: impl fmt::Display,
+    ) -> RankError {
+        let line = format_args!("{self}: {why}");
+        RankError::of_object(kind, rank, line)
+    }
+
+    /// Returns the error of a change that has panicked at a rank.
+    pub(in crate::ranks::globals) fn panicked(
+        &self,
+        at: Rank,
+        payload: &(dyn Any + Send),
+    ) -> RankError {
+        self.panicked_with(at, &text_of(payload))
+    }
+
+    pub(in crate::ranks::globals) fn panicked_with(&self, at: Rank, text: &str) -> RankError {
+        let why = format_args!("its change panicked at {at}: {text}");
+        self.error(RankErrorKind::Panicked, at, why)
+    }
+
+    /// Returns the error of a value that does not travel.
+    pub(in crate::ranks::globals) fn unusable(&self, why: impl fmt::Display) -> RankError {
+        self.error(RankErrorKind::Encoding, self.here, why)
+    }
+
+    /// Returns the error of a value that was lost with a rank.
+    pub(in crate::ranks::globals) fn lost(&self, rank: Rank) -> RankError {
+        let why = format_args!("{rank}, which had its value, has ended");
+        self.error(RankErrorKind::Lost, rank, why)
+    }
+
+    /// Returns the error of an object that differs between ranks.
+    pub(in crate::ranks::globals) fn differs(&self, there: &str) -> RankError {
+        let why = format_args!("it is {there} at another rank");
+        self.error(RankErrorKind::Diverged, self.id.home, why)
+    }
+}

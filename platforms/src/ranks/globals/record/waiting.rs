@@ -1,0 +1,307 @@
+//! Accesses of this rank that wait for a value.
+
+use super::name::Name;
+use crate::ranks::error::RankError;
+use crate::ranks::globals::Result;
+use crate::ranks::globals::message::EncodedOutput;
+use crate::ranks::globals::operation::{Applied, Call, Called};
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use tautline_core::comm::Number;
+use tautline_core::directory::Loan;
+use tautline_core::wire::{Portable, unpack};
+use tautline_node::SpinThenYield;
+
+/// The place of the result of an access, which is put once.
+struct Slot<R>(Mutex<State<R>>);
+
+enum State<R> {
+    Empty(Option<Waker>),
+    Full(R),
+    Taken,
+}
+
+impl<R> Slot<R> {
+    fn lock(&self) -> MutexGuard<'_, State<R>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The result of an access, once it has been performed.
+pub(in crate::ranks::globals) struct Answer<R>(Arc<Slot<R>>);
+
+/// The duty to put a result.
+pub(in crate::ranks::globals) struct Promise<R>(Arc<Slot<R>>);
+
+/// Returns an answer, and what puts it.
+pub(in crate::ranks::globals) fn promise<R>() -> (Answer<R>, Promise<R>) {
+    let slot = Arc::new(Slot(Mutex::new(State::Empty(None))));
+    (Answer(Arc::clone(&slot)), Promise(slot))
+}
+
+impl<R> Promise<R> {
+    pub(in crate::ranks::globals) fn put(self, result: R) {
+        let before = std::mem::replace(&mut *self.0.lock(), State::Full(result));
+        if let State::Empty(Some(waker)) = before {
+            waker.wake();
+        }
+    }
+}
+
+impl<R> Answer<R> {
+    /// Takes the result, if it has been put.
+    pub(in crate::ranks::globals) fn take(&self) -> Option<R> {
+        let mut state = self.0.lock();
+        match std::mem::replace(&mut *state, State::Taken) {
+            State::Full(result) => Some(result),
+            other => {
+                *state = other;
+                None
+            }
+        }
+    }
+}
+
+impl<R> Future for Answer<R> {
+    type Output = R;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
+        if let Some(result) = self.take() {
+            return Poll::Ready(result);
+        }
+        let mut state = self.0.lock();
+        match &mut *state {
+            State::Empty(waker) => *waker = Some(cx.waker().clone()),
+            // It has been put meanwhile.
+            State::Full(_) => cx.waker().wake_by_ref(),
+            State::Taken => panic!("a result is taken once"),
+        }
+        Poll::Pending
+    }
+}
+
+/// An access that waits.
+pub(in crate::ranks::globals) enum Waiting<T> {
+    Read(Promise<Result<Arc<T>>>),
+    Change(Box<dyn Change<T>>),
+}
+
+impl<T> Waiting<T> {
+    pub(in crate::ranks::globals) fn fail(self, error: RankError) {
+        match self {
+            Self::Read(promise) => promise.put(Err(error)),
+            Self::Change(change) => change.fail(error),
+        }
+    }
+}
+
+/// A change of the value, and what waits for its result.
+pub(in crate::ranks::globals) trait Change<T>: Send {
+    /// Performs it on the value.
+    fn run(&mut self, value: &mut T);
+
+    /// Puts the result of [`run`](Self::run), or the panic with which that has ended.
+    fn ran(self: Box<Self>, ended: thread::Result<()>, name: &Name);
+
+    /// Returns the call that performs it at the home. Called once, instead of `run`.
+    fn travel(&mut self) -> Box<dyn Call<T>>;
+
+    /// Puts the result that has come from the home.
+    fn complete(self: Box<Self>, output: EncodedOutput, name: &Name);
+
+    /// Puts an error.
+    fn fail(self: Box<Self>, error: RankError);
+}
+
+thread_local! {
+    /// Whether a change runs on this thread, which has the lock of its object.
+    static CHANGES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// # Panics
+/// In a change: its thread may have the lock of the object that it accesses.
+pub(in crate::ranks::globals) fn assert_no_change() {
+    assert!(
+        !CHANGES.get(),
+        "a change of a shared object must not access another one"
+    );
+}
+
+/// Runs a change on a copy of the value: a panic leaves the value as it was.
+pub(in crate::ranks::globals) fn run_on_copy<T: Clone>(
+    value: &mut Arc<T>,
+    run: impl FnOnce(&mut T),
+) -> thread::Result<()> {
+    let before = CHANGES.replace(true);
+    let ran = catch_unwind(AssertUnwindSafe(|| {
+        let mut changed = T::clone(value);
+        run(&mut changed);
+        Arc::new(changed)
+    }));
+    CHANGES.set(before);
+    ran.map(|changed| *value = changed)
+}
+
+/// A call of an operation and its result.
+pub(in crate::ranks::globals) struct Update<C, R> {
+    call: Option<C>,
+    result: Option<R>,
+    promise: Promise<Result<R>>,
+}
+
+impl<C, R> Update<C, R> {
+    pub(in crate::ranks::globals) fn new(call: C, promise: Promise<Result<R>>) -> Self {
+        let (call, result) = (Some(call), None);
+        Self {
+            call,
+            result,
+            promise,
+        }
+    }
+}
+
+/// A call whose result has a type.
+pub(in crate::ranks::globals) trait Typed<T>: Call<T> + 'static {
+    type Result: Portable + 'static;
+
+    fn call(self, value: &mut T) -> Self::Result;
+}
+
+impl<T, A, R> Typed<T> for Called<T, A, R>
+where
+    T: 'static,
+    A: Portable + 'static,
+    R: Portable + 'static,
+{
+    type Result = R;
+
+    fn call(self, value: &mut T) -> R {
+        (self.operation.run)(value, self.args)
+    }
+}
+
+impl<T: Number + Portable> Typed<T> for Applied<T> {
+    type Result = T;
+
+    fn call(self, value: &mut T) -> T {
+        self.apply(value)
+    }
+}
+
+impl<T: 'static, C: Typed<T>> Change<T> for Update<C, C::Result> {
+    fn run(&mut self, value: &mut T) {
+        let call = self.call.take();
+        self.result = call.map(|call| call.call(value));
+    }
+
+    fn ran(self: Box<Self>, ended: thread::Result<()>, name: &Name) {
+        let result = match ended {
+            Ok(()) => Ok(self.result.expect("it has run")),
+            Err(payload) => Err(name.panicked(name.here, &*payload)),
+        };
+        self.promise.put(result);
+    }
+
+    fn travel(&mut self) -> Box<dyn Call<T>> {
+        Box::new(self.call.take().expect("it has not run"))
+    }
+
+    fn complete(self: Box<Self>, output: EncodedOutput, name: &Name) {
+        let result = match output {
+            EncodedOutput::Value(bytes) => {
+                let decoded = catch_unwind(|| unpack::<C::Result>(&bytes.0));
+                match decoded {
+                    Ok(Ok(result)) => Ok(result),
+                    Ok(Err(malformed)) => Err(name.unusable(malformed)),
+                    Err(payload) => Err(name.panicked(name.here, &*payload)),
+                }
+            }
+            EncodedOutput::Panicked(at, text) => Err(name.panicked_with(at, &text)),
+            EncodedOutput::Unencodable(why) => Err(name.unusable(&why)),
+        };
+        self.promise.put(result);
+    }
+
+    fn fail(self: Box<Self>, error: RankError) {
+        self.promise.put(Err(error));
+    }
+}
+
+/// A closure on the stack of the task that waits, which keeps its result.
+pub(in crate::ranks::globals) struct Lent<T> {
+    pub(in crate::ranks::globals) loan: Arc<Loan<T>>,
+    pub(in crate::ranks::globals) promise: Promise<Result<thread::Result<()>>>,
+}
+
+impl<T> Change<T> for Lent<T> {
+    fn run(&mut self, value: &mut T) {
+        // If it was taken back, its caller has panicked.
+        self.loan.call(value, &SpinThenYield::default());
+    }
+
+    fn ran(self: Box<Self>, ended: thread::Result<()>, _: &Name) {
+        self.promise.put(Ok(ended));
+    }
+
+    fn travel(&mut self) -> Box<dyn Call<T>> {
+        unreachable!("a closure stays at its rank")
+    }
+
+    fn complete(self: Box<Self>, _: EncodedOutput, _: &Name) {
+        unreachable!("a closure stays at its rank")
+    }
+
+    fn fail(self: Box<Self>, error: RankError) {
+        self.promise.put(Err(error));
+    }
+}
+
+/// A closure that the access owns, and its result.
+pub(in crate::ranks::globals) struct Owned<F, R> {
+    run: Option<F>,
+    result: Option<R>,
+    promise: Promise<Result<thread::Result<R>>>,
+}
+
+impl<F, R> Owned<F, R> {
+    pub(in crate::ranks::globals) fn new(
+        run: F,
+        promise: Promise<Result<thread::Result<R>>>,
+    ) -> Self {
+        let (run, result) = (Some(run), None);
+        Self {
+            run,
+            result,
+            promise,
+        }
+    }
+}
+
+impl<T, F: FnOnce(&mut T) -> R + Send, R: Send> Change<T> for Owned<F, R> {
+    fn run(&mut self, value: &mut T) {
+        let run = self.run.take();
+        self.result = run.map(|run| run(value));
+    }
+
+    fn ran(self: Box<Self>, ended: thread::Result<()>, _: &Name) {
+        let result = self.result;
+        let ended = ended.map(|()| result.expect("it has run"));
+        self.promise.put(Ok(ended));
+    }
+
+    fn travel(&mut self) -> Box<dyn Call<T>> {
+        unreachable!("a closure stays at its rank")
+    }
+
+    fn complete(self: Box<Self>, _: EncodedOutput, _: &Name) {
+        unreachable!("a closure stays at its rank")
+    }
+
+    fn fail(self: Box<Self>, error: RankError) {
+        self.promise.put(Err(error));
+    }
+}
