@@ -400,3 +400,23 @@ fn copies_are_dropped_with_the_world() {
     program(&World::alone());
     assert_eq!(LIVE.load(Relaxed), 0);
 }
+
+/// A home may leave before others have opened the objects: each access ends.
+#[test]
+fn accesses_to_a_home_that_has_left_are_errors() {
+    let mut errors = 0;
+    for _ in 0..100 {
+        let ended = world::loopback(3, |world| {
+            let mut globals = world.globals();
+            let count = globals.create(Rank(0), || 0u64);
+            let add = globals.operation(|count: &mut u64, by: u64| *count += by);
+            runtime(world, 1).run(|cx| count.update(cx, &add, 1))
+        });
+        for error in ended.into_iter().filter_map(Result::err) {
+            let line = error.to_string();
+            assert!(line.contains("which had its value, has ended"), "{line}");
+            errors += 1;
+        }
+    }
+    assert!(errors > 0);
+}

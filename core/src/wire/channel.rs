@@ -46,7 +46,8 @@ pub trait Receiver: Send + Sync {
         Some(Vec::new())
     }
 
-    /// Called when a rank has left: it sends nothing any more. Provided: does nothing.
+    /// Called when a rank has left: it sends nothing any more. Of one that has left before the
+    /// channel was opened, called after its messages. Provided: does nothing.
     ///
     /// # Errors
     /// If this rank waits for that one. All channels end.

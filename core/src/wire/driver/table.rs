@@ -136,8 +136,20 @@ impl ChannelTable {
             }
             neighbours(shared.here, shared.ranks)
                 .try_for_each(|rank| self.check_present(shared, ordinal, rank))?;
+            let have_left = (0..shared.ranks).map(Rank);
+            let mut have_left = have_left.filter(|rank| self.peers[rank.index()].has_left);
+            have_left.try_for_each(|rank| self.left(shared, ordinal, rank))?;
         }
         Ok(())
+    }
+
+    /// Notifies a channel that `rank` has left, after its messages.
+    fn left(&self, shared: &Shared, ordinal: u32, rank: Rank) -> Result<(), Error> {
+        let Some(channel) = self.channels.get(&ordinal) else {
+            return Ok(());
+        };
+        let left = channel.end.left(rank);
+        left.map_err(|fault| shared.error_of(rank, channel.end.name(), fault))
     }
 
     /// Returns an error if `rank` has left without opening a channel that is open here, and of
@@ -228,11 +240,10 @@ impl ChannelTable {
             ParcelKind::Failed => Err(self.failed(shared, from, header, parcel)),
             ParcelKind::Lost => self.reported(shared, from, header, parcel),
             ParcelKind::Bye => {
-                self.peers[from.index()].has_left = true;
                 self.adopt(shared)?;
-                self.channels.iter().try_for_each(|(ordinal, channel)| {
-                    let left = channel.end.left(from);
-                    left.map_err(|fault| shared.error_of(from, channel.end.name(), fault))?;
+                self.peers[from.index()].has_left = true;
+                self.channels.keys().try_for_each(|ordinal| {
+                    self.left(shared, *ordinal, from)?;
                     self.check_present(shared, *ordinal, from)
                 })
             }

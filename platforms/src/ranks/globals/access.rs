@@ -153,8 +153,11 @@ impl<T: Object> Global<T> {
     ///         histogram.modify(cx, |bins| {
     ///             bins.iter_mut().zip(&local).for_each(|(bin, n)| *bin += n);
     ///         })?;
-    ///         world.team().barrier().wait(cx)?;
-    ///         histogram.get(cx)
+    ///         let mut team = world.team();
+    ///         team.barrier().wait(cx)?;
+    ///         let bins = histogram.get(cx)?;
+    ///         team.barrier().wait(cx)?;
+    ///         Ok::<_, tautline::Error>(bins)
     ///     })
     /// });
     /// assert_eq!(bins.into_iter().collect::<tautline::Result<Vec<_>>>()?, [[2, 0, 1, 4]; 2]);

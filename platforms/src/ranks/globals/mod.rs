@@ -23,8 +23,12 @@
 //!     rt.run(|cx| {
 //!         let cost = 40 - u64::from(world.rank().0);
 //!         best.apply(cx, Operator::Min, cost)?;
-//!         world.team().barrier().wait(cx)?;
-//!         best.get(cx)
+//!         let mut team = world.team();
+//!         team.barrier().wait(cx)?;
+//!         let best = best.get(cx)?;
+//!         // No rank leaves before all have read.
+//!         team.barrier().wait(cx)?;
+//!         Ok::<_, tautline::Error>(best)
 //!     })
 //! });
 //! assert_eq!(best.into_iter().collect::<tautline::Result<Vec<_>>>()?, [38, 38, 38]);
@@ -115,7 +119,12 @@ impl Globals {
     /// let lengths = world::loopback(2, |world| {
     ///     let rt = Runtime::builder().world(world).workers(1).pinned(false).build()?;
     ///     let words = world.globals().create(Rank(1), || vec!["zero".to_owned(), "one".to_owned()]);
-    ///     rt.run(|cx| Ok::<_, tautline::Error>(words.read(cx)?.len()))
+    ///     rt.run(|cx| {
+    ///         let words = words.read(cx)?;
+    ///         // No rank leaves before all have read.
+    ///         world.team().barrier().wait(cx)?;
+    ///         Ok::<_, tautline::Error>(words.len())
+    ///     })
     /// });
     /// assert_eq!(lengths.into_iter().collect::<Result<Vec<_>, _>>()?, [2, 2]);
     /// # Ok::<(), tautline::Error>(())
@@ -226,7 +235,11 @@ impl Globals {
     ///         *next += count;
     ///         first
     ///     });
-    ///     rt.run(|cx| next.update(cx, &take, 10))
+    ///     rt.run(|cx| {
+    ///         let ticket = next.update(cx, &take, 10)?;
+    ///         world.team().barrier().wait(cx)?;
+    ///         Ok::<_, tautline::Error>(ticket)
+    ///     })
     /// });
     /// let mut tickets = tickets.into_iter().collect::<Result<Vec<_>, _>>()?;
     /// tickets.sort();
