@@ -12,7 +12,7 @@ mod gups;
 mod heat;
 #[path = "../../platforms/examples/inverted_index.rs"]
 mod inverted_index;
-#[path = "../../platforms/examples/k_means.rs"]
+#[path = "../../platforms/examples/k_means/main.rs"]
 mod k_means;
 mod launched;
 #[path = "../../platforms/examples/rank_ring.rs"]

@@ -14,7 +14,7 @@ mod heat;
 mod inverted_index;
 #[path = "../../platforms/examples/joined.rs"]
 mod joined;
-#[path = "../../platforms/examples/k_means.rs"]
+#[path = "../../platforms/examples/k_means/main.rs"]
 mod k_means;
 #[path = "../../platforms/examples/rank_ring.rs"]
 mod rank_ring;
