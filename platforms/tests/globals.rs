@@ -4,6 +4,7 @@ mod ranks;
 
 use ranks::runtime;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use tautline::globals::{Operator, Protocol};
 use tautline::prelude::*;
@@ -419,4 +420,53 @@ fn accesses_to_a_home_that_has_left_are_errors() {
         }
     }
     assert!(errors > 0);
+}
+
+/// A value whose drop accesses the object, or panics.
+#[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
+struct Restless {
+    number: u32,
+    #[serde(skip)]
+    access: Option<Arc<dyn Fn() + Send + Sync>>,
+    panics: bool,
+}
+
+impl Drop for Restless {
+    fn drop(&mut self) {
+        if let Some(access) = &self.access {
+            access();
+        }
+        assert!(!self.panics || std::thread::panicking(), "a drop");
+    }
+}
+
+/// Drops of values run while no object is locked, and a panic in one ends no access.
+#[test]
+fn drops_may_access_objects_and_panic() {
+    world::loopback(2, |world| {
+        let mut globals = world.globals();
+        let object = globals.create(Rank(0), Restless::default);
+        runtime(world, 1).run(|cx| {
+            let mut team = world.team();
+            let accessed = object.clone();
+            let access: Arc<dyn Fn() + Send + Sync> = Arc::new(move || accessed.prefetch());
+            for panics in [false, true, false] {
+                let access = Arc::clone(&access);
+                let changed = object.modify(cx, move |value| {
+                    value.number += 1;
+                    value.access = Some(access);
+                    value.panics = panics;
+                });
+                changed.expect("no rank is lost");
+            }
+            team.barrier().wait(cx).expect("no rank is lost");
+            assert_eq!(object.read(cx).expect("no rank is lost").number, 6);
+            team.barrier().wait(cx).expect("no rank is lost");
+            // A value that keeps its object alive.
+            object
+                .modify(cx, |value| value.access = None)
+                .expect("no rank is lost");
+            team.barrier().wait(cx).expect("no rank is lost");
+        });
+    });
 }

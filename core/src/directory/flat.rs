@@ -2,11 +2,11 @@
 //!
 //! # Algorithm
 //! A sequence lock whose word also has the state of the copy. A read hit is two loads of the word,
-//! around the loads of the value, and stores nothing; the first [`COUNTED`] accesses of a tenure
-//! are counted by a compare-and-swap each. A write hit takes the lock bit, writes, and releases
-//! the word with the next version. So a version names a value. A change of the state alone keeps
-//! the version: the value is not written then, so a reader that does not notice the change returns
-//! a value that was current.
+//! around the loads of the value, and stores nothing; the first [`COUNTED`](super::COUNTED)
+//! accesses of a tenure are counted by a compare-and-swap each. A write hit takes the lock bit,
+//! writes, and releases the word with the next version. So a version names a value. A change of the
+//! state alone keeps the version: the value is not written then, so a reader that does not notice
+//! the change returns a value that was current.
 //!
 //! # Words
 //! `word`: state, lock bit, counted accesses, version. Written by a worker that hits, and by the

@@ -6,6 +6,7 @@ use crate::ranks::globals::message::EncodedOutput;
 use crate::ranks::globals::operation::{Call, Output};
 use crate::ranks::globals::{Object, Result};
 use crate::ranks::team::text_of;
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread;
@@ -29,6 +30,10 @@ pub(super) enum Due<T> {
     Completed(Box<dyn Change<T>>, EncodedOutput),
     /// The value was lost with this rank.
     Lost(Waiting<T>, Rank),
+    /// A former value.
+    Former(Arc<T>),
+    /// What a change has panicked with.
+    Payload(Box<dyn Any + Send>),
 }
 
 impl<T> Due<T> {
@@ -38,6 +43,8 @@ impl<T> Due<T> {
             Self::Ran(change, ended) => change.ran(ended, name),
             Self::Completed(change, output) => change.complete(output, name),
             Self::Lost(waiting, rank) => waiting.fail(name.lost(rank)),
+            Self::Former(value) => drop(value),
+            Self::Payload(payload) => drop(payload),
         }
     }
 }
@@ -55,6 +62,11 @@ impl<T> Local<T> {
             waiting: HashMap::new(),
             due: Vec::new(),
         }
+    }
+
+    /// Keeps the value that a change has replaced.
+    fn replaced(&mut self, ended: thread::Result<Arc<T>>) -> thread::Result<()> {
+        ended.map(|former| self.due.push(Due::Former(former)))
     }
 
     fn current(&mut self) -> &mut Arc<T> {
@@ -76,7 +88,8 @@ impl<T: Object> Memory for Local<T> {
     }
 
     fn install(&mut self, value: Arc<T>) {
-        self.value = Some(value);
+        let former = self.value.replace(value);
+        self.due.extend(former.map(Due::Former));
     }
 
     fn perform(&mut self, access: Access) {
@@ -85,7 +98,7 @@ impl<T: Object> Memory for Local<T> {
             Waiting::Read(promise) => Due::Read(promise, self.value()),
             Waiting::Change(mut change) => {
                 let ended = run_on_copy(self.current(), |value| change.run(value));
-                Due::Ran(change, ended)
+                Due::Ran(change, self.replaced(ended))
             }
         };
         self.due.push(due);
@@ -102,9 +115,13 @@ impl<T: Object> Memory for Local<T> {
         let mut output = None;
         let here = self.here;
         let ended = run_on_copy(self.current(), |value| output = Some(operation.run(value)));
-        match ended {
+        match self.replaced(ended) {
             Ok(()) => Output::Value(output.expect("it has run")),
-            Err(payload) => Output::Panicked(here, text_of(&*payload)),
+            Err(payload) => {
+                let text = text_of(&*payload);
+                self.due.push(Due::Payload(payload));
+                Output::Panicked(here, text)
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use super::message::{Body, Encoded, EncodedCall, EncodedOutput, Envelope, Object
 use super::operation::{self, Call, Output, encoded};
 use super::outlet::Outlet;
 use super::{Object, Result};
+use crate::process::contain::contain;
 use crate::ranks::error::{RankError, RankErrorKind};
 use crate::ranks::team::text_of;
 use local::{Due, Local};
@@ -145,7 +146,17 @@ impl<T: Object> Record<T> {
     /// Switches the protocol of other ranks, at the home.
     pub(super) fn switch(&self, mode: Mode) {
         let event = Event::Switch(mode);
-        self.step(self.lock(), |machine, step| machine.event(event, step));
+        self.step_of_usable(|machine, step| machine.event(event, step));
+    }
+
+    /// Lets the machine take a step, unless its accesses have ended with an error.
+    fn step_of_usable<R>(
+        &self,
+        take: impl FnOnce(&mut Protocol<Local<T>>, &mut Step<'_, Protocol<Local<T>>>) -> R,
+    ) -> Option<R> {
+        let state = self.lock();
+        let is_usable = state.error.is_none();
+        is_usable.then(|| self.step(state, take))
     }
 
     /// Lets the machine take a step, and does what is due.
@@ -167,7 +178,10 @@ impl<T: Object> Record<T> {
         let taken = take(machine, &mut Step::new(local, &mut act));
         let due = mem::take(&mut local.due);
         self.send(state);
-        due.into_iter().for_each(|due: Due<T>| due.put(&self.name));
+        // A drop or a waker that panics ends nothing else.
+        due.into_iter().for_each(|due: Due<T>| {
+            contain(|| due.put(&self.name));
+        });
         taken
     }
 
@@ -195,7 +209,11 @@ impl<T: Object> Record<T> {
         };
         let encode = || {
             message.try_map(
-                |value| encoded(&*value, limit),
+                |value| {
+                    let bytes = encoded(&*value, limit);
+                    contain(|| drop(value));
+                    bytes
+                },
                 |call| call.encode(limit),
                 |output| Ok(output.encode(limit)),
             )
@@ -215,10 +233,11 @@ impl<T: Object> Record<T> {
     /// Ends an access whose arguments cannot be encoded, as its home would.
     fn not_called(&self, home: Rank, access: u64, why: String) {
         let output = Output::Encoded(EncodedOutput::Unencodable(why));
-        let state = self.lock();
-        let done = Message::Grant(state.machine.mode(), Grant::Done { access, output });
-        let ended = self.step(state, |machine, step| machine.receive(home, done, step));
-        debug_assert!(ended.is_ok(), "the access is outstanding");
+        let ended = self.step_of_usable(|machine, step| {
+            let done = Message::Grant(machine.mode(), Grant::Done { access, output });
+            machine.receive(home, done, step)
+        });
+        debug_assert!(ended.is_none_or(|ended| ended.is_ok()), "it is outstanding");
     }
 
     fn envelope(&self, body: Body) -> Envelope {
@@ -280,9 +299,12 @@ impl<T: Object> AnyRecord for Record<T> {
         let mut state = self.lock();
         state.error.get_or_insert_with(|| error.clone());
         let waiting = mem::take(&mut state.local.waiting);
-        state.outbox.clear();
+        let unsent = mem::take(&mut state.outbox);
         drop(state);
-        waiting.into_values().for_each(|it| it.fail(error.clone()));
+        waiting.into_values().for_each(|it| {
+            contain(|| it.fail(error.clone()));
+        });
+        contain(|| drop(unsent));
     }
 
     fn differs(&self, there: &str) {
@@ -299,7 +321,7 @@ impl<T: Object> AnyRecord for Record<T> {
     }
 
     fn lost(&self, rank: Rank) {
-        self.step(self.lock(), |machine, step| machine.lost(rank, step));
+        self.step_of_usable(|machine, step| machine.lost(rank, step));
     }
 
     fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {

@@ -6,6 +6,7 @@ use crate::ranks::globals::Result;
 use crate::ranks::globals::message::EncodedOutput;
 use crate::ranks::globals::operation::{Applied, Call, Called};
 use std::cell::Cell;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -45,7 +46,7 @@ pub(in crate::ranks::globals) fn promise<R>() -> (Answer<R>, Promise<R>) {
 
 impl<R> Promise<R> {
     pub(in crate::ranks::globals) fn put(self, result: R) {
-        let before = std::mem::replace(&mut *self.0.lock(), State::Full(result));
+        let before = mem::replace(&mut *self.0.lock(), State::Full(result));
         if let State::Empty(Some(waker)) = before {
             waker.wake();
         }
@@ -56,7 +57,7 @@ impl<R> Answer<R> {
     /// Takes the result, if it has been put.
     pub(in crate::ranks::globals) fn take(&self) -> Option<R> {
         let mut state = self.0.lock();
-        match std::mem::replace(&mut *state, State::Taken) {
+        match mem::replace(&mut *state, State::Taken) {
             State::Full(result) => Some(result),
             other => {
                 *state = other;
@@ -131,11 +132,12 @@ pub(in crate::ranks::globals) fn assert_no_change() {
     );
 }
 
-/// Runs a change on a copy of the value: a panic leaves the value as it was.
+/// Runs a change on a copy of the value: a panic leaves the value as it was. Returns the former
+/// value, to be dropped once the object is unlocked.
 pub(in crate::ranks::globals) fn run_on_copy<T: Clone>(
     value: &mut Arc<T>,
     run: impl FnOnce(&mut T),
-) -> thread::Result<()> {
+) -> thread::Result<Arc<T>> {
     let before = CHANGES.replace(true);
     let ran = catch_unwind(AssertUnwindSafe(|| {
         let mut changed = T::clone(value);
@@ -143,7 +145,7 @@ pub(in crate::ranks::globals) fn run_on_copy<T: Clone>(
         Arc::new(changed)
     }));
     CHANGES.set(before);
-    ran.map(|changed| *value = changed)
+    ran.map(|changed| mem::replace(value, changed))
 }
 
 /// A call of an operation and its result.
