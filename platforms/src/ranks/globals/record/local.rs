@@ -32,7 +32,7 @@ pub(super) enum Due<T> {
     Lost(Waiting<T>, Rank),
     /// A former value.
     Former(Arc<T>),
-    /// What a change has panicked with.
+    /// The payload of a change that has panicked.
     Payload(Box<dyn Any + Send>),
 }
 
