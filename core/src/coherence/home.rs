@@ -235,7 +235,7 @@ impl<O> Home<O> {
         }
     }
 
-    /// Waits for ranks to drop their copies; if there are none, grants the request.
+    /// Waits for ranks to drop their copies; grants the request if no rank has to.
     fn invalidate<M: Memory<Operation = O>>(
         &mut self,
         ranks: Vec<Rank>,

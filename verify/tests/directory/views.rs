@@ -158,7 +158,7 @@ fn directory_view_slot_reused() {
         });
 }
 
-/// R25 for views: after the acknowledgement of an invalidation there is none; one from before keeps
+/// R25 for views: no view begins after the acknowledgement of an invalidation; an earlier one keeps
 /// its node.
 #[test]
 fn directory_view_invalidated() {

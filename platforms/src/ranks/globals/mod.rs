@@ -94,7 +94,7 @@ impl fmt::Debug for Globals {
 }
 
 impl World {
-    /// Returns the shared objects of the program, of which there are none at first. Every rank
+    /// Returns a new, empty set of shared objects of the program. Every rank
     /// makes this call, in the same order as other calls over the world; it sends no message.
     #[track_caller]
     pub fn globals(&self) -> Globals {

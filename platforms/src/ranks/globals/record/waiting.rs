@@ -109,10 +109,16 @@ pub(in crate::ranks::globals) trait Change<T>: Send {
     fn ran(self: Box<Self>, ended: thread::Result<()>, name: &Name);
 
     /// Returns the call that performs it at the home. Called once, instead of `run`.
-    fn travel(&mut self) -> Box<dyn Call<T>>;
+    /// Provided: not called, as closures stay at their rank.
+    fn travel(&mut self) -> Box<dyn Call<T>> {
+        unreachable!("a closure stays at its rank")
+    }
 
     /// Puts the result that has come from the home.
-    fn complete(self: Box<Self>, output: EncodedOutput, name: &Name);
+    /// Provided: as [`travel`](Self::travel).
+    fn complete(self: Box<Self>, _output: EncodedOutput, _name: &Name) {
+        unreachable!("a closure stays at its rank")
+    }
 
     /// Puts an error.
     fn fail(self: Box<Self>, error: RankError);
@@ -249,14 +255,6 @@ impl<T> Change<T> for Lent<T> {
         self.promise.put(Ok(ended));
     }
 
-    fn travel(&mut self) -> Box<dyn Call<T>> {
-        unreachable!("a closure stays at its rank")
-    }
-
-    fn complete(self: Box<Self>, _: EncodedOutput, _: &Name) {
-        unreachable!("a closure stays at its rank")
-    }
-
     fn fail(self: Box<Self>, error: RankError) {
         self.promise.put(Err(error));
     }
@@ -293,14 +291,6 @@ impl<T, F: FnOnce(&mut T) -> R + Send, R: Send> Change<T> for Owned<F, R> {
         let result = self.result;
         let ended = ended.map(|()| result.expect("it has run"));
         self.promise.put(Ok(ended));
-    }
-
-    fn travel(&mut self) -> Box<dyn Call<T>> {
-        unreachable!("a closure stays at its rank")
-    }
-
-    fn complete(self: Box<Self>, _: EncodedOutput, _: &Name) {
-        unreachable!("a closure stays at its rank")
     }
 
     fn fail(self: Box<Self>, error: RankError) {
