@@ -7,7 +7,7 @@ mod views;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Barrier};
-use tautline_core::directory::{COUNTED, FlatCopy, State, lend};
+use tautline_core::directory::{BoxedCopy, COUNTED, FlatCopy, State, lend};
 use tautline_core::port::{Relax, Spin};
 
 const STATES: [State; 3] = [State::Invalid, State::Shared, State::Modified];
@@ -116,12 +116,12 @@ fn nothing_waits_without_a_writer() {
     assert_eq!((copy.invalidate(&relax), relax.0.get()), (None, 0));
 }
 
-/// The word of a copy takes one machine word.
+/// A copy takes two machine words beside its value.
 #[test]
 #[cfg(target_pointer_width = "64")]
 fn copies_are_small() {
-    assert_eq!(size_of::<FlatCopy<1>>(), 16);
-    assert_eq!(size_of::<FlatCopy<7>>(), 64);
+    assert_eq!(size_of::<FlatCopy<1>>(), 24);
+    assert_eq!(size_of::<FlatCopy<6>>(), 64);
 }
 
 /// Threads that add, read and recall a copy: no write is lost, and no value is torn.
@@ -202,4 +202,62 @@ impl Relax for Yields {
     fn relax(&self, _turn: u32) {
         std::thread::yield_now();
     }
+}
+
+/// Calls its closure with each turn.
+struct Turn<F>(F);
+
+impl<F: Fn(u32)> Relax for Turn<F> {
+    fn relax(&self, turn: u32) {
+        self.0(turn);
+    }
+}
+
+/// A deliverer that has waited in vain comes before a worker that writes again and again.
+fn comes_first<C: Sync>(
+    copy: &C,
+    write: impl Fn(&C, &dyn Fn(u32), &mut dyn FnMut()) -> bool,
+    invalidate: impl Fn(&C, &dyn Fn(u32)) -> bool + Sync,
+) {
+    let (waits, may_lock) = (Barrier::new(2), Barrier::new(2));
+    std::thread::scope(|scope| {
+        let deliver = || {
+            let waits_long = |turn| {
+                if turn == 16 {
+                    waits.wait();
+                    may_lock.wait();
+                }
+            };
+            assert!(invalidate(copy, &waits_long));
+        };
+        let mut deliverer = None;
+        let mut first = || {
+            deliverer = Some(scope.spawn(deliver));
+            waits.wait();
+        };
+        assert!(write(copy, &|_| (), &mut first));
+        // The lock bit is free now, and the deliverer has not taken it.
+        let leaves = |turn| {
+            if turn == 0 {
+                may_lock.wait();
+            }
+            std::thread::yield_now();
+        };
+        assert!(!write(copy, &leaves, &mut || ()), "before the deliverer");
+    });
+}
+
+#[test]
+fn a_deliverer_that_waits_comes_first() {
+    comes_first(
+        &FlatCopy::with_value([1], State::Modified),
+        |copy, relax, f| copy.write(&Turn(relax), |_| f()).is_ok(),
+        |copy, relax| copy.invalidate(&Turn(relax)).is_some(),
+    );
+    let guards = views::guards(0);
+    comes_first(
+        &BoxedCopy::with_value(1, State::Modified, &guards),
+        |copy, relax, f| copy.write(&Turn(relax), |_| f()).is_ok(),
+        |copy, relax| copy.invalidate(&Turn(relax)).is_some(),
+    );
 }

@@ -6,7 +6,6 @@
 use crate::process::generation;
 #[cfg(target_os = "linux")]
 use std::sync::atomic::{AtomicU64, Ordering};
-#[cfg(feature = "loopback")]
 use tautline_core::port::Fence;
 #[cfg(not(any(target_os = "linux", windows)))]
 use tautline_core::sync::full_fence;
@@ -98,6 +97,25 @@ pub fn heavy() -> bool {
     // provides.
     full_fence();
     true
+}
+
+/// The asymmetric fence of all threads of this process: the light half is free, the heavy one is
+/// [`heavy`].
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessFences;
+
+// SAFETY: where it returns true, the heavy fence makes each thread of the process execute a full
+// fence between two instructions of its program, so that a light fence need only prevent reordering
+// by the compiler; or both are full fences.
+unsafe impl Fence for ProcessFences {
+    #[inline(always)]
+    fn light_fence(&self) {
+        light();
+    }
+
+    fn heavy_fence(&self) -> bool {
+        heavy()
+    }
 }
 
 /// Full fences on both sides, which every machine has.

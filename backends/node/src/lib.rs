@@ -13,7 +13,7 @@ pub mod pool;
 pub mod process;
 pub mod signal;
 
-pub use fence::heavy as heavy_fence;
+pub use fence::{ProcessFences, heavy as heavy_fence};
 #[cfg(feature = "loopback")]
 pub use loopback::Loopback;
 pub use machine::Machine;

@@ -11,7 +11,7 @@
 //! # Words
 //! `word`: state, lock bit, counted accesses, version. Written by a worker that hits, and by the
 //! thread that delivers messages for the object; while the lock bit is set, only by the thread that
-//! has set it. `value`: written by the thread that has set the lock bit.
+//! has set it. `value`: written by the thread that has set the lock bit. `wanted`: see its module.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -21,8 +21,8 @@
 //! | FC3 | `Locked` stores `word` | `lock` sets the lock bit | the value, to the next writer and to `recall`; that it was read, to the next `install` | `directory_writers`, `directory_recall` |
 //! | FC4 | `write` or `install` stores `word`, then fences (full) | another thread does so for another object, then reads this one | of two writes, each before a read of the other object, one to the read of the other thread | `directory_store_buffering*` |
 //!
-//! The compare-and-swaps that count accesses, and those that change the state alone, are
-//! read-modify-writes: they continue the release of the word (FC1, FC3).
+//! The compare-and-swaps that count accesses are read-modify-writes: they continue the release of
+//! the word (FC1, FC3).
 //!
 //! # Proved
 //! By loom: a hit returns a value that was written as one, never one that was invalidated before an
@@ -33,6 +33,7 @@
 //! words of 32, and would have to return to the same number.
 #![forbid(unsafe_code)]
 
+use super::wanted::{By, Wanted};
 use super::word::{State, Word};
 use crate::port::Relax;
 use crate::sync::{AtomicUsize, Ordering, fence, full_fence};
@@ -66,6 +67,7 @@ use core::fmt;
 /// ```
 pub struct FlatCopy<const N: usize> {
     word: AtomicUsize,
+    wanted: Wanted,
     value: [AtomicUsize; N],
 }
 
@@ -119,6 +121,7 @@ impl<const N: usize> FlatCopy<N> {
         const { assert!(N >= 1 && N <= 8, "a flat object has 1 to 8 words") };
         Self {
             word: AtomicUsize::new(Word::new(state).0),
+            wanted: Wanted::new(),
             value: value.map(AtomicUsize::new),
         }
     }
@@ -192,7 +195,7 @@ impl<const N: usize> FlatCopy<N> {
     where
         F: FnOnce(&mut [usize; N]) -> R,
     {
-        let Some((mut locked, was)) = self.lock(relax, Word::is_writable) else {
+        let Some((mut locked, was)) = self.lock(relax, By::Worker, Word::is_writable) else {
             return Err(f);
         };
         let mut value = self.get();
@@ -208,7 +211,7 @@ impl<const N: usize> FlatCopy<N> {
 
     /// Makes `value` the value of this copy, in `state`: the answer to a request.
     pub fn install(&self, relax: &impl Relax, value: [usize; N], state: State) {
-        let Some((mut locked, was)) = self.lock(relax, |_| true) else {
+        let Some((mut locked, was)) = self.lock(relax, By::Deliverer, |_| true) else {
             unreachable!("locked in every state");
         };
         self.set(value);
@@ -236,31 +239,9 @@ impl<const N: usize> FlatCopy<N> {
 
     /// Changes the state of a copy that has a value, which stays. Returns the counted accesses.
     fn change(&self, relax: &impl Relax, to: State) -> Option<u8> {
-        let mut turn = 0;
-        // ORDERING: Relaxed: a guess, which the exchange checks; the state changes only by the
-        // thread that delivers messages, which is this one.
-        let mut seen = Word(self.word.load(Ordering::Relaxed));
-        loop {
-            if !seen.is_readable() {
-                return None;
-            }
-            if seen.is_locked() {
-                relax.relax(turn);
-                turn = turn.saturating_add(1);
-                // ORDERING: Relaxed: as above.
-                seen = Word(self.word.load(Ordering::Relaxed));
-                continue;
-            }
-            let next = seen.with_state(to);
-            // ORDERING: Relaxed both ways: the value is neither read nor written; the exchange
-            // continues the release of the word (FC3).
-            let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
-            let word = &self.word;
-            match word.compare_exchange_weak(seen.0, next.0, success, failure) {
-                Ok(_) => return Some(seen.hits()),
-                Err(now) => seen = Word(now),
-            }
-        }
+        let (mut locked, was) = self.lock(relax, By::Deliverer, Word::is_readable)?;
+        locked.next = was.with_state(to);
+        Some(was.hits())
     }
 
     /// Returns the value, with all writes, and lowers the state to `to`; a lower state stays.
@@ -268,7 +249,7 @@ impl<const N: usize> FlatCopy<N> {
     ///
     /// A write either precedes, and is in the value, or is a miss.
     pub fn recall(&self, relax: &impl Relax, to: State) -> Option<Recalled<[usize; N]>> {
-        let (mut locked, was) = self.lock(relax, Word::is_readable)?;
+        let (mut locked, was) = self.lock(relax, By::Deliverer, Word::is_readable)?;
         let value = self.get();
         locked.next = was.with_state(to.min(was.state()));
         let hits = was.hits();
@@ -284,17 +265,21 @@ impl<const N: usize> FlatCopy<N> {
     /// Takes the lock bit in a word of which `may` holds. Returns that word, or `None` if it does
     /// not hold.
     #[inline]
-    fn lock(&self, relax: &impl Relax, may: impl Fn(Word) -> bool) -> Option<(Locked<'_>, Word)> {
-        let mut turn = 0;
+    fn lock(
+        &self,
+        relax: &impl Relax,
+        by: By,
+        may: impl Fn(Word) -> bool,
+    ) -> Option<(Locked<'_>, Word)> {
+        let mut patience = self.wanted.patience(by);
         // ORDERING: Relaxed: a guess, which the exchange checks.
         let mut seen = Word(self.word.load(Ordering::Relaxed));
         loop {
             if !may(seen) {
                 return None;
             }
-            if seen.is_locked() {
-                relax.relax(turn);
-                turn = turn.saturating_add(1);
+            if seen.is_locked() || patience.is_to_yield() {
+                patience.wait(relax);
                 // ORDERING: Relaxed: as above.
                 seen = Word(self.word.load(Ordering::Relaxed));
                 continue;

@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | [`FlatCopy`] | word | plain data of a few machine words: a hit copies them |
 //! | [`BoxedCopy`], [`View`] | word | any other type: a hit is a view of the value, which blocks nothing |
-//! | [`Guards`], [`Seat`] | words | the values that views protect, and those to be reclaimed |
+//! | [`Guards`], [`Seat`], [`Retired`] | words | the values that views protect, and those to be reclaimed |
 //! | [`Loan`] | closure | a change by a closure that borrows, run by the thread that delivers the value |
 //! | [`State`], [`COUNTED`] | bits | the right that a rank has; accesses that are counted |
 #![deny(unsafe_code)]
@@ -22,11 +22,12 @@ mod loan;
 #[cfg(feature = "alloc")]
 #[allow(unsafe_code, reason = "values behind pointers: see its head")]
 mod view;
+mod wanted;
 mod word;
 
 pub use flat::{FlatCopy, Recalled};
 #[cfg(feature = "alloc")]
 pub use loan::{Loan, lend};
 #[cfg(feature = "alloc")]
-pub use view::{BoxedCopy, Counted, Guards, Seat, View};
+pub use view::{BoxedCopy, Counted, Guards, Reclaimed, Retired, Seat, View};
 pub use word::{COUNTED, State};

@@ -8,7 +8,7 @@ use loom::sync::atomic::{
 use loom::thread::{self, JoinHandle};
 use std::ptr;
 use std::sync::Arc;
-use tautline_core::directory::{BoxedCopy, COUNTED, Guards, Seat, State};
+use tautline_core::directory::{BoxedCopy, COUNTED, Counted, Guards, Seat, State};
 use tautline_core::port::Fence;
 use tautline_core::sync::FreedPtr;
 use tautline_verify::model::Model;
@@ -98,6 +98,11 @@ impl<const N: usize, P: Fence + Send + Sync + 'static> Scene<N, P> {
     }
 }
 
+/// Drops the nodes that no view has; returns the number of those that are kept.
+fn reclaim(guards: &Guards<Port>) -> usize {
+    guards.reclaim().left
+}
+
 /// Returns the value, 0 for a miss.
 fn read<P: Fence>(copy: &Copy<P>, seat: &Seat<'_, P>) -> usize {
     copy.read(seat).map_or(0, |view| {
@@ -122,8 +127,8 @@ fn add<P: Fence>(copy: &Copy<P>, by: usize) -> usize {
 #[test]
 fn directory_view_retired() {
     Model::new("directory_view_retired")
-        .bound(2)
-        .floor(19_000)
+        .bound(4)
+        .floor(10)
         .check(|| {
             let scene = Scene::<1>::new(State::Modified);
             let reader = scene.reader(|scene, seat| {
@@ -131,10 +136,10 @@ fn directory_view_retired() {
                 view.get()
             });
             assert_eq!(add(&scene.copies[0], 1), 1);
-            let left = scene.guards.reclaim();
+            let left = reclaim(&scene.guards);
             let value = reader.join().unwrap();
             assert!(value == 1 || value == 2, "{value}");
-            assert!(left <= 1 && scene.guards.reclaim() == 0, "not reclaimed");
+            assert!(left <= 1 && reclaim(&scene.guards) == 0, "not reclaimed");
         });
 }
 
@@ -149,7 +154,7 @@ fn directory_view_slot_reused() {
             let scene = Scene::<2>::new(State::Shared);
             let reclaimer = worker(&scene, |scene| {
                 assert!(scene.copies[0].invalidate(&RELAX).is_some());
-                scene.guards.reclaim()
+                reclaim(&scene.guards)
             });
             let seat = scene.guards.seat(0).unwrap();
             let value = read(&scene.copies[0], &seat) + read(&scene.copies[1], &seat);
@@ -163,8 +168,8 @@ fn directory_view_slot_reused() {
 #[test]
 fn directory_view_invalidated() {
     Model::new("directory_view_invalidated")
-        .bound(2)
-        .floor(21_000)
+        .bound(4)
+        .floor(10)
         .check(|| {
             let scene = Scene::<1>::new(State::Modified);
             let reader = scene.reader(|scene, seat| {
@@ -175,9 +180,9 @@ fn directory_view_invalidated() {
             });
             assert!(scene.copies[0].invalidate(&RELAX).is_some());
             scene.acked.store(1, Release);
-            scene.guards.reclaim();
+            reclaim(&scene.guards);
             reader.join().unwrap();
-            assert_eq!(scene.guards.reclaim(), 0);
+            assert_eq!(reclaim(&scene.guards), 0);
         });
 }
 
@@ -192,9 +197,9 @@ fn directory_view_replaced() {
             let scene = Scene::<1>::new(State::Modified);
             let writer = worker(&scene, |scene| add(&scene.copies[0], 1));
             let counted = scene.copies[0].invalidate(&RELAX).is_some();
-            scene.guards.reclaim();
+            reclaim(&scene.guards);
             assert!(counted && writer.join().unwrap() <= 1);
-            assert_eq!(scene.guards.reclaim(), 0);
+            assert_eq!(reclaim(&scene.guards), 0);
         });
 }
 
@@ -224,7 +229,7 @@ fn directory_view_published() {
     Model::new("directory_view_published").floor(45).check(|| {
         let scene = Scene::<1, _>::on(Unfenced, State::Shared);
         let reader = scene.reader(|scene, seat| read(&scene.copies[0], seat));
-        scene.copies[0].install(&RELAX, Freed::new(2), State::Shared);
+        scene.copies[0].install(&RELAX, Counted::new(Freed::new(2)), State::Shared);
         let value = reader.join().unwrap();
         assert!(value == 1 || value == 2, "{value}");
     });
@@ -257,7 +262,7 @@ fn directory_view_store_buffering() {
 #[test]
 fn directory_view_store_buffering_installed() {
     let install = |copy: &Copy<Unfenced>| {
-        copy.install(&RELAX, Freed::new(2), State::Modified);
+        copy.install(&RELAX, Counted::new(Freed::new(2)), State::Modified);
         1
     };
     Model::new("directory_view_store_buffering_installed")
@@ -270,9 +275,37 @@ fn directory_view_store_buffering_installed() {
 /// before that, though the second one's node is in the slot.
 #[test]
 fn directory_seats() {
-    Model::new("directory_seats")
-        .bound(2)
-        .floor(284_000)
+    Model::new("directory_seats").bound(4).floor(10).check(|| {
+        let scene = Scene::<2>::new(State::Shared);
+        let next = worker(&scene, |scene| {
+            let seat = scene.guards.seat(0);
+            seat.map_or(0, |seat| read(&scene.copies[1], &seat))
+        });
+        let reclaimer = worker(&scene, |scene| {
+            assert!(scene.copies[0].invalidate(&RELAX).is_some());
+            reclaim(&scene.guards)
+        });
+        let ours = scene
+            .guards
+            .seat(0)
+            .map_or(0, |seat| read(&scene.copies[0], &seat));
+        let theirs = next.join().unwrap();
+        assert!(
+            ours <= 1 && (theirs == 10 || theirs == 0),
+            "{ours} {theirs}"
+        );
+        assert!(reclaimer.join().unwrap() <= 1);
+        assert!(scene.guards.seat(0).is_some());
+    });
+}
+
+/// A view that outlives its seat: no other thread has the seat before, and the node is reclaimed
+/// after the view.
+#[test]
+fn directory_view_outlives_its_seat() {
+    Model::new("directory_view_outlives_its_seat")
+        .bound(3)
+        .floor(10)
         .check(|| {
             let scene = Scene::<2>::new(State::Shared);
             let next = worker(&scene, |scene| {
@@ -281,15 +314,17 @@ fn directory_seats() {
             });
             let reclaimer = worker(&scene, |scene| {
                 assert!(scene.copies[0].invalidate(&RELAX).is_some());
-                scene.guards.reclaim()
+                reclaim(&scene.guards)
             });
-            let ours = scene
-                .guards
-                .seat(0)
-                .map_or(0, |seat| read(&scene.copies[0], &seat));
+            let view = {
+                let seat = scene.guards.seat(0);
+                seat.and_then(|seat| scene.copies[0].read(&seat))
+            };
+            let ours = view.as_ref().map_or(1, |view| view.get());
+            drop(view);
             let theirs = next.join().unwrap();
             assert!(
-                ours <= 1 && (theirs == 10 || theirs == 0),
+                ours == 1 && (theirs == 10 || theirs == 0),
                 "{ours} {theirs}"
             );
             assert!(reclaimer.join().unwrap() <= 1);

@@ -8,7 +8,7 @@
 //! # Words
 //! `word`: the address of the node, or null in `Invalid`, and the bits of [`Word`]: state, lock
 //! bit, counted accesses. Written as the word of a flat copy; the thread that replaces the node
-//! retires it.
+//! retires it. `wanted`: see its module.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
@@ -22,6 +22,7 @@
 use super::guards::{Guards, Held, Seat};
 use super::node::{Counted, Node, Retired};
 use crate::directory::flat::Recalled;
+use crate::directory::wanted::{By, Wanted};
 use crate::directory::word::{State, Word};
 use crate::port::{Fence, Relax};
 use crate::sync::{AtomicPtr, Ordering, full_fence};
@@ -38,7 +39,7 @@ use core::{fmt, ptr};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tautline_core::directory::{BoxedCopy, Guards, State};
+/// use tautline_core::directory::{BoxedCopy, Counted, Guards, State};
 /// use tautline_core::port::{Fence, Spin};
 ///
 /// struct Port;
@@ -50,7 +51,7 @@ use core::{fmt, ptr};
 /// let seat = guards.seat(0).unwrap(); // this worker's
 /// assert!(copy.read(&seat).is_none()); // a miss: a message is to request the value
 ///
-/// copy.install(&Spin, String::from("north"), State::Modified); // the answer
+/// copy.install(&Spin, Counted::new(String::from("north")), State::Modified); // the answer
 /// let view = copy.read(&seat).unwrap();
 /// assert!(copy.write(&Spin, |text| text.push_str("east")).is_ok());
 /// assert_eq!(*view, "north"); // a value of the past, which blocks nothing
@@ -62,20 +63,21 @@ use core::{fmt, ptr};
 /// ```
 pub struct BoxedCopy<T: Send + Sync + 'static, P: Fence> {
     word: AtomicPtr<Node<T>>,
+    wanted: Wanted,
     guards: Arc<Guards<P>>,
 }
 
 /// A value of a copy that was current at some moment of the read. It blocks no thread, and stays as
-/// it is while the copy changes.
-pub struct View<'s, T> {
+/// it is while the copy changes. It stays at its thread, and may outlive the seat.
+pub struct View<'g, T> {
     node: NonNull<Node<T>>,
     /// Keeps the node.
-    _kept: Kept<'s, T>,
+    _kept: Kept<'g, T>,
 }
 
 /// The reason for which the node of a view is not freed.
-enum Kept<'s, T> {
-    Held(#[expect(dead_code, reason = "clears the slot")] Held<'s>),
+enum Kept<'g, T> {
+    Held(#[expect(dead_code, reason = "clears the slot")] Held<'g>),
     Counted(#[expect(dead_code, reason = "gives up the reference")] Counted<T>),
 }
 
@@ -135,6 +137,7 @@ impl<T: Send + Sync + 'static, P: Fence> BoxedCopy<T, P> {
     fn of(node: *mut Node<T>, state: State, guards: &Arc<Guards<P>>) -> Self {
         Self {
             word: AtomicPtr::new(word(node, Word::new(state))),
+            wanted: Wanted::new(),
             guards: Arc::clone(guards),
         }
     }
@@ -147,7 +150,7 @@ impl<T: Send + Sync + 'static, P: Fence> BoxedCopy<T, P> {
     /// # Panics
     /// If the seat is not one of this copy's guards.
     #[inline]
-    pub fn read<'s>(&self, seat: &'s Seat<'_, P>) -> Option<View<'s, T>> {
+    pub fn read<'g>(&self, seat: &Seat<'g, P>) -> Option<View<'g, T>> {
         assert!(seat.is_of(&self.guards), "a seat of other guards");
         // ORDERING: Relaxed: a guess, which the load below checks.
         let mut seen = self.word.load(Ordering::Relaxed);
@@ -190,6 +193,16 @@ impl<T: Send + Sync + 'static, P: Fence> BoxedCopy<T, P> {
         _ = self.word.compare_exchange(seen, counted, success, failure);
     }
 
+    /// Returns the value, or `None` if the copy has none: a read of a thread without a seat. Waits
+    /// while another thread writes.
+    pub fn counted(&self, relax: &impl Relax) -> Option<Counted<T>> {
+        let (mut locked, was) = self.lock(relax, By::Worker, Word::is_readable)?;
+        locked.next = word(node(was), bits(was).counted());
+        // SAFETY: readable, so the copy has a node, and this thread has the lock bit: the copy's
+        // reference is not given up yet.
+        Some(unsafe { count(node(was)) })
+    }
+
     /// Calls `f` with a clone of the value, which then replaces the value. The calls of all threads
     /// come one after the other, and each observes the one before. Later reads of other copies by
     /// this thread come after the write in the order that all threads of this rank observe.
@@ -204,7 +217,7 @@ impl<T: Send + Sync + 'static, P: Fence> BoxedCopy<T, P> {
         T: Clone,
         F: FnOnce(&mut T) -> R,
     {
-        let Some((mut locked, was)) = self.lock(relax, Word::is_writable) else {
+        let Some((mut locked, was)) = self.lock(relax, By::Worker, Word::is_writable) else {
             return Err(f);
         };
         // SAFETY: a copy in `Modified` has a node, whose reference is given up only by a thread
@@ -222,13 +235,10 @@ impl<T: Send + Sync + 'static, P: Fence> BoxedCopy<T, P> {
 
     /// Makes `value` the value of this copy, in `state`: the answer to a request. In `Invalid` the
     /// value is dropped.
-    ///
-    /// # Panics
-    /// If there is no memory.
-    pub fn install(&self, relax: &impl Relax, value: T, state: State) {
+    pub fn install(&self, relax: &impl Relax, value: Counted<T>, state: State) {
         let new = match state {
             State::Invalid => ptr::null_mut(),
-            _ => allocate(value),
+            _ => Arc::into_raw(value.0).cast_mut(),
         };
         let was = self.replace(relax, |_| true, |_, _| word(new, Word::new(state)));
         debug_assert!(was.is_some(), "locked in every state");
@@ -288,7 +298,7 @@ impl<T: Send + Sync + 'static, P: Fence> BoxedCopy<T, P> {
         may: impl Fn(Word) -> bool,
         next: impl FnOnce(*mut Node<T>, Word) -> *mut Node<T>,
     ) -> Option<Word> {
-        let (mut locked, was) = self.lock(relax, may)?;
+        let (mut locked, was) = self.lock(relax, By::Deliverer, may)?;
         locked.next = next(node(was), bits(was));
         let is_replaced = node(locked.next) != node(was);
         drop(locked);
@@ -304,7 +314,8 @@ impl<T: Send + Sync + 'static, P: Fence> BoxedCopy<T, P> {
             // SAFETY: from `allocate`; the copy's reference is given up once, by the thread that
             // has replaced the node.
             let node = unsafe { Arc::from_raw(node) };
-            self.guards.retire(Retired::of(node));
+            self.guards
+                .retire(Retired::of(node), ptr::from_ref(self).addr());
         }
     }
 
@@ -313,18 +324,18 @@ impl<T: Send + Sync + 'static, P: Fence> BoxedCopy<T, P> {
     fn lock(
         &self,
         relax: &impl Relax,
+        by: By,
         may: impl Fn(Word) -> bool,
     ) -> Option<(Locked<'_, T>, *mut Node<T>)> {
-        let mut turn = 0;
+        let mut patience = self.wanted.patience(by);
         // ORDERING: Relaxed: a guess, which the exchange checks.
         let mut seen = self.word.load(Ordering::Relaxed);
         loop {
             if !may(bits(seen)) {
                 return None;
             }
-            if bits(seen).is_locked() {
-                relax.relax(turn);
-                turn = turn.saturating_add(1);
+            if bits(seen).is_locked() || patience.is_to_yield() {
+                patience.wait(relax);
                 // ORDERING: Relaxed: as above.
                 seen = self.word.load(Ordering::Relaxed);
                 continue;

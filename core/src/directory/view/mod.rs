@@ -11,5 +11,5 @@ mod guards;
 mod node;
 
 pub use copy::{BoxedCopy, View};
-pub use guards::{Guards, Seat};
-pub use node::Counted;
+pub use guards::{Guards, Reclaimed, Seat};
+pub use node::{Counted, Retired};

@@ -13,6 +13,17 @@ pub(super) struct Node<T>(pub(super) T);
 #[derive(Debug)]
 pub struct Counted<T>(pub(super) Arc<Node<T>>);
 
+impl<T> Counted<T> {
+    /// Allocates a value.
+    ///
+    /// # Panics
+    /// If there is no memory.
+    #[must_use]
+    pub fn new(value: T) -> Self {
+        Self(Arc::new(Node(value)))
+    }
+}
+
 impl<T> Clone for Counted<T> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
@@ -30,7 +41,7 @@ impl<T> Deref for Counted<T> {
 /// A node that no copy has any more, with the reference count of the copy. Dropped, it gives up
 /// that reference.
 #[derive(Debug)]
-pub(super) struct Retired {
+pub struct Retired {
     node: NonNull<()>,
     release: unsafe fn(NonNull<()>),
 }

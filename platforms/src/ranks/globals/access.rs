@@ -2,7 +2,10 @@
 
 use super::message::GlobalRef;
 use super::operation::{Applied, Called, Operation};
-use super::record::{Answer, Lent, Owned, Record, Typed, Update, Waiting, promise};
+use super::record::{
+    Answer, Lent, LocalCopy, Owned, Record, Seen, Typed, Update, Value, Waiting, assert_no_change,
+    promise, reclaim_if_due,
+};
 use super::{Number, Object, Operator, Protocol};
 use crate::Result;
 use crate::error::Error;
@@ -10,7 +13,7 @@ use crate::execution::runtime::Cx;
 use crate::ranks::engine::ProgressEngine;
 use std::fmt;
 use std::ops::Deref;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use tautline_core::coherence::Kind;
 use tautline_core::directory::lend;
@@ -25,12 +28,13 @@ const TURNS: u32 = 256;
 pub struct Global<T: Object> {
     engine: Arc<ProgressEngine>,
     record: Arc<Record<T>>,
+    /// That of the record: hits need nothing else.
+    copy: Arc<LocalCopy<T>>,
 }
 
 impl<T: Object> Clone for Global<T> {
     fn clone(&self) -> Self {
-        let (engine, record) = (Arc::clone(&self.engine), Arc::clone(&self.record));
-        Self { engine, record }
+        Self::new(&self.engine, Arc::clone(&self.record))
     }
 }
 
@@ -42,9 +46,36 @@ impl<T: Object> fmt::Debug for Global<T> {
 
 /// A value that an object had at some moment of the call that returned it. It stays the same, and
 /// keeps no task from changing the object.
-pub struct View<T>(Arc<T>);
+///
+/// A thread has seven views without any cost; each further one counts a reference.
+///
+/// It stays at its thread:
+/// ```compile_fail,E0277
+/// fn sent<T: Send>() {}
+/// sent::<tautline::globals::View<String>>();
+/// ```
+pub struct View<T: Object>(Seen<T>);
 
-impl<T> Deref for View<T> {
+impl<T: Object> Deref for View<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Object + fmt::Debug> fmt::Debug for View<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+/// As a [`View`], for async code: it may be sent, and kept as long as required.
+#[derive(Clone)]
+pub struct Snapshot<T: Object>(Value<T>);
+
+impl<T: Object> Deref for Snapshot<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -52,9 +83,9 @@ impl<T> Deref for View<T> {
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for View<T> {
+impl<T: Object + fmt::Debug> fmt::Debug for Snapshot<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        (**self).fmt(f)
     }
 }
 
@@ -65,8 +96,12 @@ impl<T: fmt::Debug> fmt::Debug for View<T> {
 /// different objects. The line names the object.
 impl<T: Object> Global<T> {
     pub(super) fn new(engine: &Arc<ProgressEngine>, record: Arc<Record<T>>) -> Self {
-        let engine = Arc::clone(engine);
-        Self { engine, record }
+        let (engine, copy) = (Arc::clone(engine), Arc::clone(&record.copy));
+        Self {
+            engine,
+            record,
+            copy,
+        }
     }
 
     /// Returns the name of the object, for other ranks.
@@ -75,14 +110,22 @@ impl<T: Object> Global<T> {
     }
 
     /// Returns the value.
+    #[inline]
     pub fn read(&self, cx: &mut Cx<'_, '_>) -> Result<View<T>> {
-        if let Some(value) = self.record.hit() {
-            return Ok(View(value));
+        match self.copy.read() {
+            Some(seen) => Ok(View(seen)),
+            None => self.miss(cx),
         }
-        self.wait(cx, self.begin_read()).map(View)
+    }
+
+    #[cold]
+    fn miss(&self, cx: &mut Cx<'_, '_>) -> Result<View<T>> {
+        let value = self.wait(cx, self.begin_read())?;
+        Ok(View(Seen::Kept(value)))
     }
 
     /// Returns a copy of the value.
+    #[inline]
     pub fn get(&self, cx: &mut Cx<'_, '_>) -> Result<T> {
         self.read(cx).map(|view| T::clone(&view))
     }
@@ -128,7 +171,15 @@ impl<T: Object> Global<T> {
     }
 
     fn call<C: Typed<T>>(&self, cx: &mut Cx<'_, '_>, call: C) -> Result<C::Result> {
-        self.wait(cx, self.begin(call))
+        let mut call = Some(call);
+        let change = |value: &mut T| call.take().map(|call| call.call(value));
+        let written = catch_unwind(AssertUnwindSafe(|| self.copy.write(change).ok()));
+        reclaim_if_due();
+        match written {
+            Ok(Some(result)) => Ok(result.expect("it was called")),
+            Ok(None) => self.wait(cx, self.begin(call.expect("it was not called"))),
+            Err(payload) => Err(Error::Rank(self.record.panicked(&*payload))),
+        }
     }
 
     fn begin<C: Typed<T>>(&self, call: C) -> Pending<C::Result> {
@@ -178,6 +229,22 @@ impl<T: Object> Global<T> {
         cx: &mut Cx<'_, '_>,
         change: impl FnOnce(&mut T) -> R + Send,
     ) -> Result<R> {
+        let change = match self.copy.write(change) {
+            Ok(result) => {
+                reclaim_if_due();
+                return Ok(result);
+            }
+            Err(change) => change,
+        };
+        self.modify_there(cx, change)
+    }
+
+    #[cold]
+    fn modify_there<R: Send>(
+        &self,
+        cx: &mut Cx<'_, '_>,
+        change: impl FnOnce(&mut T) -> R + Send,
+    ) -> Result<R> {
         let (mut change, mut result) = (Some(change), None);
         let mut run = |value: &mut T| result = change.take().map(|change| change(value));
         let ended = lend(&mut run, &SpinThenYield::default(), |loan| {
@@ -193,13 +260,14 @@ impl<T: Object> Global<T> {
 
     /// As [`read`](Self::read), in async code: no worker is occupied until then. The access begins
     /// at once.
-    pub fn read_async(&self) -> impl Future<Output = Result<View<T>>> + Send + use<T> {
-        let hit = self.record.hit();
+    pub fn read_async(&self) -> impl Future<Output = Result<Snapshot<T>>> + Send + use<T> {
+        assert_no_change();
+        let hit = self.copy.value();
         let answer = hit.is_none().then(|| self.begin_read());
         async move {
             match (hit, answer) {
-                (Some(value), _) => Ok(View(value)),
-                (None, Some(answer)) => answer.await.map(View).map_err(Error::Rank),
+                (Some(value), _) => Ok(Snapshot(value)),
+                (None, Some(answer)) => answer.await.map(Snapshot).map_err(Error::Rank),
                 (None, None) => unreachable!("it has begun"),
             }
         }
@@ -247,7 +315,8 @@ impl<T: Object> Global<T> {
 
     /// Requests a copy of the value, if this rank has none, for a later read.
     pub fn prefetch(&self) {
-        if self.record.hit().is_none() {
+        assert_no_change();
+        if !self.copy.is_readable() {
             drop(self.begin_read());
             self.look();
         }
@@ -259,7 +328,7 @@ impl<T: Object> Global<T> {
         self.record.switch(protocol);
     }
 
-    fn begin_read(&self) -> Pending<Arc<T>> {
+    fn begin_read(&self) -> Pending<Value<T>> {
         let (answer, promise) = promise();
         self.record.access(Kind::Read, Waiting::Read(promise));
         answer

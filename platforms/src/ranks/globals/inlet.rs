@@ -2,12 +2,13 @@
 
 use super::message::{Body, Envelope, GlobalRef, ObjectId};
 use super::outlet::Outlet;
-use super::record::{AnyRecord, Record};
+use super::record::{AnyRecord, Record, reclaim};
 use super::{Object, Result};
 use crate::ranks::engine::ProgressEngine;
 use crate::ranks::error::{RankError, RankErrorKind};
 use std::any::type_name;
 use std::collections::{HashMap, VecDeque};
+use std::mem;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tautline_core::coherence::Mode;
@@ -34,6 +35,14 @@ struct Table {
     /// The ranks that have ended.
     lost: Vec<Rank>,
     error: Option<RankError>,
+}
+
+impl Drop for Shared {
+    /// Drops all former values.
+    fn drop(&mut self) {
+        drop(mem::take(&mut *self.table()));
+        reclaim();
+    }
 }
 
 impl Shared {

@@ -51,7 +51,7 @@ mod operation;
 mod outlet;
 mod record;
 
-pub use access::{Global, View};
+pub use access::{Global, Snapshot, View};
 pub use message::GlobalRef;
 pub use operation::Operation;
 pub use tautline_core::coherence::Mode as Protocol;

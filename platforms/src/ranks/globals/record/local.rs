@@ -1,37 +1,41 @@
 //! The value of an object at this rank, and the accesses that wait for it.
 
+use super::copy::{LocalCopy, Value};
 use super::name::Name;
-use super::waiting::{Change, Promise, Waiting, run_on_copy};
+use super::waiting::{Change, Changing, Promise, Waiting};
 use crate::ranks::globals::message::EncodedOutput;
 use crate::ranks::globals::operation::{Call, Output};
 use crate::ranks::globals::{Object, Result};
 use crate::ranks::team::text_of;
 use std::any::Any;
 use std::collections::HashMap;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 use tautline_core::Rank;
 use tautline_core::coherence::{Access, CopyState, Memory};
+use tautline_core::directory::State;
 
 /// The value of an object at a rank, as its machine uses it.
-pub(super) struct Local<T> {
+pub(super) struct Local<T: Object> {
     here: Rank,
-    pub(super) copy: CopyState,
-    /// Kept while no other one has come, also if the copy is invalid.
-    pub(super) value: Option<Arc<T>>,
+    copy: Arc<LocalCopy<T>>,
+    /// The value while the copy has none: one that has come, or the former one of the copy.
+    aside: Option<Value<T>>,
     pub(super) waiting: HashMap<u64, Waiting<T>>,
     pub(super) due: Vec<Due<T>>,
 }
 
 /// The end of an access, to be put once the object is unlocked: it may run any code.
 pub(super) enum Due<T> {
-    Read(Promise<Result<Arc<T>>>, Arc<T>),
+    Read(Promise<Result<Value<T>>>, Value<T>),
     Ran(Box<dyn Change<T>>, thread::Result<()>),
     Completed(Box<dyn Change<T>>, EncodedOutput),
     /// The value was lost with this rank.
     Lost(Waiting<T>, Rank),
     /// A former value.
-    Former(Arc<T>),
+    Former(Value<T>),
     /// The payload of a change that has panicked.
     Payload(Box<dyn Any + Send>),
 }
@@ -49,46 +53,76 @@ impl<T> Due<T> {
     }
 }
 
-impl<T> Local<T> {
-    pub(super) fn new(here: Rank, value: Option<T>) -> Self {
-        let copy = match value {
-            Some(_) => CopyState::Exclusive,
-            None => CopyState::Invalid,
-        };
+impl<T: Object> Local<T> {
+    pub(super) fn new(here: Rank, copy: Arc<LocalCopy<T>>) -> Self {
         Self {
             here,
             copy,
-            value: value.map(Arc::new),
+            aside: None,
             waiting: HashMap::new(),
             due: Vec::new(),
         }
     }
 
-    /// Keeps the value that a change has replaced.
-    fn replaced(&mut self, ended: thread::Result<Arc<T>>) -> thread::Result<()> {
-        ended.map(|former| self.due.push(Due::Former(former)))
+    /// Takes the value away from hits, and drops it.
+    pub(super) fn end(&mut self) {
+        let values = [self.copy.recall(State::Invalid), self.aside.take()];
+        let former = values.into_iter().flatten().map(Due::Former);
+        self.due.extend(former);
     }
 
-    fn current(&mut self) -> &mut Arc<T> {
-        self.value.as_mut().expect("the machine has installed one")
+    /// Drops a value that is not current, and that nothing waits for.
+    pub(super) fn tidy(&mut self) {
+        let former = self.aside.take();
+        self.due.extend(former.map(Due::Former));
+    }
+
+    /// Runs a change on the value. A panic leaves that as it was.
+    fn change(&mut self, change: impl FnOnce(&mut T)) -> thread::Result<()> {
+        let Some(aside) = &mut self.aside else {
+            let write = || self.copy.write(change);
+            return catch_unwind(AssertUnwindSafe(write)).map(|written| {
+                written.unwrap_or_else(|_| unreachable!("the machine has obtained the only copy"));
+            });
+        };
+        let changed = catch_unwind(AssertUnwindSafe(|| {
+            let _changing = Changing::begin();
+            let mut changed = T::clone(aside);
+            change(&mut changed);
+            Value::new(changed)
+        }))?;
+        let former = mem::replace(aside, changed);
+        self.due.push(Due::Former(former));
+        Ok(())
     }
 }
 
 impl<T: Object> Memory for Local<T> {
-    type Value = Arc<T>;
+    type Value = Value<T>;
     type Operation = Box<dyn Call<T>>;
     type Output = Output;
 
     fn hold(&mut self, state: CopyState) {
-        self.copy = state;
+        let state = match state {
+            CopyState::Invalid => State::Invalid,
+            CopyState::Shared => State::Shared,
+            CopyState::Exclusive => State::Modified,
+        };
+        match (state, self.aside.take()) {
+            (State::Invalid, aside) => self.aside = aside.or(self.copy.recall(state)),
+            (state, Some(value)) => self.copy.install(value, state),
+            (State::Shared, None) => self.due.extend(self.copy.recall(state).map(Due::Former)),
+            (State::Modified, None) => self.copy.upgrade(),
+        }
     }
 
-    fn value(&mut self) -> Arc<T> {
-        Arc::clone(self.current())
+    fn value(&mut self) -> Value<T> {
+        let value = self.aside.clone().or_else(|| self.copy.value());
+        value.expect("the machine has installed one")
     }
 
-    fn install(&mut self, value: Arc<T>) {
-        let former = self.value.replace(value);
+    fn install(&mut self, value: Value<T>) {
+        let former = self.aside.replace(value);
         self.due.extend(former.map(Due::Former));
     }
 
@@ -97,8 +131,8 @@ impl<T: Object> Memory for Local<T> {
         let due = match waiting.expect("it has not been performed") {
             Waiting::Read(promise) => Due::Read(promise, self.value()),
             Waiting::Change(mut change) => {
-                let ended = run_on_copy(self.current(), |value| change.run(value));
-                Due::Ran(change, self.replaced(ended))
+                let ended = self.change(|value| change.run(value));
+                Due::Ran(change, ended)
             }
         };
         self.due.push(due);
@@ -114,8 +148,7 @@ impl<T: Object> Memory for Local<T> {
     fn operate(&mut self, operation: Box<dyn Call<T>>) -> Output {
         let mut output = None;
         let here = self.here;
-        let ended = run_on_copy(self.current(), |value| output = Some(operation.run(value)));
-        match self.replaced(ended) {
+        match self.change(|value| output = Some(operation.run(value))) {
             Ok(()) => Output::Value(output.expect("it has run")),
             Err(payload) => {
                 let text = text_of(&*payload);

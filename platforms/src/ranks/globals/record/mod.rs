@@ -1,11 +1,16 @@
 //! An object at this rank: its machine, and what that sends and has received.
 
+mod copy;
+mod flat;
 mod local;
 mod name;
+mod seat;
 mod waiting;
 
+pub(super) use copy::{LocalCopy, Seen, Value};
 pub(super) use name::Name;
-pub(super) use waiting::{Answer, Lent, Owned, Typed, Update, Waiting, promise};
+pub(super) use seat::{reclaim, reclaim_if_due};
+pub(super) use waiting::{Answer, Lent, Owned, Typed, Update, Waiting, assert_no_change, promise};
 
 use super::message::{Body, Encoded, EncodedCall, EncodedOutput, Envelope, ObjectId};
 use super::operation::{self, Call, Output, encoded};
@@ -26,15 +31,15 @@ use tautline_core::coherence::{
 };
 use tautline_core::machine::{Action, Machine, Step};
 use tautline_core::wire::{Fault, Malformed, unpack};
-use waiting::assert_no_change;
 
-type MessageOf<T> = Message<Arc<T>, Box<dyn Call<T>>, Output>;
+type MessageOf<T> = Message<Value<T>, Box<dyn Call<T>>, Output>;
 
 /// An object at this rank.
 pub(super) struct Record<T: Object> {
     pub(super) name: Name,
     pub(super) check: u32,
     outlet: Weak<Outlet>,
+    pub(super) copy: Arc<LocalCopy<T>>,
     state: Mutex<State<T>>,
 }
 
@@ -93,9 +98,10 @@ impl<T: Object> Record<T> {
             type_name: type_name::<T>(),
             site,
         };
+        let copy = Arc::new(LocalCopy::new(value));
         let state = State {
             machine: Protocol::new(here, id.home, mode),
-            local: Local::new(here, value),
+            local: Local::new(here, Arc::clone(&copy)),
             next: 0,
             outbox: VecDeque::new(),
             is_sending: false,
@@ -105,6 +111,7 @@ impl<T: Object> Record<T> {
             name,
             check,
             outlet: Arc::downgrade(outlet),
+            copy,
             state: Mutex::new(state),
         }
     }
@@ -114,15 +121,9 @@ impl<T: Object> Record<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the value, if the copy is current.
-    ///
-    /// # Panics
-    /// In a change.
-    pub(super) fn hit(&self) -> Option<Arc<T>> {
-        assert_no_change();
-        let state = self.lock();
-        let is_current = state.error.is_none() && state.local.copy.permits(Kind::Read);
-        state.local.value.clone().filter(|_| is_current)
+    /// Returns the error of a change that has panicked at this rank.
+    pub(super) fn panicked(&self, payload: &(dyn Any + Send)) -> RankError {
+        self.name.panicked(self.name.here, payload)
     }
 
     /// Begins an access.
@@ -176,12 +177,16 @@ impl<T: Object> Record<T> {
             Action::Effect(never) => match never {},
         };
         let taken = take(machine, &mut Step::new(local, &mut act));
+        if machine.is_idle() {
+            local.tidy();
+        }
         let due = mem::take(&mut local.due);
         self.send(state);
         // A drop or a waker that panics ends nothing else.
         due.into_iter().for_each(|due: Due<T>| {
             contain(|| due.put(&self.name));
         });
+        reclaim_if_due();
         taken
     }
 
@@ -248,7 +253,7 @@ impl<T: Object> Record<T> {
     /// Decodes a message, outside of the lock.
     fn decode(&self, outlet: &Outlet, message: Encoded) -> Result<MessageOf<T>, Malformed> {
         message.try_map(
-            |value| unpack(&value.0).map(Arc::new),
+            |value| unpack(&value.0).map(Value::new),
             |call: EncodedCall| operation::decode(&call, |at| outlet.declared(at)),
             |output: EncodedOutput| Ok(Output::Encoded(output)),
         )
@@ -298,11 +303,18 @@ impl<T: Object> AnyRecord for Record<T> {
     fn fail(&self, error: &RankError) {
         let mut state = self.lock();
         state.error.get_or_insert_with(|| error.clone());
+        state.local.end();
         let waiting = mem::take(&mut state.local.waiting);
-        let unsent = mem::take(&mut state.outbox);
+        let (due, unsent) = (
+            mem::take(&mut state.local.due),
+            mem::take(&mut state.outbox),
+        );
         drop(state);
         waiting.into_values().for_each(|it| {
             contain(|| it.fail(error.clone()));
+        });
+        due.into_iter().for_each(|due: Due<T>| {
+            contain(|| due.put(&self.name));
         });
         contain(|| drop(unsent));
     }

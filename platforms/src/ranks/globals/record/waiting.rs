@@ -1,5 +1,6 @@
 //! Accesses of this rank that wait for a value.
 
+use super::copy::Value;
 use super::name::Name;
 use crate::ranks::error::RankError;
 use crate::ranks::globals::Result;
@@ -7,7 +8,7 @@ use crate::ranks::globals::message::EncodedOutput;
 use crate::ranks::globals::operation::{Applied, Call, Called};
 use std::cell::Cell;
 use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::catch_unwind;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -87,7 +88,7 @@ impl<R> Future for Answer<R> {
 
 /// An access that waits.
 pub(in crate::ranks::globals) enum Waiting<T> {
-    Read(Promise<Result<Arc<T>>>),
+    Read(Promise<Result<Value<T>>>),
     Change(Box<dyn Change<T>>),
 }
 
@@ -125,12 +126,12 @@ pub(in crate::ranks::globals) trait Change<T>: Send {
 }
 
 thread_local! {
-    /// Whether a change runs on this thread, which has the lock of its object.
+    /// Whether a change runs on this thread, which has locked its object.
     static CHANGES: Cell<bool> = const { Cell::new(false) };
 }
 
 /// # Panics
-/// In a change: its thread may have the lock of the object that it accesses.
+/// In a change: its thread may have locked the object that it accesses.
 pub(in crate::ranks::globals) fn assert_no_change() {
     assert!(
         !CHANGES.get(),
@@ -138,20 +139,24 @@ pub(in crate::ranks::globals) fn assert_no_change() {
     );
 }
 
-/// Runs a change on a copy of the value: a panic leaves the value as it was. Returns the former
-/// value, to be dropped once the object is unlocked.
-pub(in crate::ranks::globals) fn run_on_copy<T: Clone>(
-    value: &mut Arc<T>,
-    run: impl FnOnce(&mut T),
-) -> thread::Result<Arc<T>> {
-    let before = CHANGES.replace(true);
-    let ran = catch_unwind(AssertUnwindSafe(|| {
-        let mut changed = T::clone(value);
-        run(&mut changed);
-        Arc::new(changed)
-    }));
-    CHANGES.set(before);
-    ran.map(|changed| mem::replace(value, changed))
+/// A change that runs on this thread.
+pub(super) struct Changing {
+    before: bool,
+}
+
+impl Changing {
+    #[inline]
+    pub(super) fn begin() -> Self {
+        let before = CHANGES.replace(true);
+        Self { before }
+    }
+}
+
+impl Drop for Changing {
+    #[inline]
+    fn drop(&mut self) {
+        CHANGES.set(self.before);
+    }
 }
 
 /// A call of an operation and its result.
