@@ -112,6 +112,18 @@ impl<O> Home<O> {
         served.into_iter().chain(&self.queue)
     }
 
+    /// Adds the ranks that may have the value, and those that wait for an answer.
+    pub(super) fn involved(&self, ranks: &mut Vec<Rank>) {
+        ranks.extend(self.holders());
+        ranks.extend(self.wants().filter_map(|want| match want {
+            Want::Of(from, _) => Some(*from),
+            Want::Own { .. } | Want::Switch(_) => None,
+        }));
+        if let Some(Busy::Lent(to)) = self.busy {
+            ranks.push(to);
+        }
+    }
+
     /// Performs an access of the home, or queues it.
     pub(super) fn access<M: Memory<Operation = O>>(
         &mut self,

@@ -6,6 +6,7 @@ use super::message::{Access, CopyState, Message, Mode, Refusal};
 use super::place::Place;
 use crate::id::Rank;
 use crate::machine::{Machine, Step, Tolerance};
+use alloc::vec::Vec;
 use core::convert::Infallible;
 
 /// A shared object at one rank: at its home, or at another rank.
@@ -116,6 +117,20 @@ impl<M: Memory> Object<M> {
             Role::Home(home) => home.holders(),
             Role::Place(_) => &[],
         }
+    }
+
+    /// Returns the other ranks that have to learn of the end of this object at this rank, in
+    /// ascending order: at the home, those that may have the value or wait for an answer; at
+    /// another rank, the home.
+    pub fn involved(&self) -> Vec<Rank> {
+        let mut ranks = Vec::new();
+        match &self.role {
+            Role::Home(home) => home.involved(&mut ranks),
+            Role::Place(_) => ranks.push(self.home),
+        }
+        ranks.sort_unstable();
+        ranks.dedup();
+        ranks
     }
 
     /// Returns whether nothing is outstanding here: no access, no request, no recall.

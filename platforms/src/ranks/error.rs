@@ -50,6 +50,8 @@ pub enum RankErrorKind {
     Encoding,
     /// The rank has given up for another error, which the line has.
     Failed,
+    /// The rank has [freed](crate::globals::Globals::free) the object.
+    Freed,
 }
 
 impl RankError {

@@ -128,7 +128,7 @@ fn add<P: Fence>(copy: &Copy<P>, by: usize) -> usize {
 fn directory_view_retired() {
     Model::new("directory_view_retired")
         .bound(4)
-        .floor(10)
+        .floor(1_100)
         .check(|| {
             let scene = Scene::<1>::new(State::Modified);
             let reader = scene.reader(|scene, seat| {
@@ -169,7 +169,7 @@ fn directory_view_slot_reused() {
 fn directory_view_invalidated() {
     Model::new("directory_view_invalidated")
         .bound(4)
-        .floor(10)
+        .floor(790)
         .check(|| {
             let scene = Scene::<1>::new(State::Modified);
             let reader = scene.reader(|scene, seat| {
@@ -275,28 +275,31 @@ fn directory_view_store_buffering_installed() {
 /// before that, though the second one's node is in the slot.
 #[test]
 fn directory_seats() {
-    Model::new("directory_seats").bound(4).floor(10).check(|| {
-        let scene = Scene::<2>::new(State::Shared);
-        let next = worker(&scene, |scene| {
-            let seat = scene.guards.seat(0);
-            seat.map_or(0, |seat| read(&scene.copies[1], &seat))
+    Model::new("directory_seats")
+        .bound(4)
+        .floor(8_000)
+        .check(|| {
+            let scene = Scene::<2>::new(State::Shared);
+            let next = worker(&scene, |scene| {
+                let seat = scene.guards.seat(0);
+                seat.map_or(0, |seat| read(&scene.copies[1], &seat))
+            });
+            let reclaimer = worker(&scene, |scene| {
+                assert!(scene.copies[0].invalidate(&RELAX).is_some());
+                reclaim(&scene.guards)
+            });
+            let ours = scene
+                .guards
+                .seat(0)
+                .map_or(0, |seat| read(&scene.copies[0], &seat));
+            let theirs = next.join().unwrap();
+            assert!(
+                ours <= 1 && (theirs == 10 || theirs == 0),
+                "{ours} {theirs}"
+            );
+            assert!(reclaimer.join().unwrap() <= 1);
+            assert!(scene.guards.seat(0).is_some());
         });
-        let reclaimer = worker(&scene, |scene| {
-            assert!(scene.copies[0].invalidate(&RELAX).is_some());
-            reclaim(&scene.guards)
-        });
-        let ours = scene
-            .guards
-            .seat(0)
-            .map_or(0, |seat| read(&scene.copies[0], &seat));
-        let theirs = next.join().unwrap();
-        assert!(
-            ours <= 1 && (theirs == 10 || theirs == 0),
-            "{ours} {theirs}"
-        );
-        assert!(reclaimer.join().unwrap() <= 1);
-        assert!(scene.guards.seat(0).is_some());
-    });
 }
 
 /// A view that outlives its seat: no other thread has the seat before, and the node is reclaimed
@@ -305,7 +308,7 @@ fn directory_seats() {
 fn directory_view_outlives_its_seat() {
     Model::new("directory_view_outlives_its_seat")
         .bound(3)
-        .floor(10)
+        .floor(1_800)
         .check(|| {
             let scene = Scene::<2>::new(State::Shared);
             let next = worker(&scene, |scene| {

@@ -1,10 +1,10 @@
 //! Accesses to a shared object.
 
-use super::message::GlobalRef;
+use super::message::{Ending, GlobalRef};
 use super::operation::{Applied, Called, Operation};
 use super::record::{
-    Answer, Lent, LocalCopy, Owned, Record, Seen, Typed, Update, Value, Waiting, assert_no_change,
-    promise, reclaim_if_due,
+    Answer, AnyRecord, Lent, LocalCopy, Owned, Record, Seen, Typed, Update, Value, Waiting,
+    assert_no_change, promise, reclaim_if_due,
 };
 use super::{Number, Object, Operator, Protocol};
 use crate::Result;
@@ -15,6 +15,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use tautline_core::Rank;
 use tautline_core::coherence::Kind;
 use tautline_core::directory::lend;
 use tautline_core::wire::Portable;
@@ -107,6 +108,15 @@ impl<T: Object> Global<T> {
     /// Returns the name of the object, for other ranks.
     pub fn name(&self) -> GlobalRef<T> {
         GlobalRef::new(self.record.name.id, self.record.check)
+    }
+
+    pub(super) fn home(&self) -> Rank {
+        self.record.name.id.home
+    }
+
+    /// Ends the object.
+    pub(super) fn end(&self) {
+        self.record.end(None, Ending::Freed);
     }
 
     /// Returns the value.

@@ -1,6 +1,6 @@
 //! The channel of the shared objects of a rank.
 
-use super::message::{Body, Envelope, GlobalRef, ObjectId};
+use super::message::{Body, Ending, Envelope, GlobalRef, ObjectId};
 use super::outlet::Outlet;
 use super::record::{AnyRecord, Record, reclaim};
 use super::{Object, Result};
@@ -57,9 +57,13 @@ impl Shared {
             return;
         }
         table.lost.push(rank);
-        let records: Vec<_> = table.records.values().cloned().collect();
         drop(table);
-        records.iter().for_each(|record| record.lost(rank));
+        self.records().iter().for_each(|record| record.lost(rank));
+    }
+
+    /// Returns the objects of this rank.
+    pub(super) fn records(&self) -> Vec<Arc<dyn AnyRecord>> {
+        self.table().records.values().cloned().collect()
     }
 
     /// Returns a number for an object that this rank publishes.
@@ -104,7 +108,7 @@ impl Shared {
         mode: Mode,
         value: Option<T>,
     ) -> Arc<Record<T>> {
-        let record = Arc::new(Record::new(&self.outlet, id, site, check, mode, value));
+        let record = Record::new(&self.outlet, id, site, check, mode, value);
         loop {
             let mut table = self.table();
             let early = table.early.get_mut(&id).and_then(VecDeque::pop_front);
@@ -125,7 +129,7 @@ impl Shared {
             drop(table);
             let envelope = Envelope { id, check, body };
             if self.deliver(&*record, from, envelope).is_err() {
-                record.violated(from);
+                record.end(None, Ending::Violated(from));
             }
         }
     }
@@ -133,10 +137,10 @@ impl Shared {
     fn deliver(&self, record: &dyn AnyRecord, from: Rank, envelope: Envelope) -> Result<(), Fault> {
         let Envelope { id, check, body } = envelope;
         match body {
-            Body::Differs(there) => record.differs(&there),
-            Body::Unusable(why) => record.unusable(&why),
+            Body::Ended(ending) => record.end(Some(from), ending),
             Body::Message(_) if check != record.check() => {
-                let (check, body) = (record.check(), Body::Differs(record.describe()));
+                let ending = Ending::Differs(record.describe());
+                let (check, body) = (record.check(), Body::Ended(ending));
                 self.outlet.send(from, Envelope { id, check, body });
             }
             Body::Message(message) => return record.receive(from, message),

@@ -53,7 +53,7 @@ impl fmt::Display for ObjectId {
 
 /// The name of a shared object of type `T`, which is valid at all ranks: it may lie in values,
 /// messages and other objects. [`Globals::open`](super::Globals::open) returns the
-/// object.[`Globals::open`](super::Globals::open) returns the object.
+/// object.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct GlobalRef<T> {
@@ -105,10 +105,21 @@ pub(super) struct Envelope {
 #[derive(Serialize, Deserialize)]
 pub(super) enum Body {
     Message(Encoded),
-    /// The object is another one at the sender: its type and creation there.
+    /// No access of the sender can use the object any more.
+    Ended(Ending),
+}
+
+/// The reason for which an object has ended at a rank.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) enum Ending {
+    /// It is another object at the other rank: its type and creation there.
     Differs(String),
-    /// The object cannot be used any more, for this reason.
+    /// A value cannot travel.
     Unusable(String),
+    /// This rank has sent what no correct rank sends.
+    Violated(Rank),
+    /// Its home has freed it.
+    Freed,
 }
 
 /// A message of the machine, with encoded values.

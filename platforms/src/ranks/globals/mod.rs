@@ -79,12 +79,24 @@ impl<T: Portable + Clone + Sync + 'static> Object for T {}
 /// The shared objects of a program, at one rank: made by [`World::globals`].
 ///
 /// Objects and operations are numbered: every rank creates the same ones in the same order. They
-/// are kept as long as the world.
+/// are kept as long as the world, or until their home [frees](Self::free) them.
 pub struct Globals {
     engine: Arc<ProgressEngine>,
     shared: Arc<Shared>,
     /// The number of objects created by all ranks.
     created: u32,
+}
+
+/// The memory that shared objects take at a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// The number of objects that are open here.
+    pub objects: usize,
+    /// The bytes of copies of objects of other homes, encoded.
+    pub copies: usize,
+    /// The bytes of all objects beside their values: fixed ones, without sets of ranks and accesses
+    /// that wait.
+    pub overhead: usize,
 }
 
 impl fmt::Debug for Globals {
@@ -216,6 +228,40 @@ impl Globals {
         let found = self.shared.find(name, Location::caller());
         let record = found.map_err(Error::Rank)?;
         Ok(Global::new(&self.engine, record))
+    }
+
+    /// Ends an object whose home is this rank: drops its value, and ends all accesses, now and
+    /// later, with an error of kind [`Freed`](super::world::RankErrorKind::Freed). Accesses of
+    /// other ranks may still find their copy until this has reached them. Its name is not used
+    /// again.
+    ///
+    /// # Panics
+    /// If its home is another rank.
+    pub fn free<T: Object>(&self, object: &Global<T>) {
+        let (home, here) = (object.home(), self.shared.outlet.here);
+        assert!(
+            home == here,
+            "{object:?} is freed at its home, not at {here}"
+        );
+        object.end();
+    }
+
+    /// Limits the bytes of the copies of objects of other homes that this rank keeps, as they are
+    /// encoded; 1 GiB at first. Copies that have not been accessed lately are dropped, and a
+    /// value that no other rank has is sent to its home. Copies that accesses wait for may exceed
+    /// the limit.
+    pub fn keep_at_most(&self, bytes: usize) {
+        self.shared.outlet.cache.limit(bytes);
+    }
+
+    /// Returns the memory that the objects take at this rank.
+    pub fn memory(&self) -> Memory {
+        let records = self.shared.records();
+        Memory {
+            objects: records.len(),
+            copies: self.shared.outlet.cache.bytes(),
+            overhead: records.iter().map(|record| record.overhead()).sum(),
+        }
     }
 
     /// Declares an operation on objects of type `T`, which changes a value and returns a result.

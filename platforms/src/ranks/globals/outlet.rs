@@ -3,6 +3,7 @@
 
 use super::message::Envelope;
 use super::operation::{AnyOperation, Declared, Operation};
+use super::record::Cache;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tautline_core::wire::Channel;
@@ -13,6 +14,7 @@ pub(super) struct Outlet {
     pub(super) ranks: u32,
     /// Bytes of a value, at most.
     pub(super) limit: usize,
+    pub(super) cache: Cache,
     /// `None` before it is open, and after the end of the channels.
     channel: Mutex<Option<Arc<Channel<Envelope>>>>,
     operations: Mutex<Vec<Arc<dyn AnyOperation>>>,
@@ -24,6 +26,7 @@ impl Outlet {
             here,
             ranks,
             limit,
+            cache: Cache::new(),
             channel: Mutex::default(),
             operations: Mutex::default(),
         }

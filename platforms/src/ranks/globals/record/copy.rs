@@ -178,6 +178,15 @@ impl<T: Object> LocalCopy<T> {
         debug_assert!(is_upgraded, "a copy with a value");
     }
 
+    /// Whether the value was accessed since the last call.
+    pub(super) fn has_hits(&self) -> bool {
+        let hits = match self {
+            Self::Flat(copy) => copy.recall(&Patient, State::Modified).map(|it| it.hits),
+            Self::Boxed(copy) => copy.recall(&Patient, State::Modified).map(|it| it.hits),
+        };
+        hits.is_some_and(|hits| hits > 0)
+    }
+
     /// Lowers the state to `to`, and returns the value; `None` if the copy has none.
     pub(super) fn recall(&self, to: State) -> Option<Value<T>> {
         match self {

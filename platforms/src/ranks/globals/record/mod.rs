@@ -1,5 +1,6 @@
 //! An object at this rank: its machine, and what that sends and has received.
 
+mod cache;
 mod copy;
 mod flat;
 mod local;
@@ -7,27 +8,29 @@ mod name;
 mod seat;
 mod waiting;
 
+pub(super) use cache::Cache;
 pub(super) use copy::{LocalCopy, Seen, Value};
 pub(super) use name::Name;
 pub(super) use seat::{reclaim, reclaim_if_due};
 pub(super) use waiting::{Answer, Lent, Owned, Typed, Update, Waiting, assert_no_change, promise};
 
-use super::message::{Body, Encoded, EncodedCall, EncodedOutput, Envelope, ObjectId};
+use super::message::{Body, Encoded, EncodedOutput, Ending, Envelope, ObjectId};
 use super::operation::{self, Call, Output, encoded};
 use super::outlet::Outlet;
 use super::{Object, Result};
 use crate::process::contain::contain;
-use crate::ranks::error::{RankError, RankErrorKind};
+use crate::ranks::error::RankError;
 use crate::ranks::team::text_of;
 use local::{Due, Local};
 use std::any::{Any, type_name};
 use std::collections::VecDeque;
 use std::mem;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tautline_core::Rank;
 use tautline_core::coherence::{
-    Access, Event, Grant, Kind, Message, Mode, Object as Protocol, Request,
+    Access, CopyState, Event, Grant, Kind, Message, Mode, Object as Protocol, Request,
 };
 use tautline_core::machine::{Action, Machine, Step};
 use tautline_core::wire::{Fault, Malformed, unpack};
@@ -40,6 +43,9 @@ pub(super) struct Record<T: Object> {
     pub(super) check: u32,
     outlet: Weak<Outlet>,
     pub(super) copy: Arc<LocalCopy<T>>,
+    this: Weak<Self>,
+    /// Whether it is in the queue of the cache.
+    is_queued: AtomicBool,
     state: Mutex<State<T>>,
 }
 
@@ -51,8 +57,19 @@ struct State<T: Object> {
     /// Messages that are not encoded: by one thread at a time, so that the order stays.
     outbox: VecDeque<(Rank, MessageOf<T>)>,
     is_sending: bool,
-    /// With this, all accesses end.
-    error: Option<RankError>,
+    /// The bytes of the value that has come last.
+    bytes: usize,
+    /// Those that the cache counts.
+    cached: usize,
+    ended: Option<Ended>,
+}
+
+/// The end of an object at this rank.
+struct Ended {
+    /// All accesses end with it.
+    error: RankError,
+    /// For other ranks.
+    ending: Ending,
 }
 
 /// An object of any type.
@@ -64,17 +81,19 @@ pub(super) trait AnyRecord: Send + Sync {
     /// Processes a message of the machine.
     fn receive(&self, from: Rank, message: Encoded) -> Result<(), Fault>;
 
-    /// Ends all accesses with an error, now and later.
+    /// Ends all accesses with an error, now and later: the channels have ended.
     fn fail(&self, error: &RankError);
 
-    /// As [`fail`](Self::fail), since the object is another one at another rank.
-    fn differs(&self, there: &str);
+    /// Ends all accesses, now and later, and those of the ranks that wait for this one. `knows` is
+    /// a rank that knows of it.
+    fn end(&self, knows: Option<Rank>, ending: Ending);
 
-    /// As [`fail`](Self::fail), since a value cannot travel.
-    fn unusable(&self, why: &str);
+    /// Gives up the copy, unless it was read since the last call, or is needed. Returns whether
+    /// there is none.
+    fn evict(&self) -> bool;
 
-    /// As [`fail`](Self::fail), since a rank has sent what no correct rank sends.
-    fn violated(&self, from: Rank);
+    /// Returns the bytes that the object takes at this rank beside its value.
+    fn overhead(&self) -> usize;
 
     /// Processes the end of another rank, after its last message.
     fn lost(&self, rank: Rank);
@@ -90,7 +109,7 @@ impl<T: Object> Record<T> {
         check: u32,
         mode: Mode,
         value: Option<T>,
-    ) -> Self {
+    ) -> Arc<Self> {
         let here = outlet.here;
         let name = Name {
             here,
@@ -105,15 +124,19 @@ impl<T: Object> Record<T> {
             next: 0,
             outbox: VecDeque::new(),
             is_sending: false,
-            error: None,
+            bytes: 0,
+            cached: 0,
+            ended: None,
         };
-        Self {
+        Arc::new_cyclic(|this| Self {
             name,
             check,
             outlet: Arc::downgrade(outlet),
             copy,
+            this: Weak::clone(this),
+            is_queued: AtomicBool::new(false),
             state: Mutex::new(state),
-        }
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
@@ -133,7 +156,8 @@ impl<T: Object> Record<T> {
     pub(super) fn access(&self, kind: Kind, waiting: Waiting<T>) {
         assert_no_change();
         let mut state = self.lock();
-        if let Some(error) = state.error.clone() {
+        if let Some(ended) = &state.ended {
+            let error = ended.error.clone();
             drop(state);
             return waiting.fail(error);
         }
@@ -156,7 +180,7 @@ impl<T: Object> Record<T> {
         take: impl FnOnce(&mut Protocol<Local<T>>, &mut Step<'_, Protocol<Local<T>>>) -> R,
     ) -> Option<R> {
         let state = self.lock();
-        let is_usable = state.error.is_none();
+        let is_usable = state.ended.is_none();
         is_usable.then(|| self.step(state, take))
     }
 
@@ -181,13 +205,69 @@ impl<T: Object> Record<T> {
             local.tidy();
         }
         let due = mem::take(&mut local.due);
+        let before = state.cached;
+        let has_copy = !self.is_home() && state.machine.copy() != CopyState::Invalid;
+        let after = if has_copy { state.bytes } else { 0 };
+        state.cached = after;
         self.send(state);
+        if before != after {
+            self.count(before, after);
+        }
         // A drop or a waker that panics ends nothing else.
         due.into_iter().for_each(|due: Due<T>| {
             contain(|| due.put(&self.name));
         });
         reclaim_if_due();
         taken
+    }
+
+    fn is_home(&self) -> bool {
+        self.name.here == self.name.id.home
+    }
+
+    /// Counts the bytes of the copy.
+    fn count(&self, before: usize, after: usize) {
+        let enter = || {
+            // ORDERING: Relaxed: under the lock of the cache.
+            let is_queued = self.is_queued.swap(true, Ordering::Relaxed);
+            (!is_queued).then(|| Weak::clone(&self.this) as _)
+        };
+        if let Some(outlet) = self.outlet.upgrade() {
+            outlet.cache.count(before, after, enter);
+        }
+    }
+
+    /// Ends the object here. `tell` selects other ranks that are to learn of it.
+    fn end_with(&self, ended: Ended, tell: impl FnOnce(Vec<Rank>) -> Vec<Rank>) {
+        let mut state = self.lock();
+        if state.ended.is_some() {
+            return;
+        }
+        let (involved, ending) = (tell(state.machine.involved()), ended.ending.clone());
+        let error = ended.error.clone();
+        state.ended = Some(ended);
+        state.local.end();
+        let waiting = mem::take(&mut state.local.waiting);
+        let due = mem::take(&mut state.local.due);
+        let unsent = mem::take(&mut state.outbox);
+        let cached = mem::take(&mut state.cached);
+        drop(state);
+        if cached > 0 {
+            self.count(cached, 0);
+        }
+        waiting.into_values().for_each(|it| {
+            contain(|| it.fail(error.clone()));
+        });
+        due.into_iter().for_each(|due: Due<T>| {
+            contain(|| due.put(&self.name));
+        });
+        contain(|| drop(unsent));
+        reclaim_if_due();
+        if let Some(outlet) = self.outlet.upgrade() {
+            for rank in involved {
+                outlet.send(rank, self.envelope(Body::Ended(ending.clone())));
+            }
+        }
     }
 
     /// Encodes and sends what waits, outside of the lock.
@@ -231,8 +311,9 @@ impl<T: Object> Record<T> {
         if let Some(access) = called {
             return self.not_called(to, access, why);
         }
-        outlet.send(to, self.envelope(Body::Unusable(why.clone())));
-        self.unusable(&why);
+        let ending = Ending::Unusable(why);
+        outlet.send(to, self.envelope(Body::Ended(ending.clone())));
+        self.end(Some(to), ending);
     }
 
     /// Ends an access whose arguments cannot be encoded, as its home would.
@@ -250,11 +331,19 @@ impl<T: Object> Record<T> {
         Envelope { id, check, body }
     }
 
-    /// Decodes a message, outside of the lock.
-    fn decode(&self, outlet: &Outlet, message: Encoded) -> Result<MessageOf<T>, Malformed> {
+    /// Decodes a message, outside of the lock. `bytes` becomes the size of its value.
+    fn decode(
+        &self,
+        outlet: &Outlet,
+        message: Encoded,
+        bytes: &mut Option<usize>,
+    ) -> Result<MessageOf<T>, Malformed> {
         message.try_map(
-            |value| unpack(&value.0).map(Value::new),
-            |call: EncodedCall| operation::decode(&call, |at| outlet.declared(at)),
+            |value| {
+                *bytes = Some(value.0.len());
+                unpack(&value.0).map(Value::new)
+            },
+            |call| operation::decode(&call, |at| outlet.declared(at)),
             |output: EncodedOutput| Ok(Output::Encoded(output)),
         )
     }
@@ -276,23 +365,26 @@ impl<T: Object> AnyRecord for Record<T> {
         let Some(outlet) = self.outlet.upgrade() else {
             return Ok(());
         };
-        let decode = || self.decode(&outlet, message);
+        let mut bytes = None;
+        let decode = || self.decode(&outlet, message, &mut bytes);
         let message = match catch_unwind(AssertUnwindSafe(decode)) {
             Ok(decoded) => decoded?,
             Err(payload) => {
                 let why = format!("decoding it panicked: {}", text_of(&*payload));
-                outlet.send(from, self.envelope(Body::Unusable(why.clone())));
-                self.unusable(&why);
+                let ending = Ending::Unusable(why);
+                outlet.send(from, self.envelope(Body::Ended(ending.clone())));
+                self.end(Some(from), ending);
                 return Ok(());
             }
         };
-        let state = self.lock();
-        if let Some(error) = &state.error {
-            let why = error.to_string();
+        let mut state = self.lock();
+        if let Some(ended) = &state.ended {
+            let ending = ended.ending.clone();
             drop(state);
-            outlet.send(from, self.envelope(Body::Unusable(why)));
+            outlet.send(from, self.envelope(Body::Ended(ending)));
             return Ok(());
         }
+        state.bytes = bytes.unwrap_or(state.bytes);
         let received = self.step(state, |machine, step| machine.receive(from, message, step));
         received.map_err(|_| {
             let because = "its object does not expect it";
@@ -301,35 +393,37 @@ impl<T: Object> AnyRecord for Record<T> {
     }
 
     fn fail(&self, error: &RankError) {
-        let mut state = self.lock();
-        state.error.get_or_insert_with(|| error.clone());
-        state.local.end();
-        let waiting = mem::take(&mut state.local.waiting);
-        let (due, unsent) = (
-            mem::take(&mut state.local.due),
-            mem::take(&mut state.outbox),
-        );
-        drop(state);
-        waiting.into_values().for_each(|it| {
-            contain(|| it.fail(error.clone()));
+        let error = error.clone();
+        let ending = Ending::Unusable(error.to_string());
+        self.end_with(Ended { error, ending }, |_| Vec::new());
+    }
+
+    fn end(&self, knows: Option<Rank>, ending: Ending) {
+        let error = self.name.ended(&ending);
+        self.end_with(Ended { error, ending }, |mut ranks| {
+            ranks.retain(|rank| Some(*rank) != knows);
+            ranks
         });
-        due.into_iter().for_each(|due: Due<T>| {
-            contain(|| due.put(&self.name));
+    }
+
+    fn evict(&self) -> bool {
+        if self.copy.has_hits() {
+            return false;
+        }
+        // ORDERING: Relaxed: a copy that comes meanwhile may be queued twice, which does no harm.
+        self.is_queued.store(false, Ordering::Relaxed);
+        let is_gone = self.step_of_usable(|machine, step| {
+            machine.event(Event::Evict, step);
+            machine.copy() == CopyState::Invalid
         });
-        contain(|| drop(unsent));
+        let is_gone = is_gone.unwrap_or(true);
+        // ORDERING: Relaxed: as above.
+        self.is_queued.fetch_or(!is_gone, Ordering::Relaxed);
+        is_gone
     }
 
-    fn differs(&self, there: &str) {
-        self.fail(&self.name.differs(there));
-    }
-
-    fn unusable(&self, why: &str) {
-        self.fail(&self.name.unusable(why));
-    }
-
-    fn violated(&self, from: Rank) {
-        let why = format_args!("{from} has sent what no rank sends about it");
-        self.fail(&self.name.error(RankErrorKind::Violated, from, why));
+    fn overhead(&self) -> usize {
+        size_of::<Self>() + size_of::<LocalCopy<T>>()
     }
 
     fn lost(&self, rank: Rank) {

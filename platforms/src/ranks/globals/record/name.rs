@@ -1,7 +1,7 @@
 //! The name of an object in errors.
 
 use crate::ranks::error::{RankError, RankErrorKind};
-use crate::ranks::globals::message::ObjectId;
+use crate::ranks::globals::message::{Ending, ObjectId};
 use crate::ranks::team::text_of;
 use std::any::Any;
 use std::fmt;
@@ -53,6 +53,23 @@ impl Name {
         self.error(RankErrorKind::Panicked, at, why)
     }
 
+    /// Returns the error of an object that has ended.
+    pub(in crate::ranks::globals) fn ended(&self, ending: &Ending) -> RankError {
+        let (here, home) = (self.here, self.id.home);
+        match ending {
+            Ending::Differs(there) => {
+                let why = format_args!("it is {there} at another rank");
+                self.error(RankErrorKind::Diverged, home, why)
+            }
+            Ending::Unusable(why) => self.error(RankErrorKind::Encoding, here, why),
+            Ending::Violated(rank) => {
+                let why = format_args!("{rank} has sent what no rank sends about it");
+                self.error(RankErrorKind::Violated, *rank, why)
+            }
+            Ending::Freed => self.error(RankErrorKind::Freed, home, "it was freed"),
+        }
+    }
+
     /// Returns the error of a value that does not travel.
     pub(in crate::ranks::globals) fn unusable(&self, why: impl fmt::Display) -> RankError {
         self.error(RankErrorKind::Encoding, self.here, why)
@@ -62,11 +79,5 @@ impl Name {
     pub(in crate::ranks::globals) fn lost(&self, rank: Rank) -> RankError {
         let why = format_args!("{rank}, which had its value, has ended");
         self.error(RankErrorKind::Lost, rank, why)
-    }
-
-    /// Returns the error of an object that differs between ranks.
-    pub(in crate::ranks::globals) fn differs(&self, there: &str) -> RankError {
-        let why = format_args!("it is {there} at another rank");
-        self.error(RankErrorKind::Diverged, self.id.home, why)
     }
 }
