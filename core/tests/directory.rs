@@ -213,7 +213,7 @@ impl<F: Fn(u32)> Relax for Turn<F> {
     }
 }
 
-/// A deliverer that has waited in vain comes before a worker that writes again and again.
+/// A deliverer that has waited long comes before a worker that writes again and again.
 fn comes_first<C: Sync>(
     copy: &C,
     write: impl Fn(&C, &dyn Fn(u32), &mut dyn FnMut()) -> bool,

@@ -119,7 +119,7 @@ impl<P: Fence> Guards<P> {
         self.seats.len()
     }
 
-    /// Whether so many nodes are retired that a thread should [reclaim](Self::reclaim).
+    /// Whether it is time to [reclaim](Self::reclaim).
     #[inline]
     pub fn is_due(&self) -> bool {
         // ORDERING: Relaxed: a hint, on which no access depends.
@@ -187,8 +187,8 @@ impl<P> fmt::Debug for Guards<P> {
     }
 }
 
-/// The right of a thread to protect nodes. Once it is dropped, and the views with it, another thread
-/// may claim it.
+/// The right of a thread to protect nodes. Once it is dropped, and the views with it, another
+/// thread may claim it.
 ///
 /// It stays at its thread, as its views do:
 ///

@@ -29,7 +29,7 @@ const TURNS: u32 = 256;
 pub struct Global<T: Object> {
     engine: Arc<ProgressEngine>,
     record: Arc<Record<T>>,
-    /// That of the record: hits need nothing else.
+    /// The one of the record: hits need nothing else.
     copy: Arc<LocalCopy<T>>,
 }
 

@@ -7,14 +7,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 /// Bytes of copies, at most, unless the program sets another limit.
 const LIMIT: usize = 1 << 30;
 
-/// The copies, which leave by the second-chance algorithm: one that was read since it was last
-/// looked at stays for another turn.
+/// The copies, which leave by the second-chance algorithm: one that was accessed since the last
+/// check stays for another turn.
 pub(in crate::ranks::globals) struct Cache(Mutex<State>);
 
 struct State {
     limit: usize,
     bytes: usize,
-    /// Objects that had a copy, in the order in which that is looked at.
+    /// Objects that had a copy, in the order in which they are checked.
     queue: VecDeque<Weak<dyn AnyRecord>>,
     /// Whether a thread evicts.
     is_evicting: bool,
@@ -70,7 +70,7 @@ impl Cache {
     fn evict(&self) {
         let mut state = self.state();
         if state.is_evicting {
-            // The other thread, or this one further up, looks at the bytes again.
+            // The other thread, or this one further up, checks the bytes again.
             return;
         }
         state.is_evicting = true;

@@ -1,18 +1,17 @@
 //! An object at this rank: its machine, and what that sends and has received.
 
 mod cache;
+mod changing;
 mod copy;
-mod flat;
 mod local;
 mod name;
-mod seat;
 mod waiting;
 
 pub(super) use cache::Cache;
-pub(super) use copy::{LocalCopy, Seen, Value};
+pub(super) use changing::assert_no_change;
+pub(super) use copy::{LocalCopy, Seen, Value, reclaim, reclaim_if_due};
 pub(super) use name::Name;
-pub(super) use seat::{reclaim, reclaim_if_due};
-pub(super) use waiting::{Answer, Lent, Owned, Typed, Update, Waiting, assert_no_change, promise};
+pub(super) use waiting::{Answer, Lent, Owned, Typed, Update, Waiting, promise};
 
 use super::message::{Body, Encoded, EncodedOutput, Ending, Envelope, ObjectId};
 use super::operation::{self, Call, Output, encoded};

@@ -6,7 +6,6 @@ use crate::ranks::error::RankError;
 use crate::ranks::globals::Result;
 use crate::ranks::globals::message::EncodedOutput;
 use crate::ranks::globals::operation::{Applied, Call, Called};
-use std::cell::Cell;
 use std::mem;
 use std::panic::catch_unwind;
 use std::pin::Pin;
@@ -123,40 +122,6 @@ pub(in crate::ranks::globals) trait Change<T>: Send {
 
     /// Puts an error.
     fn fail(self: Box<Self>, error: RankError);
-}
-
-thread_local! {
-    /// Whether a change runs on this thread, which has locked its object.
-    static CHANGES: Cell<bool> = const { Cell::new(false) };
-}
-
-/// # Panics
-/// In a change: its thread may have locked the object that it accesses.
-pub(in crate::ranks::globals) fn assert_no_change() {
-    assert!(
-        !CHANGES.get(),
-        "a change of a shared object must not access another one"
-    );
-}
-
-/// A change that runs on this thread.
-pub(super) struct Changing {
-    before: bool,
-}
-
-impl Changing {
-    #[inline]
-    pub(super) fn begin() -> Self {
-        let before = CHANGES.replace(true);
-        Self { before }
-    }
-}
-
-impl Drop for Changing {
-    #[inline]
-    fn drop(&mut self) {
-        CHANGES.set(self.before);
-    }
 }
 
 /// A call of an operation and its result.

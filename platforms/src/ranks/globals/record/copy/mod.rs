@@ -1,9 +1,14 @@
 //! The copy of an object at this rank, as hits use it: without the lock of its record.
 
-use super::flat::{WORDS, is_flat, of_words, to_words};
-use super::seat::{guards, with_seat};
-use super::waiting::{Changing, assert_no_change};
+mod flat;
+mod seat;
+
+pub(in crate::ranks::globals) use seat::{reclaim, reclaim_if_due};
+
+use super::changing::{Changing, assert_no_change};
 use crate::ranks::globals::Object;
+use flat::{WORDS, is_flat, of_words, to_words};
+use seat::{guards, with_seat};
 use std::ops::Deref;
 use tautline_core::directory::{self, BoxedCopy, Counted, FlatCopy, State};
 use tautline_core::port::Relax;
