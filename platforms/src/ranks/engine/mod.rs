@@ -24,13 +24,14 @@ pub(crate) use endpoint::Endpoint;
 pub use error::Error;
 pub(crate) use handle::Handle;
 pub(crate) use inside::{inside, is_inside};
-pub use open::OpenCall;
+pub(crate) use open::Objects;
+pub use open::{OpenAccess, OpenCall};
 pub(crate) use owned::RankOwned;
 pub use waiting::Waiting;
 
 use super::statistics::{FinishCounts, Statistics};
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 use tautline_core::comm::{CommId, PacketLink};
@@ -74,6 +75,8 @@ pub(crate) struct ProgressEngine {
     is_driven: bool,
     /// Shared, so that none is locked while a communication worker completes what a task waits for.
     endpoints: RankOwned<RwLock<Arc<[Arc<Endpoint>]>>>,
+    /// The sets of shared objects.
+    objects: RankOwned<Mutex<Vec<Weak<dyn Objects>>>>,
     /// The progress thread.
     pub(crate) carrier: OnceLock<Thread>,
     /// The origin of the clock.
@@ -98,6 +101,23 @@ pub(crate) struct Departure {
 }
 
 impl ProgressEngine {
+    /// Adds a set of shared objects.
+    pub(crate) fn add_objects(&self, objects: Weak<dyn Objects>) {
+        let mut all = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|objects| objects.strong_count() > 0);
+        all.push(objects);
+    }
+
+    /// Returns the accesses to shared objects that wait for other ranks.
+    pub(crate) fn open_accesses(&self) -> Vec<OpenAccess> {
+        let all = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let sets: Vec<_> = all.iter().filter_map(Weak::upgrade).collect();
+        drop(all);
+        sets.iter()
+            .flat_map(|objects| objects.open_accesses())
+            .collect()
+    }
+
     pub(crate) fn new(
         limits: Limits,
         link: AnyLink,
@@ -120,6 +140,7 @@ impl ProgressEngine {
             body: limits.body.saturating_sub(FRAME),
             is_driven,
             endpoints: RankOwned::new(RwLock::new(Arc::default())),
+            objects: RankOwned::new(Mutex::default()),
             carrier: OnceLock::new(),
             origin: Instant::now(),
             exchange: RankOwned::new(exchange),

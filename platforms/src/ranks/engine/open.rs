@@ -115,6 +115,54 @@ impl OpenCall {
     }
 }
 
+/// Accesses of this rank to a [shared object](crate::globals) that wait for other ranks. Displayed
+/// as one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenAccess {
+    pub(crate) here: Rank,
+    pub(crate) object: String,
+    pub(crate) accesses: usize,
+    pub(crate) ranks: Vec<Rank>,
+}
+
+impl OpenAccess {
+    /// Returns the number of accesses.
+    pub fn accesses(&self) -> usize {
+        self.accesses
+    }
+
+    /// Returns the ranks that they wait for: the home, or at the home those that have copies, and
+    /// those that are served before.
+    pub fn ranks(&self) -> &[Rank] {
+        &self.ranks
+    }
+}
+
+impl fmt::Display for OpenAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            here,
+            object,
+            accesses,
+            ranks,
+        } = self;
+        let (noun, verb) = match accesses {
+            1 => ("access", "waits"),
+            _ => ("accesses", "wait"),
+        };
+        write!(
+            f,
+            "{here}: {accesses} {noun} to {object} {verb} for {}",
+            list(ranks)
+        )
+    }
+}
+
+/// The shared objects of a set, for reports.
+pub(crate) trait Objects: Send + Sync {
+    fn open_accesses(&self) -> Vec<OpenAccess>;
+}
+
 impl fmt::Debug for OpenCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

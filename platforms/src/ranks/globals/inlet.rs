@@ -4,7 +4,7 @@ use super::message::{Body, Ending, Envelope, GlobalRef, ObjectId};
 use super::outlet::Outlet;
 use super::record::{AnyRecord, Record, reclaim};
 use super::{Object, Result};
-use crate::ranks::engine::ProgressEngine;
+use crate::ranks::engine::{Objects, OpenAccess, ProgressEngine};
 use crate::ranks::error::{RankError, RankErrorKind};
 use std::any::type_name;
 use std::collections::{HashMap, VecDeque};
@@ -35,6 +35,16 @@ struct Table {
     /// The ranks that have ended.
     lost: Vec<Rank>,
     error: Option<RankError>,
+}
+
+impl Objects for Shared {
+    fn open_accesses(&self) -> Vec<OpenAccess> {
+        let records = self.records();
+        records
+            .iter()
+            .filter_map(|record| record.open_access())
+            .collect()
+    }
 }
 
 impl Drop for Shared {
@@ -177,6 +187,8 @@ impl Inlet {
             outlet: Arc::new(outlet),
             table: Mutex::default(),
         });
+        let objects = Arc::downgrade(&shared);
+        engine.add_objects(objects);
         let inlet = Self(Arc::clone(&shared));
         shared
             .outlet

@@ -143,7 +143,9 @@ impl WorldBuilder {
             let waiting = waiting.filter(|waiting| !waiting.is_of_operation());
             let waiting = waiting.map(|waiting| format!("tautline: {waiting}\n"));
             let open = open.into_iter().map(|open| format!("tautline: {open}\n"));
-            match Vec::from_iter(waiting.into_iter().chain(open)) {
+            let accesses = described.open_accesses().into_iter();
+            let accesses = accesses.map(|open| format!("tautline: {open}\n"));
+            match Vec::from_iter(waiting.into_iter().chain(open).chain(accesses)) {
                 lines if !lines.is_empty() => lines.concat(),
                 _ => format!("tautline: {here}: waits for no rank to make its call\n"),
             }

@@ -29,7 +29,7 @@ mod idle;
 mod join;
 
 pub use crate::ranks::engine::progress::ProgressMode;
-pub use crate::ranks::engine::{OpenCall, Waiting};
+pub use crate::ranks::engine::{OpenAccess, OpenCall, Waiting};
 pub use crate::ranks::error::{RankError, RankErrorKind};
 pub use crate::ranks::statistics::Statistics;
 pub use builder::{WorldBuilder, loopback};
@@ -253,6 +253,45 @@ impl World {
     /// ```
     pub fn open_calls(&self) -> Vec<OpenCall> {
         self.engine.patience.open_calls(&self.engine)
+    }
+
+    /// Returns the accesses of this rank to [shared objects](crate::globals) that wait for other
+    /// ranks, a line for each object. Printed upon `SIGUSR1` as [`waiting`](Self::waiting). An
+    /// object that a thread is changing at that moment is left out.
+    ///
+    /// ```
+    /// use tautline::prelude::*;
+    /// use tautline::world::{self, Rank};
+    ///
+    /// let lines = world::loopback(2, |world| {
+    ///     let rt = Runtime::builder().world(world).workers(1).pinned(false).build()?;
+    ///     // Rank 0 creates it later than rank 1 reads it.
+    ///     let mut globals = world.globals();
+    ///     let create = |globals: &mut tautline::globals::Globals| globals.create(Rank(0), || 7u32);
+    ///     rt.run(|cx| {
+    ///         let mut team = world.team();
+    ///         if world.is_home() {
+    ///             team.barrier().wait(cx)?;
+    ///             create(&mut globals);
+    ///             team.barrier().wait(cx)?;
+    ///             return Ok(String::new());
+    ///         }
+    ///         let value = create(&mut globals).read_async();
+    ///         let line = world.open_accesses()[0].to_string();
+    ///         team.barrier().wait(cx)?;
+    ///         assert_eq!(*cx.block_on(value)?, 7);
+    ///         team.barrier().wait(cx)?;
+    ///         Ok::<_, tautline::Error>(line)
+    ///     })
+    /// });
+    /// let lines: Vec<_> = lines.into_iter().collect::<Result<_, _>>()?;
+    /// // rank 1: 1 access to object 0 of rank 0 (u32, created at src/main.rs:8:69) waits for rank 0
+    /// assert!(lines[1].starts_with("rank 1: 1 access to object 0 of rank 0 (u32"), "{}", lines[1]);
+    /// assert!(lines[1].ends_with(" waits for rank 0"), "{}", lines[1]);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    pub fn open_accesses(&self) -> Vec<OpenAccess> {
+        self.engine.open_accesses()
     }
 
     /// Returns the counts of what this rank has sent so far: in the calls and finishes of teams and

@@ -18,6 +18,7 @@ use super::operation::{self, Call, Output, encoded};
 use super::outlet::Outlet;
 use super::{Object, Result};
 use crate::process::contain::contain;
+use crate::ranks::engine::OpenAccess;
 use crate::ranks::error::RankError;
 use crate::ranks::team::text_of;
 use local::{Due, Local};
@@ -93,6 +94,9 @@ pub(super) trait AnyRecord: Send + Sync {
 
     /// Returns the bytes that the object takes at this rank beside its value.
     fn overhead(&self) -> usize;
+
+    /// Returns its accesses that wait; `None` if there are none, or its value is being changed.
+    fn open_access(&self) -> Option<OpenAccess>;
 
     /// Processes the end of another rank, after its last message.
     fn lost(&self, rank: Rank);
@@ -423,6 +427,17 @@ impl<T: Object> AnyRecord for Record<T> {
 
     fn overhead(&self) -> usize {
         size_of::<Self>() + size_of::<LocalCopy<T>>()
+    }
+
+    fn open_access(&self) -> Option<OpenAccess> {
+        let state = self.state.try_lock().ok()?;
+        let accesses = state.local.waiting.len();
+        (accesses > 0).then(|| OpenAccess {
+            here: self.name.here,
+            object: self.name.to_string(),
+            accesses,
+            ranks: state.machine.involved(),
+        })
     }
 
     fn lost(&self, rank: Rank) {
