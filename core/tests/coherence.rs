@@ -7,7 +7,7 @@ mod ranks;
 use ranks::{HOME, Ranks, Sent};
 use tautline_core::Rank;
 use tautline_core::coherence::{
-    Answer, CopyState, Event, Grant, Kind, Message, Mode, Recall, Refusal, Request,
+    Answer, CopyState, Event, Grant, Kind, Message, Mode, Recall, Refusal, Request, Sharing,
 };
 use tautline_core::machine::Machine;
 
@@ -62,7 +62,7 @@ fn a_new_object_is_clean() {
     let ranks = clean(Mode::Directory);
     assert_eq!(
         (ranks.home().copy(), ranks.home().holders()),
-        (Exclusive, &[][..])
+        (Exclusive, vec![])
     );
     assert!(ranks.home().is_idle());
 }
@@ -186,6 +186,78 @@ fn reads_of_all_ranks_cost_nothing_until_a_write() {
     assert!(all().skip(1).all(|rank| ranks.count(rank, Read) == 2));
 }
 
+/// As with few sharers, which the home lists.
+#[test]
+fn many_sharers_are_known_exactly() {
+    for all in [20, 100] {
+        for k in [6, 7, 19] {
+            let mut ranks = Ranks::new(Mode::Directory, all);
+            let readers: Vec<Rank> = (1..=k).map(|at| Rank(all - at)).collect();
+            assert!(readers.iter().all(|rank| ranks.count(*rank, Read) == 2));
+            let ascending: Vec<Rank> = readers.iter().rev().copied().collect();
+            assert_eq!(ranks.home().holders(), ascending);
+            // An upgrade, which is granted without the value.
+            assert_eq!(ranks.count(readers[0], Update), 2 + 2 * (k - 1));
+            assert_eq!(ranks.home().holders(), [readers[0]]);
+        }
+    }
+}
+
+/// An object of six ranks that the home tells apart in pairs only.
+fn coarse() -> Ranks {
+    Ranks::with_sharing(Mode::Directory, Sharing::coarse(6, 0, 2), 6)
+}
+
+#[test]
+fn a_coarse_set_has_the_neighbours_of_a_sharer() {
+    let mut ranks = coarse();
+    assert_eq!(ranks.count(A, Read), 2);
+    // A's neighbour is the home.
+    assert_eq!(ranks.home().holders(), [A]);
+    assert_eq!(ranks.count(C, Read), 2);
+    assert_eq!(ranks.home().holders(), [A, C, Rank(3)]);
+    assert_eq!(ranks.count(HOME, Update), 2 * 3);
+    assert_eq!(ranks.count(C, Read), 2);
+    // The home cannot know that C has the value, and sends it.
+    ranks.begin_access(C, Update);
+    let (mut upgraded, mut invalidated) = (None, Vec::new());
+    while let Some((from, to, message)) = ranks.sent.pop_front() {
+        match &message {
+            Message::Grant(_, grant) => upgraded = Some(grant.clone()),
+            Message::Recall(Recall::Invalidate) => invalidated.push(to),
+            _ => {}
+        }
+        let received = ranks.step(to, |object, step| object.receive(from, message, step));
+        received.expect("the ranks follow the protocol");
+    }
+    assert_eq!(upgraded, Some(Grant::Exclusive(1)));
+    assert_eq!(invalidated, [Rank(3)]);
+    assert_eq!(ranks.home().holders(), [C]);
+    assert_eq!(ranks.parts[C.index()].1.value, 2);
+}
+
+#[test]
+fn a_lost_rank_of_a_coarse_set_is_not_waited_for() {
+    let lose = |ranks: &mut Ranks, lost: u32| {
+        ranks.step(HOME, |object, step| object.lost(Rank(lost), step));
+    };
+    let mut ranks = coarse();
+    lose(&mut ranks, 5);
+    ranks.count(C, Read);
+    ranks.count(Rank(4), Read);
+    lose(&mut ranks, 3);
+    lose(&mut ranks, 3);
+    assert_eq!(ranks.home().holders(), [C, Rank(4)]);
+    ranks.begin_access(HOME, Update);
+    lose(&mut ranks, 4);
+    let receivers: Vec<Rank> = ranks.sent.iter().map(|(_, to, _)| *to).collect();
+    assert_eq!(receivers, [C, Rank(4)]);
+    ranks.sent.pop_back();
+    assert_eq!(ranks.settle(), 2);
+    assert_eq!(ranks.parts[0].1.value, 1);
+    assert_eq!(ranks.home().copy(), Exclusive);
+}
+
 /// Whatever waits at a rank is performed by one transfer, in order.
 #[test]
 fn one_transfer_serves_all_accesses_of_a_rank() {
@@ -258,7 +330,7 @@ fn copies_are_dropped() {
     assert_eq!(ranks.settle(), 0);
     assert_eq!(
         (ranks.home().holders(), ranks.object(C).copy()),
-        (&[C][..], Invalid)
+        (vec![C], Invalid)
     );
     // The home does not know: it invalidates the copy.
     assert_eq!(ranks.count(A, Update), 2 + 2);
@@ -312,6 +384,8 @@ fn what_is_refused() {
     let request = || Message::Request(Request::Read);
     let grant = |grant| Message::Grant(Mode::Directory, grant);
     assert_eq!(refused(&mut ranks, HOME, HOME, request()), Refusal::Sender);
+    let none = Rank(5);
+    assert_eq!(refused(&mut ranks, HOME, none, request()), Refusal::Sender);
     assert_eq!(refused(&mut ranks, A, C, request()), Refusal::Role);
     assert_eq!(
         refused(&mut ranks, HOME, A, Message::Passed(1)),

@@ -4,14 +4,17 @@ use super::memory::{Memory, Out, perform};
 use super::message::{
     Access, Answer, CopyState, Grant, Kind, Message, Mode, Recall, Refusal, Request,
 };
+use super::sharers::{Sharers, Sharing};
 use crate::id::Rank;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use core::slice;
+use core::mem;
 
 /// The home: serves one request at a time, in the order of arrival.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Home<O> {
+    here: Rank,
+    sharing: Sharing,
     mode: Mode,
     entry: Entry,
     /// The request being served; others wait.
@@ -19,25 +22,21 @@ pub(super) struct Home<O> {
     queue: VecDeque<Want<O>>,
     /// Accesses of the home itself.
     waiting: Vec<Access>,
+    /// Lost ranks in ascending order, if they may be members of coarse sets.
+    lost: Vec<Rank>,
 }
 
 /// The ranks that have the current value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Entry {
+pub(super) enum Entry {
     /// Only at the home.
     Clean,
-    /// At the home, and perhaps at these ranks, in ascending order.
-    Shared(Vec<Rank>),
+    /// At the home, and perhaps at these ranks.
+    Shared(Sharers),
     /// Only at this rank, or on the way to it.
     Modified(Rank),
     /// Nowhere: this rank was lost, with the only copy.
     Lost(Rank),
-}
-
-impl Entry {
-    fn is_shared_by(&self, rank: Rank) -> bool {
-        matches!(self, Self::Shared(ranks) if ranks.contains(&rank))
-    }
 }
 
 /// An entry in the queue.
@@ -54,8 +53,8 @@ enum Want<O> {
 /// The condition for granting the request that is served.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Busy<O> {
-    /// These ranks drop their copies.
-    Invalidating(Vec<Rank>, Want<O>),
+    /// These ranks drop their copies: a set that is exact.
+    Invalidating(Sharers, Want<O>),
     /// The owner answers the recall.
     Recalling(Rank, Recall, Want<O>),
     /// The rank that has borrowed the value returns it.
@@ -63,13 +62,16 @@ enum Busy<O> {
 }
 
 impl<O> Home<O> {
-    pub(super) fn new(mode: Mode) -> Self {
+    pub(super) fn new(here: Rank, sharing: Sharing, mode: Mode) -> Self {
         Self {
+            here,
+            sharing,
             mode,
             entry: Entry::Clean,
             busy: None,
             queue: VecDeque::new(),
             waiting: Vec::new(),
+            lost: Vec::new(),
         }
     }
 
@@ -87,12 +89,29 @@ impl<O> Home<O> {
         }
     }
 
-    pub(super) fn holders(&self) -> &[Rank] {
+    pub(super) fn holders(&self) -> Vec<Rank> {
         match &self.entry {
-            Entry::Clean | Entry::Lost(_) => &[],
-            Entry::Shared(ranks) => ranks,
-            Entry::Modified(owner) => slice::from_ref(owner),
+            Entry::Clean | Entry::Lost(_) => Vec::new(),
+            Entry::Shared(sharers) => self.members(sharers).collect(),
+            Entry::Modified(owner) => [*owner].into(),
         }
+    }
+
+    /// Whether the program has this rank.
+    pub(super) fn has(&self, rank: Rank) -> bool {
+        rank.0 < self.sharing.ranks()
+    }
+
+    /// Returns the other ranks of a set that are not lost, in ascending order.
+    fn members(&self, sharers: &Sharers) -> impl Iterator<Item = Rank> {
+        let is_other = |rank: &Rank| *rank != self.here && self.lost.binary_search(rank).is_err();
+        sharers.members(self.sharing).filter(is_other)
+    }
+
+    /// Whether this rank has a copy, unless it has dropped that. Not known of the ranks of a coarse
+    /// set.
+    fn is_sharer(&self, rank: Rank) -> bool {
+        matches!(&self.entry, Entry::Shared(sharers) if sharers.is_known(rank, self.sharing))
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -215,8 +234,8 @@ impl<O> Home<O> {
                 return None;
             }
             Request::Borrow if !is_home => Request::Write,
-            // The copy was invalidated while the request travelled.
-            Request::Upgrade if !self.entry.is_shared_by(from) => Request::Write,
+            // The copy was invalidated while the request travelled, or perhaps was.
+            Request::Upgrade if !self.is_sharer(from) => Request::Write,
             request => request,
         };
         Some(Want::Of(from, request))
@@ -227,11 +246,13 @@ impl<O> Home<O> {
         match &self.entry {
             Entry::Clean | Entry::Lost(_) => self.grant(want, out),
             Entry::Shared(_) if want.only_reads() => self.grant(want, out),
-            Entry::Shared(ranks) => {
-                let keeps = |rank: &Rank| want.receiver() == Some(*rank);
-                let others: Vec<Rank> = ranks.iter().copied().filter(|r| !keeps(r)).collect();
-                for rank in &others {
-                    out.send(*rank, Message::Recall(Recall::Invalidate));
+            Entry::Shared(sharers) => {
+                let mut others = Sharers::default();
+                for rank in self.members(sharers) {
+                    if want.receiver() != Some(rank) {
+                        out.send(rank, Message::Recall(Recall::Invalidate));
+                        others.insert(rank, self.sharing.exact());
+                    }
                 }
                 self.invalidate(others, want, out);
             }
@@ -250,11 +271,11 @@ impl<O> Home<O> {
     /// Waits for ranks to drop their copies; grants the request if no rank has to.
     fn invalidate<M: Memory<Operation = O>>(
         &mut self,
-        ranks: Vec<Rank>,
+        ranks: Sharers,
         want: Want<O>,
         out: &mut dyn Out<M>,
     ) {
-        match ranks.is_empty() {
+        match ranks.is_empty(self.sharing.exact()) {
             true => self.grant(want, out),
             false => self.busy = Some(Busy::Invalidating(ranks, want)),
         }
@@ -275,11 +296,12 @@ impl<O> Home<O> {
         };
         let grant = match request {
             Request::Read => {
-                let mut ranks = self.holders().to_vec();
-                if let Err(at) = ranks.binary_search(&to) {
-                    ranks.insert(at, to);
-                }
-                self.set(Entry::Shared(ranks), out);
+                let mut sharers = match &mut self.entry {
+                    Entry::Shared(sharers) => mem::take(sharers),
+                    _ => Sharers::default(),
+                };
+                sharers.insert(to, self.sharing);
+                self.set(Entry::Shared(sharers), out);
                 Grant::Shared(out.memory().value())
             }
             Request::Write | Request::ReadExclusive => {
@@ -323,16 +345,16 @@ impl<O> Home<O> {
     ) -> Result<(), Refusal> {
         match (answer, self.busy.take()) {
             (Answer::Invalidated, Some(Busy::Invalidating(mut ranks, want)))
-                if ranks.contains(&from) =>
+                if ranks.is_known(from, self.sharing.exact()) =>
             {
-                ranks.retain(|rank| *rank != from);
+                ranks.remove(from, self.sharing.exact());
                 self.invalidate(ranks, want, out);
             }
             (Answer::Value(value), Some(Busy::Recalling(owner, recall, want)))
                 if owner == from && matches!(recall, Recall::Share | Recall::Take) =>
             {
                 let entry = match recall {
-                    Recall::Share => Entry::Shared([from].into()),
+                    Recall::Share => Entry::Shared(Sharers::one(from, self.sharing)),
                     _ => Entry::Clean,
                 };
                 self.regain(value, entry, out);
@@ -379,13 +401,18 @@ impl<O> Home<O> {
     pub(super) fn lost<M: Memory<Operation = O>>(&mut self, rank: Rank, out: &mut dyn Out<M>) {
         self.queue
             .retain(|want| !matches!(want, Want::Of(from, _) if *from == rank));
-        if let Entry::Shared(ranks) = &mut self.entry {
-            ranks.retain(|holder| *holder != rank);
+        if let Entry::Shared(sharers) = &mut self.entry {
+            sharers.remove(rank, self.sharing);
+        }
+        if self.sharing.is_coarse()
+            && let Err(at) = self.lost.binary_search(&rank)
+        {
+            self.lost.insert(at, rank);
         }
         match self.busy.take() {
             Some(Busy::Invalidating(mut ranks, mut want)) => {
                 want.leave(rank, true);
-                ranks.retain(|holder| *holder != rank);
+                ranks.remove(rank, self.sharing.exact());
                 self.invalidate(ranks, want, out);
             }
             Some(Busy::Recalling(owner, _, want)) if owner == rank => {

@@ -18,6 +18,9 @@
 //! waits for it. Operations and closures work in any mode, and the home changes the mode of an
 //! object while no other rank has a copy: a request that does not fit is refused, and sent again.
 //!
+//! The home keeps the ranks that share the value as a [`Sharing`] has it: with more than 4096 ranks
+//! it may invalidate copies that do not exist.
+//!
 //! An object needs channels that deliver the messages of one rank to another in order. All accesses
 //! of a rank that wait for a value are performed when it arrives, before the copy can be recalled.
 //!
@@ -30,9 +33,11 @@ mod memory;
 mod message;
 mod object;
 mod place;
+mod sharers;
 
 pub use memory::Memory;
 pub use message::{
     Access, Answer, CopyState, Grant, Kind, Message, Mode, Recall, Refusal, Request,
 };
 pub use object::{Event, Object};
+pub use sharers::Sharing;

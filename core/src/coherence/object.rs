@@ -4,6 +4,7 @@ use super::home::Home;
 use super::memory::{Memory, MessageOf, Out};
 use super::message::{Access, CopyState, Message, Mode, Refusal};
 use super::place::Place;
+use super::sharers::Sharing;
 use crate::id::Rank;
 use crate::machine::{Machine, Step, Tolerance};
 use alloc::vec::Vec;
@@ -36,7 +37,7 @@ use core::convert::Infallible;
 ///     fn fail(&mut self, _: u64, _: Rank) {}
 /// }
 ///
-/// let mut ranks = [0, 1].map(|rank| Object::new(Rank(rank), Rank(0), Mode::Directory));
+/// let mut ranks = [0, 1].map(|rank| Object::new(Rank(rank), Rank(0), 2, Mode::Directory));
 /// let mut memory = [Number(7), Number(0)];
 /// let mut sent = Vec::new();
 /// let mut act = |action| match action {
@@ -85,11 +86,16 @@ pub enum Event {
 }
 
 impl<M: Memory> Object<M> {
-    /// Creates the machine of `here` for an object with this home, whose value is there. The ranks
-    /// may differ in the mode; that of the home applies.
-    pub fn new(here: Rank, home: Rank, mode: Mode) -> Self {
+    /// Creates the machine of `here` for an object with this home, whose value is there, in a
+    /// program of this number of ranks. The ranks may differ in the mode; that of the home applies.
+    pub fn new(here: Rank, home: Rank, ranks: u32, mode: Mode) -> Self {
+        Self::with_sharing(here, home, Sharing::of(ranks), mode)
+    }
+
+    /// As [`new`](Self::new), with another representation of the set of ranks that may have a copy.
+    pub fn with_sharing(here: Rank, home: Rank, sharing: Sharing, mode: Mode) -> Self {
         let role = match here == home {
-            true => Role::Home(Home::new(mode)),
+            true => Role::Home(Home::new(here, sharing, mode)),
             false => Role::Place(Place::new(mode)),
         };
         Self { here, home, role }
@@ -112,10 +118,11 @@ impl<M: Memory> Object<M> {
     }
 
     /// Returns the ranks other than the home that may have a copy, in ascending order; at the home.
-    pub fn holders(&self) -> &[Rank] {
+    /// They include ranks that have dropped theirs, and with coarse sets ranks that never had one.
+    pub fn holders(&self) -> Vec<Rank> {
         match &self.role {
             Role::Home(home) => home.holders(),
-            Role::Place(_) => &[],
+            Role::Place(_) => Vec::new(),
         }
     }
 
@@ -187,6 +194,7 @@ impl<M: Memory> Machine for Object<M> {
             return Err(Refusal::Sender);
         }
         match &mut self.role {
+            Role::Home(home) if !home.has(from) => Err(Refusal::Sender),
             Role::Home(home) => match message {
                 Message::Request(request) => home.request(from, request, step),
                 Message::Answer(answer) => home.answer(from, answer, step),

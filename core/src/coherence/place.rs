@@ -199,6 +199,8 @@ impl Place {
         out: &mut dyn Out<M>,
     ) -> Result<(), Refusal> {
         let is_invalid = self.copy == CopyState::Invalid;
+        // With a coarse set the home does not know whether the copy is there, and sends the value.
+        let is_upgrade = self.pending == Some(Pending::Upgrade);
         match (grant, self.pending) {
             (Grant::Shared(value), Some(Pending::Read)) if is_invalid => {
                 out.memory().install(value);
@@ -207,7 +209,7 @@ impl Place {
             (
                 Grant::Exclusive(value),
                 Some(Pending::Write | Pending::Upgrade | Pending::Borrow | READ_EXCLUSIVE),
-            ) if is_invalid => {
+            ) if is_invalid || is_upgrade => {
                 out.memory().install(value);
                 self.obtain(CopyState::Exclusive, out);
             }

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 use tautline_core::Rank;
-use tautline_core::coherence::{Access, CopyState, Event, Kind, Memory, Message, Mode, Object};
+use tautline_core::coherence::{
+    Access, CopyState, Event, Kind, Memory, Message, Mode, Object, Sharing,
+};
 use tautline_core::machine::{Action, Machine, Step};
 
 pub(super) const HOME: Rank = Rank(0);
@@ -67,7 +69,12 @@ pub(super) struct Ranks {
 
 impl Ranks {
     pub(super) fn new(mode: Mode, ranks: u32) -> Self {
-        let part = |rank| (Object::new(Rank(rank), HOME, mode), Version::default());
+        Self::with_sharing(mode, Sharing::of(ranks), ranks)
+    }
+
+    pub(super) fn with_sharing(mode: Mode, sharing: Sharing, ranks: u32) -> Self {
+        let object = |rank| Object::with_sharing(Rank(rank), HOME, sharing, mode);
+        let part = |rank| (object(rank), Version::default());
         Self {
             parts: (0..ranks).map(part).collect(),
             accesses: 0,

@@ -26,6 +26,7 @@ const ONE: Ranks = Ranks {
     switches: 0,
     evictions: 0,
     losses: 0,
+    coarse: None,
     fault: None,
 };
 
@@ -144,6 +145,65 @@ fn owners_pass_the_copy_on() {
         },
         29_500,
     );
+}
+
+/// The home accesses the object as often as each other rank.
+#[test]
+fn accesses_of_the_home_compete() {
+    for (mode, name, floors) in [
+        (Mode::Directory, "directory", [0, 0, 0]),
+        (Mode::Migratory, "migratory", [0, 0, 0]),
+    ] {
+        let of = |count, accesses| remotes(mode, count, [accesses; 2]);
+        let evictions = 1;
+        let evicted = Ranks {
+            evictions,
+            ..of(2, 2)
+        };
+        states(&format!("{name}-home-2x3"), of(2, 3), floors[0]);
+        states(&format!("{name}-home-3x2"), of(3, 2), floors[1]);
+        states(&format!("{name}-home-evicted-2x2"), evicted, floors[2]);
+    }
+    states(
+        "switched-home-2x2",
+        Ranks {
+            switches: 3,
+            ..remotes(Mode::Home, 2, [2, 2])
+        },
+        0,
+    );
+}
+
+/// Invalidations reach ranks without a copy.
+#[test]
+fn coarse_sets_suffice() {
+    let coarse = |mode, count, accesses, listed, span| Ranks {
+        coarse: Some((listed, span)),
+        evictions: 1,
+        ..remotes(mode, count, accesses)
+    };
+    let directory = Mode::Directory;
+    states("coarse-2x2", coarse(directory, 2, [2, 2], 0, 3), 0);
+    states("coarse-listed-2x2", coarse(directory, 2, [2, 2], 1, 3), 0);
+    states("coarse-3x1", coarse(directory, 3, [1, 1], 0, 4), 0);
+    states("coarse-listed-3x1", coarse(directory, 3, [1, 1], 1, 2), 0);
+    states("coarse-migratory-2x2", coarse(Mode::Migratory, 2, [2, 2], 0, 3), 0);
+    states(
+        "coarse-switched-2x1",
+        Ranks {
+            switches: 2,
+            kinds: ALL_KINDS,
+            ..coarse(directory, 2, [1, 1], 0, 3)
+        },
+        0,
+    );
+    let lossy = |mode, count, accesses, span| Ranks {
+        evictions: 0,
+        losses: 1,
+        ..coarse(mode, count, accesses, 0, span)
+    };
+    states("coarse-lost-2x2", lossy(directory, 2, [2, 1], 3), 0);
+    states("coarse-lost-3x1", lossy(directory, 3, [1, 1], 2), 0);
 }
 
 #[test]
@@ -310,6 +370,26 @@ fn faults_are_found() {
         ..directory
     };
     assert_eq!(found(switched, Fault::GrantCopy), Some(Flaw::Copies));
+    let coarse = Ranks {
+        coarse: Some((0, 3)),
+        ..directory
+    };
+    assert_eq!(found(coarse, Fault::MissLast), Some(Flaw::Copies));
+    assert_eq!(found(coarse, Fault::CoarseUpgrade), Some(Flaw::Refused));
+}
+
+/// The largest configuration with a loss.
+#[test]
+#[ignore = "cargo ci deep: two million states"]
+fn one_of_three_ranks_is_lost_while_each_accesses_twice() {
+    states(
+        "lost-directory-3x2",
+        Ranks {
+            losses: 1,
+            ..remotes(Mode::Directory, 3, [2, 1])
+        },
+        0,
+    );
 }
 
 /// An invalidation that overtakes the copy leaves a stale one.

@@ -3,7 +3,7 @@
 use super::replica::{Performed, Replica};
 use tautline_core::Rank;
 use tautline_core::coherence::{
-    Answer, CopyState, Event, Grant, Kind, Message, Mode, Object, Recall, Request,
+    Answer, CopyState, Event, Grant, Kind, Message, Mode, Object, Recall, Request, Sharing,
 };
 use tautline_verify::explore::{At, Checked, Flaw, Part, PartOf, Parts, View};
 
@@ -24,6 +24,9 @@ pub(super) struct Ranks {
     pub(super) evictions: u8,
     /// Ranks that are lost, at any time.
     pub(super) losses: u32,
+    /// The number of sharers that are listed, and of neighbouring ranks that the home does not tell
+    /// apart in a larger set; else the sets are exact.
+    pub(super) coarse: Option<(u8, u32)>,
     pub(super) fault: Option<Fault>,
 }
 
@@ -50,6 +53,10 @@ pub(super) enum Fault {
     KeepCopy,
     /// A rank does not report that the value will not come.
     WaitForLost,
+    /// The last rank is left out of invalidations.
+    MissLast,
+    /// A rank that upgrades, and perhaps has a copy, does not obtain the value.
+    CoarseUpgrade,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +86,8 @@ pub(super) struct Past {
     is_recalling: bool,
     /// By rank, whether ownership has arrived before the value; only for faults.
     owned_early: u32,
+    /// By rank, whether it may have a copy for the home before the step; only for faults.
+    holders: u32,
 }
 
 type Sent = Message<u8, (), ()>;
@@ -86,6 +95,13 @@ type Sent = Message<u8, (), ()>;
 impl Ranks {
     fn ranks(&self) -> u32 {
         self.remotes + 1
+    }
+
+    fn sharing(&self) -> Sharing {
+        match self.coarse {
+            Some((listed, span)) => Sharing::coarse(self.ranks(), listed, span),
+            None => Sharing::of(self.ranks()),
+        }
     }
 
     fn accesses(&self, here: Rank) -> u8 {
@@ -120,6 +136,11 @@ impl Ranks {
                 Message::Grant(mode, Grant::Exclusive(_)),
                 Some(Request::Write),
             ) => Message::Grant(mode, Grant::Exclusive(0)),
+            (
+                Some(Fault::CoarseUpgrade),
+                Message::Grant(mode, Grant::Exclusive(_)),
+                Some(Request::Upgrade),
+            ) if at.ghost.holders >> to.0 & 1 != 0 => Message::Grant(mode, Grant::Upgraded),
             (Some(Fault::GrantCopy), Message::Grant(mode, Grant::Refused), Some(request)) => {
                 let value = at.driver.value;
                 let grant = match request {
@@ -167,7 +188,9 @@ impl Ranks {
                 return None;
             }
             (Some(Fault::WaitForLost), Message::Answer(Answer::Missing(_))) => return None,
-            (Some(Fault::KeepCopy), Message::Recall(Recall::Invalidate)) => {
+            (Some(fault @ (Fault::KeepCopy | Fault::MissLast)), Message::Recall(Recall::Invalidate))
+                if fault == Fault::KeepCopy || at.here.0 == self.remotes =>
+            {
                 at.send(HOME, Message::Answer(Answer::Invalidated));
                 return None;
             }
@@ -190,7 +213,7 @@ impl Checked for Ranks {
     fn start(&self, here: Rank) -> PartOf<Self> {
         let postpones = self.fault == Some(Fault::PerformLater);
         Part {
-            machine: Object::new(here, HOME, self.mode),
+            machine: Object::with_sharing(here, HOME, self.sharing(), self.mode),
             driver: Replica::new(here, HOME, postpones),
         }
     }
@@ -294,6 +317,9 @@ impl Checked for Ranks {
         }
         if at.here != HOME {
             at.driver.forget(after.is_idle());
+        } else if self.fault == Some(Fault::CoarseUpgrade) {
+            let holders = after.holders();
+            at.ghost.holders = holders.iter().fold(0, |bits, rank| bits | 1 << rank.0);
         }
     }
 
@@ -392,8 +418,10 @@ impl Checked for Ranks {
         }
         let home = &view.sites[HOME.index()].machine;
         let mut remotes = copies().map(|part| part.driver.here);
-        let is_unknown = |rank: Rank| rank != HOME && !home.holders().contains(&rank);
-        if view.ghost.ghost.lost & 1 == 0 && remotes.any(is_unknown) {
+        let holders = home.holders();
+        let is_unknown = |rank: Rank| rank != HOME && !holders.contains(&rank);
+        let is_wrong = holders.contains(&HOME) || remotes.any(is_unknown);
+        if view.ghost.ghost.lost & 1 == 0 && is_wrong {
             return Some(Flaw::Copies);
         }
         let is_idle = parts().all(|part| part.machine.is_idle());
@@ -401,7 +429,8 @@ impl Checked for Ranks {
             return None;
         }
         let remotes = copies().filter(|part| part.driver.here != HOME).count();
-        if self.evictions == 0 && remotes != home.holders().len() {
+        let is_exact = self.evictions == 0 && self.coarse.is_none();
+        if is_exact && remotes != holders.len() {
             return Some(Flaw::Copies);
         }
         let writes: u8 = parts().map(|part| part.driver.writes).sum();

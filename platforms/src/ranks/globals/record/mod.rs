@@ -122,7 +122,7 @@ impl<T: Object> Record<T> {
         };
         let copy = Arc::new(LocalCopy::new(value));
         let state = State {
-            machine: Protocol::new(here, id.home, mode),
+            machine: Protocol::new(here, id.home, outlet.ranks, mode),
             local: Local::new(here, Arc::clone(&copy)),
             next: 0,
             outbox: VecDeque::new(),
