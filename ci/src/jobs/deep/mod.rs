@@ -171,6 +171,18 @@ const STEPS: &[Step] = &[
         "memory_of_ten_thousand_teams",
     ),
     tests(
+        "ordered-objects",
+        "tautline",
+        "globals_litmus",
+        "a_million_rounds",
+    ),
+    tests(
+        "object-histories",
+        "tautline",
+        "globals_histories",
+        "ten_million_accesses",
+    ),
+    tests(
         "graph-files",
         "tautline-cli",
         "graph_files",

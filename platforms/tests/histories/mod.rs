@@ -1,0 +1,178 @@
+//! Histories of accesses to shared objects, with their times: some order of all accesses that fits
+//! the times explains each result.
+#![allow(dead_code, reason = "each program of tests uses a part of it")]
+
+use crate::ranks::{delay, mixed};
+use serde::{Deserialize, Serialize};
+use tautline::globals::{Global, Operation, Protocol};
+use tautline::prelude::*;
+use tautline::world::{Rank, World};
+
+/// An access to a number, which changes add 1 to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Access {
+    pub(crate) begin: u64,
+    pub(crate) end: u64,
+    /// Twice the number after a change; twice the number that a read has returned, and 1.
+    pub(crate) order: u64,
+}
+
+/// Returns the nanoseconds of a clock that all processes of the machine share, and that is never
+/// set.
+#[cfg(unix)]
+fn now() -> u64 {
+    use rustix::time::{ClockId, clock_gettime};
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// As the other one, for this process alone.
+#[cfg(not(unix))]
+fn now() -> u64 {
+    static FIRST: std::sync::LazyLock<std::time::Instant> =
+        std::sync::LazyLock::new(std::time::Instant::now);
+    FIRST.elapsed().as_nanos() as u64
+}
+
+/// Returns two accesses that cannot have happened in the order of their results, as the second one
+/// ends before the first one begins; or the first change whose number is not that of its place.
+pub(crate) fn flaw(mut history: Vec<Access>) -> Option<[Access; 2]> {
+    // Of reads of one number, the one that begins first.
+    history.sort_by_key(|access| (access.order, access.begin));
+    let changes = history.iter().filter(|access| access.order % 2 == 0);
+    let mut numbered = changes.zip(1..);
+    if let Some((change, _)) = numbered.find(|(change, number)| change.order != 2 * number) {
+        return Some([*change; 2]);
+    }
+    let mut first_end: Option<Access> = None;
+    history.iter().rev().find_map(|access| {
+        let found = first_end.filter(|later| later.end < access.begin);
+        let ends_first = first_end.is_none_or(|later| access.end < later.end);
+        if ends_first {
+            first_end = Some(*access);
+        }
+        found.map(|later| [*access, later])
+    })
+}
+
+/// Checks the history of an object, and that the check finds two results of it that are swapped.
+pub(crate) fn check(history: &[Access]) {
+    let changes = history.iter().filter(|access| access.order % 2 == 0);
+    let changes = changes.count();
+    assert!(changes > 0 && changes < history.len());
+    let found = flaw(history.to_vec());
+    assert!(found.is_none(), "{found:#?}");
+    let mut pairs = (0..history.len()).flat_map(|a| (0..a).map(move |b| (b, a)));
+    let follows = |(a, b): (usize, usize)| {
+        let [a, b] = [a, b].map(|at: usize| history[at]);
+        a.order < b.order && a.end < b.begin
+    };
+    let (a, b) = pairs
+        .find(|pair| follows(*pair))
+        .expect("one after another");
+    let mut swapped = history.to_vec();
+    (swapped[a].order, swapped[b].order) = (swapped[b].order, swapped[a].order);
+    assert!(
+        flaw(swapped).is_some(),
+        "{:?}, {:?}",
+        history[a],
+        history[b]
+    );
+}
+
+/// The objects of a history.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) objects: usize,
+    /// The words of a value beside the number.
+    pub(crate) padding: usize,
+}
+
+/// A number, and copies of it.
+type Value = (u64, Vec<u64>);
+
+/// Numbers that all ranks share.
+pub(crate) struct Numbers {
+    objects: Vec<Global<Value>>,
+    add: Operation<Value, (), u64>,
+}
+
+impl Numbers {
+    pub(crate) fn create(world: &World, shape: Shape) -> Self {
+        let mut globals = world.globals();
+        let ranks = world.ranks() as usize;
+        let objects = (0..shape.objects).map(|at| {
+            let home = Rank((at % ranks) as u32);
+            globals.create(home, || (0, vec![0; shape.padding]))
+        });
+        let objects = objects.collect();
+        let add = globals.operation(|value: &mut Value, ()| increment(value));
+        Self { objects, add }
+    }
+
+    /// Makes random accesses, in tasks, and returns those of each object.
+    pub(crate) fn accesses(&self, cx: &mut Cx<'_, '_>, seed: u64, count: u64) -> Vec<Vec<Access>> {
+        const TASKS: u64 = 4;
+        let mut of_tasks = vec![vec![Vec::new(); self.objects.len()]; TASKS as usize];
+        cx.scope(|cx| {
+            for (task, histories) in (0..).zip(&mut of_tasks) {
+                cx.spawn(move |cx| {
+                    for number in 0..count / TASKS {
+                        let random = mixed(seed * TASKS + task, number);
+                        let object = (random >> 12) as usize % self.objects.len();
+                        histories[object].push(self.access(cx, object, random));
+                    }
+                });
+            }
+        });
+        let join = |mut all: Vec<Vec<Access>>, more: Vec<Vec<Access>>| {
+            all.iter_mut()
+                .zip(more)
+                .for_each(|(all, more)| all.extend(more));
+            all
+        };
+        of_tasks.into_iter().reduce(join).expect("several tasks")
+    }
+
+    /// Makes a random access to an object.
+    fn access(&self, cx: &mut Cx<'_, '_>, object: usize, random: u64) -> Access {
+        let global = &self.objects[object];
+        if random % 64 == 0 {
+            let protocols = [Protocol::Home, Protocol::Directory, Protocol::Migratory];
+            global.set_protocol(protocols[(random / 64 % 3) as usize]);
+        }
+        delay(random >> 20);
+        let number = |value: &Value| {
+            let is_whole = value.1.iter().all(|copy| *copy == value.0);
+            assert!(is_whole, "{value:?} is torn");
+            2 * value.0 + 1
+        };
+        let begin = now();
+        let order = match random >> 8 & 15 {
+            0..6 => global.read(cx).map(|value| number(&value)),
+            6 => {
+                global.prefetch();
+                global.get(cx).map(|value| number(&value))
+            }
+            7 => cx.block_on(global.read_async()).map(|value| number(&value)),
+            8..11 => global.update(cx, &self.add, ()).map(|number| 2 * number),
+            11 => {
+                let added = global.update_async(&self.add, ());
+                cx.block_on(added).map(|number| 2 * number)
+            }
+            12..15 => global.modify(cx, increment).map(|number| 2 * number),
+            _ => {
+                let added = global.modify_async(increment);
+                cx.block_on(added).map(|number| 2 * number)
+            }
+        };
+        let (order, end) = (order.expect("no rank is lost"), now());
+        Access { begin, end, order }
+    }
+}
+
+fn increment((number, copies): &mut Value) -> u64 {
+    *number += 1;
+    copies.fill(*number);
+    *number
+}
