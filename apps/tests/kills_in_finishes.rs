@@ -10,8 +10,8 @@ mod launched;
 mod scratch;
 mod started;
 
-use killed::{Longest, Random, alone, others_name, shared_files};
-use launched::{Launched, are_held, segments, signal, state, text, until};
+use killed::{Killed, alone, kill_ranks};
+use launched::{Launched, signal, state, text, until};
 use scratch::Scratch;
 use serde::{Deserialize, Serialize};
 use started::tautline;
@@ -19,7 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{env, fs, process, thread};
 use tautline::balance::Reason;
 use tautline::prelude::*;
@@ -309,48 +309,32 @@ fn ranks(role: &str) -> Launched {
 }
 
 /// Kills a random rank at a random time, for each of these seeds; a quarter of them are rank 0.
-fn kill_ranks(seeds: u64) {
-    let (mut longest, before) = (Longest::default(), shared_files());
-    for seed in 0..seeds {
-        let mut random = Random(seed);
-        let killed = random.below(RANKS as u64) as usize;
+fn kill(seeds: u64) {
+    let start = |seed: u64| {
         let launched = ranks(&seed.to_string());
-        let process = launched.rank(killed);
         if seed % 2 == 1 {
             // Otherwise it may not have begun.
             launched.computes(RANKS);
         }
-        // A sleep, since the kill is to come at any moment, not after an event.
-        thread::sleep(Duration::from_millis(random.below(300)));
-        let held = segments(launched.id());
-        let since = Instant::now();
-        signal("-KILL", &process);
-        let output = launched.end();
-        longest.add(since, &format!("seed {seed}: rank {killed}"));
-        until("memory is left", || !are_held(&held));
-        let errors = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(137), "seed {seed}: {errors}");
-        let own = others_name(killed, RANKS, errors);
-        let line = format!("rank {killed}: ended by signal 9 (SIGKILL)");
-        assert!(
-            own.len() == 1 && own[0].starts_with(&line),
-            "seed {seed}: {errors}"
-        );
-        assert_eq!(errors.lines().count(), RANKS, "seed {seed}: {errors}");
-    }
-    assert_eq!(shared_files(), before);
-    longest.print(seeds as usize, "a rank of nested finishes was killed");
+        launched
+    };
+    let killed = Killed {
+        ranks: RANKS,
+        seeds,
+        what: "a rank of nested finishes was killed",
+    };
+    kill_ranks(&killed, start, |_, _, _| ());
 }
 
 #[test]
 fn killed_ranks_end_finishes() {
-    alone(|| kill_ranks(6));
+    alone(|| kill(6));
 }
 
 #[test]
 #[ignore = "cargo ci deep: two hundred kills in finishes"]
 fn two_hundred_kills_in_finishes() {
-    alone(|| kill_ranks(200));
+    alone(|| kill(200));
 }
 
 /// Ranks that stop for a while lose nothing.

@@ -10,6 +10,7 @@ mod exact;
 mod gups;
 #[path = "../../platforms/examples/heat/main.rs"]
 mod heat;
+mod histories;
 #[path = "../../platforms/examples/inverted_index.rs"]
 mod inverted_index;
 #[path = "../../platforms/examples/k_means/main.rs"]
@@ -17,6 +18,8 @@ mod k_means;
 mod launched;
 #[path = "../../platforms/examples/rank_ring.rs"]
 mod rank_ring;
+#[path = "../../platforms/tests/ranks/mod.rs"]
+mod ranks;
 mod scratch;
 mod started;
 #[path = "../../platforms/examples/tasks_anywhere.rs"]
@@ -88,6 +91,7 @@ fn example() {
         Ok("inverted_index") => inverted_index::main,
         Ok("tasks_anywhere") => tasks_anywhere::main,
         Ok("k_means") => k_means::main,
+        Ok("histories") => histories::main,
         _ => return,
     };
     main().expect("all live");
@@ -96,7 +100,7 @@ fn example() {
 }
 
 /// Returns what an example prints that this program is started as, by a command that names it.
-fn printed(mut command: Command, example: &str) -> String {
+fn printed(command: &mut Command, example: &str) -> String {
     let words = "--exact example --nocapture --include-ignored --test-threads 1";
     let output = command.args(words.split(' ')).env("ROLE", example).output();
     let output = output.expect("it starts");
@@ -117,9 +121,9 @@ fn programs_with_teams_print_the_same_by_mpirun() {
     ] {
         let mut by_mpi = launcher();
         by_mpi.args(["-n", "3"]).arg(&program);
-        let alone = printed(Command::new(&program), example);
+        let alone = printed(&mut Command::new(&program), example);
         let line = alone.lines().last().expect("a line");
-        let by_mpi = printed(by_mpi, example);
+        let by_mpi = printed(&mut by_mpi, example);
         assert!(
             by_mpi.ends_with(&format!("{line}\n")),
             "{by_mpi}, alone {alone}"
@@ -141,6 +145,16 @@ fn random_programs_over_mpi() {
 }
 
 #[test]
+fn histories_over_mpi_are_those_of_one_memory() {
+    let mut command = launcher();
+    command.args(["-n", "4"]);
+    command.arg(env::current_exe().expect("it runs"));
+    let printed = printed(command.env(histories::ACCESSES, "20000"), "histories");
+    let line = "20000 accesses of 4 ranks are those of one memory\n";
+    assert!(printed.contains(line), "{printed}");
+}
+
+#[test]
 fn one_program_runs_alone_launched_and_by_mpirun() {
     let program = env::current_exe().expect("it runs");
     let mut by_mpi = launcher();
@@ -151,8 +165,8 @@ fn one_program_runs_alone_launched_and_by_mpirun() {
         (tautline(&launch), 4),
         (by_mpi, 4),
     ];
-    for (command, ranks) in commands {
-        let printed = printed(command, "rank_ring");
+    for (mut command, ranks) in commands {
+        let printed = printed(&mut command, "rank_ring");
         let line = format!("1000 times round a ring, {ranks} ranks\n");
         assert!(printed.contains(&line), "{printed}");
     }

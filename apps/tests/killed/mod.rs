@@ -1,6 +1,7 @@
 //! Processes that are killed at random times: what the others print, and that nothing is left.
 #![allow(dead_code, reason = "each program of tests uses a part of it")]
 
+use crate::launched::{Launched, are_held, segments, signal, text, until};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
@@ -82,4 +83,48 @@ pub(crate) fn shared_files() -> Vec<String> {
     let mut own: Vec<_> = names.filter(|name| name.contains("tautline")).collect();
     own.sort();
     own
+}
+
+/// Programs of ranks of which one is killed, each with a seed.
+pub(crate) struct Killed {
+    pub(crate) ranks: usize,
+    pub(crate) seeds: u64,
+    pub(crate) what: &'static str,
+}
+
+/// Kills a random rank at a random time, for each seed: `start` starts the ranks, and `check` gets
+/// the seed, the rank, and what all have printed.
+pub(crate) fn kill_ranks(
+    killed: &Killed,
+    start: impl Fn(u64) -> Launched,
+    mut check: impl FnMut(u64, usize, &str),
+) {
+    let (mut longest, before) = (Longest::default(), shared_files());
+    let ranks = killed.ranks;
+    for seed in 0..killed.seeds {
+        let mut random = Random(seed);
+        let rank = random.below(ranks as u64) as usize;
+        let launched = start(seed);
+        let process = launched.rank(rank);
+        // A sleep, since the kill is to come at any moment, not after an event.
+        thread::sleep(Duration::from_millis(random.below(300)));
+        let held = segments(launched.id());
+        let since = Instant::now();
+        signal("-KILL", &process);
+        let output = launched.end();
+        longest.add(since, &format!("seed {seed}: rank {rank}"));
+        until("memory is left", || !are_held(&held));
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(137), "seed {seed}: {errors}");
+        let own = others_name(rank, ranks, errors);
+        let line = format!("rank {rank}: ended by signal 9 (SIGKILL)");
+        assert!(
+            own.len() == 1 && own[0].starts_with(&line),
+            "seed {seed}: {errors}"
+        );
+        assert_eq!(errors.lines().count(), ranks, "seed {seed}: {errors}");
+        check(seed, rank, errors);
+    }
+    assert_eq!(shared_files(), before);
+    longest.print(killed.seeds as usize, killed.what);
 }

@@ -55,29 +55,30 @@ pub(crate) fn flaw(mut history: Vec<Access>) -> Option<[Access; 2]> {
     })
 }
 
-/// Checks the history of an object, and that the check finds two results of it that are swapped.
-pub(crate) fn check(history: &[Access]) {
-    let changes = history.iter().filter(|access| access.order % 2 == 0);
-    let changes = changes.count();
-    assert!(changes > 0 && changes < history.len());
-    let found = flaw(history.to_vec());
+/// Checks the history of each object, and that the check finds two results that are swapped.
+pub(crate) fn check(histories: &[Vec<Access>]) {
+    let all = || histories.iter().flatten();
+    let changes = all().filter(|access| access.order % 2 == 0).count();
+    assert!(changes > 0 && changes < all().count());
+    let found = histories.iter().find_map(|history| flaw(history.clone()));
     assert!(found.is_none(), "{found:#?}");
+    let swapped = histories.iter().filter_map(|history| swapped(history));
+    let flaws = swapped.map(flaw).collect::<Vec<_>>();
+    assert!(!flaws.is_empty() && flaws.iter().all(Option::is_some));
+}
+
+/// Returns the history with two results swapped, of an access that begins after the end of the
+/// other one.
+fn swapped(history: &[Access]) -> Option<Vec<Access>> {
     let mut pairs = (0..history.len()).flat_map(|a| (0..a).map(move |b| (b, a)));
     let follows = |(a, b): (usize, usize)| {
         let [a, b] = [a, b].map(|at: usize| history[at]);
         a.order < b.order && a.end < b.begin
     };
-    let (a, b) = pairs
-        .find(|pair| follows(*pair))
-        .expect("one after another");
+    let (a, b) = pairs.find(|pair| follows(*pair))?;
     let mut swapped = history.to_vec();
     (swapped[a].order, swapped[b].order) = (swapped[b].order, swapped[a].order);
-    assert!(
-        flaw(swapped).is_some(),
-        "{:?}, {:?}",
-        history[a],
-        history[b]
-    );
+    Some(swapped)
 }
 
 /// The objects of a history.
@@ -87,6 +88,8 @@ pub(crate) struct Shape {
     /// The words of a value beside the number.
     pub(crate) padding: usize,
 }
+
+const PROTOCOLS: [Protocol; 3] = [Protocol::Home, Protocol::Directory, Protocol::Migratory];
 
 /// A number, and copies of it.
 type Value = (u64, Vec<u64>);
@@ -100,13 +103,14 @@ pub(crate) struct Numbers {
 impl Numbers {
     pub(crate) fn create(world: &World, shape: Shape) -> Self {
         let mut globals = world.globals();
+        let add = globals.operation(|value: &mut Value, ()| increment(value));
         let ranks = world.ranks() as usize;
         let objects = (0..shape.objects).map(|at| {
             let home = Rank((at % ranks) as u32);
-            globals.create(home, || (0, vec![0; shape.padding]))
+            let protocol = PROTOCOLS[at % PROTOCOLS.len()];
+            globals.create_as(protocol, home, || (0, vec![0; shape.padding]))
         });
         let objects = objects.collect();
-        let add = globals.operation(|value: &mut Value, ()| increment(value));
         Self { objects, add }
     }
 
@@ -138,8 +142,7 @@ impl Numbers {
     fn access(&self, cx: &mut Cx<'_, '_>, object: usize, random: u64) -> Access {
         let global = &self.objects[object];
         if random % 64 == 0 {
-            let protocols = [Protocol::Home, Protocol::Directory, Protocol::Migratory];
-            global.set_protocol(protocols[(random / 64 % 3) as usize]);
+            global.set_protocol(PROTOCOLS[(random / 64 % 3) as usize]);
         }
         delay(random >> 20);
         let number = |value: &Value| {

@@ -159,6 +159,12 @@ const STEPS: &[Step] = &[
         "fuzz::ten_million_records",
     ),
     tests(
+        "fuzzed-accesses",
+        "tautline",
+        "",
+        "fuzz::ten_million_messages",
+    ),
+    tests(
         "spawns",
         "tautline",
         "team_bounds",
@@ -180,6 +186,12 @@ const STEPS: &[Step] = &[
         "object-histories",
         "tautline",
         "globals_histories",
+        "ten_million_accesses",
+    ),
+    tests(
+        "histories-of-processes",
+        "tautline-cli",
+        "globals",
         "ten_million_accesses",
     ),
     tests(
@@ -277,6 +289,12 @@ const STEPS: &[Step] = &[
         "tautline-cli",
         "kills_in_finishes",
         "two_hundred_kills_in_finishes",
+    ),
+    tests(
+        "killed-accesses",
+        "tautline-cli",
+        "kills_in_globals",
+        "two_hundred_kills_in_accesses",
     ),
     tests(
         "stopped-finishes",
