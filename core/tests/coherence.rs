@@ -38,6 +38,7 @@ fn modified(mode: Mode) -> Ranks {
     ranks
 }
 
+/// Paudel, acceptance fact A-21, but for closures.
 #[test]
 fn at_home_a_remote_access_costs_two_messages_and_a_closure_three() {
     let mut ranks = clean(Mode::Home);
@@ -57,6 +58,7 @@ fn at_home_a_remote_access_costs_two_messages_and_a_closure_three() {
     assert_eq!(ranks.parts[A.index()].1.seen, [0, 0, 1, 4, 4, 5, 8, 8, 9]);
 }
 
+/// Paudel, acceptance fact A-22.
 #[test]
 fn a_new_object_is_clean() {
     let ranks = clean(Mode::Directory);
@@ -67,6 +69,7 @@ fn a_new_object_is_clean() {
     assert!(ranks.home().is_idle());
 }
 
+/// Paudel, acceptance fact A-23: accesses on a copy.
 #[test]
 fn hits_cost_nothing() {
     let mut ranks = shared(2);
@@ -80,6 +83,7 @@ fn hits_cost_nothing() {
     }
 }
 
+/// Paudel, acceptance fact A-23: reads.
 #[test]
 fn a_read_without_a_copy() {
     assert_eq!(clean(Mode::Directory).count(A, Read), 2);
@@ -112,6 +116,7 @@ fn a_migratory_read_invalidates_shared_copies() {
     assert_eq!(ranks.home().holders(), [A]);
 }
 
+/// Paudel, acceptance fact A-23: upgrades.
 #[test]
 fn a_write_on_a_shared_copy() {
     for k in 0..=3 {
@@ -122,6 +127,7 @@ fn a_write_on_a_shared_copy() {
     }
 }
 
+/// Paudel, acceptance fact A-23: writes.
 #[test]
 fn a_write_without_a_copy() {
     for kind in [Update, Modify] {
@@ -134,6 +140,7 @@ fn a_write_without_a_copy() {
     }
 }
 
+/// Paudel, acceptance fact A-23: the home.
 #[test]
 fn accesses_of_the_home() {
     assert_eq!(clean(Mode::Directory).count(HOME, Update), 0);
@@ -145,7 +152,7 @@ fn accesses_of_the_home() {
     }
 }
 
-/// A read and a write of one rank after another.
+/// Paudel, acceptance fact A-24: a read and a write of one rank after another.
 #[test]
 fn a_migratory_hand_over_costs_five_messages_instead_of_eight() {
     for (mode, expected) in [(Mode::Directory, 8), (Mode::Migratory, 5)] {
@@ -158,6 +165,7 @@ fn a_migratory_hand_over_costs_five_messages_instead_of_eight() {
     }
 }
 
+/// Paudel, acceptance fact A-25.
 #[test]
 fn one_user_pays_once() {
     for first in [Read, Update] {
@@ -173,6 +181,7 @@ fn one_user_pays_once() {
     }
 }
 
+/// Paudel, acceptance fact A-26.
 #[test]
 fn reads_of_all_ranks_cost_nothing_until_a_write() {
     let mut ranks = clean(Mode::Directory);
@@ -270,6 +279,7 @@ fn one_transfer_serves_all_accesses_of_a_rank() {
     assert_eq!((seen.len(), &seen[..5]), (64, &[1, 2, 2, 3, 3][..]));
 }
 
+/// Paudel, acceptance fact A-29.
 #[test]
 fn the_second_of_two_upgrades_obtains_the_value() {
     let mut ranks = shared(1);
@@ -282,6 +292,7 @@ fn the_second_of_two_upgrades_obtains_the_value() {
     assert_eq!(seen, [Some(0), Some(1)]);
 }
 
+/// Paudel, acceptance fact A-35.
 #[test]
 fn the_mode_changes_while_no_other_rank_has_a_copy() {
     let mut ranks = shared(2);
@@ -307,6 +318,25 @@ fn the_mode_changes_while_no_other_rank_has_a_copy() {
     assert_eq!(ranks.home().holders(), [C]);
 }
 
+/// Paudel, acceptance fact A-35: the only copy is recalled, and none stays.
+#[test]
+fn a_switch_to_home_brings_the_value_back() {
+    for mode in [Mode::Directory, Mode::Migratory] {
+        let mut ranks = modified(mode);
+        // C has changed its own copy since.
+        assert_eq!((ranks.count(C, Update), ranks.parts[0].1.value), (0, 0));
+        assert_eq!(ranks.switch(Mode::Home), 2);
+        let copies = [Exclusive, Invalid, Invalid, Invalid, Invalid];
+        assert_eq!((ranks.copies(), ranks.parts[0].1.value), (copies.into(), 2));
+        assert!(ranks.home().holders().is_empty() && ranks.home().is_idle());
+        // The former owner requests a copy, is refused, and fetches the value.
+        assert_eq!(ranks.count(C, Read), 2 + 2);
+        assert_eq!(ranks.parts[C.index()].1.seen.last(), Some(&2));
+        assert_eq!(ranks.object(C).copy(), Invalid);
+    }
+}
+
+/// Paudel, acceptance fact A-34.
 #[test]
 fn objects_do_not_share_a_mode() {
     let modes = [Mode::Home, Mode::Directory, Mode::Migratory];
