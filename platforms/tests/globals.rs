@@ -326,7 +326,7 @@ fn async_accesses_and_names() {
                 33
             );
             let forged: tautline::globals::GlobalRef<u64> = serde_json::from_value(
-                serde_json::json!({"id": {"home": 9, "number": 0}, "check": 0}),
+                serde_json::json!({"id": {"home": 9, "number": 0, "block": 0}, "check": 0}),
             )
             .expect("a name");
             let error = globals.open(forged).expect_err("no such rank").to_string();

@@ -54,7 +54,10 @@ impl Sharing {
     /// Returns a representation that is coarse with more than `listed` members: each bit stands for
     /// `span` neighbouring ranks, or for more if 64 bits do not suffice; at most 6 are listed.
     pub const fn coarse(ranks: u32, listed: u8, span: u32) -> Self {
-        let least = Self { span: 0, ..Self::of(ranks) };
+        let least = Self {
+            span: 0,
+            ..Self::of(ranks)
+        };
         let fits = ranks.div_ceil(GROUPS);
         Self {
             span: if span < fits { fits } else { span },
@@ -260,7 +263,9 @@ mod tests {
             _ => 1,
         };
         let groups: BTreeSet<u32> = model.iter().map(|rank| rank / span).collect();
-        let all = groups.iter().flat_map(|group| group * span..(group + 1) * span);
+        let all = groups
+            .iter()
+            .flat_map(|group| group * span..(group + 1) * span);
         all.filter(|rank| *rank < sharing.ranks).map(Rank).collect()
     }
 
@@ -279,7 +284,10 @@ mod tests {
     #[test]
     fn random_sets_have_the_members_of_a_model() {
         let mut seed = 1;
-        for (sharing, round) in SHARINGS.iter().flat_map(|it| (0..60).map(move |r| (*it, r))) {
+        for (sharing, round) in SHARINGS
+            .iter()
+            .flat_map(|it| (0..60).map(move |r| (*it, r)))
+        {
             let (mut set, mut model) = (Sharers::default(), BTreeSet::new());
             for _ in 0..[8, 40, 200][round % 3] {
                 let rank = random(&mut seed) as u32 % sharing.ranks;

@@ -187,7 +187,11 @@ fn coarse_sets_suffice() {
     states("coarse-listed-2x2", coarse(directory, 2, [2, 2], 1, 3), 0);
     states("coarse-3x1", coarse(directory, 3, [1, 1], 0, 4), 0);
     states("coarse-listed-3x1", coarse(directory, 3, [1, 1], 1, 2), 0);
-    states("coarse-migratory-2x2", coarse(Mode::Migratory, 2, [2, 2], 0, 3), 0);
+    states(
+        "coarse-migratory-2x2",
+        coarse(Mode::Migratory, 2, [2, 2], 0, 3),
+        0,
+    );
     states(
         "coarse-switched-2x1",
         Ranks {

@@ -171,16 +171,11 @@ impl<T: Object> Global<T> {
     where
         T: Number,
     {
-        let applies = operator.applies_to(T::ELEMENT);
-        assert!(
-            applies,
-            "{operator:?} does not apply to {}",
-            std::any::type_name::<T>()
-        );
+        assert_applies::<T>(operator);
         self.call(cx, Applied { operator, by })
     }
 
-    fn call<C: Typed<T>>(&self, cx: &mut Cx<'_, '_>, call: C) -> Result<C::Result> {
+    pub(super) fn call<C: Typed<T>>(&self, cx: &mut Cx<'_, '_>, call: C) -> Result<C::Result> {
         let mut call = Some(call);
         let change = |value: &mut T| call.take().map(|call| call.call(value));
         let written = catch_unwind(AssertUnwindSafe(|| self.copy.write(change).ok()));
@@ -338,6 +333,22 @@ impl<T: Object> Global<T> {
         self.record.switch(protocol);
     }
 
+    /// Begins a read. Returns the value if the copy is current, else what
+    /// [`end_view`](Self::end_view) waits for.
+    pub(super) fn begin_view(&self) -> std::result::Result<View<T>, Pending<Value<T>>> {
+        let hit = self.copy.read().map(View);
+        hit.ok_or_else(|| self.begin_read())
+    }
+
+    /// Ends a read that [`begin_view`](Self::begin_view) has begun.
+    pub(super) fn end_view(
+        &self,
+        cx: &mut Cx<'_, '_>,
+        begun: std::result::Result<View<T>, Pending<Value<T>>>,
+    ) -> Result<View<T>> {
+        begun.or_else(|answer| self.wait(cx, answer).map(|value| View(Seen::Kept(value))))
+    }
+
     fn begin_read(&self) -> Pending<Value<T>> {
         let (answer, promise) = promise();
         self.record.access(Kind::Read, Waiting::Read(promise));
@@ -345,7 +356,7 @@ impl<T: Object> Global<T> {
     }
 
     /// Sends what an access has left, and receives.
-    fn look(&self) {
+    pub(super) fn look(&self) {
         self.engine.progress.look(&*self.engine);
     }
 
@@ -360,5 +371,13 @@ impl<T: Object> Global<T> {
     }
 }
 
+/// # Panics
+/// If an operator does not apply to such numbers.
+pub(super) fn assert_applies<T: Number>(operator: Operator) {
+    let applies = operator.applies_to(T::ELEMENT);
+    let of = std::any::type_name::<T>();
+    assert!(applies, "{operator:?} does not apply to {of}");
+}
+
 /// The result of an access that has begun.
-type Pending<R> = Answer<super::Result<R>>;
+pub(super) type Pending<R> = Answer<super::Result<R>>;

@@ -1,6 +1,6 @@
 //! The channel of the shared objects of a rank.
 
-use super::message::{Body, Ending, Envelope, GlobalRef, ObjectId};
+use super::message::{Body, Ending, Envelope, GlobalRef, Layout, ObjectId, Origin};
 use super::outlet::Outlet;
 use super::record::{AnyRecord, Record, reclaim};
 use super::{Object, Result};
@@ -16,7 +16,7 @@ use tautline_core::wire::{self, Fault, Malformed, Receiver};
 use tautline_core::{PlaceId, Rank};
 
 /// Messages about objects that this rank has not created, at most.
-const EARLY: usize = 1 << 12;
+const EARLY: usize = 1 << 16;
 
 /// The shared objects of a rank.
 pub(super) struct Shared {
@@ -30,6 +30,8 @@ struct Table {
     early: HashMap<ObjectId, VecDeque<(Rank, Body, u32)>>,
     /// The number of these messages.
     waiting: usize,
+    /// The type and the call of each object and array that this rank has created, by its number.
+    created: HashMap<u32, (&'static str, Origin)>,
     /// The number of objects that this rank has published.
     published: u32,
     /// The ranks that have ended.
@@ -52,6 +54,14 @@ impl Drop for Shared {
     fn drop(&mut self) {
         drop(mem::take(&mut *self.table()));
         reclaim();
+    }
+}
+
+impl Table {
+    /// Returns what this rank has created with the number of an object that it does not have.
+    fn created_instead(&self, id: ObjectId) -> Option<String> {
+        let (type_name, origin) = self.created.get(&id.number)?;
+        Some(format!("{type_name}, created at {:#}", origin.at(id.block)))
     }
 }
 
@@ -104,7 +114,10 @@ impl Shared {
             None if id.home.0 >= self.outlet.ranks => unknown("the program has no such rank"),
             None if !id.is_published() => unknown("this rank has not created it"),
             None if id.home == self.outlet.here => unknown("this rank has not published it"),
-            None => Ok(self.enter(id, site, check, Mode::Directory, None)),
+            None => {
+                let origin = Origin::new(site, id.home);
+                Ok(self.enter(id, origin, check, Mode::Directory, None))
+            }
         }
     }
 
@@ -113,12 +126,12 @@ impl Shared {
     pub(super) fn enter<T: Object>(
         self: &Arc<Self>,
         id: ObjectId,
-        site: &'static Location<'static>,
+        origin: Origin,
         check: u32,
         mode: Mode,
         value: Option<T>,
     ) -> Arc<Record<T>> {
-        let record = Record::new(&self.outlet, id, site, check, mode, value);
+        let record = Record::new(&self.outlet, id, origin, check, mode, value);
         loop {
             let mut table = self.table();
             let early = table.early.get_mut(&id).and_then(VecDeque::pop_front);
@@ -144,6 +157,35 @@ impl Shared {
         }
     }
 
+    /// Completes the creation of the objects with a number: messages about others with it are
+    /// answered.
+    pub(super) fn created<T: Object>(&self, number: u32, origin: Origin) {
+        let mut table = self.table();
+        table.created.insert(number, (type_name::<T>(), origin));
+        let is_other = |id: &ObjectId, _: &mut VecDeque<_>| id.number == number;
+        let others: Vec<_> = table.early.extract_if(is_other).collect();
+        table.waiting -= others.iter().map(|(_, early)| early.len()).sum::<usize>();
+        let describe = |(id, early)| (table.created_instead(id).unwrap_or_default(), id, early);
+        let others: Vec<_> = others.into_iter().map(describe).collect();
+        drop(table);
+        for (there, id, early) in others {
+            for (from, body, check) in early {
+                let envelope = Envelope { id, check, body };
+                self.answer_unknown(from, envelope, &there);
+            }
+        }
+    }
+
+    /// Answers a message about an object that this rank does not have, as it has created another
+    /// one instead.
+    fn answer_unknown(&self, from: Rank, envelope: Envelope, there: &str) {
+        let Envelope { id, check, body } = envelope;
+        if let Body::Message(_) = body {
+            let body = Body::Ended(Ending::Differs(there.to_owned()));
+            self.outlet.send(from, Envelope { id, check, body });
+        }
+    }
+
     fn deliver(&self, record: &dyn AnyRecord, from: Rank, envelope: Envelope) -> Result<(), Fault> {
         let Envelope { id, check, body } = envelope;
         match body {
@@ -165,12 +207,26 @@ pub(super) fn check<T>(site: &Location<'_>) -> u32 {
     let texts = [type_name::<T>(), site.file()];
     let place = [site.line(), site.column()].map(u32::to_le_bytes);
     let bytes = texts.iter().flat_map(|text| text.bytes());
-    // FNV-1a.
-    bytes
-        .chain(place.into_iter().flatten())
-        .fold(0x811c_9dc5, |hash: u32, byte| {
-            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-        })
+    fold(0x811c_9dc5, bytes.chain(place.into_iter().flatten()))
+}
+
+/// As [`check`], of the blocks of an array, whose elements have type `T`.
+pub(super) fn check_of_blocks<T>(site: &Location<'_>, layout: &Layout) -> u32 {
+    let Layout {
+        length,
+        block_length,
+        homes,
+    } = layout;
+    let lengths = [length, block_length].map(|length| (*length as u64).to_le_bytes());
+    let homes = homes.iter().flat_map(|home| home.0.to_le_bytes());
+    fold(check::<T>(site), lengths.into_iter().flatten().chain(homes))
+}
+
+/// FNV-1a.
+fn fold(hash: u32, bytes: impl Iterator<Item = u8>) -> u32 {
+    bytes.fold(hash, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
 }
 
 /// The messages of the shared objects, as the exchange uses them. It keeps the objects until the
@@ -204,6 +260,11 @@ impl Receiver for Inlet {
         let mut table = self.0.table();
         let record = table.records.get(&id).cloned();
         let Some(record) = record else {
+            if let Some(there) = table.created_instead(id) {
+                drop(table);
+                self.0.answer_unknown(from, envelope, &there);
+                return Ok(());
+            }
             if table.waiting == EARLY {
                 let because = "it is about an object that this rank has not created";
                 return Err(

@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Range;
+use std::panic::Location;
+use std::sync::Arc;
 use tautline_core::Rank;
 use tautline_core::coherence::Message;
 use tautline_core::wire::Bulk;
@@ -13,7 +16,9 @@ pub(super) struct ObjectId {
     pub(super) home: Rank,
     /// Its number among the objects that all ranks have created, or among those that its home has
     /// published.
-    number: u32,
+    pub(super) number: u32,
+    /// Of an array with this number, the block; else 0.
+    pub(super) block: u32,
 }
 
 /// In the numbers of published objects.
@@ -22,12 +27,29 @@ const PUBLISHED: u32 = 1 << 31;
 impl ObjectId {
     pub(super) fn created(home: Rank, number: u32) -> Self {
         assert!(number < PUBLISHED, "at most 2^31 objects");
-        Self { home, number }
+        let block = 0;
+        Self {
+            home,
+            number,
+            block,
+        }
+    }
+
+    /// Returns the name of a block of an array.
+    pub(super) fn of_block(home: Rank, number: u32, block: usize) -> Self {
+        let block = u32::try_from(block).expect("at most 2^32 blocks");
+        let Self { number, .. } = Self::created(home, number);
+        Self {
+            home,
+            number,
+            block,
+        }
     }
 
     pub(super) fn published(home: Rank, number: u32) -> Self {
-        let number = Self::created(home, number).number | PUBLISHED;
-        Self { home, number }
+        let mut id = Self::created(home, number);
+        id.number |= PUBLISHED;
+        id
     }
 
     pub(super) fn is_published(self) -> bool {
@@ -50,6 +72,91 @@ impl fmt::Display for ObjectId {
         )
     }
 }
+
+/// The call that has created an object, and the object in it: for errors.
+#[derive(Clone)]
+pub(super) struct Origin {
+    site: &'static Location<'static>,
+    home: Rank,
+    /// An array of which the object is a block, and the number of that.
+    block: Option<(Arc<Layout>, usize)>,
+}
+
+/// The blocks of an array.
+pub(super) struct Layout {
+    pub(super) length: usize,
+    pub(super) block_length: usize,
+    /// The home of each block.
+    pub(super) homes: Box<[Rank]>,
+}
+
+impl Layout {
+    /// Returns the indices of the elements of a block.
+    pub(super) fn range(&self, block: usize) -> Range<usize> {
+        let first = block * self.block_length;
+        first..self.length.min(first + self.block_length)
+    }
+}
+
+impl Origin {
+    pub(super) fn new(site: &'static Location<'static>, home: Rank) -> Self {
+        let block = None;
+        Self { site, home, block }
+    }
+
+    /// Returns the origin of the whole array, to be restricted to a [block](Self::at).
+    pub(super) fn of_array(site: &'static Location<'static>, layout: &Arc<Layout>) -> Self {
+        let block = Some((Arc::clone(layout), layout.homes.len()));
+        let home = Rank(0);
+        Self { site, home, block }
+    }
+
+    /// Returns the origin of a block; of an object on its own, that itself.
+    pub(super) fn at(&self, block: u32) -> Self {
+        let mut origin = self.clone();
+        if let Some((layout, at)) = &mut origin.block {
+            *at = block as usize;
+            origin.home = *layout.homes.get(*at).unwrap_or(&Rank(0));
+        }
+        origin
+    }
+}
+
+/// With `#`, also where its values are.
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { site, home, block } = self;
+        write!(f, "{site}")?;
+        let Some((layout, block)) = block else {
+            return match f.alternate() {
+                true => write!(f, " with its home at {home}"),
+                false => Ok(()),
+            };
+        };
+        let Layout {
+            length,
+            block_length,
+            homes,
+        } = &**layout;
+        match block < &homes.len() {
+            true => write!(f, " as elements {:?} of {length}", layout.range(*block))?,
+            false => write!(f, " as an array of {length} elements")?,
+        }
+        write!(f, " in blocks of {block_length}")?;
+        if f.alternate() {
+            let (shown, more) = homes.split_at(homes.len().min(SHOWN));
+            let shown: Vec<_> = shown.iter().map(|home| home.0).collect();
+            write!(f, " at the ranks {shown:?}")?;
+            if !more.is_empty() {
+                write!(f, " and {} more", more.len())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The homes of blocks that an error names, at most.
+const SHOWN: usize = 64;
 
 /// The name of a shared object of type `T`, which is valid at all ranks: it may lie in values,
 /// messages and other objects. [`Globals::open`](super::Globals::open) returns the

@@ -10,6 +10,8 @@
 //! | changes by an operation | [`update`](Global::update), [`apply`](Global::apply) | the value, where it is |
 //! | changes by a closure | [`modify`](Global::modify), [`set`](Global::set) | the value, at its own rank |
 //!
+//! A [`GlobalArray`] consists of such objects, its blocks.
+//!
 //! ```
 //! use tautline::globals::Operator;
 //! use tautline::prelude::*;
@@ -45,6 +47,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod array;
 mod inlet;
 mod message;
 mod operation;
@@ -52,17 +55,19 @@ mod outlet;
 mod record;
 
 pub use access::{Global, Snapshot, View};
+pub use array::{ArrayView, GlobalArray};
 pub use message::GlobalRef;
-pub use operation::Operation;
+pub use operation::{Block, Operation};
 pub use tautline_core::coherence::Mode as Protocol;
 pub use tautline_core::comm::{Number, Operator};
+pub use tautline_core::wire::Plain;
 
 use super::engine::ProgressEngine;
 use super::error::RankError;
 use super::world::World;
 use crate::error::Error;
 use inlet::{Inlet, Shared, check};
-use message::ObjectId;
+use message::{ObjectId, Origin};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
@@ -75,6 +80,11 @@ type Result<T, E = RankError> = std::result::Result<T, E>;
 pub trait Object: Portable + Clone + Sync + 'static {}
 
 impl<T: Portable + Clone + Sync + 'static> Object for T {}
+
+/// Plain data of which a [`GlobalArray`] consists.
+pub trait Datum: Plain + Copy + Send + Sync + 'static {}
+
+impl<T: Plain + Copy + Send + Sync + 'static> Datum for T {}
 
 /// The shared objects of a program, at one rank: made by [`World::globals`].
 ///
@@ -169,13 +179,16 @@ impl Globals {
     ) -> Global<T> {
         let ranks = self.shared.outlet.ranks;
         assert!(home.0 < ranks, "a home at {home} of {ranks} ranks");
-        let id = ObjectId::created(home, self.created);
+        let number = self.created;
         self.created += 1;
         let value = (home == self.shared.outlet.here).then(init);
         let site = Location::caller();
+        let (id, origin) = (ObjectId::created(home, number), Origin::new(site, home));
+        let check = check::<T>(site);
         let record = self
             .shared
-            .enter(id, site, check::<T>(site), protocol, value);
+            .enter(id, origin.clone(), check, protocol, value);
+        self.shared.created::<T>(number, origin);
         Global::new(&self.engine, record)
     }
 
@@ -211,10 +224,10 @@ impl Globals {
     pub fn publish<T: Object>(&self, value: T) -> Global<T> {
         let (site, here) = (Location::caller(), self.shared.outlet.here);
         let id = ObjectId::published(here, self.shared.next_published());
-        let (check, value) = (check::<T>(site), Some(value));
+        let (check, origin) = (check::<T>(site), Origin::new(site, here));
         let record = self
             .shared
-            .enter(id, site, check, Protocol::Directory, value);
+            .enter(id, origin, check, Protocol::Directory, Some(value));
         Global::new(&self.engine, record)
     }
 

@@ -188,9 +188,10 @@ impl Ranks {
                 return None;
             }
             (Some(Fault::WaitForLost), Message::Answer(Answer::Missing(_))) => return None,
-            (Some(fault @ (Fault::KeepCopy | Fault::MissLast)), Message::Recall(Recall::Invalidate))
-                if fault == Fault::KeepCopy || at.here.0 == self.remotes =>
-            {
+            (
+                Some(fault @ (Fault::KeepCopy | Fault::MissLast)),
+                Message::Recall(Recall::Invalidate),
+            ) if fault == Fault::KeepCopy || at.here.0 == self.remotes => {
                 at.send(HOME, Message::Answer(Answer::Invalidated));
                 return None;
             }

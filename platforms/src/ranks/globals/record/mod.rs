@@ -13,7 +13,7 @@ pub(super) use copy::{LocalCopy, Seen, Value, reclaim, reclaim_if_due};
 pub(super) use name::Name;
 pub(super) use waiting::{Answer, Lent, Owned, Typed, Update, Waiting, promise};
 
-use super::message::{Body, Encoded, EncodedOutput, Ending, Envelope, ObjectId};
+use super::message::{Body, Encoded, EncodedOutput, Ending, Envelope, ObjectId, Origin};
 use super::operation::{self, Call, Output, encoded};
 use super::outlet::Outlet;
 use super::{Object, Result};
@@ -25,7 +25,7 @@ use local::{Due, Local};
 use std::any::{Any, type_name};
 use std::collections::VecDeque;
 use std::mem;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tautline_core::Rank;
@@ -108,7 +108,7 @@ impl<T: Object> Record<T> {
     pub(super) fn new(
         outlet: &Arc<Outlet>,
         id: ObjectId,
-        site: &'static Location<'static>,
+        origin: Origin,
         check: u32,
         mode: Mode,
         value: Option<T>,
@@ -118,7 +118,7 @@ impl<T: Object> Record<T> {
             here,
             id,
             type_name: type_name::<T>(),
-            site,
+            origin,
         };
         let copy = Arc::new(LocalCopy::new(value));
         let state = State {
@@ -359,9 +359,9 @@ impl<T: Object> AnyRecord for Record<T> {
 
     fn describe(&self) -> String {
         let Name {
-            type_name, site, ..
+            type_name, origin, ..
         } = &self.name;
-        format!("{type_name}, created at {site}")
+        format!("{type_name}, created at {origin:#}")
     }
 
     fn receive(&self, from: Rank, message: Encoded) -> Result<(), Fault> {

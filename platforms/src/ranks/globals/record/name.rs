@@ -1,11 +1,10 @@
 //! The name of an object in errors.
 
 use crate::ranks::error::{RankError, RankErrorKind};
-use crate::ranks::globals::message::{Ending, ObjectId};
+use crate::ranks::globals::message::{Ending, ObjectId, Origin};
 use crate::ranks::team::text_of;
 use std::any::Any;
 use std::fmt;
-use std::panic::Location;
 use tautline_core::Rank;
 
 /// The name of an object, for errors.
@@ -13,7 +12,7 @@ pub(in crate::ranks::globals) struct Name {
     pub(in crate::ranks::globals) here: Rank,
     pub(in crate::ranks::globals) id: ObjectId,
     pub(in crate::ranks::globals) type_name: &'static str,
-    pub(in crate::ranks::globals) site: &'static Location<'static>,
+    pub(in crate::ranks::globals) origin: Origin,
 }
 
 impl fmt::Display for Name {
@@ -21,10 +20,10 @@ impl fmt::Display for Name {
         let Self {
             id,
             type_name,
-            site,
+            origin,
             ..
         } = self;
-        write!(f, "{id} ({type_name}, created at {site})")
+        write!(f, "{id} ({type_name}, created at {origin})")
     }
 }
 
@@ -58,7 +57,7 @@ impl Name {
         let (here, home) = (self.here, self.id.home);
         match ending {
             Ending::Differs(there) => {
-                let why = format_args!("it is {there} at another rank");
+                let why = format_args!("at another rank it is {there}");
                 self.error(RankErrorKind::Diverged, home, why)
             }
             Ending::Unusable(why) => self.error(RankErrorKind::Encoding, here, why),

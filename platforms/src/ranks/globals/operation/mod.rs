@@ -1,5 +1,10 @@
 //! Operations that change an object where its value is.
 
+mod element;
+
+pub(super) use element::AppliedAt;
+pub use element::Block;
+
 use super::Object;
 use super::message::{EncodedCall, EncodedOutput};
 use crate::ranks::team::text_of;
@@ -165,6 +170,13 @@ impl<T: Number> Applied<T> {
         let combined = value.combined(self.by, self.operator);
         std::mem::replace(value, combined)
     }
+
+    fn encode_with(&self, args: &impl Portable, limit: usize) -> Result<EncodedCall, Unencodable> {
+        let at = ALL.iter().position(|operator| *operator == self.operator);
+        let position = OPERATORS + at.expect("one of all") as u32;
+        let args = encoded(args, limit)?;
+        Ok(EncodedCall { position, args })
+    }
 }
 
 impl<T: Number + Portable> Call<T> for Applied<T> {
@@ -173,10 +185,7 @@ impl<T: Number + Portable> Call<T> for Applied<T> {
     }
 
     fn encode(&self, limit: usize) -> Result<EncodedCall, Unencodable> {
-        let at = ALL.iter().position(|operator| *operator == self.operator);
-        let position = OPERATORS + at.expect("one of all") as u32;
-        let args = encoded(&self.by, limit)?;
-        Ok(EncodedCall { position, args })
+        self.encode_with(&self.by, limit)
     }
 }
 
@@ -208,11 +217,15 @@ fn operator_on(
 ) -> Option<Result<Box<dyn Any + Send>, Malformed>> {
     macro_rules! numbers {
         ($($number:ty)*) => {
-            $(if of == TypeId::of::<$number>() {
-                return operator
-                    .applies_to(<$number as Number>::ELEMENT)
-                    .then(|| of_number::<$number>(operator, args));
-            })*
+            $(
+                let applies = operator.applies_to(<$number as Number>::ELEMENT);
+                if of == TypeId::of::<$number>() {
+                    return applies.then(|| of_number::<$number>(operator, args));
+                }
+                if of == TypeId::of::<Block<$number>>() {
+                    return applies.then(|| element::of_number::<$number>(operator, args));
+                }
+            )*
         };
     }
     numbers!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
