@@ -8,6 +8,8 @@ mod chunks;
 mod exact;
 #[path = "../../platforms/examples/gups.rs"]
 mod gups;
+#[path = "../../platforms/examples/halos/main.rs"]
+mod halos;
 #[path = "../../platforms/examples/heat/main.rs"]
 mod heat;
 mod histories;
@@ -92,6 +94,7 @@ fn example() {
         Ok("tasks_anywhere") => tasks_anywhere::main,
         Ok("k_means") => k_means::main,
         Ok("histories") => histories::main,
+        Ok("halos") => halos::main,
         _ => return,
     };
     main().expect("all live");
@@ -118,6 +121,7 @@ fn programs_with_teams_print_the_same_by_mpirun() {
         "tasks_anywhere",
         "inverted_index",
         "k_means",
+        "halos",
     ] {
         let mut by_mpi = launcher();
         by_mpi.args(["-n", "3"]).arg(&program);

@@ -8,6 +8,8 @@ mod breadth_first;
 mod first_across;
 #[path = "../../platforms/examples/gups.rs"]
 mod gups;
+#[path = "../../platforms/examples/halos/main.rs"]
+mod halos;
 #[path = "../../platforms/examples/heat/main.rs"]
 mod heat;
 #[path = "../../platforms/examples/inverted_index.rs"]
@@ -61,6 +63,7 @@ fn example() {
         Ok("inverted_index") => inverted_index::main,
         Ok("tasks_anywhere") => tasks_anywhere::main,
         Ok("k_means") => k_means::main,
+        Ok("halos") => halos::main,
         _ => return,
     };
     main().expect("all live");
@@ -104,6 +107,7 @@ fn programs_with_teams_print_the_same_at_four_ranks() {
         ("tasks_anywhere", "111596 nodes, the deepest at level 10\n"),
         ("inverted_index", "word60: [4000, 571, 66]\n"),
         ("k_means", "32 steps, the first centre at [32777, 32754]\n"),
+        ("halos", "642 steps, 93.6744 below the edge\n"),
     ] {
         let [alone, launched] = alone_and_launched(example);
         assert!(alone.ends_with(line), "{alone}");

@@ -375,6 +375,10 @@ impl<T: Send + Sync + 'static, P: Fence> Drop for BoxedCopy<T, P> {
     }
 }
 
+// SAFETY: shared, it only gives shared references to its value. It is dropped by its own thread, as
+// it is not `Send`.
+unsafe impl<T: Send + Sync> Sync for View<'_, T> {}
+
 impl<T> Deref for View<'_, T> {
     type Target = T;
 
