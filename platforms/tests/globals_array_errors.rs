@@ -17,10 +17,12 @@ fn all(world: &World, cx: &mut Cx<'_, '_>) {
     world.team().barrier().wait(cx).expect("no rank is lost");
 }
 
+type Get = dyn Fn(&mut Cx<'_, '_>) -> tautline::Result<()> + Send;
+
 /// An object, or an element of an array, as one rank has created it.
 struct Created {
     prefetch: Box<dyn Fn()>,
-    get: Box<dyn Fn(&mut Cx<'_, '_>) -> tautline::Result<()> + Send>,
+    get: Box<Get>,
 }
 
 /// Creates an array, and returns its element at an index. The homes of its blocks are some in turn.

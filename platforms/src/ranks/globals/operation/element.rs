@@ -11,7 +11,8 @@ use tautline_core::comm::{Number, Operator};
 use tautline_core::wire::{Bulk, Malformed, Portable, Unencodable, unpack};
 
 /// The elements of a block of a [`GlobalArray`](super::super::GlobalArray), as a slice. They are
-/// encoded by one copy. An operation on blocks must not replace one by one of another length.
+/// encoded by one copy. An operation must not replace a block by one of another length: accesses to
+/// its elements would panic.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(transparent, bound = "")]
 pub struct Block<T: Datum>(Bulk<T>);
