@@ -9,11 +9,13 @@
 //! | [`markdown`] | tables and verdicts |
 //! | [`machine`] | the machine and the conditions of a run |
 //! | [`pools`] | pinned threads |
+//! | [`launched`] | tables of rows that are measured by ranks, and judged by bounds |
 //! | [`programs`] | programs of peers, and measurements in processes of their own |
 //! | `ranks` | pairs of ranks of MPI |
 #![forbid(unsafe_code)]
 
 pub mod figures;
+pub mod launched;
 pub mod machine;
 pub mod markdown;
 pub mod pools;

@@ -70,12 +70,16 @@ impl Usage {
 
 /// The version of a crate that this program was built with.
 pub fn version(name: &str) -> &'static str {
+    version_of(name).unwrap_or("of unknown version")
+}
+
+/// As [`version`]; `None` if there is no crate of this name.
+pub fn version_of(name: &str) -> Option<&'static str> {
     let lock = include_str!("../../Cargo.lock");
     let mut lines = lock
         .lines()
         .skip_while(|line| *line != format!("name = {name:?}"));
-    let version = lines.nth(1).and_then(|line| line.split('"').nth(1));
-    version.unwrap_or("of unknown version")
+    lines.nth(1)?.split('"').nth(1)
 }
 
 /// The first line of the output of a program, if it is there.

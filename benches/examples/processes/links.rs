@@ -1,6 +1,6 @@
-//! Round trips, parcels, idle ranks, starts and the memory of the link.
+//! Round trips, idle ranks, starts and the memory of the link.
 
-use super::{APART, BEGUN_VARIABLE, LINES_VARIABLE, Options, now_ns, per_trip};
+use super::{APART, BEGUN_VARIABLE, LINES_VARIABLE, Options, now_ns};
 use memmap2::{MmapOptions, MmapRaw};
 use std::fs::{self, File};
 use std::hint::{black_box, spin_loop};
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use std::{env, thread};
 use tautline::Runtime;
 use tautline::world::World;
+use tautline_bench::launched::links;
 use tautline_bench::machine;
-use tautline_core::port::{Link, Spin};
-use tautline_core::wire::{Exchange, unpack};
-use tautline_core::{PlaceId, Rank};
-use tautline_process::{RANK_VARIABLE, SEGMENT_VARIABLE, join};
+use tautline_core::Rank;
+use tautline_core::port::Link;
+use tautline_process::{RANK_VARIABLE, SEGMENT_VARIABLE};
 
 /// Round trips of a word.
 pub(super) fn line(options: &Options) -> Option<f64> {
@@ -32,7 +32,7 @@ pub(super) fn line(options: &Options) -> Option<f64> {
             spin_loop();
         }
     };
-    per_trip(here, options, |number| {
+    options.launches.per_trip(here, |number| {
         if here == Rank(1) {
             await_number(there, number);
         }
@@ -52,15 +52,9 @@ fn word(map: &MmapRaw, at: usize) -> &AtomicU64 {
     unsafe { &*map.as_ptr().add(at).cast() }
 }
 
-fn linked() -> Box<dyn Link + Send> {
-    join()
-        .expect("variables of the launcher")
-        .expect("launched")
-}
-
 /// Round trips of 8 bytes over the link.
 pub(super) fn link(options: &Options) -> Option<f64> {
-    over_link(&mut linked(), options)
+    over_link(&mut links::linked(), options)
 }
 
 fn over_link(link: &mut Box<dyn Link + Send>, options: &Options) -> Option<f64> {
@@ -75,7 +69,7 @@ fn over_link(link: &mut Box<dyn Link + Send>, options: &Options) -> Option<f64> 
         });
         received
     };
-    per_trip(here, options, |number| {
+    options.launches.per_trip(here, |number| {
         while here == Rank(1) && poll(link) != number {
             spin_loop();
         }
@@ -88,69 +82,10 @@ fn over_link(link: &mut Box<dyn Link + Send>, options: &Options) -> Option<f64> 
     })
 }
 
-/// Gigabytes a second of long parcels, whose last one is answered.
-pub(super) fn bulk(options: &Options) -> Option<f64> {
-    let mut link = linked();
-    let (here, mut parcel) = (link.here(), vec![7; 1 << 20]);
-    let (all, start) = (if options.quick { 4 } else { 1000 }, Instant::now());
-    let (mut sent, mut got) = (0, 0);
-    let is_over = |got: usize| got == if here == Rank(0) { 1 } else { all };
-    while !is_over(got) || link.unsent(Rank(1 - here.0)) > 0 {
-        if here == Rank(0) && sent < all && link.unsent(Rank(1)) == 0 {
-            // As if each were new: every line is written.
-            parcel.chunks_mut(64).for_each(|line| line[0] = sent as u8);
-            link.send(Rank(1), black_box(&parcel));
-            sent += 1;
-        }
-        let mut taken = 0;
-        // As for the round trips.
-        let _ = link.poll(&mut |_, parcel| taken += usize::from(!black_box(parcel).is_empty()));
-        got += taken;
-        if here == Rank(1) && taken > 0 && got == all {
-            link.send(Rank(0), &[0]);
-            let _ = link.poll(&mut |_, _| ());
-        }
-    }
-    let bytes = (all * parcel.len()) as f64;
-    (here == Rank(0)).then(|| bytes / 1e9 / start.elapsed().as_secs_f64())
-}
-
-/// Round trips of a number over a channel of an exchange.
-pub(super) fn channel(options: &Options) -> Option<f64> {
-    let exchange = Exchange::new(linked(), Spin);
-    let here = exchange.here();
-    let received = Arc::new(AtomicU64::new(0));
-    let into = Arc::clone(&received);
-    let channel = exchange.open::<u64>("numbers", 1, move |_, _, body: &[u8]| {
-        // ORDERING: Relaxed: this thread reads it.
-        into.store(unpack(body)?, Ordering::Relaxed);
-        Ok(())
-    });
-    let places = [here, Rank(1 - here.0)].map(|rank| PlaceId(rank.0));
-    let receive = |number| {
-        // ORDERING: Relaxed: this thread writes it.
-        while received.load(Ordering::Relaxed) != number {
-            exchange.turn().expect("both live");
-        }
-    };
-    let figure = per_trip(here, options, |number| {
-        if here == Rank(1) {
-            receive(number);
-        }
-        channel.send(places[0], places[1], number);
-        exchange.turn().expect("both live");
-        if here == Rank(0) {
-            receive(number);
-        }
-    });
-    while exchange.leave() == Ok(false) {}
-    figure
-}
-
 /// Processor time of the rank that uses most, while nothing is to be done; milliseconds a second.
 pub(super) fn idle(options: &Options) -> Option<f64> {
     let world = World::join().expect("launched");
-    let seconds = if options.quick { 0.1 } else { 1.0 };
+    let seconds = if options.launches.quick { 0.1 } else { 1.0 };
     world.barrier().expect("all live");
     let used = machine::processor_time();
     thread::sleep(Duration::from_secs_f64(seconds));
@@ -199,7 +134,7 @@ pub(super) fn memory(_: &Options) -> Option<f64> {
 /// Bytes of the segment that the system has given to a pair.
 pub(super) fn used(options: &Options) -> Option<f64> {
     use std::os::unix::fs::MetadataExt;
-    let mut link = linked();
+    let mut link = links::linked();
     over_link(&mut link, options)?;
     Some(segment().blocks() as f64 * 512.0)
 }

@@ -63,7 +63,7 @@ pub(super) fn t3l_alone(options: &Options) -> Option<f64> {
 
 /// Returns a tree and its number of nodes; of quick rounds a small one.
 fn tree(name: &str, options: &Options) -> (Tree, u64) {
-    let named = named::find(if options.quick { "D8" } else { name }).expect("a name");
+    let named = named::find(if options.launches.quick { "D8" } else { name }).expect("a name");
     let tree = Tree::new(named.params).expect("a finite tree");
     (tree, named.nodes)
 }

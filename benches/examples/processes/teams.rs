@@ -1,6 +1,6 @@
 //! Calls of a team, and tasks at another rank, by tasks of two ranks of one worker.
 
-use super::{Options, per_trip, trips};
+use super::Options;
 use std::hint::black_box;
 use std::time::Instant;
 use tautline::prelude::*;
@@ -20,16 +20,16 @@ fn in_task<R: Send>(task: impl FnOnce(&mut Cx<'_, '_>, &mut Team) -> R + Send) -
 /// Nanoseconds of a barrier.
 pub(super) fn barrier(options: &Options) -> Option<f64> {
     in_task(|cx, team| {
-        per_trip(team.rank(), options, |_| {
-            team.barrier().wait(cx).expect("all live")
-        })
+        options
+            .launches
+            .per_trip(team.rank(), |_| team.barrier().wait(cx).expect("all live"))
     })
 }
 
 /// Nanoseconds of a sum of 8 bytes.
 pub(super) fn sum(options: &Options) -> Option<f64> {
     in_task(|cx, team| {
-        per_trip(team.rank(), options, |number| {
+        options.launches.per_trip(team.rank(), |number| {
             let ranks = u64::from(team.ranks());
             let sum = team.all_reduce(black_box(number), |a, b| a + b).wait(cx);
             assert_eq!(sum.expect("all live"), ranks * number);
@@ -41,7 +41,7 @@ pub(super) fn sum(options: &Options) -> Option<f64> {
 pub(super) fn phase(options: &Options) -> Option<f64> {
     in_task(|cx, team| {
         let here = team.rank();
-        let (all, warm_up) = (trips(options), trips(options) / 10);
+        let (all, warm_up) = (options.launches.trips(), options.launches.trips() / 10);
         let measured = cx.scope(|cx| {
             let mut barrier = team.phaser(cx).expect("all live");
             let spawned = cx.spawn_phased_value(barrier.signal_wait(), async move |mut task| {
@@ -65,7 +65,7 @@ pub(super) fn phase(options: &Options) -> Option<f64> {
 pub(super) fn finish(options: &Options) -> Option<f64> {
     let nothing = handler(|_, _, (): ()| ());
     in_task(|cx, team| {
-        per_trip(team.rank(), options, |_| {
+        options.launches.per_trip(team.rank(), |_| {
             team.finish(cx, &nothing, |_, _| ()).expect("all live");
         })
     })
@@ -75,7 +75,7 @@ pub(super) fn finish(options: &Options) -> Option<f64> {
 pub(super) fn finish_around_task(options: &Options) -> Option<f64> {
     let nothing = handler(|_, _, (): ()| ());
     in_task(|cx, team| {
-        per_trip(team.rank(), options, |number| {
+        options.launches.per_trip(team.rank(), |number| {
             let ended = team.finish(cx, &nothing, |cx, _| {
                 cx.spawn(move |_| _ = black_box(number))
             });
@@ -87,7 +87,7 @@ pub(super) fn finish_around_task(options: &Options) -> Option<f64> {
 /// Nanoseconds of a finish inside a rank around one task.
 pub(super) fn local_finish(options: &Options) -> Option<f64> {
     in_task(|cx, team| {
-        per_trip(team.rank(), options, |number| {
+        options.launches.per_trip(team.rank(), |number| {
             let ended = cx.finish(|cx| cx.spawn(move |_| _ = black_box(number)));
             ended.expect("not cancelled");
         })
@@ -105,7 +105,7 @@ pub(super) fn spawn(options: &Options) -> Option<f64> {
                     .expect("not cancelled")
             };
             measures
-                .then(|| per_trip(at.rank(), options, &mut spawn))
+                .then(|| options.launches.per_trip(at.rank(), &mut spawn))
                 .flatten()
         });
         ended.expect("all live")
@@ -126,7 +126,7 @@ pub(super) fn call(options: &Options) -> Option<f64> {
                 );
             };
             measures
-                .then(|| per_trip(at.rank(), options, &mut call))
+                .then(|| options.launches.per_trip(at.rank(), &mut call))
                 .flatten()
         });
         ended.expect("all live")
@@ -139,12 +139,12 @@ pub(super) fn spawns(options: &Options) -> Option<f64> {
     in_task(|cx, team| {
         let begun = Instant::now();
         let ended = team.finish(cx, &nothing, |cx, at| {
-            for number in 0..trips(options) * u64::from(at.rank() == Rank(0)) {
+            for number in 0..options.launches.trips() * u64::from(at.rank() == Rank(0)) {
                 at.spawn(cx, OTHER, &nothing, number);
             }
         });
         ended.expect("all live");
-        let each = begun.elapsed().as_nanos() as f64 / trips(options) as f64;
+        let each = begun.elapsed().as_nanos() as f64 / options.launches.trips() as f64;
         (team.rank() == Rank(0)).then_some(each)
     })
 }
@@ -153,7 +153,7 @@ pub(super) fn spawns(options: &Options) -> Option<f64> {
 pub(super) fn batch(options: &Options) -> Option<f64> {
     let nothing = handler(|_, _, numbers: (u64, u64)| _ = black_box(numbers)).short();
     in_task(|cx, team| {
-        let (begun, all) = (Instant::now(), 10 * trips(options));
+        let (begun, all) = (Instant::now(), 10 * options.launches.trips());
         let ended = team.finish(cx, &nothing, |cx, at| {
             let mut batch = at.batch(cx, &nothing);
             for number in 0..all * u64::from(at.rank() == Rank(0)) {

@@ -1,8 +1,8 @@
 //! Our figure of a row beside those that bound it, and those of other peers.
 
-use super::rows::{Bound, OURS, Of, Row, row, sized};
-use tautline_bench::figures::{Figures, Record, Value, digits, is_named};
-use tautline_bench::markdown::{spread, verdict};
+use super::rows::{Bound, OURS, Of, Row, sized};
+use crate::figures::{Figures, Record, Value, digits, is_named};
+use crate::markdown::{spread, verdict};
 
 /// The mark of conditions under which no bound is decided.
 pub(super) const PRELIMINARY: &str = "**preliminary**";
@@ -52,11 +52,11 @@ fn ratio(ours: Option<&Record>, its: Option<&Record>) -> Option<f64> {
 }
 
 /// Returns the lines of a row: one for each bound, and one for each peer without a bound.
-pub(super) fn lines(figures: &Figures, row: &Row, size: &str) -> Vec<Line> {
+pub(super) fn lines<O>(figures: &Figures, rows: &[Row<O>], row: &Row<O>, size: &str) -> Vec<Line> {
     let name = sized(row.name, size);
     let ours = figures.find(&name, OURS);
     let bounds = row.bounds.iter();
-    let mut lines = Vec::from_iter(bounds.map(|bound| judged(figures, bound, row, size)));
+    let mut lines = Vec::from_iter(bounds.map(|bound| judged(figures, bound, (rows, row), size)));
     let is_bound = |record: &Record| {
         row.bounds.iter().any(|bound| {
             matches!(bound.of(), Of::Peer(of, peer)
@@ -78,7 +78,12 @@ pub(super) fn lines(figures: &Figures, row: &Row, size: &str) -> Vec<Line> {
 }
 
 /// Returns our figure of a row beside its bound, which is not decided if a figure is missing.
-fn judged(figures: &Figures, bound: &Bound, row: &Row, size: &str) -> Line {
+fn judged<O>(
+    figures: &Figures,
+    bound: &Bound,
+    (rows, row): (&[Row<O>], &Row<O>),
+    size: &str,
+) -> Line {
     let ours = figures.find(&sized(row.name, size), OURS);
     let (name, contender) = match bound.of() {
         Of::Nothing => (None, OURS),
@@ -98,7 +103,9 @@ fn judged(figures: &Figures, bound: &Bound, row: &Row, size: &str) -> Line {
     let judges = [ours, its];
     let is_decided = judges.into_iter().flatten().all(|it| decides(figures, it));
     Line {
-        beside: name.map_or(String::new(), |name| label(name, row, contender, its)),
+        beside: name.map_or(String::new(), |name| {
+            label(name, (rows, row), contender, its)
+        }),
         its: name.map_or(String::new(), |_| beside_cell(ours, its)),
         ratio: match name.and(measured) {
             Some(ratio) => digits(ratio, 3),
@@ -123,9 +130,15 @@ fn decides(figures: &Figures, record: &Record) -> bool {
 }
 
 /// Returns the name of the figure of a row that bounds one of `beside`.
-fn label(name: &str, beside: &Row, contender: &str, its: Option<&Record>) -> String {
+fn label<O>(
+    name: &str,
+    (rows, beside): (&[Row<O>], &Row<O>),
+    contender: &str,
+    its: Option<&Record>,
+) -> String {
     let contender = its.map_or(contender, |its| &its.contender);
-    let short = row(name).map_or(name, |row| row.short);
+    let row = rows.iter().find(|row| row.name == name);
+    let short = row.map_or(name, |row| row.short);
     match (name == beside.name, contender) {
         (true, contender) => contender.to_owned(),
         (false, OURS) => short.to_owned(),
@@ -136,6 +149,31 @@ fn label(name: &str, beside: &Row, contender: &str, its: Option<&Record>) -> Str
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const fn row(name: &'static str, bounds: &'static [Bound]) -> Row<()> {
+        Row {
+            name,
+            what: "",
+            short: name,
+            unit: "ns",
+            ranks: [2, 1],
+            ways: &[],
+            size: None,
+            bounds,
+        }
+    }
+
+    const ROWS: &[Row<()>] = &[
+        row("call", &[]),
+        row(
+            "gups",
+            &[
+                Bound::LeastOf(2.0, "YGM"),
+                Bound::LeastOf(5.0, "HPCC"),
+                Bound::LeastOf(0.8, "bale conveyors"),
+            ],
+        ),
+    ];
 
     const GOOD: Option<[usize; 2]> = Some([9, 9]);
 
@@ -166,7 +204,7 @@ mod tests {
     ];
 
     fn judge(bound: &Bound, records: Vec<Record>) -> Line {
-        judged(&figures(records), bound, row("call").expect("a row"), "")
+        judged(&figures(records), bound, (ROWS, &ROWS[0]), "")
     }
 
     #[test]
@@ -235,7 +273,7 @@ mod tests {
         let of = |contender| record("gups/3", contender, 4.0);
         let all = ["YGM 1", "HPCC 1", "bale conveyors", "bale exstack"];
         let figures = figures(Vec::from_iter([OURS].into_iter().chain(all).map(of)));
-        let lines = lines(&figures, row("gups").expect("a row"), "3");
+        let lines = lines(&figures, ROWS, &ROWS[1], "3");
         let besides = lines
             .iter()
             .map(|line| (&*line.beside, line.bound.is_empty()));
