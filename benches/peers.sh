@@ -4,6 +4,7 @@
 #   cargo run --release -p tautline-bench --example phasers -- --peers OUT/peers.tsv
 #   cargo run --release -p tautline-bench --example schedules -- --peers OUT/peers.tsv
 #   cargo run --release -p tautline-bench --example processes -- --peers OUT/peers.tsv
+#   cargo run --release -p tautline-bench --example objects -- --peers OUT/peers.tsv
 #
 #   benches/peers.sh SOURCES OUT
 #
@@ -17,7 +18,8 @@
 #   tbb/       oneTBB, if it is not installed   usr/include, usr/lib/x86_64-linux-gnu, as in Debian's libtbb-dev
 # OpenMP is that of $CC; its barriers are those of all compilers in $OPENMP, else of $CC, clang-19 and clang. Java is that
 # of javac, RandomAccess of HPCC that of Debian's package hpcc. forte comes from crates.io, and requires a newer compiler
-# than it needs: CARGO= leaves it out. How peers over ranks are built: peers/ranks.sh.
+# than it needs: CARGO= leaves it out. How peers over ranks are built: peers/ranks.sh; those of shared objects, also of MPICH:
+# peers/objects.sh.
 #
 # A program is called with a size and a number of workers. It prints the figure of its row and the number of
 # processors that it used; those over ranks: peers/ranks.sh. The n-th worker stays on the n-th processor. Paths must have no
@@ -25,7 +27,7 @@
 # libfork needs coroutines that g++ 12 compiles badly: LIBFORK_CXX names another compiler, else clang++-19 if there is one.
 set -eu
 
-[ $# -eq 2 ] || { sed -n '2,25s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || { sed -n '2,27s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 sources=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -244,6 +246,7 @@ else
 fi
 
 . "$here/peers/ranks.sh"
+. "$here/peers/objects.sh"
 
 # Barriers and sums of the threads of all ranks: ranks of one thread, and ranks with a team of OpenMP each.
 cat >"$out/mpi_hybrid.c" <<'C'

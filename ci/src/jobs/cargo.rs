@@ -83,14 +83,14 @@ pub(super) fn bench_smoke(tree: &Tree, _: &[String]) -> Result<Verdict> {
     run(&mut of_all(tree, "test", "--bench *")?)?;
     run(&mut of_all(tree, "build", "--examples")?)?;
     let tables: &[&str] = match cfg!(target_os = "linux") {
-        true => &["tasks", "processes"],
+        true => &["tasks", "processes", "objects"],
         false => &["tasks"],
     };
     for table in tables {
         let program = format!("debug/examples/{table}{}", std::env::consts::EXE_SUFFIX);
         run(Command::new(target_dir(tree).join(program)).arg("--quick"))?;
     }
-    let programs = ["tasks", "phasers", "shapes"].map(|table| (table, table));
+    let programs = ["tasks", "phasers", "shapes", "objects"].map(|table| (table, table));
     rendered(tree, &[&programs[..], &[("processes", "ranks")]].concat())
 }
 

@@ -1,0 +1,70 @@
+//! Costs of shared objects of ranks that are processes of this machine: hits beside atomic words,
+//! locks and arc-swap, misses beside the round trip of a channel and one-sided accesses of MPI and
+//! Global Arrays.
+//!
+//! `objects` prints a table beside peers that benches/peers.sh has built, each row of which is the
+//! median of `--rounds N` rounds; `--quick` measures few and short ones, `--write` stores the
+//! figures and renders benches/OBJECTS.md.
+#![allow(missing_docs)]
+
+mod hits;
+mod misses;
+mod rows;
+
+use clap::Parser;
+use tautline_bench::figures::Figures;
+use tautline_bench::launched::{self, Launches, Row, Suite, render};
+use tautline_bench::stored::{Replaces, Table};
+
+const HEAD: &str = "# Shared objects of ranks that are processes of one machine
+
+```sh
+benches/peers.sh SOURCES OUT       # peers in C; optional
+cargo run --release -p tautline-bench --example objects -- --peers OUT/peers.tsv --write
+```
+
+The options, the columns and the conditions of bounds are those of [RANKS.md](RANKS.md); figures are in
+`benches/figures/MACHINE/objects.tsv`. All programs verify the values that they read.
+
+- *Hits* are the medians of 51 batches of 100 000 accesses (10 000 of values of 64 bytes) by a task of rank 0, whose copy
+  is current, while rank 1, the home, waits. Of arc-swap it is `ArcSwap::load` and the drop of the guard, in a write `rcu`;
+  of parking_lot a `RwLock` in reads, a `Mutex` in writes, which no other thread takes, but in the rows of 2 threads.
+- *Misses* are of rank 0; the home, rank 1, waits in a barrier, so both poll. By the protocol `Home` each access is one message there and
+  one back.
+- *Writes and reads*: rank 0, the home, writes a number, then rank 1 reads it; barriers between are not in the time. Ours by
+  the protocol `Directory`: the write recalls the copy (two messages), the first read requests one (two), the
+  others are hits.
+- *MPI and Global Arrays*: each read is `MPI_Get` and `MPI_Win_flush` in an epoch of `MPI_Win_lock_all`, or `NGA_Get`; each write `MPI_Put`
+  and the flush, or `NGA_Put`; each update `MPI_Fetch_and_op`, or `NGA_Read_inc`. Inside a node these are loads,
+  stores and atomic instructions on memory that the ranks share, which need no message and no turn of the other rank: they win all
+  misses. They keep no copies: each read costs the same, and over a network each is a round trip.
+- *A busy home*: its only worker runs tasks of 1 ms, one after the other; the moments of 200 reads vary.
+";
+
+#[derive(Parser)]
+#[command(about = "What shared objects cost, beside other libraries")]
+struct Options {
+    #[command(flatten)]
+    launches: Launches<Self>,
+}
+
+impl Table for Options {
+    const NAME: &'static str = "objects";
+    const REPLACES: Replaces = Replaces::Contenders;
+
+    fn document(machines: &[&Figures], notes: &str) -> String {
+        render::document(HEAD, rows::ROWS, machines, notes)
+    }
+}
+
+impl Suite for Options {
+    const ROWS: &'static [Row<Self>] = rows::ROWS;
+
+    fn launches(&self) -> &Launches<Self> {
+        &self.launches
+    }
+}
+
+fn main() {
+    launched::main::<Options>();
+}
