@@ -23,6 +23,8 @@ mod rank_ring;
 #[path = "../../platforms/tests/ranks/mod.rs"]
 mod ranks;
 mod scratch;
+#[path = "../../platforms/examples/shared_bound.rs"]
+mod shared_bound;
 mod started;
 #[path = "../../platforms/examples/tasks_anywhere.rs"]
 mod tasks_anywhere;
@@ -95,6 +97,7 @@ fn example() {
         Ok("k_means") => k_means::main,
         Ok("histories") => histories::main,
         Ok("halos") => halos::main,
+        Ok("shared_bound") => shared_bound::main,
         _ => return,
     };
     main().expect("all live");
@@ -122,6 +125,7 @@ fn programs_with_teams_print_the_same_by_mpirun() {
         "inverted_index",
         "k_means",
         "halos",
+        "shared_bound",
     ] {
         let mut by_mpi = launcher();
         by_mpi.args(["-n", "3"]).arg(&program);

@@ -20,6 +20,8 @@ mod joined;
 mod k_means;
 #[path = "../../platforms/examples/rank_ring.rs"]
 mod rank_ring;
+#[path = "../../platforms/examples/shared_bound.rs"]
+mod shared_bound;
 mod started;
 #[path = "../../platforms/examples/tasks_anywhere.rs"]
 mod tasks_anywhere;
@@ -64,6 +66,7 @@ fn example() {
         Ok("tasks_anywhere") => tasks_anywhere::main,
         Ok("k_means") => k_means::main,
         Ok("halos") => halos::main,
+        Ok("shared_bound") => shared_bound::main,
         _ => return,
     };
     main().expect("all live");
@@ -108,6 +111,7 @@ fn programs_with_teams_print_the_same_at_four_ranks() {
         ("inverted_index", "word60: [4000, 571, 66]\n"),
         ("k_means", "32 steps, the first centre at [32777, 32754]\n"),
         ("halos", "642 steps, 93.6744 below the edge\n"),
+        ("shared_bound", "the shortest tour of 11 cities: 4542\n"),
     ] {
         let [alone, launched] = alone_and_launched(example);
         assert!(alone.ends_with(line), "{alone}");

@@ -4,7 +4,7 @@ mod ranks;
 
 use ranks::{in_time, mixed, runtime};
 use std::collections::BTreeSet;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use tautline::globals::{ArrayView, Block, GlobalArray, Globals, Operation, Operator, Protocol};
@@ -232,7 +232,11 @@ fn views_have_the_elements_of_their_range() {
     });
 }
 
-fn check_view(view: &ArrayView<u64>, range: Range<usize>, block_length: usize) {
+fn check_view<V: Deref<Target = Block<u64>>>(
+    view: &ArrayView<u64, V>,
+    range: Range<usize>,
+    block_length: usize,
+) {
     let expected: Vec<u64> = range.clone().map(|index| index as u64).collect();
     assert_eq!((view.range(), view.len()), (range.clone(), range.len()));
     assert_eq!(view.is_empty(), range.is_empty());
