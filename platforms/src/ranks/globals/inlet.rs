@@ -11,7 +11,7 @@ use std::collections::{HashMap, VecDeque};
 use std::mem;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tautline_core::coherence::Mode;
+use tautline_core::coherence::{Message, Mode, Recall};
 use tautline_core::wire::{self, Fault, Malformed, Receiver};
 use tautline_core::{PlaceId, Rank};
 
@@ -27,7 +27,8 @@ pub(super) struct Shared {
 #[derive(Default)]
 struct Table {
     records: HashMap<ObjectId, Arc<dyn AnyRecord>>,
-    early: HashMap<ObjectId, VecDeque<(Rank, Body, u32)>>,
+    /// For an object, as long as its messages cannot be delivered at once.
+    early: HashMap<ObjectId, Early>,
     /// The number of these messages.
     waiting: usize,
     /// The type and the call of each object and array that this rank has created, by its number.
@@ -37,6 +38,17 @@ struct Table {
     /// The ranks that have ended.
     lost: Vec<Rank>,
     error: Option<RankError>,
+}
+
+/// What has come for an object that this rank has not created, or since a message names an operation
+/// that it has not declared.
+#[derive(Default)]
+struct Early {
+    messages: VecDeque<(Rank, Body, u32)>,
+    /// The ranks that have ended.
+    lost: Vec<Rank>,
+    /// Whether a thread delivers them.
+    is_delivered: bool,
 }
 
 impl Objects for Shared {
@@ -77,8 +89,15 @@ impl Shared {
             return;
         }
         table.lost.push(rank);
+        table
+            .early
+            .values_mut()
+            .for_each(|early| early.lost.push(rank));
+        let Table { records, early, .. } = &*table;
+        let at_once = records.iter().filter(|(id, _)| !early.contains_key(id));
+        let records: Vec<_> = at_once.map(|(_, record)| Arc::clone(record)).collect();
         drop(table);
-        self.records().iter().for_each(|record| record.lost(rank));
+        records.iter().for_each(|record| record.lost(rank));
     }
 
     /// Returns the objects of this rank.
@@ -131,28 +150,63 @@ impl Shared {
         mode: Mode,
         value: Option<T>,
     ) -> Arc<Record<T>> {
+        let mut table = self.table();
+        let entered = table.records.get(&id).cloned();
+        if let Some(Ok(entered)) = entered.map(|it| it.as_any().downcast()) {
+            return entered;
+        }
         let record = Record::new(&self.outlet, id, origin, check, mode, value);
-        loop {
-            let mut table = self.table();
-            let early = table.early.get_mut(&id).and_then(VecDeque::pop_front);
-            let Some((from, body, check)) = early else {
-                let entered = table.records.get(&id).cloned();
-                if let Some(Ok(entered)) = entered.map(|it| it.as_any().downcast()) {
-                    return entered;
-                }
-                table.early.remove(&id);
-                table.records.insert(id, Arc::clone(&record) as _);
-                let (error, lost) = (table.error.clone(), table.lost.clone());
+        table.records.insert(id, Arc::clone(&record) as _);
+        let (error, lost) = (table.error.clone(), table.lost.clone());
+        // Until these are delivered, others queue behind them.
+        table.early.entry(id).or_default().lost = lost;
+        drop(table);
+        self.deliver_early(id, &*record);
+        error.iter().for_each(|error| record.fail(error));
+        record
+    }
+
+    /// Delivers messages that have waited for an operation, as this rank has declared one.
+    pub(super) fn declared(&self) {
+        let table = self.table();
+        let Table { records, early, .. } = &*table;
+        let known = early
+            .keys()
+            .filter_map(|id| Some((*id, Arc::clone(records.get(id)?))));
+        let known: Vec<_> = known.collect();
+        drop(table);
+        for (id, record) in known {
+            self.deliver_early(id, &*record);
+        }
+    }
+
+    /// Delivers what has come early for an object, up to the first message that names an operation
+    /// which is not declared.
+    fn deliver_early(&self, id: ObjectId, record: &dyn AnyRecord) {
+        let mut table = self.table();
+        while let Some(early) = table.early.get_mut(&id)
+            && !early.is_delivered
+        {
+            let first = early.messages.front();
+            if first.is_some_and(|(_, body, _)| self.outlet.is_undeclared(body)) {
+                return;
+            }
+            let Some((from, body, check)) = early.messages.pop_front() else {
+                let early = table.early.remove(&id).expect("it is there");
                 drop(table);
-                lost.into_iter().for_each(|rank| record.lost(rank));
-                error.iter().for_each(|error| record.fail(error));
-                return record;
+                early.lost.into_iter().for_each(|rank| record.lost(rank));
+                return;
             };
+            early.is_delivered = true;
             table.waiting -= 1;
             drop(table);
             let envelope = Envelope { id, check, body };
-            if self.deliver(&*record, from, envelope).is_err() {
+            if self.deliver(record, from, envelope).is_err() {
                 record.end(None, Ending::Violated(from));
+            }
+            table = self.table();
+            if let Some(early) = table.early.get_mut(&id) {
+                early.is_delivered = false;
             }
         }
     }
@@ -162,14 +216,19 @@ impl Shared {
     pub(super) fn created<T: Object>(&self, number: u32, origin: Origin) {
         let mut table = self.table();
         table.created.insert(number, (type_name::<T>(), origin));
-        let is_other = |id: &ObjectId, _: &mut VecDeque<_>| id.number == number;
-        let others: Vec<_> = table.early.extract_if(is_other).collect();
-        table.waiting -= others.iter().map(|(_, early)| early.len()).sum::<usize>();
+        let Table { records, early, .. } = &mut *table;
+        let is_other =
+            |id: &ObjectId, _: &mut Early| id.number == number && !records.contains_key(id);
+        let others: Vec<_> = early.extract_if(is_other).collect();
+        table.waiting -= others
+            .iter()
+            .map(|(_, early)| early.messages.len())
+            .sum::<usize>();
         let describe = |(id, early)| (table.created_instead(id).unwrap_or_default(), id, early);
         let others: Vec<_> = others.into_iter().map(describe).collect();
         drop(table);
         for (there, id, early) in others {
-            for (from, body, check) in early {
+            for (from, body, check) in early.messages {
                 let envelope = Envelope { id, check, body };
                 self.answer_unknown(from, envelope, &there);
             }
@@ -186,6 +245,11 @@ impl Shared {
         }
     }
 
+    /// Whether this rank may have to pass the only copy of an object on to another one.
+    fn is_passed_on(&self, id: ObjectId, to: Rank) -> bool {
+        to.0 < self.outlet.ranks && to != self.outlet.here && to != id.home
+    }
+
     fn deliver(&self, record: &dyn AnyRecord, from: Rank, envelope: Envelope) -> Result<(), Fault> {
         let Envelope { id, check, body } = envelope;
         match body {
@@ -194,6 +258,10 @@ impl Shared {
                 let ending = Ending::Differs(record.describe());
                 let (check, body) = (record.check(), Body::Ended(ending));
                 self.outlet.send(from, Envelope { id, check, body });
+            }
+            Body::Message(Message::Recall(Recall::Pass(to))) if !self.is_passed_on(id, to) => {
+                let because = "the only copy cannot be passed on to this rank";
+                return Err(Malformed::refused(type_name::<Envelope>(), 0, because).into());
             }
             Body::Message(message) => return record.receive(from, message),
         }
@@ -234,6 +302,12 @@ fn fold(hash: u32, bytes: impl Iterator<Item = u8>) -> u32 {
 pub(super) struct Inlet(Arc<Shared>);
 
 impl Inlet {
+    /// Returns what the exchange of `shared` has.
+    #[cfg(test)]
+    pub(super) fn of(shared: &Arc<Shared>) -> Self {
+        Self(Arc::clone(shared))
+    }
+
     /// Opens the channel of the shared objects.
     pub(super) fn open(engine: &ProgressEngine, site: &'static Location<'static>) -> Arc<Shared> {
         engine.assert_rank();
@@ -259,26 +333,27 @@ impl Receiver for Inlet {
         let id = envelope.id;
         let mut table = self.0.table();
         let record = table.records.get(&id).cloned();
-        let Some(record) = record else {
-            if let Some(there) = table.created_instead(id) {
-                drop(table);
-                self.0.answer_unknown(from, envelope, &there);
-                return Ok(());
-            }
-            if table.waiting == EARLY {
-                let because = "it is about an object that this rank has not created";
-                return Err(
-                    Malformed::refused(type_name::<Envelope>(), body.len(), because).into(),
-                );
-            }
-            table.waiting += 1;
-            let Envelope { check, body, .. } = envelope;
-            let early = table.early.entry(id).or_default();
-            early.push_back((from, body, check));
+        if record.is_none()
+            && let Some(there) = table.created_instead(id)
+        {
+            drop(table);
+            self.0.answer_unknown(from, envelope, &there);
             return Ok(());
-        };
-        drop(table);
-        self.0.deliver(&*record, from, envelope)
+        }
+        let is_early = table.early.contains_key(&id) || self.0.outlet.is_undeclared(&envelope.body);
+        if let Some(record) = record.filter(|_| !is_early) {
+            drop(table);
+            return self.0.deliver(&*record, from, envelope);
+        }
+        if table.waiting == EARLY {
+            let because = "it is about an object or an operation that this rank does not have";
+            return Err(Malformed::refused(type_name::<Envelope>(), body.len(), because).into());
+        }
+        table.waiting += 1;
+        let Envelope { check, body, .. } = envelope;
+        let early = table.early.entry(id).or_default();
+        early.messages.push_back((from, body, check));
+        Ok(())
     }
 
     fn left(&self, rank: Rank) -> Result<(), Fault> {

@@ -48,6 +48,8 @@
 
 mod access;
 mod array;
+#[cfg(test)]
+mod fuzz;
 mod inlet;
 mod message;
 mod operation;
@@ -313,6 +315,8 @@ impl Globals {
         &mut self,
         run: impl Fn(&mut T, A) -> R + Send + Sync + 'static,
     ) -> Operation<T, A, R> {
-        self.shared.outlet.declare(Location::caller(), run)
+        let declared = self.shared.outlet.declare(Location::caller(), run);
+        self.shared.declared();
+        declared
     }
 }

@@ -1,11 +1,12 @@
 //! The channel of the shared objects of a rank, as objects send on it, and the operations that
 //! messages name.
 
-use super::message::Envelope;
-use super::operation::{AnyOperation, Declared, Operation};
+use super::message::{Body, Envelope};
+use super::operation::{AnyOperation, Declared, Operation, is_operator};
 use super::record::Cache;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tautline_core::coherence::{Message, Request};
 use tautline_core::wire::Channel;
 use tautline_core::{PlaceId, Rank};
 
@@ -76,6 +77,15 @@ impl Outlet {
         });
         operations.push(Arc::clone(&declared) as _);
         Operation { declared }
+    }
+
+    /// Whether a message calls an operation that this rank may still declare.
+    pub(super) fn is_undeclared(&self, body: &Body) -> bool {
+        let Body::Message(Message::Request(Request::Operate { operation, .. })) = body else {
+            return false;
+        };
+        let position = operation.position;
+        !is_operator(position) && self.declared(position).is_none()
     }
 
     /// Returns the operation at a position, if it was declared.

@@ -146,6 +146,11 @@ where
 /// The positions of the operators, above those of all declared operations.
 const OPERATORS: u32 = u32::MAX - 16;
 
+/// Whether the position is one of an operator, or of nothing.
+pub(super) fn is_operator(position: u32) -> bool {
+    position >= OPERATORS
+}
+
 const ALL: [Operator; 10] = [
     Operator::Max,
     Operator::Min,
