@@ -24,7 +24,7 @@ use tautline::world::{Rank, RankErrorKind, World};
 const RANKS: u32 = 4;
 
 /// Accesses of a rank after the first that has ended with an error.
-const AFTER: u64 = 100;
+const AFTER: u64 = 30;
 
 /// Whether ranks with this seed tolerate losses: half of them.
 fn tolerates(seed: u64) -> bool {
