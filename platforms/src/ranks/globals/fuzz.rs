@@ -2,7 +2,9 @@
 //! without harm. None is a panic, and none reaches another object than the one that it names.
 
 use super::inlet::Inlet;
-use super::message::{Body, Encoded, EncodedCall, EncodedOutput, Envelope, GlobalRef, ObjectId};
+use super::message::{
+    Body, Encoded, EncodedCall, EncodedOutput, Ending, Envelope, GlobalRef, ObjectId,
+};
 use super::{Global, Globals, Operation, Protocol};
 use crate::ranks::engine::{AnyLink, ProgressEngine};
 use std::cell::Cell;
@@ -193,8 +195,10 @@ impl Numbers {
 
     fn body(&mut self) -> Body {
         match self.below(200) {
-            0 => Body::Differs("a text".into()),
-            1 => Body::Unusable("a text".into()),
+            0 => Body::Ended(Ending::Differs("a text".into())),
+            1 => Body::Ended(Ending::Unusable("a text".into())),
+            2 => Body::Ended(Ending::Violated(self.rank())),
+            3 => Body::Ended(Ending::Freed),
             _ => Body::Message(self.message()),
         }
     }
@@ -272,7 +276,7 @@ impl Objects {
         names.map(|name| {
             let found = self.globals.shared.find(name, Location::caller());
             let record = found.expect("this rank has created it");
-            record.hit().map(|value| *value)
+            record.copy.value().map(|value| *value)
         })
     }
 
