@@ -256,7 +256,7 @@ mod tests {
         it ^ it >> 31
     }
 
-    /// The members that a set must have: those of `model`, with their neighbours once it is coarse.
+    /// Returns the members that a set must have: those of `model`, with their neighbours once it is coarse.
     fn expected(set: &Sharers, model: &BTreeSet<u32>, sharing: Sharing) -> Vec<Rank> {
         let span = match set {
             Sharers::Groups(_) => sharing.span,
@@ -322,7 +322,7 @@ mod tests {
         }
     }
 
-    /// The representation that a set of this number of members has.
+    /// Returns the representation of a set.
     fn named(set: &Sharers) -> &'static str {
         match set {
             Sharers::Listed(_) => "listed",
@@ -344,11 +344,12 @@ mod tests {
             assert_eq!((sharing.span, sharing.is_coarse()), (span, span > 1));
             let mut set = Sharers::default();
             let all = (0..7).map(|at| Rank(ranks - 1 - at));
-            let names = all.map(|rank| {
-                set.insert(rank, sharing);
-                named(&set)
-            });
-            let names: Vec<_> = names.collect();
+            let names: Vec<_> = all
+                .map(|rank| {
+                    set.insert(rank, sharing);
+                    named(&set)
+                })
+                .collect();
             assert_eq!((names[5], names[6]), ("listed", many), "{ranks} ranks");
         }
     }

@@ -151,8 +151,8 @@ fn owners_pass_the_copy_on() {
 #[test]
 fn accesses_of_the_home_compete() {
     for (mode, name, floors) in [
-        (Mode::Directory, "directory", [0, 0, 0]),
-        (Mode::Migratory, "migratory", [0, 0, 0]),
+        (Mode::Directory, "directory", [136_000, 999_000, 50_200]),
+        (Mode::Migratory, "migratory", [195_000, 1_076_000, 68_800]),
     ] {
         let of = |count, accesses| remotes(mode, count, [accesses; 2]);
         let evictions = 1;
@@ -170,7 +170,7 @@ fn accesses_of_the_home_compete() {
             switches: 3,
             ..remotes(Mode::Home, 2, [2, 2])
         },
-        0,
+        1_532_000,
     );
 }
 
@@ -183,14 +183,22 @@ fn coarse_sets_suffice() {
         ..remotes(mode, count, accesses)
     };
     let directory = Mode::Directory;
-    states("coarse-2x2", coarse(directory, 2, [2, 2], 0, 3), 0);
-    states("coarse-listed-2x2", coarse(directory, 2, [2, 2], 1, 3), 0);
-    states("coarse-3x1", coarse(directory, 3, [1, 1], 0, 4), 0);
-    states("coarse-listed-3x1", coarse(directory, 3, [1, 1], 1, 2), 0);
+    states("coarse-2x2", coarse(directory, 2, [2, 2], 0, 3), 56_200);
+    states(
+        "coarse-listed-2x2",
+        coarse(directory, 2, [2, 2], 1, 3),
+        50_700,
+    );
+    states("coarse-3x1", coarse(directory, 3, [1, 1], 0, 4), 24_600);
+    states(
+        "coarse-listed-3x1",
+        coarse(directory, 3, [1, 1], 1, 2),
+        15_800,
+    );
     states(
         "coarse-migratory-2x2",
         coarse(Mode::Migratory, 2, [2, 2], 0, 3),
-        0,
+        76_400,
     );
     states(
         "coarse-switched-2x1",
@@ -199,15 +207,15 @@ fn coarse_sets_suffice() {
             kinds: ALL_KINDS,
             ..coarse(directory, 2, [1, 1], 0, 3)
         },
-        0,
+        90_000,
     );
     let lossy = |mode, count, accesses, span| Ranks {
         evictions: 0,
         losses: 1,
         ..coarse(mode, count, accesses, 0, span)
     };
-    states("coarse-lost-2x2", lossy(directory, 2, [2, 1], 3), 0);
-    states("coarse-lost-3x1", lossy(directory, 3, [1, 1], 2), 0);
+    states("coarse-lost-2x2", lossy(directory, 2, [2, 1], 3), 72_600);
+    states("coarse-lost-3x1", lossy(directory, 3, [1, 1], 2), 239_000);
 }
 
 #[test]

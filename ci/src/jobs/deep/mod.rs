@@ -235,6 +235,12 @@ const STEPS: &[Step] = &[
             "gathered_trees",
         )
     },
+    tests(
+        "lost-objects",
+        "tautline-verify",
+        "explore",
+        "coherence::one_of_three_ranks_is_lost",
+    ),
     tests("simulator", "tautline-sim", "sim", "a_thousand_places"),
     tests("faults", "tautline-sim", "engine", "ten_thousand_seeds"),
     tests("tables", "tautline-cli", "tables", "the_papers_own_trees"),
