@@ -212,7 +212,7 @@ fn many_sharers_are_known_exactly() {
     }
 }
 
-/// An object of six ranks that the home tells apart in pairs only.
+/// An object of six ranks, of which the home distinguishes pairs only.
 fn coarse() -> Ranks {
     Ranks::with_sharing(Mode::Directory, Sharing::coarse(6, 0, 2), 6)
 }

@@ -256,7 +256,8 @@ mod tests {
         it ^ it >> 31
     }
 
-    /// Returns the members that a set must have: those of `model`, with their neighbours once it is coarse.
+    /// Returns the members that a set must have: those of `model`, with their neighbours once it is
+    /// coarse.
     fn expected(set: &Sharers, model: &BTreeSet<u32>, sharing: Sharing) -> Vec<Rank> {
         let span = match set {
             Sharers::Groups(_) => sharing.span,

@@ -392,7 +392,7 @@ fn faults_are_found() {
 
 /// The largest configuration with a loss.
 #[test]
-#[ignore = "cargo ci deep: two million states"]
+#[ignore = "cargo ci deep: thirteen million states"]
 fn one_of_three_ranks_is_lost_while_each_accesses_twice() {
     states(
         "lost-directory-3x2",
@@ -400,7 +400,7 @@ fn one_of_three_ranks_is_lost_while_each_accesses_twice() {
             losses: 1,
             ..remotes(Mode::Directory, 3, [2, 1])
         },
-        0,
+        11_598_000,
     );
 }
 

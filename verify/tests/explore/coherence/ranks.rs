@@ -24,8 +24,8 @@ pub(super) struct Ranks {
     pub(super) evictions: u8,
     /// Ranks that are lost, at any time.
     pub(super) losses: u32,
-    /// The number of sharers that are listed, and of neighbouring ranks that the home does not tell
-    /// apart in a larger set; else the sets are exact.
+    /// The number of sharers that are listed, and of neighbouring ranks that have one bit in a
+    /// larger set; without, the sets are exact.
     pub(super) coarse: Option<(u8, u32)>,
     pub(super) fault: Option<Fault>,
 }
