@@ -10,7 +10,6 @@ objects_peer() {
 arrays_peer() {
     config=/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null || gcc -print-multiarch)/ga/openmpi/bin/ga-config
     [ -f "$config" ] || { without 'Global Arrays' "no $config"; return 0; }
-    # shellcheck disable=SC2046
     build arrays "$mpicc" -O3 -march=native $(sh "$config" --cppflags) "$here/peers/arrays.c" -o "$out/arrays" \
         $(sh "$config" --ldflags) $(sh "$config" --libs) -lgfortran -lm || return 0
     objects_peer "Global Arrays $(sh "$config" --version), $mpi" arrays "$start"

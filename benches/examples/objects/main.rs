@@ -26,19 +26,19 @@ cargo run --release -p tautline-bench --example objects -- --peers OUT/peers.tsv
 The options, the columns and the conditions of bounds are those of [RANKS.md](RANKS.md); figures are in
 `benches/figures/MACHINE/objects.tsv`. All programs verify the values that they read.
 
-- *Hits* are the medians of 51 batches of 100 000 accesses (10 000 of values of 64 bytes) by a task of rank 0, whose copy
-  is current, while rank 1, the home, waits. Of arc-swap it is `ArcSwap::load` and the drop of the guard, in a write `rcu`;
-  of parking_lot a `RwLock` in reads, a `Mutex` in writes, which no other thread takes, but in the rows of 2 threads.
-- *Misses* are of rank 0; the home, rank 1, waits in a barrier, so both poll. By the protocol `Home` each access is one message there and
-  one back.
-- *Writes and reads*: rank 0, the home, writes a number, then rank 1 reads it; barriers between are not in the time. Ours by
-  the protocol `Directory`: the write recalls the copy (two messages), the first read requests one (two), the
-  others are hits.
-- *MPI and Global Arrays*: each read is `MPI_Get` and `MPI_Win_flush` in an epoch of `MPI_Win_lock_all`, or `NGA_Get`; each write `MPI_Put`
-  and the flush, or `NGA_Put`; each update `MPI_Fetch_and_op`, or `NGA_Read_inc`. Inside a node these are loads,
-  stores and atomic instructions on memory that the ranks share, which need no message and no turn of the other rank: they win all
-  misses. They keep no copies: each read costs the same, and over a network each is a round trip.
-- *A busy home*: its only worker runs tasks of 1 ms, one after the other; the moments of 200 reads vary.
+- *Hits* are medians of 51 batches of 100 000 accesses (of 64 bytes: 10 000) by a task of rank 0, whose copy is current; rank 1, the home,
+  waits. Of arc-swap it is `ArcSwap::load` and the drop of the guard, in a write `rcu`; of parking_lot a `RwLock` in reads, a `Mutex` in
+  writes, which no other thread takes but in the rows of 2 threads. Of those rows the figure is that of the slower thread.
+- *Misses* are of rank 0; the home, rank 1, waits in a barrier, so both poll. By the protocol `Home` each is one message there and one back.
+- *A write, and reads*: rank 0, the home, writes a number, then rank 1 reads it; the barriers between are not in the time. Ours by the protocol
+  `Directory`: the write recalls the copy, in two messages, the first read requests one, in two, the others are hits.
+- *MPI and Global Arrays*: a read is `MPI_Get` and `MPI_Win_flush` in an epoch of `MPI_Win_lock_all`, or `NGA_Get`; a write `MPI_Put` and
+  the flush, or `NGA_Put`; an update `MPI_Fetch_and_op` and the flush, or `NGA_Read_inc`. They keep no copies: each read costs the same, and
+  over a network each is a round trip. Inside a node a window of Open MPI is memory that the ranks share: a read is a load, an update
+  an atomic instruction, without a message or a turn of the other rank. So it wins all misses. Debian's MPICH communicates by UCX: its
+  accesses wait until the other rank calls MPI, here in a barrier. Debian's Global Arrays are built on ARMCI-MPI, here over Open MPI.
+- *A busy home*: its only worker runs tasks of 1 ms, one after the other, and shares its processor with the progress thread; the 200 reads
+  begin at different moments of a task.
 ";
 
 #[derive(Parser)]

@@ -11,7 +11,7 @@ use std::collections::{HashMap, VecDeque};
 use std::mem;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tautline_core::coherence::{Message, Mode, Recall};
+use tautline_core::coherence::{Answer, Message, Mode, Recall};
 use tautline_core::wire::{self, Fault, Malformed, Receiver};
 use tautline_core::{PlaceId, Rank};
 
@@ -338,6 +338,15 @@ impl Receiver for Inlet {
         {
             drop(table);
             self.0.answer_unknown(from, envelope, &there);
+            return Ok(());
+        }
+        if record.is_none()
+            && let Body::Message(Message::Recall(Recall::Invalidate)) = envelope.body
+        {
+            drop(table);
+            // Its home may not know exactly which ranks have a copy.
+            let body = Body::Message(Message::Answer(Answer::Invalidated));
+            self.0.outlet.send(from, Envelope { body, ..envelope });
             return Ok(());
         }
         let is_early = table.early.contains_key(&id) || self.0.outlet.is_undeclared(&envelope.body);
