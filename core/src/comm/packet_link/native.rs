@@ -114,6 +114,7 @@ macro_rules! elements {
             impl Number for $type {
                 const ELEMENT: Element = Element::$name;
 
+                #[inline]
                 fn combined(self, other: Self, operator: Operator) -> Self {
                     $combine!(self, other, operator)
                 }

@@ -4,7 +4,7 @@ use super::message::{Ending, GlobalRef};
 use super::operation::{Applied, Called, Operation};
 use super::record::{
     Answer, AnyRecord, Lent, LocalCopy, Owned, Record, Seen, Typed, Update, Value, Waiting,
-    assert_no_change, promise, reclaim_if_due,
+    assert_no_change, promise,
 };
 use super::{Number, Object, Operator, Protocol};
 use crate::Result;
@@ -124,20 +124,30 @@ impl<T: Object> Global<T> {
     pub fn read(&self, cx: &mut Cx<'_, '_>) -> Result<View<T>> {
         match self.copy.read() {
             Some(seen) => Ok(View(seen)),
-            None => self.miss(cx),
+            None => match self.miss(cx) {
+                Ok(value) => Ok(View(Seen::Kept(value))),
+                Err(error) => Err(*error),
+            },
         }
-    }
-
-    #[cold]
-    fn miss(&self, cx: &mut Cx<'_, '_>) -> Result<View<T>> {
-        let value = self.wait(cx, self.begin_read())?;
-        Ok(View(Seen::Kept(value)))
     }
 
     /// Returns a copy of the value.
     #[inline]
     pub fn get(&self, cx: &mut Cx<'_, '_>) -> Result<T> {
-        self.read(cx).map(|view| T::clone(&view))
+        match self.copy.get() {
+            Some(value) => Ok(value),
+            None => match self.miss(cx) {
+                Ok(value) => Ok(T::clone(&value)),
+                Err(error) => Err(*error),
+            },
+        }
+    }
+
+    /// Waits for the value. What it returns is small, so that the view of a hit stays in registers.
+    #[cold]
+    #[inline(never)]
+    fn miss(&self, cx: &mut Cx<'_, '_>) -> Result<Value<T>, Box<Error>> {
+        self.wait(cx, self.begin_read()).map_err(Box::new)
     }
 
     /// Replaces the value.
@@ -179,7 +189,6 @@ impl<T: Object> Global<T> {
         let mut call = Some(call);
         let change = |value: &mut T| call.take().map(|call| call.call(value));
         let written = catch_unwind(AssertUnwindSafe(|| self.copy.write(change).ok()));
-        reclaim_if_due();
         match written {
             Ok(Some(result)) => Ok(result.expect("it was called")),
             Ok(None) => self.wait(cx, self.begin(call.expect("it was not called"))),
@@ -234,14 +243,10 @@ impl<T: Object> Global<T> {
         cx: &mut Cx<'_, '_>,
         change: impl FnOnce(&mut T) -> R + Send,
     ) -> Result<R> {
-        let change = match self.copy.write(change) {
-            Ok(result) => {
-                reclaim_if_due();
-                return Ok(result);
-            }
-            Err(change) => change,
-        };
-        self.modify_there(cx, change)
+        match self.copy.write(change) {
+            Ok(result) => Ok(result),
+            Err(change) => self.modify_there(cx, change),
+        }
     }
 
     #[cold]

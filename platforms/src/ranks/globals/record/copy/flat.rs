@@ -6,10 +6,12 @@ use std::array;
 /// Machine words of a flat value.
 pub(super) const WORDS: usize = size_of::<u64>() / size_of::<usize>();
 
+#[inline(always)]
 fn words(bits: u64) -> [usize; WORDS] {
     array::from_fn(|at| (bits >> (at as u32 * usize::BITS)) as usize)
 }
 
+#[inline(always)]
 fn bits(words: [usize; WORDS]) -> u64 {
     let place = |(at, word): (usize, usize)| (word as u64) << (at as u32 * usize::BITS);
     words.into_iter().enumerate().map(place).sum()

@@ -69,10 +69,11 @@ impl<T> Deref for Seen<T> {
 }
 
 /// The copy of an object. Workers read and write it; the other operations are for the record,
-/// under its lock.
-pub(in crate::ranks::globals) enum LocalCopy<T: Object> {
-    Flat(FlatCopy<WORDS>),
-    Boxed(BoxedCopy<T, ProcessFences>),
+/// under its lock. The type of the value decides which of both is used: known when the program is
+/// compiled, so that a hit does not look.
+pub(in crate::ranks::globals) struct LocalCopy<T: Object> {
+    flat: FlatCopy<WORDS>,
+    boxed: BoxedCopy<T, ProcessFences>,
 }
 
 /// Waits for another thread that changes the value. It is never this one.
@@ -89,43 +90,60 @@ impl Relax for Patient {
 
 impl<T: Object> LocalCopy<T> {
     pub(super) fn new(value: Option<T>) -> Self {
-        let state = value.as_ref().map_or(State::Invalid, |_| State::Modified);
+        let empty = || BoxedCopy::new(guards());
         match (is_flat::<T>(), value) {
-            (true, None) => Self::Flat(FlatCopy::new()),
-            (true, Some(value)) => Self::Flat(FlatCopy::with_value(to_words(&value), state)),
-            (false, None) => Self::Boxed(BoxedCopy::new(guards())),
-            (false, Some(value)) => Self::Boxed(BoxedCopy::with_value(value, state, guards())),
+            (true, Some(value)) => Self {
+                flat: FlatCopy::with_value(to_words(&value), State::Modified),
+                boxed: empty(),
+            },
+            (false, Some(value)) => Self {
+                flat: FlatCopy::new(),
+                boxed: BoxedCopy::with_value(value, State::Modified, guards()),
+            },
+            (_, None) => Self {
+                flat: FlatCopy::new(),
+                boxed: empty(),
+            },
         }
     }
 
     /// Whether a read would be a hit now.
     pub(in crate::ranks::globals) fn is_readable(&self) -> bool {
-        let state = match self {
-            Self::Flat(copy) => copy.state(),
-            Self::Boxed(copy) => copy.state(),
+        let state = match is_flat::<T>() {
+            true => self.flat.state(),
+            false => self.boxed.state(),
         };
         state > State::Invalid
     }
 
     /// Returns the value; `None` if there is none, or the thread has no seat: a miss.
-    #[inline]
+    #[inline(always)]
     pub(in crate::ranks::globals) fn read(&self) -> Option<Seen<T>> {
-        match self {
-            Self::Flat(copy) => {
-                let words = copy.read(&Patient)?;
-                Some(Seen::Kept(Value::Flat(of_words(words))))
-            }
-            Self::Boxed(copy) => with_seat(|seat| copy.read(seat)).map(Seen::Protected),
+        match is_flat::<T>() {
+            true => self.get_flat().map(|value| Seen::Kept(Value::Flat(value))),
+            false => with_seat(|seat| self.boxed.read(seat)).map(Seen::Protected),
         }
+    }
+
+    /// As [`read`](Self::read): a copy of the value.
+    #[inline(always)]
+    pub(in crate::ranks::globals) fn get(&self) -> Option<T> {
+        match is_flat::<T>() {
+            true => self.get_flat(),
+            false => self.read().map(|value| T::clone(&value)),
+        }
+    }
+
+    #[inline(always)]
+    fn get_flat(&self) -> Option<T> {
+        self.flat.read(&Patient).map(of_words)
     }
 
     /// Returns the value, to be kept; `None` if there is none.
     pub(in crate::ranks::globals) fn value(&self) -> Option<Value<T>> {
-        match self {
-            Self::Flat(copy) => copy
-                .read(&Patient)
-                .map(|words| Value::Flat(of_words(words))),
-            Self::Boxed(copy) => copy.counted(&Patient).map(Value::Counted),
+        match is_flat::<T>() {
+            true => self.get_flat().map(Value::Flat),
+            false => self.boxed.counted(&Patient).map(Value::Counted),
         }
     }
 
@@ -136,71 +154,69 @@ impl<T: Object> LocalCopy<T> {
         &self,
         change: F,
     ) -> Result<R, F> {
-        match self {
-            Self::Flat(copy) => {
-                let mut change = Some(change);
-                let written = copy.write(&Patient, |words| {
-                    let mut value = of_words(*words);
-                    let _changing = Changing::begin();
-                    let result = change.take().map(|change| change(&mut value));
-                    *words = to_words(&value);
-                    result
-                });
-                match written {
-                    Ok(result) => Ok(result.expect("it was called")),
-                    Err(_) => Err(change.expect("it was not called")),
-                }
+        let mut change = Some(change);
+        let run = |value: &mut T| {
+            let _changing = Changing::begin();
+            change.take().map(|change| change(value))
+        };
+        let written = match is_flat::<T>() {
+            true => self.write_flat(run),
+            false => {
+                let written = self.boxed.write(&Patient, run).ok().flatten();
+                reclaim_if_due();
+                written
             }
-            Self::Boxed(copy) => {
-                let mut change = Some(change);
-                let written = copy.write(&Patient, |value| {
-                    let _changing = Changing::begin();
-                    change.take().map(|change| change(value))
-                });
-                match written {
-                    Ok(result) => Ok(result.expect("it was called")),
-                    Err(_) => Err(change.expect("it was not called")),
-                }
-            }
-        }
+        };
+        written.ok_or_else(|| change.expect("it was not called"))
+    }
+
+    #[inline(always)]
+    fn write_flat<R>(&self, change: impl FnOnce(&mut T) -> Option<R>) -> Option<R> {
+        let written = self.flat.write(&Patient, |words| {
+            let mut value = of_words(*words);
+            let result = change(&mut value);
+            *words = to_words(&value);
+            result
+        });
+        written.ok().flatten()
     }
 
     /// Replaces the value, and sets the state.
     pub(super) fn install(&self, value: Value<T>, state: State) {
-        match (self, value) {
-            (Self::Flat(copy), value) => copy.install(&Patient, to_words(&*value), state),
-            (Self::Boxed(copy), Value::Counted(value)) => copy.install(&Patient, value, state),
-            (Self::Boxed(_), Value::Flat(_)) => unreachable!("it is not flat"),
+        match value {
+            Value::Flat(value) => self.flat.install(&Patient, to_words(&value), state),
+            Value::Counted(value) => self.boxed.install(&Patient, value, state),
         }
     }
 
     /// Permits writes of a copy that may be read.
     pub(super) fn upgrade(&self) {
-        let is_upgraded = match self {
-            Self::Flat(copy) => copy.upgrade(&Patient),
-            Self::Boxed(copy) => copy.upgrade(&Patient),
+        let is_upgraded = match is_flat::<T>() {
+            true => self.flat.upgrade(&Patient),
+            false => self.boxed.upgrade(&Patient),
         };
         debug_assert!(is_upgraded, "a copy with a value");
     }
 
     /// Whether the value was accessed since the last call.
     pub(super) fn has_hits(&self) -> bool {
-        let hits = match self {
-            Self::Flat(copy) => copy.recall(&Patient, State::Modified).map(|it| it.hits),
-            Self::Boxed(copy) => copy.recall(&Patient, State::Modified).map(|it| it.hits),
+        let (relax, state) = (&Patient, State::Modified);
+        let hits = match is_flat::<T>() {
+            true => self.flat.recall(relax, state).map(|it| it.hits),
+            false => self.boxed.recall(relax, state).map(|it| it.hits),
         };
         hits.is_some_and(|hits| hits > 0)
     }
 
     /// Lowers the state to `to`, and returns the value; `None` if the copy has none.
     pub(super) fn recall(&self, to: State) -> Option<Value<T>> {
-        match self {
-            Self::Flat(copy) => {
-                let recalled = copy.recall(&Patient, to)?;
+        match is_flat::<T>() {
+            true => {
+                let recalled = self.flat.recall(&Patient, to)?;
                 Some(Value::Flat(of_words(recalled.value)))
             }
-            Self::Boxed(copy) => {
-                let recalled = copy.recall(&Patient, to)?;
+            false => {
+                let recalled = self.boxed.recall(&Patient, to)?;
                 Some(Value::Counted(recalled.value))
             }
         }
