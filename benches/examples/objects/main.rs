@@ -29,7 +29,8 @@ The options, the columns and the conditions of bounds are those of [RANKS.md](RA
 - *Hits* are medians of 51 batches of 100 000 accesses (of 64 bytes: 10 000) by a task of rank 0, whose copy is current; rank 1, the home,
   waits. Of arc-swap it is `ArcSwap::load` and the drop of the guard, in a write `rcu`; of parking_lot a `RwLock` in reads, a `Mutex` in
   writes, which no other thread takes but in the rows of 2 threads. Of those rows the figure is that of the slower thread.
-- *Misses* are of rank 0; the home, rank 1, waits in a barrier, so both poll. By the protocol `Home` each is one message there and one back.
+- *Misses* are of rank 0, by the protocol `Home`: each is one message there and one back. The progress thread of rank 1, the home, polls
+  without sleep (`ProgressMode::Dedicated`), its task waits in a barrier. Blocks are a `Bulk<u64>`, encoded by one copy.
 - *A write, and reads*: rank 0, the home, writes a number, then rank 1 reads it; the barriers between are not in the time. Ours by the protocol
   `Directory`: the write recalls the copy, in two messages, the first read requests one, in two, the others are hits.
 - *MPI and Global Arrays*: a read is `MPI_Get` and `MPI_Win_flush` in an epoch of `MPI_Win_lock_all`, or `NGA_Get`; a write `MPI_Put` and

@@ -8,8 +8,10 @@ use tautline::Result;
 use tautline::globals::{Global, Globals, Operator, Protocol, Snapshot};
 use tautline::prelude::*;
 use tautline::team::Team;
+use tautline::world::ProgressMode::{self, Cooperative, Dedicated};
 use tautline::world::{Rank, World};
 use tautline_bench::samples::median;
+use tautline_core::wire::Bulk;
 
 /// The home of all objects but that of [`reads`].
 const HOME: Rank = Rank(1);
@@ -26,14 +28,19 @@ const TASK: Duration = Duration::from_millis(1);
 /// Tasks that the home spawns at a time.
 const TASKS: u32 = 16;
 
-/// Runs a task at each rank, with objects that all have created; ends when all have.
+/// Runs a task at each rank, with objects that all have created; ends when all have. The home makes
+/// progress in this mode.
 fn in_task<O: Sync, R: Send>(
+    mode: ProgressMode,
     create: impl FnOnce(&mut Globals) -> O,
     task: impl FnOnce(&mut Cx<'_, '_>, &O, &mut Team) -> R + Send,
 ) -> R {
     let world = World::join().expect("launched");
     let objects = create(&mut world.globals());
     let rt = Runtime::builder().world(&world).workers(1).build();
+    if world.rank() == HOME {
+        world.progress(mode);
+    }
     rt.expect("a worker").run(|cx| {
         let mut team = world.team();
         let result = task(cx, &objects, &mut team);
@@ -48,7 +55,7 @@ fn number(globals: &mut Globals) -> Global<u64> {
 
 /// Nanoseconds of a read that goes to the home.
 pub(super) fn read(options: &Options) -> Option<f64> {
-    in_task(number, |cx, number, team| {
+    in_task(Dedicated, number, |cx, number, team| {
         let is_reader = team.rank() == Rank(0);
         is_reader.then(|| {
             let mut sum = 0;
@@ -67,7 +74,7 @@ pub(super) fn read(options: &Options) -> Option<f64> {
 
 /// Nanoseconds of an addition that goes to the home, which returns the former number.
 pub(super) fn update(options: &Options) -> Option<f64> {
-    in_task(number, |cx, number, team| {
+    in_task(Dedicated, number, |cx, number, team| {
         let is_reader = team.rank() == Rank(0);
         is_reader.then(|| {
             options.launches.per_trip(team.rank(), |trip| {
@@ -82,7 +89,7 @@ pub(super) fn update(options: &Options) -> Option<f64> {
 /// ranks take turns; the barriers between are not in the time.
 pub(super) fn reads<const READS: u64>(options: &Options) -> Option<f64> {
     let create = |globals: &mut Globals| globals.create(Rank(0), || 0u64);
-    in_task(create, |cx, number, team| {
+    in_task(Cooperative, create, |cx, number, team| {
         let all = options.launches.trips() / 10;
         let warm_up = all / 10;
         let mut spent = Duration::ZERO;
@@ -114,11 +121,11 @@ pub(super) fn reads<const READS: u64>(options: &Options) -> Option<f64> {
     })
 }
 
-type Block = Global<Vec<u64>>;
+type Block = Bulk<u64>;
 
-fn create_blocks(globals: &mut Globals) -> Vec<Block> {
+fn create_blocks(globals: &mut Globals) -> Vec<Global<Block>> {
     let block = |at| {
-        let init = move || vec![at as u64; BLOCK / size_of::<u64>()];
+        let init = move || Bulk(vec![at as u64; BLOCK / size_of::<u64>()]);
         globals.create_as(Protocol::Home, HOME, init)
     };
     (0..BLOCKS).map(block).collect()
@@ -129,7 +136,7 @@ fn count(options: &Options) -> usize {
     if options.launches.quick { 4 } else { 8000 }
 }
 
-fn verify(number: usize, block: &[u64]) {
+fn verify(number: usize, Bulk(block): &Block) {
     let expected = Some(&((number % BLOCKS) as u64));
     assert_eq!(block.len(), BLOCK / size_of::<u64>());
     assert_eq!([block.first(), block.last()], [expected; 2]);
@@ -153,7 +160,7 @@ pub(super) fn blocks_ahead(options: &Options) -> Option<f64> {
             if number >= AHEAD
                 && let Some(block) = ahead.pop_front()
             {
-                let block: Result<Snapshot<Vec<u64>>> = cx.block_on(block);
+                let block: Result<Snapshot<Block>> = cx.block_on(block);
                 verify(number - AHEAD, &block.expect("all live"));
             }
             if number < count(options) {
@@ -165,9 +172,9 @@ pub(super) fn blocks_ahead(options: &Options) -> Option<f64> {
 
 fn of_blocks(
     options: &Options,
-    read: impl FnOnce(&mut Cx<'_, '_>, &[Block]) + Send,
+    read: impl FnOnce(&mut Cx<'_, '_>, &[Global<Block>]) + Send,
 ) -> Option<f64> {
-    in_task(create_blocks, |cx, blocks, team| {
+    in_task(Dedicated, create_blocks, |cx, blocks, team| {
         (team.rank() == Rank(0)).then(|| {
             let start = Instant::now();
             read(cx, blocks);
@@ -193,7 +200,7 @@ fn busy(options: &Options) -> Option<Vec<f64>> {
         let ends = globals.create_as(Protocol::Home, HOME, || 0u64);
         (number(globals), ends)
     };
-    in_task(create, |cx, (number, ends), team| {
+    in_task(Cooperative, create, |cx, (number, ends), team| {
         if team.rank() == HOME {
             while ends.get(cx).expect("all live") == 0 {
                 cx.scope(|cx| (0..TASKS).for_each(|_| cx.spawn(|_| spin(TASK))));
