@@ -108,8 +108,7 @@ impl<O> Home<O> {
         sharers.members(self.sharing).filter(is_other)
     }
 
-    /// Whether this rank has a copy, unless it has dropped that. Not known of the ranks of a coarse
-    /// set.
+    /// Whether this rank has a copy, unless it has dropped that; not known of coarse sets.
     fn is_sharer(&self, rank: Rank) -> bool {
         matches!(&self.entry, Entry::Shared(sharers) if sharers.is_known(rank, self.sharing))
     }
@@ -164,14 +163,12 @@ impl<O> Home<O> {
         }
     }
 
-    /// Queues a change of the mode.
     pub(super) fn switch<M: Memory<Operation = O>>(&mut self, mode: Mode, out: &mut dyn Out<M>) {
         self.queue.retain(|want| !matches!(want, Want::Switch(_)));
         self.queue.push_back(Want::Switch(mode));
         self.serve(out);
     }
 
-    /// Queues a request of another rank.
     pub(super) fn request<M: Memory<Operation = O>>(
         &mut self,
         from: Rank,

@@ -40,8 +40,8 @@ struct Table {
     error: Option<RankError>,
 }
 
-/// What has come for an object that this rank has not created, or since a message names an operation
-/// that it has not declared.
+/// Messages about an object that this rank has not created, or behind one that calls an operation
+/// which it has not declared.
 #[derive(Default)]
 struct Early {
     messages: VecDeque<(Rank, Body, u32)>,
