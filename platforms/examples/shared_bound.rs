@@ -32,7 +32,7 @@ fn extend(
         return best.apply(cx, Operator::Min, length + from[0]).map(drop);
     }
     for city in (1..CITIES).filter(|city| !tour.contains(city)) {
-        let longer = [&tour[..], &[city]].concat();
+        let longer = [tour, &[city]].concat();
         extend(cx, distances, best, &longer, length + from[city])?;
     }
     Ok(())
