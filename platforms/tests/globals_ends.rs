@@ -5,6 +5,8 @@ mod ranks;
 
 use ranks::{mixed, runtime};
 use serde::{Serialize, Serializer};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use tautline::globals::{GlobalRef, Protocol};
 use tautline::world::{self, Rank, RankErrorKind};
 
@@ -229,5 +231,58 @@ fn copies_in_use_stay() {
             }
             team.barrier().wait(cx).expect("no rank is lost");
         });
+    });
+}
+
+/// A value whose drop runs a closure.
+#[derive(Clone, Default, Serialize, serde::Deserialize)]
+struct Restless {
+    #[serde(skip)]
+    dropped: Option<Arc<dyn Fn() + Send + Sync>>,
+}
+
+impl Drop for Restless {
+    fn drop(&mut self) {
+        self.dropped.iter().for_each(|dropped| dropped());
+    }
+}
+
+/// Former values are dropped while no object is locked, also those that operations of other ranks
+/// have replaced: a drop may change the object.
+#[test]
+fn drops_of_former_values_may_change_the_object() {
+    ranks::in_time(|| {
+        let changes = AtomicUsize::new(0);
+        world::loopback(2, |world| {
+            let mut globals = world.globals();
+            let touch = globals.operation(|_: &mut Restless, ()| ());
+            let object = globals.create_as(Protocol::Home, Rank(0), Restless::default);
+            runtime(world, 1).run(|cx| {
+                let mut team = world.team();
+                if world.is_home() {
+                    let (changed, is_first) = (object.clone(), AtomicBool::new(true));
+                    let dropped: Arc<dyn Fn() + Send + Sync> = Arc::new(move || {
+                        if is_first.swap(false, Relaxed) {
+                            drop(changed.modify_async(|_| ()));
+                        }
+                    });
+                    let keep = move |value: &mut Restless| value.dropped = Some(dropped);
+                    object.modify(cx, keep).expect("no rank is lost");
+                }
+                team.barrier().wait(cx).expect("no rank is lost");
+                if !world.is_home() {
+                    for _ in 0..3_000 {
+                        object.update(cx, &touch, ()).expect("no rank is lost");
+                        changes.fetch_add(1, Relaxed);
+                    }
+                }
+                team.barrier().wait(cx).expect("no rank is lost");
+                // A value that keeps its object alive.
+                let forget = |value: &mut Restless| value.dropped = None;
+                object.modify(cx, forget).expect("no rank is lost");
+                team.barrier().wait(cx).expect("no rank is lost");
+            });
+        });
+        assert_eq!(changes.load(Relaxed), 3_000);
     });
 }

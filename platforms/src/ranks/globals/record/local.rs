@@ -81,7 +81,7 @@ impl<T: Object> Local<T> {
     /// Runs a change on the value. A panic leaves that as it was.
     fn change(&mut self, change: impl FnOnce(&mut T)) -> thread::Result<()> {
         let Some(aside) = &mut self.aside else {
-            let write = || self.copy.write(change);
+            let write = || self.copy.change(change);
             return catch_unwind(AssertUnwindSafe(write)).map(|written| {
                 written.unwrap_or_else(|_| unreachable!("the machine has obtained the only copy"));
             });

@@ -148,12 +148,22 @@ impl<T: Object> LocalCopy<T> {
     }
 
     /// Changes the value, and leaves it as it was if `change` panics. Returns `change` if this is
-    /// not the only copy: a miss.
+    /// not the only copy: a miss. May drop former values, so it is called without any lock.
     #[inline]
     pub(in crate::ranks::globals) fn write<R, F: FnOnce(&mut T) -> R>(
         &self,
         change: F,
     ) -> Result<R, F> {
+        let written = self.change(change);
+        if !is_flat::<T>() {
+            reclaim_if_due();
+        }
+        written
+    }
+
+    /// As [`write`](Self::write), under the lock of the record: drops nothing.
+    #[inline]
+    pub(super) fn change<R, F: FnOnce(&mut T) -> R>(&self, change: F) -> Result<R, F> {
         let mut change = Some(change);
         let run = |value: &mut T| {
             let _changing = Changing::begin();
@@ -161,11 +171,7 @@ impl<T: Object> LocalCopy<T> {
         };
         let written = match is_flat::<T>() {
             true => self.write_flat(run),
-            false => {
-                let written = self.boxed.write(&Patient, run).ok().flatten();
-                reclaim_if_due();
-                written
-            }
+            false => self.boxed.write(&Patient, run).ok().flatten(),
         };
         written.ok_or_else(|| change.expect("it was not called"))
     }
