@@ -5,6 +5,7 @@ mod ranks;
 
 use ranks::{mixed, runtime};
 use serde::{Serialize, Serializer};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use tautline::globals::{GlobalRef, Protocol};
@@ -285,4 +286,33 @@ fn drops_of_former_values_may_change_the_object() {
         });
         assert_eq!(changes.load(Relaxed), 3_000);
     });
+}
+
+/// A blocking call in a change ends that change alone: it would wait for ranks that wait for this
+/// thread.
+#[test]
+fn blocking_calls_in_changes_are_errors() {
+    for protocol in PROTOCOLS {
+        world::loopback(2, |world| {
+            let mut globals = world.globals();
+            let count = globals.create_as(protocol, Rank(0), || 0u64);
+            runtime(world, 1).run(|cx| {
+                let mut team = world.team();
+                for _ in 0..2 {
+                    let change = AssertUnwindSafe(|| {
+                        count.modify(cx, |count| {
+                            *count += 1;
+                            world.barrier()
+                        })
+                    });
+                    let payload = catch_unwind(change).map(drop).expect_err("it would wait");
+                    let text = payload.downcast_ref::<&str>().expect("a text");
+                    assert_eq!(*text, "a blocking call in a change of a shared object");
+                }
+                assert_eq!(count.get(cx).expect("as before"), 0);
+                team.barrier().wait(cx).expect("no rank is lost");
+            });
+            world.barrier().expect("the channels live");
+        });
+    }
 }

@@ -3,7 +3,7 @@
 use super::{Error, Result};
 use crate::execution::runtime::{Cx, Ddf, Hold};
 use crate::process::contain::contain;
-use crate::ranks::engine::{Endpoint, ProgressEngine, inside};
+use crate::ranks::engine::{Endpoint, ProgressEngine, assert_may_block, inside};
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::mem;
@@ -465,6 +465,7 @@ fn drive(engine: &ProgressEngine, mut is_over: impl FnMut() -> bool) {
     if is_over() {
         return;
     }
+    assert_may_block();
     engine.assert_rank();
     engine.progress.poll_until(engine, is_over);
     // A turn may have dropped the only rank's world.

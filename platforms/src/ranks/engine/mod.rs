@@ -23,7 +23,7 @@ mod waiting;
 pub(crate) use endpoint::Endpoint;
 pub use error::Error;
 pub(crate) use handle::Handle;
-pub(crate) use inside::{inside, is_inside};
+pub(crate) use inside::{Changing, assert_may_block, assert_no_change, inside, is_inside};
 pub(crate) use open::Objects;
 pub use open::{OpenAccess, OpenCall};
 pub(crate) use owned::RankOwned;

@@ -3,14 +3,13 @@
 use super::message::{Ending, GlobalRef};
 use super::operation::{Applied, Called, Operation};
 use super::record::{
-    Answer, AnyRecord, Lent, LocalCopy, Owned, Record, Seen, Typed, Update, Value, Waiting,
-    assert_no_change, promise,
+    Answer, AnyRecord, Lent, LocalCopy, Owned, Record, Seen, Typed, Update, Value, Waiting, promise,
 };
 use super::{Number, Object, Operator, Protocol};
 use crate::Result;
 use crate::error::Error;
 use crate::execution::runtime::Cx;
-use crate::ranks::engine::ProgressEngine;
+use crate::ranks::engine::{ProgressEngine, assert_no_change};
 use std::fmt;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

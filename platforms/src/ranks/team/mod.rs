@@ -70,7 +70,7 @@ pub use tautline_core::comm::{Number, Operator};
 use crate::Result;
 use crate::error::Error;
 use crate::ranks::collective::{Call, Running, calls as made};
-use crate::ranks::engine::ProgressEngine;
+use crate::ranks::engine::{ProgressEngine, assert_may_block};
 use crate::ranks::statistics::{FinishCounts, Statistics};
 use crate::ranks::world::World;
 use std::fmt;
@@ -237,6 +237,7 @@ impl Team {
         kind: Kind,
         colour: Option<u32>,
     ) -> Result<Option<Self>> {
+        assert_may_block();
         let all = self.divide(site, kind, colour).block()?;
         self.part(colour, &all)
     }

@@ -3,6 +3,7 @@
 use super::World;
 use crate::Result;
 use crate::ranks::collective::{Call, Running, calls};
+use crate::ranks::engine::assert_may_block;
 use std::panic::Location;
 use tautline_core::Rank;
 use tautline_core::group::Group;
@@ -199,6 +200,7 @@ impl World {
         M: Machine<Peer = Rank, Calls = (), Message: Portable + 'static>,
     {
         let engine = self.engine();
+        assert_may_block();
         Running::begin(engine, &engine.calls, site, call).block()
     }
 }

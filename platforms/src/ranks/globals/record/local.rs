@@ -1,9 +1,9 @@
 //! The value of an object at this rank, and the accesses that wait for it.
 
-use super::changing::Changing;
 use super::copy::{LocalCopy, Value};
 use super::name::Name;
 use super::waiting::{Change, Promise, Waiting};
+use crate::ranks::engine::Changing;
 use crate::ranks::globals::message::EncodedOutput;
 use crate::ranks::globals::operation::{Call, Output};
 use crate::ranks::globals::{Object, Result};

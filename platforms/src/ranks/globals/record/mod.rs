@@ -1,14 +1,12 @@
 //! An object at this rank: its machine, and what that sends and has received.
 
 mod cache;
-mod changing;
 mod copy;
 mod local;
 mod name;
 mod waiting;
 
 pub(super) use cache::Cache;
-pub(super) use changing::assert_no_change;
 pub(super) use copy::{LocalCopy, Seen, Value, reclaim, reclaim_if_due};
 pub(super) use name::Name;
 pub(super) use waiting::{Answer, Lent, Owned, Typed, Update, Waiting, promise};
@@ -18,7 +16,7 @@ use super::operation::{self, Call, Output, encoded};
 use super::outlet::Outlet;
 use super::{Object, Result};
 use crate::process::contain::contain;
-use crate::ranks::engine::OpenAccess;
+use crate::ranks::engine::{OpenAccess, assert_no_change};
 use crate::ranks::error::RankError;
 use crate::ranks::team::text_of;
 use local::{Due, Local};

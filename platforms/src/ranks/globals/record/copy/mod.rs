@@ -5,7 +5,7 @@ mod seat;
 
 pub(in crate::ranks::globals) use seat::{reclaim, reclaim_if_due};
 
-use super::changing::{Changing, assert_no_change};
+use crate::ranks::engine::{Changing, assert_no_change};
 use crate::ranks::globals::Object;
 use flat::{WORDS, is_flat, of_words, to_words};
 use seat::{guards, with_seat};
