@@ -3,14 +3,21 @@
 mod histories;
 mod ranks;
 
-use histories::{Access, Numbers, Shape, flaw};
+use histories::{Access, Numbered, Numbers, Padded, Shape, flaw};
 use ranks::runtime;
 use tautline::world;
 
 /// Makes accesses at all ranks, in tasks, and checks the history of each object.
 fn check(ranks: u32, workers: usize, shape: Shape, accesses: u64) {
+    match shape.padding {
+        0 => check_of::<u64>(ranks, workers, shape, accesses),
+        _ => check_of::<Padded>(ranks, workers, shape, accesses),
+    }
+}
+
+fn check_of<V: Numbered>(ranks: u32, workers: usize, shape: Shape, accesses: u64) {
     let all = world::loopback(ranks, |world| {
-        let numbers = Numbers::create(world, shape);
+        let numbers = Numbers::<V>::create(world, shape);
         runtime(world, workers).run(|cx| {
             let histories =
                 numbers.accesses(cx, world.rank().0.into(), accesses / u64::from(ranks));

@@ -3,7 +3,7 @@
 #[path = "../../../platforms/tests/histories/mod.rs"]
 mod of_ranks;
 
-use of_ranks::{Access, Numbers, Shape, check};
+use of_ranks::{Access, Numbered, Numbers, Padded, Shape, check};
 use std::env;
 use tautline::prelude::*;
 use tautline::watch::Stalled;
@@ -29,10 +29,10 @@ const SHAPES: [(usize, usize, u64); 9] = [
 ];
 
 /// Makes `accesses` at each rank, and returns the history of each object at rank 0.
-fn histories(
+fn histories<V: Numbered>(
     cx: &mut Cx<'_, '_>,
     world: &World,
-    numbers: &Numbers,
+    numbers: &Numbers<V>,
     accesses: u64,
 ) -> tautline::Result<Vec<Vec<Access>>> {
     let mut team = world.team();
@@ -61,9 +61,18 @@ pub(crate) fn main() -> tautline::Result<()> {
     let rt = rt.stalled(Stalled::Ignore).build()?;
     let mut made = 0;
     for (objects, padding, percent) in SHAPES {
-        let numbers = Numbers::create(&world, Shape { objects, padding });
+        let shape = Shape { objects, padding };
         let each = accesses * percent / 100 / u64::from(world.ranks());
-        let histories = rt.run(|cx| histories(cx, &world, &numbers, each))?;
+        let histories = match padding {
+            0 => {
+                let numbers = Numbers::<u64>::create(&world, shape);
+                rt.run(|cx| histories(cx, &world, &numbers, each))?
+            }
+            _ => {
+                let numbers = Numbers::<Padded>::create(&world, shape);
+                rt.run(|cx| histories(cx, &world, &numbers, each))?
+            }
+        };
         if world.is_home() {
             check(&histories);
             made += histories

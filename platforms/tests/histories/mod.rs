@@ -4,7 +4,7 @@
 
 use crate::ranks::{delay, mixed};
 use serde::{Deserialize, Serialize};
-use tautline::globals::{Global, Operation, Protocol};
+use tautline::globals::{Global, Globals, Object, Operation, Protocol};
 use tautline::prelude::*;
 use tautline::world::{Rank, World};
 
@@ -91,27 +91,76 @@ pub(crate) struct Shape {
 
 const PROTOCOLS: [Protocol; 3] = [Protocol::Home, Protocol::Directory, Protocol::Migratory];
 
-/// A number, and copies of it.
-type Value = (u64, Vec<u64>);
+/// A value that has a number.
+pub(crate) trait Numbered: Object {
+    /// Returns 0.
+    fn new(padding: usize) -> Self;
 
-/// Numbers that all ranks share.
-pub(crate) struct Numbers {
-    objects: Vec<Global<Value>>,
-    add: Operation<Value, (), u64>,
+    fn number(&self) -> u64;
+
+    /// Adds 1, and returns the number.
+    fn increment(&mut self) -> u64;
 }
 
-impl Numbers {
+impl Numbered for u64 {
+    fn new(_: usize) -> Self {
+        0
+    }
+
+    fn number(&self) -> u64 {
+        *self
+    }
+
+    fn increment(&mut self) -> u64 {
+        *self += 1;
+        *self
+    }
+}
+
+/// A number, and copies of it.
+pub(crate) type Padded = (u64, Vec<u64>);
+
+impl Numbered for Padded {
+    fn new(padding: usize) -> Self {
+        (0, vec![0; padding])
+    }
+
+    fn number(&self) -> u64 {
+        let is_whole = self.1.iter().all(|copy| *copy == self.0);
+        assert!(is_whole, "{self:?} is torn");
+        self.0
+    }
+
+    fn increment(&mut self) -> u64 {
+        self.0 += 1;
+        self.1.fill(self.0);
+        self.0
+    }
+}
+
+/// Numbers that all ranks share.
+pub(crate) struct Numbers<V: Numbered> {
+    globals: Globals,
+    objects: Vec<Global<V>>,
+    add: Operation<V, (), u64>,
+}
+
+impl<V: Numbered> Numbers<V> {
     pub(crate) fn create(world: &World, shape: Shape) -> Self {
         let mut globals = world.globals();
-        let add = globals.operation(|value: &mut Value, ()| increment(value));
+        let add = globals.operation(|value: &mut V, ()| value.increment());
         let ranks = world.ranks() as usize;
         let objects = (0..shape.objects).map(|at| {
             let home = Rank((at % ranks) as u32);
             let protocol = PROTOCOLS[at % PROTOCOLS.len()];
-            globals.create_as(protocol, home, || (0, vec![0; shape.padding]))
+            globals.create_as(protocol, home, || V::new(shape.padding))
         });
         let objects = objects.collect();
-        Self { objects, add }
+        Self {
+            globals,
+            objects,
+            add,
+        }
     }
 
     /// Makes random accesses, in tasks, and returns those of each object.
@@ -141,15 +190,16 @@ impl Numbers {
     /// Makes a random access to an object.
     fn access(&self, cx: &mut Cx<'_, '_>, object: usize, random: u64) -> Access {
         let global = &self.objects[object];
-        if random % 64 == 0 {
-            global.set_protocol(PROTOCOLS[(random / 64 % 3) as usize]);
+        match random % 64 {
+            0 => global.set_protocol(PROTOCOLS[(random / 64 % 3) as usize]),
+            // Evicts all copies, or most of them, now and until the next time.
+            1 => self
+                .globals
+                .keep_at_most([0, 1 << 10, 1 << 30][(random / 64 % 3) as usize]),
+            _ => {}
         }
         delay(random >> 20);
-        let number = |value: &Value| {
-            let is_whole = value.1.iter().all(|copy| *copy == value.0);
-            assert!(is_whole, "{value:?} is torn");
-            2 * value.0 + 1
-        };
+        let number = |value: &V| 2 * value.number() + 1;
         let begin = now();
         let order = match random >> 8 & 15 {
             0..6 => global.read(cx).map(|value| number(&value)),
@@ -163,19 +213,13 @@ impl Numbers {
                 let added = global.update_async(&self.add, ());
                 cx.block_on(added).map(|number| 2 * number)
             }
-            12..15 => global.modify(cx, increment).map(|number| 2 * number),
+            12..15 => global.modify(cx, V::increment).map(|number| 2 * number),
             _ => {
-                let added = global.modify_async(increment);
+                let added = global.modify_async(V::increment);
                 cx.block_on(added).map(|number| 2 * number)
             }
         };
         let (order, end) = (order.expect("no rank is lost"), now());
         Access { begin, end, order }
     }
-}
-
-fn increment((number, copies): &mut Value) -> u64 {
-    *number += 1;
-    copies.fill(*number);
-    *number
 }
