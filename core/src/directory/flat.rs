@@ -30,7 +30,9 @@
 //!
 //! # Not proved
 //! That the version does not wrap around within one read: it has 58 bits, or 26 on targets with
-//! words of 32, and would have to return to the same number.
+//! words of 32, and would have to return to the same number. That two readers of two copies agree
+//! on the order of writes to them: on processors without multi-copy atomicity (POWER) they need
+//! not, as a read has no full fence.
 #![forbid(unsafe_code)]
 
 use super::wanted::{By, Wanted};

@@ -41,6 +41,10 @@
 //! The accesses of all tasks to all objects have one order, in which each reads what the last
 //! change before it has left, and which has those of a task in the order of its program.
 //!
+//! On processors where a store becomes visible to some before others, which is POWER of those that
+//! are supported, this holds for each object alone and between ranks: two threads of a rank may
+//! observe two changes, by two others of that rank and to different objects, in different orders.
+//!
 //! # Source
 //! `GlobalRef` objects, `X10Protocol` and `DirCoPX`: Paudel, Tardieu, Amaral; here the protocol is
 //! [`tautline_core::coherence`].
