@@ -3,5 +3,7 @@
 
 #[path = "schedules/barrier.rs"]
 mod barrier;
+#[path = "schedules/hits.rs"]
+mod hits;
 #[path = "schedules/words.rs"]
 mod words;
