@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tautline_core::directory::{BoxedCopy, COUNTED, FlatCopy, Guards, State};
 use tautline_core::port::{Fence, Spin};
 use tautline_core::sync::{Access, watch};
+use tautline_verify::schedules::schedules;
 
 struct Port;
 
@@ -26,6 +27,10 @@ fn accesses(act: impl FnOnce()) -> Vec<(usize, Access)> {
 /// A hit on a number loads its words, and writes nothing.
 #[test]
 fn a_flat_hit_writes_nothing() {
+    schedules("a_flat_hit_writes_nothing", 10, flat_hit);
+}
+
+fn flat_hit() {
     let copy = FlatCopy::<1>::with_value([7], State::Shared);
     let read = || assert_eq!(copy.read(&Spin), Some([7]));
     // An access that is counted is written.
@@ -49,6 +54,10 @@ fn a_flat_hit_writes_nothing() {
 /// writes.
 #[test]
 fn a_view_writes_the_line_of_its_seat() {
+    schedules("a_view_writes_the_line_of_its_seat", 10, view);
+}
+
+fn view() {
     let guards = Arc::new(Guards::new(Port, 2));
     let copy = BoxedCopy::with_value(String::from("seven"), State::Shared, &guards);
     let mut lines = Vec::new();
