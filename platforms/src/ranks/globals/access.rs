@@ -47,7 +47,7 @@ impl<T: Object> fmt::Debug for Global<T> {
 /// A value that an object had at some moment of the call that returned it. It stays the same, and
 /// keeps no task from changing the object.
 ///
-/// A thread has seven views without any cost; each further one counts a reference.
+/// A thread has seven views without a reference count; each further one has one.
 ///
 /// It stays at its thread:
 /// ```compile_fail,E0277

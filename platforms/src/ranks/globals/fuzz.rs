@@ -86,7 +86,7 @@ impl Numbers {
         bytes.collect()
     }
 
-    /// A value, which rarely is none of the type of the object.
+    /// A value, rarely of another type than the object.
     fn value(&mut self) -> Bulk<u8> {
         let mut bytes = Vec::new();
         match (self.below(40), self.is_text) {

@@ -87,13 +87,13 @@ pub(super) trait AnyRecord: Send + Sync {
     fn end(&self, knows: Option<Rank>, ending: Ending);
 
     /// Gives up the copy, unless it was read since the last call, or is needed. Returns whether
-    /// there is none.
+    /// the copy is invalid then.
     fn evict(&self) -> bool;
 
     /// Returns the bytes that the object takes at this rank beside its value.
     fn overhead(&self) -> usize;
 
-    /// Returns its accesses that wait; `None` if there are none, or its value is being changed.
+    /// Returns its accesses that wait; `None` if no access waits, or its value is being changed.
     fn open_access(&self) -> Option<OpenAccess>;
 
     /// Processes the end of another rank, after its last message.

@@ -116,7 +116,7 @@ impl<T: Object> LocalCopy<T> {
         state > State::Invalid
     }
 
-    /// Returns the value; `None` if there is none, or the thread has no seat: a miss.
+    /// Returns the value; `None` if the copy is invalid, or the thread has no seat: a miss.
     #[inline(always)]
     pub(in crate::ranks::globals) fn read(&self) -> Option<Seen<T>> {
         match is_flat::<T>() {
@@ -139,7 +139,7 @@ impl<T: Object> LocalCopy<T> {
         self.flat.read(&Patient).map(of_words)
     }
 
-    /// Returns the value, to be kept; `None` if there is none.
+    /// Returns the value, to be kept; `None` if the copy is invalid.
     pub(in crate::ranks::globals) fn value(&self) -> Option<Value<T>> {
         match is_flat::<T>() {
             true => self.get_flat().map(Value::Flat),

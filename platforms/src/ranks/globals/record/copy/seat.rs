@@ -22,7 +22,8 @@ pub(super) fn guards() -> &'static Arc<Guards<ProcessFences>> {
     &GUARDS
 }
 
-/// Calls `read` with the seat of this thread; `None` if there is none, or its thread ends.
+/// Calls `read` with the seat of this thread; returns `None` if all seats are taken, or the thread
+/// ends.
 #[inline(always)]
 pub(super) fn with_seat<R>(
     read: impl FnOnce(&Seat<'static, ProcessFences>) -> Option<R>,
