@@ -2,7 +2,7 @@
 #![cfg(tautline_loom)]
 
 use loom::sync::Notify;
-use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use loom::thread;
 use std::sync::Arc;
 use tautline_core::port::{Bell, Link, Lost};
@@ -12,6 +12,41 @@ use tautline_verify::model::{Model, Turns};
 
 /// The link of a program of one rank, whose threads can wait.
 struct Alone(Arc<Ringer>);
+
+/// The link to a rank that takes everything, and sends nothing.
+struct Counting {
+    bell: Arc<Ringer>,
+    /// The parcels that are messages.
+    messages: Arc<AtomicUsize>,
+}
+
+impl Link for Counting {
+    fn here(&self) -> Rank {
+        Rank(0)
+    }
+
+    fn ranks(&self) -> u32 {
+        2
+    }
+
+    fn bell(&self) -> Arc<dyn Bell> {
+        self.bell.clone()
+    }
+
+    fn send(&mut self, _: Rank, parcel: &[u8]) {
+        // The kind, in the header.
+        self.messages
+            .fetch_add(usize::from(parcel[12] == 2), Relaxed);
+    }
+
+    fn poll(&mut self, _: &mut dyn FnMut(Rank, &[u8])) -> Result<bool, Lost> {
+        Ok(false)
+    }
+
+    fn unsent(&self, _: Rank) -> usize {
+        0
+    }
+}
 
 struct Ringer(Notify);
 
@@ -130,7 +165,7 @@ fn wire_waits() {
 /// observes it first.
 #[test]
 fn wire_attended() {
-    Model::new("wire_attended").bound(2).floor(4000).check(|| {
+    Model::new("wire_attended").bound(2).floor(3500).check(|| {
         let scene = Scene::new();
         let waits = {
             let scene = scene.clone();
@@ -176,5 +211,28 @@ fn wire_woken() {
         // The attendant neither runs a turn nor retires before.
         waits.join().unwrap();
         drop(attendance);
+    });
+}
+
+/// Messages leave also if their channel is dropped before a turn.
+#[test]
+fn wire_closed() {
+    Model::new("wire_closed").bound(3).floor(30).check(|| {
+        let messages = Arc::new(AtomicUsize::new(0));
+        let link = Counting {
+            bell: Arc::new(Ringer(Notify::new())),
+            messages: messages.clone(),
+        };
+        let exchange = Exchange::new(link, Turns(2));
+        let channel: Channel<()> = exchange.open("model", 1, |_, _, _: &[u8]| Ok(()));
+        exchange.turn().expect("nothing arrives");
+        let sends = thread::spawn(move || {
+            channel.send(PlaceId::HOME, PlaceId(1), ());
+            drop(channel);
+        });
+        exchange.turn().expect("nothing arrives");
+        sends.join().unwrap();
+        exchange.turn().expect("nothing arrives");
+        assert_eq!(messages.load(Relaxed), 1);
     });
 }

@@ -3,9 +3,9 @@
 use super::any_end::{AnyEnd, Packed};
 use super::shared::Shared;
 use super::terms::Terms;
-use super::{Error, Fault, Name, Portable, Unencodable, pack_within};
+use super::{Encoding, Error, Fault, Name, Portable, Unencodable, pack_within};
 use crate::id::{PlaceId, Rank};
-use crate::sync::Lock;
+use crate::sync::{AtomicBool, AtomicUsize, Lock, Ordering};
 use crate::watch::Outstanding;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -118,14 +118,32 @@ impl<M: Portable + 'static> Channel<M> {
     /// # Panics
     /// If `from` is not a place of this rank, or `to` not a place of the program.
     pub fn send(&self, from: PlaceId, to: PlaceId, message: M) {
-        let sent = self.end.push(from, to, Ok(message), usize::MAX);
+        let sent = self
+            .end
+            .push(from, to, Outgoing::Value(message), usize::MAX);
+        debug_assert!(sent.is_none(), "there is no limit");
+    }
+
+    /// As [`send`](Self::send), a message that the caller has encoded, of at most
+    /// [`Limits::body`](super::Limits::body) bytes: its receivers do not decode an `M`.
+    ///
+    /// # Panics
+    /// As [`send`](Self::send), and if it is longer.
+    pub fn send_encoded(&self, from: PlaceId, to: PlaceId, message: Encoding) {
+        let (bytes, limit) = (message.body().len(), self.end.shared.limits.body);
+        assert!(bytes <= limit, "a body of {bytes} bytes: at most {limit}");
+        let sent = self
+            .end
+            .push(from, to, Outgoing::Encoded(message), usize::MAX);
         debug_assert!(sent.is_none(), "there is no limit");
     }
 
     /// Ends all channels with the error that a message for `to` cannot be encoded, once a turn
     /// comes to it.
     pub(crate) fn send_unencodable(&self, from: PlaceId, to: PlaceId, why: Unencodable) {
-        let sent = self.end.push(from, to, Err(why), usize::MAX);
+        let sent = self
+            .end
+            .push(from, to, Outgoing::Unencodable(why), usize::MAX);
         debug_assert!(sent.is_none(), "there is no limit");
     }
 
@@ -140,8 +158,8 @@ impl<M: Portable + 'static> Channel<M> {
     /// As [`send`](Self::send).
     pub fn try_send(&self, from: PlaceId, to: PlaceId, message: M) -> Result<(), M> {
         let limit = self.end.shared.limits.waiting;
-        match self.end.push(from, to, Ok(message), limit) {
-            Some(Ok(message)) => Err(message),
+        match self.end.push(from, to, Outgoing::Value(message), limit) {
+            Some(Outgoing::Value(message)) => Err(message),
             _ => Ok(()),
         }
     }
@@ -153,7 +171,7 @@ impl<M: Portable + 'static> Channel<M> {
 
     /// Returns the number of messages that wait to be encoded.
     pub fn waiting(&self) -> usize {
-        self.end.queues().waiting
+        self.end.waiting()
     }
 
     /// Returns the traffic of this end.
@@ -164,7 +182,8 @@ impl<M: Portable + 'static> Channel<M> {
 
 impl<M: Portable + 'static> Drop for Channel<M> {
     fn drop(&mut self) {
-        self.end.queues().is_closed = true;
+        // ORDERING: Release, pairs with Acquire in is_over (wire.X4): what was sent before counts.
+        self.end.is_closed.store(true, Ordering::Release);
         self.end.shared.announce();
     }
 }
@@ -175,7 +194,7 @@ pub(crate) struct Sender<M>(Arc<End<M>>);
 impl<M: Portable + 'static> Sender<M> {
     /// As [`Channel::send`].
     pub(crate) fn send(&self, from: PlaceId, to: PlaceId, message: M) {
-        let sent = self.0.push(from, to, Ok(message), usize::MAX);
+        let sent = self.0.push(from, to, Outgoing::Value(message), usize::MAX);
         debug_assert!(sent.is_none(), "there is no limit");
     }
 }
@@ -185,6 +204,10 @@ pub(super) struct End<M> {
     shared: Arc<Shared>,
     name: Name,
     terms: Terms,
+    /// The total length of the outboxes. Changed under the lock, which a turn does without where
+    /// nothing waits.
+    waiting: AtomicUsize,
+    is_closed: AtomicBool,
     queues: Lock<Queues<M>>,
     receiver: Box<dyn Receiver>,
 }
@@ -195,16 +218,48 @@ impl<M> core::fmt::Debug for End<M> {
     }
 }
 
-/// A message, from a place to a place; or why it cannot be encoded.
-type Sent<M> = (PlaceId, PlaceId, Result<M, Unencodable>);
+/// A message that waits.
+enum Outgoing<M> {
+    Value(M),
+    Encoded(Encoding),
+    Unencodable(Unencodable),
+}
+
+impl<M: Portable> Outgoing<M> {
+    /// Appends its encoding to a parcel, at most `limit` bytes.
+    fn pack(self, limit: usize, into: &mut Vec<u8>) -> Result<(), Unencodable> {
+        match self {
+            Self::Value(message) => pack_within(&message, limit, into),
+            Self::Encoded(encoding) => {
+                encoding.append_to(into);
+                Ok(())
+            }
+            Self::Unencodable(why) => Err(why),
+        }
+    }
+
+    /// As [`pack`](Self::pack), if it has at most `limit` bytes; else returns it.
+    fn pack_short(self, limit: usize, into: &mut Vec<u8>) -> Result<(), Self> {
+        match self {
+            Self::Value(message) => {
+                pack_within(&message, limit, into).map_err(|_| Self::Value(message))
+            }
+            Self::Encoded(encoding) if encoding.body().len() <= limit => {
+                encoding.append_to(into);
+                Ok(())
+            }
+            other => Err(other),
+        }
+    }
+}
+
+/// A message, from a place to a place.
+type Sent<M> = (PlaceId, PlaceId, Outgoing<M>);
 
 struct Queues<M> {
     /// The messages that wait, by rank.
     outbox: Vec<VecDeque<Sent<M>>>,
-    /// The total length of the outboxes.
-    waiting: usize,
     traffic: Traffic,
-    is_closed: bool,
 }
 
 impl<M: Portable + 'static> End<M> {
@@ -216,14 +271,14 @@ impl<M: Portable + 'static> End<M> {
     ) -> Self {
         let queues = Queues {
             outbox: (0..shared.ranks).map(|_| VecDeque::new()).collect(),
-            waiting: 0,
             traffic: Traffic::default(),
-            is_closed: false,
         };
         Self {
             shared,
             name,
             terms,
+            waiting: AtomicUsize::new(0),
+            is_closed: AtomicBool::new(false),
             queues: Lock::new(queues),
             receiver,
         }
@@ -233,14 +288,32 @@ impl<M: Portable + 'static> End<M> {
         self.queues.lock(&self.shared.relax())
     }
 
+    fn waiting(&self) -> usize {
+        // ORDERING: Relaxed: a turn counts what was sent before the announcement that it has seen
+        // (wire.X1), or before the end was closed (wire.X4).
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Counts messages that have entered the outboxes, or left them. Called under the lock.
+    fn count(&self, change: impl FnOnce(usize) -> usize) {
+        // ORDERING: Relaxed: as in waiting; the lock orders the changes.
+        self.waiting
+            .store(change(self.waiting()), Ordering::Relaxed);
+    }
+
+    fn is_closed(&self) -> bool {
+        // ORDERING: Acquire, pairs with Release in the drop of the channel (wire.X4).
+        self.is_closed.load(Ordering::Acquire)
+    }
+
     /// Appends a message; returns it if `limit` messages wait for its rank.
     fn push(
         &self,
         from: PlaceId,
         to: PlaceId,
-        message: Result<M, Unencodable>,
+        message: Outgoing<M>,
         limit: usize,
-    ) -> Option<Result<M, Unencodable>> {
+    ) -> Option<Outgoing<M>> {
         let places = self.terms.places;
         let (here, ranks) = (self.shared.here, self.shared.ranks);
         assert_eq!(from.0 / places, here.0, "{from} sends from {here}");
@@ -257,7 +330,7 @@ impl<M: Portable + 'static> End<M> {
             return Some(message);
         }
         queues.outbox[rank].push_back((from, to, message));
-        queues.waiting += 1;
+        self.count(|waiting| waiting + 1);
         queues.traffic.sent += 1;
         drop(queues);
         self.shared.announce();
@@ -275,10 +348,10 @@ impl<M: Portable + 'static> AnyEnd for End<M> {
     }
 
     fn waits_for(&self, start: u32) -> Option<Rank> {
-        let queues = self.queues();
-        if queues.waiting == 0 {
+        if self.waiting() == 0 {
             return None;
         }
+        let queues = self.queues();
         (start..self.shared.ranks)
             .map(Rank)
             .find(|r| !queues.outbox[r.index()].is_empty())
@@ -293,11 +366,11 @@ impl<M: Portable + 'static> AnyEnd for End<M> {
             // The memory of a burst is not kept.
             outbox.shrink_to(self.shared.limits.waiting);
         }
-        queues.waiting -= 1;
+        self.count(|waiting| waiting - 1);
         drop(queues);
         let start = into.len();
         let limit = self.shared.limits.body;
-        let packed = message.and_then(|message| pack_within(&message, limit, into));
+        let packed = message.pack(limit, into);
         self.queues().traffic.sent_bytes += (into.len() - start) as u64;
         Some(packed.map(|()| Packed { from, to, has_next }))
     }
@@ -306,20 +379,17 @@ impl<M: Portable + 'static> AnyEnd for End<M> {
         let (from, to, message) = self.queues().outbox[rank.index()].pop_front()?;
         let start = into.len();
         let room = room.min(self.shared.limits.body);
-        let fits = message
-            .as_ref()
-            .is_ok_and(|message| pack_within(message, room, into).is_ok());
+        let packed = message.pack_short(room, into);
         let mut queues = self.queues();
         let outbox = &mut queues.outbox[rank.index()];
-        if !fits {
+        if let Err(message) = packed {
             // The holder of the link alone takes from it.
             outbox.push_front((from, to, message));
             return None;
         }
         let has_next = !outbox.is_empty();
-        queues.waiting -= 1;
+        self.count(|waiting| waiting - 1);
         queues.traffic.sent_bytes += (into.len() - start) as u64;
-        // The destructor of the message does not run under the lock.
         drop(queues);
         Some(Packed { from, to, has_next })
     }
@@ -327,13 +397,13 @@ impl<M: Portable + 'static> AnyEnd for End<M> {
     fn forget(&self, rank: Rank) {
         let mut queues = self.queues();
         let dropped = core::mem::take(&mut queues.outbox[rank.index()]);
-        queues.waiting -= dropped.len();
+        self.count(|waiting| waiting - dropped.len());
         // The destructors of messages do not run under the lock.
         drop(queues);
     }
 
     fn take(&self, from: PlaceId, to: PlaceId, body: &[u8]) -> Result<(), Fault> {
-        if self.queues().is_closed {
+        if self.is_closed() {
             return Ok(());
         }
         self.receiver.take(from, to, body)?;
@@ -360,11 +430,10 @@ impl<M: Portable + 'static> AnyEnd for End<M> {
     }
 
     fn lost(&self, error: &Error) -> bool {
-        self.queues().is_closed || self.receiver.lost(error)
+        self.is_closed() || self.receiver.lost(error)
     }
 
     fn is_over(&self) -> bool {
-        let queues = self.queues();
-        queues.is_closed && queues.waiting == 0
+        self.is_closed() && self.waiting() == 0
     }
 }

@@ -36,17 +36,19 @@
 //! | announcements of channels that are not open here yet, for each rank | 1 MiB, of which each takes 640 bytes and its strings; more are an error |
 //!
 //! # Words
-//! `Shared::news`: incremented by every thread that sends, opens or closes. `Shared::sleeps`:
-//! written by the thread that waits. `Shared::attendants`: counts the threads that run turns while
-//! they compute; they spare senders the bell. `Shared::is_dead`: written by the thread that holds
-//! the link.
+//! `End::waiting`: changed under the lock of the outboxes. `End::is_closed`: set by the thread that
+//! drops the channel. `Shared::news`: incremented by every thread that sends, opens or closes.
+//! `Shared::sleeps`: written by the thread that waits. `Shared::attendants`: counts the threads
+//! that run turns while they compute; they spare senders the bell. `Shared::is_dead`: written by
+//! the thread that holds the link.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |
 //! |---|---|---|---|---|
-//! | X1 | the lock of an outbox is released, then `announce` increments `news` | `news` loads it, then a turn takes the lock | the message; `news` itself needs no ordering | `news_without_message` in `verify/litmus/wire.toml` |
+//! | X1 | `announce` increments `news` | `news` loads it | the message in `End::waiting`, which a turn loads then | `news_without_message` in `verify/litmus/wire.toml` |
 //! | X2 | `announce` increments `news`, then fences and tries the link's lock, or loads `sleeps` | the link is released, or `sleeps` set, then `recent_news` fences and loads `news` | one of them observes the other's store | `wire_*` in `verify/tests/wire.rs` |
 //! | X3 | `retire` decrements `attendants`, fences and loads `sleeps`; `announce` fences and loads `attendants` | `sleeps` is set, then `recent_news` fences, then `is_attended` | the thread that waits sees the announcement, or the last attendant or the announcer wakes it | `wire_attended` in `verify/tests/wire.rs`, `verify/litmus/wire.toml` |
+//! | X4 | a dropped channel sets `End::is_closed` | `is_over` loads it, then `End::waiting` | the messages that were sent before | `wire_closed` in `verify/tests/wire.rs`, `verify/litmus/wire.toml` |
 #![forbid(unsafe_code)]
 
 mod any_end;
@@ -62,7 +64,8 @@ mod terms;
 pub(crate) use channel::Sender;
 pub use channel::{Channel, Receiver, Traffic};
 pub use codec::{
-    Bulk, Malformed, Plain, Portable, Unencodable, Unfit, Why, pack, pack_within, unpack,
+    Bulk, Encoding, Malformed, Plain, Portable, Unencodable, Unfit, Why, pack, pack_within, unpack,
+    unpack_first,
 };
 pub(crate) use codec::{Sink, pack_onto};
 #[doc(hidden)]

@@ -95,9 +95,9 @@ impl Shared {
 
     /// Makes the next turn poll all ends, and ends a wait.
     pub(super) fn announce(&self) {
-        // ORDERING: Relaxed: the lock of the outbox, which the caller has released, carries the
-        // message (wire.X1).
-        self.news.fetch_add(1, Ordering::Relaxed);
+        // ORDERING: Release, pairs with Acquire in news (wire.X1): a turn that sees the
+        // announcement counts the message.
+        self.news.fetch_add(1, Ordering::Release);
         // ORDERING: SeqCst, pairs with the fence of recent_news (wire.X2): a turn that ends
         // observes the announcement, or the caller observes that the link is free; likewise for a
         // thread that will wait, and for the last attendant that leaves (wire.X3).
@@ -154,8 +154,8 @@ impl Shared {
 
     /// Returns the number of announcements.
     pub(super) fn news(&self) -> usize {
-        // ORDERING: Relaxed: a turn takes the lock of each outbox after this load (wire.X1).
-        self.news.load(Ordering::Relaxed)
+        // ORDERING: Acquire, pairs with Release in announce (wire.X1).
+        self.news.load(Ordering::Acquire)
     }
 
     /// Returns the number of announcements, not older than what a thread had announced that has

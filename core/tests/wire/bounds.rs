@@ -4,7 +4,7 @@ use crate::net::{Net, open, settle};
 use std::sync::Arc;
 use tautline_core::PlaceId;
 use tautline_core::port::Spin;
-use tautline_core::wire::{Channel, Exchange, Limits, Traffic, unpack};
+use tautline_core::wire::{Channel, Encoding, Exchange, Limits, Traffic, unpack};
 
 const TIGHT: Limits = Limits {
     body: 1000,
@@ -52,6 +52,57 @@ fn messages_arrive_in_order() {
     assert_eq!(sent.sent_bytes, received.received_bytes);
     assert_eq!(sent.sent_bytes, 10 * (1 + 8) + 90 * (1 + 9));
     assert_eq!((sent.received, received.sent), (0, 0));
+}
+
+/// Messages that are encoded before, among others: of any length, alone and several at a time.
+#[test]
+fn encoded_messages_arrive_in_order() {
+    let (_, all) = Net::exchanges(2, Limits::default());
+    let ends: Vec<_> = all
+        .iter()
+        .map(|e| open::<(u32, Vec<u8>)>(e, "any"))
+        .collect();
+    let lengths = [0, 1, 100, 5_000, 3, 70_000, 4_096, 9];
+    let message = |number| (number, vec![7; lengths[number as usize % lengths.len()]]);
+    for number in 0..64 {
+        let (value, mut encoding) = (message(number), Encoding::default());
+        if number % 5 == 0 {
+            ends[0].0.send(PlaceId(0), PlaceId(1), value);
+        } else {
+            encoding.push(&value.0, 5).unwrap();
+            let before = encoding.body().len();
+            assert!(
+                encoding.push(&vec![0u8; 9], 9).is_err(),
+                "with its length, 10"
+            );
+            assert_eq!(encoding.body().len(), before);
+            encoding.push(&value.1, 80_000).unwrap();
+            ends[0].0.send_encoded(PlaceId(0), PlaceId(1), encoding);
+        }
+        if number % 7 == 0 {
+            settle(&all).unwrap();
+        }
+    }
+    settle(&all).unwrap();
+    let got = ends[1].1.lock().unwrap();
+    assert!(
+        got.iter()
+            .map(|(_, _, it)| it.clone())
+            .eq((0..64).map(message))
+    );
+    let (sent, received) = (ends[0].0.traffic(), ends[1].0.traffic());
+    assert_eq!((sent.sent, received.received), (64, 64));
+    assert_eq!(sent.sent_bytes, received.received_bytes);
+}
+
+#[test]
+#[should_panic = "a body of 1001 bytes: at most 1000"]
+fn a_longer_encoded_message_is_a_panic() {
+    let (_, all) = Net::exchanges(2, TIGHT);
+    let end = open::<u64>(&all[0], "any").0;
+    let mut encoding = Encoding::default();
+    encoding.push(&"x".repeat(999), 1001).unwrap();
+    end.send_encoded(PlaceId(0), PlaceId(1), encoding);
 }
 
 /// Short messages that wait for the same rank share a parcel; a long one has its own, and nothing

@@ -51,13 +51,15 @@ impl<'de, T: Plain> Visitor<'de> for Bytes<T> {
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Bulk<T>, E> {
-        let count = bytes.len().checked_div(size_of::<T>()).unwrap_or(0);
-        let mut all = T::new_vec_zeroed(count).map_err(|_| E::custom("out of memory"))?;
-        let into = all.as_mut_slice().as_mut_bytes();
-        if into.len() != bytes.len() {
+        let size = size_of::<T>();
+        if !bytes.len().is_multiple_of(size.max(1)) || (size == 0 && !bytes.is_empty()) {
             return Err(E::invalid_length(bytes.len(), &self));
         }
-        into.copy_from_slice(bytes);
+        let each = bytes.chunks_exact(size.max(1));
+        let mut all = Vec::new();
+        let reserved = all.try_reserve_exact(each.len());
+        reserved.map_err(|_| E::custom("out of memory"))?;
+        all.extend(each.map(|one| T::read_from_bytes(one).expect("as long as one")));
         Ok(Bulk(all))
     }
 

@@ -17,6 +17,7 @@
 mod bulk;
 mod decode;
 mod encode;
+mod encoding;
 mod varint;
 
 pub use bulk::{Bulk, Plain};
@@ -27,6 +28,7 @@ use core::fmt;
 use decode::Decoder;
 use encode::Encoder;
 pub(crate) use encode::Sink;
+pub use encoding::Encoding;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -130,17 +132,21 @@ pub(crate) fn pack_onto<T: Serialize + ?Sized>(
 /// [`pack`] refuses, such as one that nests too deep; and if elements without bytes would take too
 /// much memory, which [`pack`] does not notice.
 pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
-    let malformed = |why| Malformed {
-        expected: type_name::<T>(),
-        bytes: bytes.len(),
-        why,
-    };
-    let mut decoder = Decoder::new(bytes);
-    match T::deserialize(&mut decoder) {
-        Ok(value) if decoder.rest().is_empty() => Ok(value),
-        Ok(_) => Err(malformed(Why::Left(decoder.rest().len()))),
-        Err(error) => Err(malformed(error.0)),
+    match unpack_first(bytes)? {
+        (value, []) => Ok(value),
+        (_, rest) => Err(Malformed::of::<T>(bytes, Why::Left(rest.len()))),
     }
+}
+
+/// As [`unpack`], from the first bytes. Returns the others, too.
+///
+/// # Errors
+/// As [`unpack`], but for bytes that are left.
+pub fn unpack_first<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, &[u8]), Malformed> {
+    let mut decoder = Decoder::new(bytes);
+    let value = T::deserialize(&mut decoder);
+    let value = value.map_err(|error| Malformed::of::<T>(bytes, error.0))?;
+    Ok((value, decoder.rest()))
 }
 
 /// Bytes that are not what they should be.
@@ -196,6 +202,14 @@ impl fmt::Display for Why {
 }
 
 impl Malformed {
+    fn of<T>(bytes: &[u8], why: Why) -> Self {
+        Self {
+            expected: type_name::<T>(),
+            bytes: bytes.len(),
+            why,
+        }
+    }
+
     /// Returns the error of a receiver that does not accept a decoded value, as in "a place below
     /// 4".
     pub const fn refused(expected: &'static str, bytes: usize, because: &'static str) -> Self {

@@ -1,6 +1,7 @@
 //! The fixed head of every parcel.
 
 use crate::id::{PlaceId, Rank};
+use crate::wire::Encoding;
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -35,6 +36,8 @@ pub fn seal(number: u64, parcel: &mut [u8]) {
 
 /// Bytes of a header.
 pub(super) const BYTES: usize = size_of::<RawHeader>();
+
+const _: () = assert!(BYTES == Encoding::ROOM);
 
 /// The kind of a parcel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,10 +162,10 @@ fn check(raw: &RawHeader, number: u64, body: &[u8]) -> u32 {
     for half in raw.as_bytes().as_chunks::<8>().0 {
         sum = mix(sum, u64::from_le_bytes(*half));
     }
-    // Four chains, which a processor mixes at the same time.
-    let mut sums = [sum, 1, 2, 3];
+    // Eight chains, which a processor mixes at the same time.
+    let mut sums = [sum, 1, 2, 3, 4, 5, 6, 7];
     let (words, rest) = body.as_chunks::<8>();
-    let (rows, last) = words.as_chunks::<4>();
+    let (rows, last) = words.as_chunks::<8>();
     for row in rows {
         for (sum, word) in sums.iter_mut().zip(row) {
             *sum = mix(*sum, u64::from_le_bytes(*word));

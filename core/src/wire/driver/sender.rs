@@ -156,20 +156,25 @@ impl<L: Link> ParcelSender<L> {
                 self.finish(to, packed.header(ParcelKind::Message, name.ordinal));
                 continue;
             }
-            let kind = self.join(channel, to, &packed, BATCH_BYTES.min(shared.limits.window));
+            let most = BATCH_BYTES.min(shared.limits.window);
+            let (kind, has_next) = self.join(channel, to, &packed, most);
             self.finish(to, packed.header(kind, name.ordinal));
+            if !has_next {
+                // A later one is announced.
+                return Ok((moved, Backlog::Empty));
+            }
         }
     }
 
     /// Adds short messages that wait after the first to its parcel, up to `most` bytes. Returns the
-    /// kind of the parcel.
+    /// kind of the parcel, and whether more messages wait.
     fn join(
         &mut self,
         channel: &ChannelState,
         to: Rank,
         first: &Packed,
         most: usize,
-    ) -> ParcelKind {
+    ) -> (ParcelKind, bool) {
         self.entries.clear();
         let mut has_next = first.has_next;
         let bytes = self.parcel.len() - header::BYTES;
@@ -191,10 +196,10 @@ impl<L: Link> ParcelSender<L> {
             has_next = packed.has_next;
         }
         if self.entries.is_empty() {
-            return ParcelKind::Message;
+            return (ParcelKind::Message, has_next);
         }
         batch::write(&self.entries, &mut self.parcel);
-        ParcelKind::Batch
+        (ParcelKind::Batch, has_next)
     }
 }
 

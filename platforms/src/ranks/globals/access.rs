@@ -181,7 +181,11 @@ impl<T: Object> Global<T> {
         T: Number,
     {
         assert_applies::<T>(operator);
-        self.call(cx, Applied { operator, by })
+        let applied = Applied { operator, by };
+        match self.copy.write(|value| applied.apply(value)) {
+            Ok(former) => Ok(former),
+            Err(_) => self.wait(cx, self.begin(applied)),
+        }
     }
 
     pub(super) fn call<C: Typed<T>>(&self, cx: &mut Cx<'_, '_>, call: C) -> Result<C::Result> {

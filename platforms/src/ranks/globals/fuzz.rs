@@ -2,18 +2,17 @@
 //! without harm. None is a panic, and none reaches another object than the one that it names.
 
 use super::inlet::Inlet;
-use super::message::{
-    Body, Encoded, EncodedCall, EncodedOutput, Ending, Envelope, GlobalRef, ObjectId,
-};
+use super::message::{Body, EncodedOutput, Ending, Envelope, GlobalRef, ObjectId};
 use super::{Global, Globals, Operation, Protocol};
 use crate::ranks::engine::{AnyLink, ProgressEngine};
 use std::cell::Cell;
+use std::convert::Infallible;
 use std::mem;
 use std::panic::{self, AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
 use tautline_core::coherence::{Answer, Grant, Message, Recall, Request};
 use tautline_core::port::{Bell, Link, Lost};
-use tautline_core::wire::{self, Bulk, Cause, Limits, Receiver, pack, unpack};
+use tautline_core::wire::{self, Cause, Limits, Receiver, pack, unpack, unpack_first};
 use tautline_core::{PlaceId, Rank};
 
 const RANKS: u32 = 4;
@@ -87,7 +86,7 @@ impl Numbers {
     }
 
     /// A value, rarely of another type than the object.
-    fn value(&mut self) -> Bulk<u8> {
+    fn value(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         match (self.below(40), self.is_text) {
             (0, _) => bytes = self.bytes(20),
@@ -96,25 +95,27 @@ impl Numbers {
             }
             _ => pack(&(self.below(300) as u64), &mut bytes).expect("a number"),
         }
-        Bulk(bytes)
+        bytes
     }
 
-    fn call(&mut self) -> EncodedCall {
+    fn call(&mut self) -> (u32, Vec<u8>) {
         let position = match self.below(40) {
             0 => self.among(&[3, 99, u32::MAX, u32::MAX - 1, u32::MAX - 17]),
             1..10 if !self.is_text => u32::MAX - 16 + self.below(7) as u32,
             10 => self.below(3) as u32,
             _ => u32::from(self.is_text),
         };
-        let args = self.value();
-        EncodedCall { position, args }
+        (position, self.value())
     }
 
-    fn output(&mut self) -> EncodedOutput {
+    fn output(&mut self) -> (EncodedOutput, Vec<u8>) {
         match self.below(4) {
-            0 => EncodedOutput::Panicked(self.rank(), "a text".into()),
-            1 => EncodedOutput::Unencodable("a text".into()),
-            _ => EncodedOutput::Value(self.value()),
+            0 => {
+                let output = EncodedOutput::Panicked(self.rank(), "a text".into());
+                (output, Vec::new())
+            }
+            1 => (EncodedOutput::Unencodable("a text".into()), Vec::new()),
+            _ => (EncodedOutput::Value, self.value()),
         }
     }
 
@@ -125,7 +126,7 @@ impl Numbers {
         }
     }
 
-    fn request(&mut self) -> Request<EncodedCall> {
+    fn request(&mut self) -> Request<(u32, Vec<u8>)> {
         match self.below(8) {
             0 => Request::Read,
             1 => Request::Write,
@@ -140,7 +141,7 @@ impl Numbers {
         }
     }
 
-    fn grant(&mut self) -> Grant<Bulk<u8>, EncodedOutput> {
+    fn grant(&mut self) -> Grant<Vec<u8>, (EncodedOutput, Vec<u8>)> {
         match self.below(9) {
             0 => Grant::Shared(self.value()),
             1 => Grant::Exclusive(self.value()),
@@ -171,7 +172,7 @@ impl Numbers {
         }
     }
 
-    fn answer(&mut self) -> Answer<Bulk<u8>> {
+    fn answer(&mut self) -> Answer<Vec<u8>> {
         match self.below(6) {
             0 => Answer::Invalidated,
             1 => Answer::Value(self.value()),
@@ -183,7 +184,7 @@ impl Numbers {
     }
 
     /// A message that the home, or another rank, may get; rarely the other one.
-    fn message(&mut self) -> Encoded {
+    fn message(&mut self) -> Message<Vec<u8>, (u32, Vec<u8>), (EncodedOutput, Vec<u8>)> {
         match (self.is_home ^ self.is_rare(), self.below(8)) {
             (true, 0..6) => Message::Request(self.request()),
             (true, _) => Message::Answer(self.answer()),
@@ -193,14 +194,37 @@ impl Numbers {
         }
     }
 
-    fn body(&mut self) -> Body {
-        match self.below(200) {
+    /// The body of a message, and its payload, which is rarely there where none is expected.
+    fn body(&mut self) -> (Body, Vec<u8>) {
+        let payload = Cell::new(match self.below(300) {
+            0 => self.bytes(3),
+            _ => Vec::new(),
+        });
+        let body = match self.below(200) {
             0 => Body::Ended(Ending::Differs("a text".into())),
             1 => Body::Ended(Ending::Unusable("a text".into())),
             2 => Body::Ended(Ending::Violated(self.rank())),
             3 => Body::Ended(Ending::Freed),
-            _ => Body::Message(self.message()),
-        }
+            _ => {
+                let message = self.message().try_map(
+                    |value| {
+                        payload.set(value);
+                        Ok::<_, Infallible>(())
+                    },
+                    |(position, args)| {
+                        payload.set(args);
+                        Ok(position)
+                    },
+                    |(output, result)| {
+                        payload.set(result);
+                        Ok(output)
+                    },
+                );
+                let Ok(message) = message;
+                Body::Message(message)
+            }
+        };
+        (body, payload.take())
     }
 
     fn spoil(&mut self, bytes: &mut Vec<u8>) {
@@ -317,8 +341,8 @@ impl Objects {
 
     /// Whether the bytes are a message about one of the objects that none is to be about.
     fn is_about_spared(&self, bytes: &[u8]) -> bool {
-        let envelope = unpack::<Envelope>(bytes);
-        envelope.is_ok_and(|it| {
+        let envelope = unpack_first::<Envelope>(bytes);
+        envelope.is_ok_and(|(it, _)| {
             let is_report = !matches!(it.body, Body::Message(_));
             let mut spared = self.spared.iter().map(Global::name);
             spared.any(|name| name.id == it.id && (name.check == it.check || is_report))
@@ -391,9 +415,10 @@ fn scene(numbers: &mut Numbers, fates: &mut Fates) {
         let mut bytes = match numbers.is_rare() && !last.is_empty() {
             true => mem::take(&mut last),
             false => {
-                let body = numbers.body();
+                let (body, payload) = numbers.body();
                 let mut bytes = Vec::new();
                 pack(&Envelope { id, check, body }, &mut bytes).expect("a message");
+                bytes.extend(payload);
                 bytes
             }
         };

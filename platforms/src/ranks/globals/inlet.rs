@@ -6,6 +6,7 @@ use super::record::{AnyRecord, Record, reclaim};
 use super::{Object, Result};
 use crate::ranks::engine::{Objects, OpenAccess, ProgressEngine};
 use crate::ranks::error::{RankError, RankErrorKind};
+use rustc_hash::FxHashMap;
 use std::any::type_name;
 use std::collections::{HashMap, VecDeque};
 use std::mem;
@@ -26,9 +27,9 @@ pub(super) struct Shared {
 
 #[derive(Default)]
 struct Table {
-    records: HashMap<ObjectId, Arc<dyn AnyRecord>>,
+    records: FxHashMap<ObjectId, Arc<dyn AnyRecord>>,
     /// For an object, as long as its messages cannot be delivered at once.
-    early: HashMap<ObjectId, Early>,
+    early: FxHashMap<ObjectId, Early>,
     /// The number of these messages.
     waiting: usize,
     /// The type and the call of each object and array that this rank has created, by its number.
@@ -44,7 +45,7 @@ struct Table {
 /// which it has not declared.
 #[derive(Default)]
 struct Early {
-    messages: VecDeque<(Rank, Body, u32)>,
+    messages: VecDeque<(Rank, Envelope, Vec<u8>)>,
     /// The ranks that have ended.
     lost: Vec<Rank>,
     /// Whether a thread delivers them.
@@ -188,10 +189,10 @@ impl Shared {
             && !early.is_delivered
         {
             let first = early.messages.front();
-            if first.is_some_and(|(_, body, _)| self.outlet.is_undeclared(body)) {
+            if first.is_some_and(|(_, message, _)| self.outlet.is_undeclared(&message.body)) {
                 return;
             }
-            let Some((from, body, check)) = early.messages.pop_front() else {
+            let Some((from, envelope, payload)) = early.messages.pop_front() else {
                 let early = table.early.remove(&id).expect("it is there");
                 drop(table);
                 early.lost.into_iter().for_each(|rank| record.lost(rank));
@@ -200,8 +201,7 @@ impl Shared {
             early.is_delivered = true;
             table.waiting -= 1;
             drop(table);
-            let envelope = Envelope { id, check, body };
-            if self.deliver(record, from, envelope).is_err() {
+            if self.deliver(record, from, envelope, &payload).is_err() {
                 record.end(None, Ending::Violated(from));
             }
             table = self.table();
@@ -224,12 +224,11 @@ impl Shared {
             .iter()
             .map(|(_, early)| early.messages.len())
             .sum::<usize>();
-        let describe = |(id, early)| (table.created_instead(id).unwrap_or_default(), id, early);
+        let describe = |(id, early)| (table.created_instead(id).unwrap_or_default(), early);
         let others: Vec<_> = others.into_iter().map(describe).collect();
         drop(table);
-        for (there, id, early) in others {
-            for (from, body, check) in early.messages {
-                let envelope = Envelope { id, check, body };
+        for (there, early) in others {
+            for (from, envelope, _) in early.messages {
                 self.answer_unknown(from, envelope, &there);
             }
         }
@@ -250,7 +249,13 @@ impl Shared {
         to.0 < self.outlet.ranks && to != self.outlet.here && to != id.home
     }
 
-    fn deliver(&self, record: &dyn AnyRecord, from: Rank, envelope: Envelope) -> Result<(), Fault> {
+    fn deliver(
+        &self,
+        record: &dyn AnyRecord,
+        from: Rank,
+        envelope: Envelope,
+        payload: &[u8],
+    ) -> Result<(), Fault> {
         let Envelope { id, check, body } = envelope;
         match body {
             Body::Ended(ending) => record.end(Some(from), ending),
@@ -263,7 +268,7 @@ impl Shared {
                 let because = "the only copy cannot be passed on to this rank";
                 return Err(Malformed::refused(type_name::<Envelope>(), 0, because).into());
             }
-            Body::Message(message) => return record.receive(from, message),
+            Body::Message(message) => return record.receive(from, message, payload),
         }
         Ok(())
     }
@@ -312,7 +317,8 @@ impl Inlet {
     pub(super) fn open(engine: &ProgressEngine, site: &'static Location<'static>) -> Arc<Shared> {
         engine.assert_rank();
         let exchange = &engine.exchange;
-        let outlet = Outlet::new(exchange.here(), exchange.ranks(), engine.body);
+        let (here, ranks, longest) = (exchange.here(), exchange.ranks(), exchange.limits().body);
+        let outlet = Outlet::new(here, ranks, engine.body, longest);
         let shared = Arc::new(Shared {
             outlet: Arc::new(outlet),
             table: Mutex::default(),
@@ -329,7 +335,8 @@ impl Inlet {
 
 impl Receiver for Inlet {
     fn take(&self, from: PlaceId, _: PlaceId, body: &[u8]) -> Result<(), Fault> {
-        let (from, envelope) = (Rank(from.0), wire::unpack::<Envelope>(body)?);
+        let from = Rank(from.0);
+        let (envelope, payload) = wire::unpack_first::<Envelope>(body)?;
         let id = envelope.id;
         let mut table = self.0.table();
         let record = table.records.get(&id).cloned();
@@ -352,16 +359,15 @@ impl Receiver for Inlet {
         let is_early = table.early.contains_key(&id) || self.0.outlet.is_undeclared(&envelope.body);
         if let Some(record) = record.filter(|_| !is_early) {
             drop(table);
-            return self.0.deliver(&*record, from, envelope);
+            return self.0.deliver(&*record, from, envelope, payload);
         }
         if table.waiting == EARLY {
             let because = "it is about an object or an operation that this rank does not have";
             return Err(Malformed::refused(type_name::<Envelope>(), body.len(), because).into());
         }
         table.waiting += 1;
-        let Envelope { check, body, .. } = envelope;
         let early = table.early.entry(id).or_default();
-        early.messages.push_back((from, body, check));
+        early.messages.push_back((from, envelope, payload.to_vec()));
         Ok(())
     }
 

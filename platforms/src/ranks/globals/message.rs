@@ -8,7 +8,6 @@ use std::panic::Location;
 use std::sync::Arc;
 use tautline_core::Rank;
 use tautline_core::coherence::Message;
-use tautline_core::wire::Bulk;
 
 /// The name of an object among those of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -200,7 +199,8 @@ impl<T> fmt::Debug for GlobalRef<T> {
     }
 }
 
-/// A message about an object.
+/// A message about an object. Its payload follows, encoded on its own: the value, the arguments of
+/// a call, or its result.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Envelope {
     pub(super) id: ObjectId,
@@ -229,20 +229,13 @@ pub(super) enum Ending {
     Freed,
 }
 
-/// A message of the machine, with encoded values.
-pub(super) type Encoded = Message<Bulk<u8>, EncodedCall, EncodedOutput>;
+/// A message of the machine without its payload. A call is named by the position of its operation.
+pub(super) type Encoded = Message<(), u32, EncodedOutput>;
 
-/// A call of an operation.
-#[derive(Serialize, Deserialize)]
-pub(super) struct EncodedCall {
-    pub(super) position: u32,
-    pub(super) args: Bulk<u8>,
-}
-
-/// The output of an operation.
+/// The output of an operation without its result.
 #[derive(Serialize, Deserialize)]
 pub(super) enum EncodedOutput {
-    Value(Bulk<u8>),
+    Value,
     /// It panicked at this rank, with this text.
     Panicked(Rank, String),
     /// Its result cannot be encoded.

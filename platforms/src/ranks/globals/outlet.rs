@@ -7,51 +7,58 @@ use super::record::Cache;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tautline_core::coherence::{Message, Request};
-use tautline_core::wire::Channel;
+use tautline_core::wire::{Channel, Encoding};
 use tautline_core::{PlaceId, Rank};
 
 pub(super) struct Outlet {
     pub(super) here: Rank,
     pub(super) ranks: u32,
-    /// Bytes of a value, at most.
+    /// Bytes of a value, at most, and of a message.
     pub(super) limit: usize,
+    pub(super) longest: usize,
     pub(super) cache: Cache,
     /// `None` before it is open, and after the end of the channels.
-    channel: Mutex<Option<Arc<Channel<Envelope>>>>,
+    channel: Mutex<Option<Channel<Envelope>>>,
     operations: Mutex<Vec<Arc<dyn AnyOperation>>>,
 }
 
 impl Outlet {
-    pub(super) fn new(here: Rank, ranks: u32, limit: usize) -> Self {
+    pub(super) fn new(here: Rank, ranks: u32, limit: usize, longest: usize) -> Self {
         Self {
             here,
             ranks,
             limit,
+            longest,
             cache: Cache::new(),
             channel: Mutex::default(),
             operations: Mutex::default(),
         }
     }
 
-    fn channel(&self) -> MutexGuard<'_, Option<Arc<Channel<Envelope>>>> {
+    fn channel(&self) -> MutexGuard<'_, Option<Channel<Envelope>>> {
         self.channel.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn open(&self, channel: Channel<Envelope>) {
-        *self.channel() = Some(Arc::new(channel));
+        *self.channel() = Some(channel);
     }
 
     pub(super) fn close(&self) {
         let channel = self.channel().take();
-        // Outside of the lock: it drops messages.
         drop(channel);
     }
 
-    /// Sends a message; drops it after the end of the channels.
+    /// Sends a message without a value; drops it after the end of the channels.
     pub(super) fn send(&self, to: Rank, envelope: Envelope) {
-        let channel = self.channel().clone();
-        if let Some(channel) = channel {
+        if let Some(channel) = &*self.channel() {
             channel.send(PlaceId(self.here.0), PlaceId(to.0), envelope);
+        }
+    }
+
+    /// As [`send`](Self::send), a message that is encoded.
+    pub(super) fn send_encoded(&self, to: Rank, message: Encoding) {
+        if let Some(channel) = &*self.channel() {
+            channel.send_encoded(PlaceId(self.here.0), PlaceId(to.0), message);
         }
     }
 
@@ -84,8 +91,7 @@ impl Outlet {
         let Body::Message(Message::Request(Request::Operate { operation, .. })) = body else {
             return false;
         };
-        let position = operation.position;
-        !is_operator(position) && self.declared(position).is_none()
+        !is_operator(*operation) && self.declared(*operation).is_none()
     }
 
     /// Returns the operation at a position, if it was declared.

@@ -2,13 +2,11 @@
 
 use super::{Applied, Call, Outcome};
 use crate::ranks::globals::Datum;
-use crate::ranks::globals::message::EncodedCall;
 use serde::{Deserialize, Serialize};
-use std::any::Any;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use tautline_core::comm::{Number, Operator};
-use tautline_core::wire::{Bulk, Malformed, Portable, Unencodable, unpack};
+use tautline_core::wire::{Bulk, Encoding, Malformed, Portable, Unencodable, unpack};
 
 /// The elements of a block of a [`GlobalArray`](super::super::GlobalArray), as a slice. They are
 /// encoded by one copy. An operation must not replace a block by one of another length: accesses to
@@ -56,6 +54,12 @@ impl<T: Number + Portable> AppliedAt<T> {
         Self { at, by }
     }
 
+    pub(super) fn decode(operator: Operator, args: &[u8]) -> Result<Self, Malformed> {
+        let (at, by) = unpack::<(u64, T)>(args)?;
+        let by = Applied { operator, by };
+        Ok(Self { at, by })
+    }
+
     pub(in crate::ranks::globals) fn apply(&self, block: &mut Block<T>) -> T {
         self.by.apply(&mut block[self.at as usize])
     }
@@ -66,18 +70,11 @@ impl<T: Number + Portable> Call<Block<T>> for AppliedAt<T> {
         Box::new(self.apply(block))
     }
 
-    fn encode(&self, limit: usize) -> Result<EncodedCall, Unencodable> {
-        self.by.encode_with(&(self.at, self.by.by), limit)
+    fn position(&self) -> u32 {
+        self.by.position()
     }
-}
 
-/// Decodes a call of an operator on an element.
-pub(super) fn of_number<T: Number + Portable>(
-    operator: Operator,
-    args: &[u8],
-) -> Result<Box<dyn Any + Send>, Malformed> {
-    let (at, by) = unpack::<(u64, T)>(args)?;
-    let by = Applied { operator, by };
-    let call: Box<dyn Call<Block<T>>> = Box::new(AppliedAt { at, by });
-    Ok(Box::new(call))
+    fn encode(&self, limit: usize, into: &mut Encoding) -> Result<(), Unencodable> {
+        into.push(&(self.at, self.by.by), limit)
+    }
 }

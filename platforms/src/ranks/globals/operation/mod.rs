@@ -6,15 +6,14 @@ pub(super) use element::AppliedAt;
 pub use element::Block;
 
 use super::Object;
-use super::message::{EncodedCall, EncodedOutput};
-use crate::ranks::team::text_of;
-use std::any::{Any, TypeId, type_name};
+use super::message::EncodedOutput;
+use std::any::{Any, type_name};
 use std::fmt;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::Location;
 use std::sync::Arc;
 use tautline_core::Rank;
 use tautline_core::comm::{Number, Operator};
-use tautline_core::wire::{Bulk, Malformed, Portable, Unencodable, pack_within, unpack};
+use tautline_core::wire::{Encoding, Malformed, Portable, Unencodable, unpack};
 
 /// An operation on objects of type `T`, with arguments `A` and result `R`: made by
 /// [`Globals::operation`](super::Globals::operation).
@@ -49,46 +48,30 @@ pub(super) trait Call<T>: Send {
     /// Performs it, for another rank.
     fn run(self: Box<Self>, value: &mut T) -> Box<dyn Outcome>;
 
-    fn encode(&self, limit: usize) -> Result<EncodedCall, Unencodable>;
+    /// Returns the position of the operation.
+    fn position(&self) -> u32;
+
+    /// Appends the arguments.
+    fn encode(&self, limit: usize, into: &mut Encoding) -> Result<(), Unencodable>;
 }
 
 /// A result, to be encoded for another rank.
 pub(super) trait Outcome: Send {
-    fn encode(&self, limit: usize) -> Result<Bulk<u8>, Unencodable>;
+    fn encode(&self, limit: usize, into: &mut Encoding) -> Result<(), Unencodable>;
 }
 
 impl<R: Portable> Outcome for R {
-    fn encode(&self, limit: usize) -> Result<Bulk<u8>, Unencodable> {
-        encoded(self, limit)
+    fn encode(&self, limit: usize, into: &mut Encoding) -> Result<(), Unencodable> {
+        into.push(self, limit)
     }
-}
-
-pub(super) fn encoded(value: &impl Portable, limit: usize) -> Result<Bulk<u8>, Unencodable> {
-    let mut bytes = Vec::new();
-    pack_within(value, limit, &mut bytes)?;
-    Ok(Bulk(bytes))
 }
 
 /// The output of an operation, at the home or as it has arrived.
 pub(super) enum Output {
     Value(Box<dyn Outcome>),
     Panicked(Rank, String),
-    Encoded(EncodedOutput),
-}
-
-impl Output {
-    pub(super) fn encode(self, limit: usize) -> EncodedOutput {
-        let outcome = match self {
-            Self::Value(outcome) => outcome,
-            Self::Panicked(at, text) => return EncodedOutput::Panicked(at, text),
-            Self::Encoded(output) => return output,
-        };
-        match catch_unwind(AssertUnwindSafe(|| outcome.encode(limit))) {
-            Ok(Ok(bytes)) => EncodedOutput::Value(bytes),
-            Ok(Err(why)) => EncodedOutput::Unencodable(why.to_string()),
-            Err(payload) => EncodedOutput::Unencodable(text_of(&*payload)),
-        }
-    }
+    /// With the encoding of the result.
+    Encoded(EncodedOutput, Vec<u8>),
 }
 
 pub(super) struct Called<T, A, R> {
@@ -107,21 +90,23 @@ where
         Box::new((operation.run)(value, args))
     }
 
-    fn encode(&self, limit: usize) -> Result<EncodedCall, Unencodable> {
-        let (position, args) = (self.operation.position, encoded(&self.args, limit)?);
-        Ok(EncodedCall { position, args })
+    fn position(&self) -> u32 {
+        self.operation.position
+    }
+
+    fn encode(&self, limit: usize, into: &mut Encoding) -> Result<(), Unencodable> {
+        into.push(&self.args, limit)
     }
 }
 
+/// A call that has come, if it is one on values of this type.
+type Decoded<T> = Option<Box<dyn Call<T>>>;
+
 /// An operation whose types are erased.
 pub(super) trait AnyOperation: Send + Sync {
-    /// Returns a `Box<dyn Call<T>>` with these arguments, for the type `T` that it is an operation
-    /// on; `None` if that is another one than `of`.
-    fn decode(
-        self: Arc<Self>,
-        of: TypeId,
-        args: &[u8],
-    ) -> Option<Result<Box<dyn Any + Send>, Malformed>>;
+    /// Puts a call with these arguments into an `Option<Box<dyn Call<T>>>`. Leaves that empty
+    /// unless it is an operation on `T`.
+    fn decode(self: Arc<Self>, args: &[u8], into: &mut dyn Any) -> Result<(), Malformed>;
 }
 
 impl<T, A, R> AnyOperation for Declared<T, A, R>
@@ -130,16 +115,12 @@ where
     A: Portable + 'static,
     R: Portable + 'static,
 {
-    fn decode(
-        self: Arc<Self>,
-        of: TypeId,
-        args: &[u8],
-    ) -> Option<Result<Box<dyn Any + Send>, Malformed>> {
-        (of == TypeId::of::<T>()).then(|| {
+    fn decode(self: Arc<Self>, args: &[u8], into: &mut dyn Any) -> Result<(), Malformed> {
+        if let Some(call) = into.downcast_mut::<Decoded<T>>() {
             let (operation, args) = (self, unpack::<A>(args)?);
-            let call: Box<dyn Call<T>> = Box::new(Called { operation, args });
-            Ok(Box::new(call) as _)
-        })
+            *call = Some(Box::new(Called { operation, args }));
+        }
+        Ok(())
     }
 }
 
@@ -176,11 +157,9 @@ impl<T: Number> Applied<T> {
         std::mem::replace(value, combined)
     }
 
-    fn encode_with(&self, args: &impl Portable, limit: usize) -> Result<EncodedCall, Unencodable> {
+    fn position(&self) -> u32 {
         let at = ALL.iter().position(|operator| *operator == self.operator);
-        let position = OPERATORS + at.expect("one of all") as u32;
-        let args = encoded(args, limit)?;
-        Ok(EncodedCall { position, args })
+        OPERATORS + at.expect("one of all") as u32
     }
 }
 
@@ -189,59 +168,57 @@ impl<T: Number + Portable> Call<T> for Applied<T> {
         Box::new(self.apply(value))
     }
 
-    fn encode(&self, limit: usize) -> Result<EncodedCall, Unencodable> {
-        self.encode_with(&self.by, limit)
+    fn position(&self) -> u32 {
+        self.position()
+    }
+
+    fn encode(&self, limit: usize, into: &mut Encoding) -> Result<(), Unencodable> {
+        into.push(&self.by, limit)
     }
 }
 
 /// The reason for which a call is no call on a type.
 const OTHER: &str = "it is no operation on the type of the object";
 
-/// Decodes a call of an operation on `T`. `declared` returns the operation at a position.
+/// Decodes the arguments of the operation at a position, which is one on `T`. `declared` returns
+/// those that were declared.
 pub(super) fn decode<T: 'static>(
-    call: &EncodedCall,
+    position: u32,
+    args: &[u8],
     declared: impl FnOnce(u32) -> Option<Arc<dyn AnyOperation>>,
 ) -> Result<Box<dyn Call<T>>, Malformed> {
-    let (of, args) = (TypeId::of::<T>(), &call.args.0);
-    let decoded = match call.position.checked_sub(OPERATORS) {
-        None => declared(call.position).and_then(|operation| operation.decode(of, args)),
+    let mut call: Decoded<T> = None;
+    match position.checked_sub(OPERATORS) {
+        None => declared(position).map_or(Ok(()), |it| it.decode(args, &mut call))?,
         Some(at) => ALL
             .get(at as usize)
-            .and_then(|operator| operator_on(*operator, of, args)),
-    };
-    let other = || Malformed::refused(type_name::<T>(), args.len(), OTHER);
-    let call = decoded.ok_or_else(other)??;
-    call.downcast().map(|call| *call).map_err(|_| other())
+            .map_or(Ok(()), |it| decode_operator(*it, args, &mut call))?,
+    }
+    call.ok_or_else(|| Malformed::refused(type_name::<T>(), args.len(), OTHER))
 }
 
 /// As [`AnyOperation::decode`].
-fn operator_on(
-    operator: Operator,
-    of: TypeId,
-    args: &[u8],
-) -> Option<Result<Box<dyn Any + Send>, Malformed>> {
+fn decode_operator(operator: Operator, args: &[u8], into: &mut dyn Any) -> Result<(), Malformed> {
     macro_rules! numbers {
         ($($number:ty)*) => {
             $(
                 let applies = operator.applies_to(<$number as Number>::ELEMENT);
-                if of == TypeId::of::<$number>() {
-                    return applies.then(|| of_number::<$number>(operator, args));
+                if let Some(call) = into.downcast_mut::<Decoded<$number>>() {
+                    if applies {
+                        let by = unpack::<$number>(args)?;
+                        *call = Some(Box::new(Applied { operator, by }));
+                    }
+                    return Ok(());
                 }
-                if of == TypeId::of::<Block<$number>>() {
-                    return applies.then(|| element::of_number::<$number>(operator, args));
+                if let Some(call) = into.downcast_mut::<Decoded<Block<$number>>>() {
+                    if applies {
+                        *call = Some(Box::new(AppliedAt::<$number>::decode(operator, args)?));
+                    }
+                    return Ok(());
                 }
             )*
         };
     }
     numbers!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
-    None
-}
-
-fn of_number<T: Number + Portable>(
-    operator: Operator,
-    args: &[u8],
-) -> Result<Box<dyn Any + Send>, Malformed> {
-    let by = unpack::<T>(args)?;
-    let call: Box<dyn Call<T>> = Box::new(Applied { operator, by });
-    Ok(Box::new(call))
+    Ok(())
 }

@@ -8,8 +8,9 @@ use crate::ranks::globals::message::EncodedOutput;
 use crate::ranks::globals::operation::{Call, Output};
 use crate::ranks::globals::{Object, Result};
 use crate::ranks::team::text_of;
+use smallvec::SmallVec;
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -24,15 +25,19 @@ pub(super) struct Local<T: Object> {
     copy: Arc<LocalCopy<T>>,
     /// The value while the copy has none: one that has come, or the former one of the copy.
     aside: Option<Value<T>>,
-    pub(super) waiting: HashMap<u64, Waiting<T>>,
-    pub(super) due: Vec<Due<T>>,
+    /// With their numbers, in ascending order: the first ones end first, as a rule.
+    pub(super) waiting: VecDeque<(u64, Waiting<T>)>,
+    pub(super) due: Dues<T>,
 }
+
+/// One access ends in most steps, which leaves a former value at most.
+pub(super) type Dues<T> = SmallVec<[Due<T>; 2]>;
 
 /// The end of an access, to be put once the object is unlocked: it may run any code.
 pub(super) enum Due<T> {
     Read(Promise<Result<Value<T>>>, Value<T>),
     Ran(Box<dyn Change<T>>, thread::Result<()>),
-    Completed(Box<dyn Change<T>>, EncodedOutput),
+    Completed(Box<dyn Change<T>>, EncodedOutput, Vec<u8>),
     /// The value was lost with this rank.
     Lost(Waiting<T>, Rank),
     /// A former value.
@@ -46,7 +51,7 @@ impl<T> Due<T> {
         match self {
             Self::Read(promise, value) => promise.put(Ok(value)),
             Self::Ran(change, ended) => change.ran(ended, name),
-            Self::Completed(change, output) => change.complete(output, name),
+            Self::Completed(change, output, result) => change.complete(output, &result, name),
             Self::Lost(waiting, rank) => waiting.fail(name.lost(rank)),
             Self::Former(value) => drop(value),
             Self::Payload(payload) => drop(payload),
@@ -60,9 +65,18 @@ impl<T: Object> Local<T> {
             here,
             copy,
             aside: None,
-            waiting: HashMap::new(),
-            due: Vec::new(),
+            waiting: VecDeque::new(),
+            due: SmallVec::new(),
         }
+    }
+
+    fn position(&self, access: u64) -> Option<usize> {
+        self.waiting.binary_search_by_key(&access, |it| it.0).ok()
+    }
+
+    fn remove(&mut self, access: u64) -> Option<Waiting<T>> {
+        let at = self.position(access)?;
+        self.waiting.remove(at).map(|(_, waiting)| waiting)
     }
 
     /// Takes the value away from hits, and drops it.
@@ -128,7 +142,7 @@ impl<T: Object> Memory for Local<T> {
     }
 
     fn perform(&mut self, access: Access) {
-        let waiting = self.waiting.remove(&access.number);
+        let waiting = self.remove(access.number);
         let due = match waiting.expect("it has not been performed") {
             Waiting::Read(promise) => Due::Read(promise, self.value()),
             Waiting::Change(mut change) => {
@@ -140,8 +154,9 @@ impl<T: Object> Memory for Local<T> {
     }
 
     fn operation(&mut self, access: Access) -> Box<dyn Call<T>> {
-        match self.waiting.get_mut(&access.number) {
-            Some(Waiting::Change(change)) => change.travel(),
+        let at = self.position(access.number);
+        match at.and_then(|at| self.waiting.get_mut(at)) {
+            Some((_, Waiting::Change(change))) => change.travel(),
             _ => unreachable!("a read is no operation"),
         }
     }
@@ -160,16 +175,16 @@ impl<T: Object> Memory for Local<T> {
     }
 
     fn complete(&mut self, access: u64, output: Output) {
-        let Output::Encoded(output) = output else {
+        let Output::Encoded(output, result) = output else {
             unreachable!("it comes from the home");
         };
-        if let Some(Waiting::Change(change)) = self.waiting.remove(&access) {
-            self.due.push(Due::Completed(change, output));
+        if let Some(Waiting::Change(change)) = self.remove(access) {
+            self.due.push(Due::Completed(change, output, result));
         }
     }
 
     fn fail(&mut self, access: u64, lost: Rank) {
-        if let Some(waiting) = self.waiting.remove(&access) {
+        if let Some(waiting) = self.remove(access) {
             self.due.push(Due::Lost(waiting, lost));
         }
     }

@@ -12,7 +12,7 @@ pub(super) use name::Name;
 pub(super) use waiting::{Answer, Lent, Owned, Typed, Update, Waiting, promise};
 
 use super::message::{Body, Encoded, EncodedOutput, Ending, Envelope, ObjectId, Origin};
-use super::operation::{self, Call, Output, encoded};
+use super::operation::{self, Call, Output};
 use super::outlet::Outlet;
 use super::{Object, Result};
 use crate::process::contain::contain;
@@ -21,6 +21,7 @@ use crate::ranks::error::RankError;
 use crate::ranks::team::text_of;
 use local::{Due, Local};
 use std::any::{Any, type_name};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,7 +32,7 @@ use tautline_core::coherence::{
     Access, CopyState, Event, Grant, Kind, Message, Mode, Object as Protocol, Request,
 };
 use tautline_core::machine::{Action, Machine, Step};
-use tautline_core::wire::{Fault, Malformed, unpack};
+use tautline_core::wire::{Encoding, Fault, Malformed, Unencodable, unpack};
 
 type MessageOf<T> = Message<Value<T>, Box<dyn Call<T>>, Output>;
 
@@ -39,7 +40,7 @@ type MessageOf<T> = Message<Value<T>, Box<dyn Call<T>>, Output>;
 pub(super) struct Record<T: Object> {
     pub(super) name: Name,
     pub(super) check: u32,
-    outlet: Weak<Outlet>,
+    outlet: Arc<Outlet>,
     pub(super) copy: Arc<LocalCopy<T>>,
     this: Weak<Self>,
     /// Whether it is in the queue of the cache.
@@ -77,7 +78,7 @@ pub(super) trait AnyRecord: Send + Sync {
     fn describe(&self) -> String;
 
     /// Processes a message of the machine.
-    fn receive(&self, from: Rank, message: Encoded) -> Result<(), Fault>;
+    fn receive(&self, from: Rank, message: Encoded, payload: &[u8]) -> Result<(), Fault>;
 
     /// Ends all accesses with an error, now and later: the channels have ended.
     fn fail(&self, error: &RankError);
@@ -132,7 +133,7 @@ impl<T: Object> Record<T> {
         Arc::new_cyclic(|this| Self {
             name,
             check,
-            outlet: Arc::downgrade(outlet),
+            outlet: Arc::clone(outlet),
             copy,
             this: Weak::clone(this),
             is_queued: AtomicBool::new(false),
@@ -164,7 +165,7 @@ impl<T: Object> Record<T> {
         }
         let number = state.next;
         state.next += 1;
-        state.local.waiting.insert(number, waiting);
+        state.local.waiting.push_back((number, waiting));
         let event = Event::Access(Access { number, kind });
         self.step(state, |machine, step| machine.event(event, step));
     }
@@ -233,9 +234,7 @@ impl<T: Object> Record<T> {
             let is_queued = self.is_queued.swap(true, Ordering::Relaxed);
             (!is_queued).then(|| Weak::clone(&self.this) as _)
         };
-        if let Some(outlet) = self.outlet.upgrade() {
-            outlet.cache.count(before, after, enter);
-        }
+        self.outlet.cache.count(before, after, enter);
     }
 
     /// Ends the object here. `tell` selects other ranks that are to learn of it.
@@ -256,7 +255,7 @@ impl<T: Object> Record<T> {
         if cached > 0 {
             self.count(cached, 0);
         }
-        waiting.into_values().for_each(|it| {
+        waiting.into_iter().for_each(|(_, it)| {
             contain(|| it.fail(error.clone()));
         });
         due.into_iter().for_each(|due: Due<T>| {
@@ -264,10 +263,8 @@ impl<T: Object> Record<T> {
         });
         contain(|| drop(unsent));
         reclaim_if_due();
-        if let Some(outlet) = self.outlet.upgrade() {
-            for rank in involved {
-                outlet.send(rank, self.envelope(Body::Ended(ending.clone())));
-            }
+        for rank in involved {
+            self.send_ended(rank, ending.clone());
         }
     }
 
@@ -285,41 +282,71 @@ impl<T: Object> Record<T> {
     }
 
     fn send_one(&self, to: Rank, message: MessageOf<T>) {
-        let Some(outlet) = self.outlet.upgrade() else {
-            return;
-        };
-        let limit = outlet.limit;
         let called = match &message {
             Message::Request(Request::Operate { access, .. }) => Some(*access),
             _ => None,
         };
-        let encode = || {
-            message.try_map(
-                |value| {
-                    let bytes = encoded(&*value, limit);
-                    contain(|| drop(value));
-                    bytes
-                },
-                |call| call.encode(limit),
-                |output| Ok(output.encode(limit)),
-            )
+        let done = match &message {
+            Message::Grant(mode, Grant::Done { access, .. }) => Some((*mode, *access)),
+            _ => None,
         };
-        let why = match catch_unwind(AssertUnwindSafe(encode)) {
-            Ok(Ok(message)) => return outlet.send(to, self.envelope(Body::Message(message))),
+        let why = match catch_unwind(AssertUnwindSafe(|| self.encode(message))) {
+            Ok(Ok(message)) => return self.outlet.send_encoded(to, message),
             Ok(Err(why)) => why.to_string(),
             Err(payload) => format!("encoding it panicked: {}", text_of(&*payload)),
         };
         if let Some(access) = called {
             return self.not_called(to, access, why);
         }
+        if let Some((mode, access)) = done {
+            let output = EncodedOutput::Unencodable(why);
+            let done = Message::Grant(mode, Grant::Done { access, output });
+            return self.outlet.send(to, self.envelope(Body::Message(done)));
+        }
         let ending = Ending::Unusable(why);
-        outlet.send(to, self.envelope(Body::Ended(ending.clone())));
+        self.send_ended(to, ending.clone());
         self.end(Some(to), ending);
+    }
+
+    /// Encodes a message, then its payload: by one copy, if that is plain data.
+    fn encode(&self, message: MessageOf<T>) -> Result<Encoding, Unencodable> {
+        let (mut value, mut call, mut outcome) = (None, None, None);
+        let message = message.try_map(
+            |it| {
+                value = Some(it);
+                Ok(())
+            },
+            |it| Ok(call.insert(it).position()),
+            |it| {
+                Ok(match it {
+                    Output::Value(it) => {
+                        outcome = Some(it);
+                        EncodedOutput::Value
+                    }
+                    Output::Panicked(at, text) => EncodedOutput::Panicked(at, text),
+                    Output::Encoded(output, _) => output,
+                })
+            },
+        )?;
+        let mut encoding = Encoding::default();
+        encoding.push(&self.envelope(Body::Message(message)), self.outlet.longest)?;
+        let limit = self.outlet.limit;
+        if let Some(value) = value {
+            encoding.push(&*value, limit)?;
+            contain(|| drop(value));
+        }
+        call.map_or(Ok(()), |call| call.encode(limit, &mut encoding))?;
+        outcome.map_or(Ok(()), |outcome| outcome.encode(limit, &mut encoding))?;
+        Ok(encoding)
+    }
+
+    fn send_ended(&self, to: Rank, ending: Ending) {
+        self.outlet.send(to, self.envelope(Body::Ended(ending)));
     }
 
     /// Ends an access whose arguments cannot be encoded, as its home would.
     fn not_called(&self, home: Rank, access: u64, why: String) {
-        let output = Output::Encoded(EncodedOutput::Unencodable(why));
+        let output = Output::Encoded(EncodedOutput::Unencodable(why), Vec::new());
         let ended = self.step_of_usable(|machine, step| {
             let done = Message::Grant(machine.mode(), Grant::Done { access, output });
             machine.receive(home, done, step)
@@ -332,21 +359,25 @@ impl<T: Object> Record<T> {
         Envelope { id, check, body }
     }
 
-    /// Decodes a message, outside of the lock. `bytes` becomes the size of its value.
-    fn decode(
-        &self,
-        outlet: &Outlet,
-        message: Encoded,
-        bytes: &mut Option<usize>,
-    ) -> Result<MessageOf<T>, Malformed> {
-        message.try_map(
-            |value| {
-                *bytes = Some(value.0.len());
-                unpack(&value.0).map(Value::new)
-            },
-            |call| operation::decode(&call, |at| outlet.declared(at)),
-            |output: EncodedOutput| Ok(Output::Encoded(output)),
-        )
+    /// Decodes a message and its payload, outside of the lock.
+    fn decode(&self, message: Encoded, payload: &[u8]) -> Result<MessageOf<T>, Malformed> {
+        let rest = Cell::new(payload);
+        let message = message.try_map(
+            |()| unpack(rest.take()).map(Value::new),
+            |at| operation::decode(at, rest.take(), |at| self.outlet.declared(at)),
+            |output| Ok(Output::Encoded(output, rest.take().to_vec())),
+        )?;
+        match rest.get() {
+            [] => Ok(message),
+            rest => {
+                let because = "it has no payload";
+                Err(Malformed::refused(
+                    type_name::<Encoded>(),
+                    rest.len(),
+                    because,
+                ))
+            }
+        }
     }
 }
 
@@ -362,18 +393,14 @@ impl<T: Object> AnyRecord for Record<T> {
         format!("{type_name}, created at {origin:#}")
     }
 
-    fn receive(&self, from: Rank, message: Encoded) -> Result<(), Fault> {
-        let Some(outlet) = self.outlet.upgrade() else {
-            return Ok(());
-        };
-        let mut bytes = None;
-        let decode = || self.decode(&outlet, message, &mut bytes);
+    fn receive(&self, from: Rank, message: Encoded, payload: &[u8]) -> Result<(), Fault> {
+        let decode = || self.decode(message, payload);
         let message = match catch_unwind(AssertUnwindSafe(decode)) {
             Ok(decoded) => decoded?,
             Err(payload) => {
                 let why = format!("decoding it panicked: {}", text_of(&*payload));
                 let ending = Ending::Unusable(why);
-                outlet.send(from, self.envelope(Body::Ended(ending.clone())));
+                self.send_ended(from, ending.clone());
                 self.end(Some(from), ending);
                 return Ok(());
             }
@@ -382,10 +409,14 @@ impl<T: Object> AnyRecord for Record<T> {
         if let Some(ended) = &state.ended {
             let ending = ended.ending.clone();
             drop(state);
-            outlet.send(from, self.envelope(Body::Ended(ending)));
+            self.send_ended(from, ending);
             return Ok(());
         }
-        state.bytes = bytes.unwrap_or(state.bytes);
+        if let Message::Grant(_, Grant::Shared(_) | Grant::Exclusive(_)) | Message::Passed(_) =
+            message
+        {
+            state.bytes = payload.len();
+        }
         let received = self.step(state, |machine, step| machine.receive(from, message, step));
         received.map_err(|_| {
             let because = "its object does not expect it";

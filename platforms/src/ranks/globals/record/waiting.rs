@@ -9,6 +9,7 @@ use crate::ranks::globals::operation::{Applied, Call, Called};
 use std::mem;
 use std::panic::catch_unwind;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread;
@@ -18,7 +19,11 @@ use tautline_core::wire::{Portable, unpack};
 use tautline_node::SpinThenYield;
 
 /// The place of the result of an access, which is put once.
-struct Slot<R>(Mutex<State<R>>);
+struct Slot<R> {
+    state: Mutex<State<R>>,
+    /// Whether it was put, as a hint: a thread that polls takes no lock before.
+    is_full: AtomicBool,
+}
 
 enum State<R> {
     Empty(Option<Waker>),
@@ -28,7 +33,7 @@ enum State<R> {
 
 impl<R> Slot<R> {
     fn lock(&self) -> MutexGuard<'_, State<R>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -40,13 +45,18 @@ pub(in crate::ranks::globals) struct Promise<R>(Arc<Slot<R>>);
 
 /// Returns an answer, and what puts it.
 pub(in crate::ranks::globals) fn promise<R>() -> (Answer<R>, Promise<R>) {
-    let slot = Arc::new(Slot(Mutex::new(State::Empty(None))));
+    let slot = Arc::new(Slot {
+        state: Mutex::new(State::Empty(None)),
+        is_full: AtomicBool::new(false),
+    });
     (Answer(Arc::clone(&slot)), Promise(slot))
 }
 
 impl<R> Promise<R> {
     pub(in crate::ranks::globals) fn put(self, result: R) {
         let before = mem::replace(&mut *self.0.lock(), State::Full(result));
+        // ORDERING: Relaxed: a hint; the lock carries the result.
+        self.0.is_full.store(true, Ordering::Relaxed);
         if let State::Empty(Some(waker)) = before {
             waker.wake();
         }
@@ -56,6 +66,14 @@ impl<R> Promise<R> {
 impl<R> Answer<R> {
     /// Takes the result, if it has been put.
     pub(in crate::ranks::globals) fn take(&self) -> Option<R> {
+        // ORDERING: Relaxed: a hint, as above: the future does without.
+        self.0
+            .is_full
+            .load(Ordering::Relaxed)
+            .then(|| self.try_take())?
+    }
+
+    fn try_take(&self) -> Option<R> {
         let mut state = self.0.lock();
         match mem::replace(&mut *state, State::Taken) {
             State::Full(result) => Some(result),
@@ -71,7 +89,7 @@ impl<R> Future for Answer<R> {
     type Output = R;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
-        if let Some(result) = self.take() {
+        if let Some(result) = self.try_take() {
             return Poll::Ready(result);
         }
         let mut state = self.0.lock();
@@ -114,9 +132,9 @@ pub(in crate::ranks::globals) trait Change<T>: Send {
         unreachable!("a closure stays at its rank")
     }
 
-    /// Puts the result that has come from the home.
+    /// Puts the result that has come from the home, encoded.
     /// Provided: as [`travel`](Self::travel).
-    fn complete(self: Box<Self>, _output: EncodedOutput, _name: &Name) {
+    fn complete(self: Box<Self>, _output: EncodedOutput, _result: &[u8], _name: &Name) {
         unreachable!("a closure stays at its rank")
     }
 
@@ -188,10 +206,10 @@ impl<T: 'static, C: Typed<T>> Change<T> for Update<C, C::Result> {
         Box::new(self.call.take().expect("it has not run"))
     }
 
-    fn complete(self: Box<Self>, output: EncodedOutput, name: &Name) {
+    fn complete(self: Box<Self>, output: EncodedOutput, result: &[u8], name: &Name) {
         let result = match output {
-            EncodedOutput::Value(bytes) => {
-                let decoded = catch_unwind(|| unpack::<C::Result>(&bytes.0));
+            EncodedOutput::Value => {
+                let decoded = catch_unwind(|| unpack::<C::Result>(result));
                 match decoded {
                     Ok(Ok(result)) => Ok(result),
                     Ok(Err(malformed)) => Err(name.unusable(malformed)),
