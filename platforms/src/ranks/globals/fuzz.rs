@@ -46,6 +46,9 @@ impl Link for Deaf {
     }
 }
 
+/// A message with its payload where that belongs.
+type Whole = Message<Vec<u8>, (u32, Vec<u8>), (EncodedOutput, Vec<u8>)>;
+
 /// Inputs by a seed.
 struct Numbers {
     state: u64,
@@ -184,7 +187,7 @@ impl Numbers {
     }
 
     /// A message that the home, or another rank, may get; rarely the other one.
-    fn message(&mut self) -> Message<Vec<u8>, (u32, Vec<u8>), (EncodedOutput, Vec<u8>)> {
+    fn message(&mut self) -> Whole {
         match (self.is_home ^ self.is_rare(), self.below(8)) {
             (true, 0..6) => Message::Request(self.request()),
             (true, _) => Message::Answer(self.answer()),
