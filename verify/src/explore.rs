@@ -78,6 +78,12 @@ pub enum Flaw {
     Copies,
     /// An access waits although the copy permits it, or was forgotten.
     Unperformed,
+    /// A value was sent to a rank, or requested by one, twice.
+    Twice,
+    /// A value was dropped while a read of it was to come.
+    Freed,
+    /// A value is kept that no read needs.
+    Kept,
 }
 
 /// Something that has states and steps.

@@ -41,6 +41,8 @@ mod opening;
 mod scenario;
 #[path = "explore/sequence.rs"]
 mod sequence;
+#[path = "explore/space.rs"]
+mod space;
 #[path = "explore/turnstile.rs"]
 mod turnstile;
 

@@ -45,6 +45,7 @@ const FLOORS: &[(Floor, &[&str])] = &[
             "coherence",
             "collective",
             "comm",
+            "space",
             "wire",
         ],
     ),

@@ -1,0 +1,278 @@
+//! Name spaces: tasks that put and read keys at all ranks, in every order of deliveries.
+//!
+//! Chatterjee, acceptance facts 29 and 30: every state of every configuration.
+
+#[path = "space/ranks.rs"]
+mod ranks;
+#[path = "space/values.rs"]
+mod values;
+
+use super::{LIMIT, report};
+use ranks::{Fault, Program, Ranks};
+use std::time::Instant;
+use tautline_verify::explore::{
+    Delivery, Flaw, Network, NetworkFaults, Parts, explore, explore_to_end,
+};
+use values::{pass, put, read, take};
+
+/// Each rank puts a key of its own, and reads both twice.
+static PAIRS: Program = Program {
+    tasks: &[
+        &[put(0), read(&[0, 1]), read(&[1])],
+        &[put(1), read(&[0]), read(&[1, 0])],
+    ],
+    homes: &[0, 1],
+    readers: None,
+};
+
+/// One key, which all ranks read twice.
+static ONE: Program = Program {
+    tasks: &[
+        &[put(0), read(&[0])],
+        &[read(&[0]), read(&[0])],
+        &[read(&[0]), read(&[0])],
+    ],
+    homes: &[0],
+    readers: None,
+};
+
+/// The same, put at another rank than its home.
+static REMOTE: Program = Program {
+    tasks: &[&[read(&[0])], &[put(0), read(&[0])], &[read(&[0]), read(&[0])]],
+    homes: &[0],
+    readers: None,
+};
+
+/// A value that becomes another one at each rank.
+static CHAIN: Program = Program {
+    tasks: &[&[put(0), read(&[2, 1])], &[pass(&[0], 1), read(&[2])], &[pass(&[1], 2)]],
+    homes: &[0, 1, 2],
+    readers: None,
+};
+
+/// The same, each put at another rank than its home.
+static TURNED: Program = Program {
+    homes: &[1, 2, 0],
+    ..CHAIN
+};
+
+static PUSHED_PAIRS: Program = Program {
+    readers: Some(&[(0, 0), (1, 0), (1, 0), (0, 1), (1, 1), (0, 1)]),
+    ..PAIRS
+};
+
+static PUSHED_REMOTE: Program = Program {
+    readers: Some(&[(0, 0), (0, 1), (0, 2), (0, 2)]),
+    ..REMOTE
+};
+
+/// As before, but neither home nor putter reads.
+static PUSHED_AWAY: Program = Program {
+    tasks: &[&[], &[put(0)], &[read(&[0]), read(&[0])]],
+    homes: &[0],
+    readers: Some(&[(0, 2), (0, 2)]),
+};
+
+static PUSHED_CHAIN: Program = Program {
+    readers: Some(&[(2, 0), (1, 0), (0, 1), (2, 1), (1, 2)]),
+    ..CHAIN
+};
+
+static PUSHED_TURNED: Program = Program {
+    readers: Some(&[(2, 0), (1, 0), (0, 1), (2, 1), (1, 2)]),
+    ..TURNED
+};
+
+/// Values that are taken, here and elsewhere.
+static TAKEN: Program = Program {
+    tasks: &[&[put(0), take(&[0])], &[put(1), put(2)], &[take(&[1]), read(&[2])]],
+    homes: &[0, 0, 1],
+    readers: Some(&[(0, 0), (1, 2), (2, 2)]),
+};
+
+/// Rank 1 reads once more than is declared.
+static UNDECLARED: Program = Program {
+    tasks: &[&[put(0), read(&[0])], &[read(&[0]), read(&[0])], &[read(&[0])]],
+    homes: &[0],
+    readers: Some(&[(0, 0), (0, 1)]),
+};
+
+/// Two puts of a key: of the home and another rank, of two other ranks, of one rank.
+static TWICE_HOME: Program = Program {
+    tasks: &[&[put(0), read(&[0])], &[put(0), read(&[0])], &[read(&[0])]],
+    homes: &[0],
+    readers: None,
+};
+static TWICE_AWAY: Program = Program {
+    tasks: &[&[read(&[0])], &[put(0), read(&[0])], &[put(0), read(&[0])]],
+    homes: &[0],
+    readers: None,
+};
+static TWICE_HERE: Program = Program {
+    tasks: &[&[put(0), put(0)], &[read(&[0]), put(1), put(1)], &[read(&[1])]],
+    homes: &[0, 0],
+    readers: None,
+};
+static PUSHED_TWICE_HOME: Program = Program {
+    readers: Some(&[(0, 0), (0, 1), (0, 2)]),
+    ..TWICE_HOME
+};
+static PUSHED_TWICE_AWAY: Program = Program {
+    readers: Some(&[(0, 0), (0, 1), (0, 2)]),
+    ..TWICE_AWAY
+};
+
+/// Rank 0 fetches three keys, the first of which waits for a task of its own.
+static AHEAD: Program = Program {
+    tasks: &[&[read(&[0]), pass(&[2], 1)], &[pass(&[1], 0), put(2)]],
+    homes: &[1, 0, 1],
+    readers: None,
+};
+
+/// Rank 0 needs two values at once.
+static BOTH: Program = Program {
+    tasks: &[&[read(&[0, 1]), read(&[2]), read(&[0])], &[put(0), put(1), put(2)]],
+    homes: &[1, 1, 1],
+    readers: None,
+};
+
+fn of(program: &'static Program) -> Ranks {
+    Ranks {
+        program,
+        ahead: None,
+        cancels: 0,
+        abandons: None,
+        losses: 0,
+        fault: None,
+    }
+}
+
+fn network(ranks: Ranks) -> Network<Parts<Ranks>> {
+    let faults = NetworkFaults {
+        crash: ranks.losses,
+        ..NetworkFaults::default()
+    };
+    Network::of(ranks, Delivery::Channels).with_faults(faults)
+}
+
+/// Explores all states, from each of which the end must be reachable.
+fn states(name: &str, ranks: Ranks, floor: usize) {
+    let began = Instant::now();
+    let explored = explore_to_end(&mut network(ranks), LIMIT);
+    if let Some((flaw, story)) = explored.found {
+        panic!("{name}: {flaw:?}\n{story}");
+    }
+    report(&format!("space-{name}"), explored.states, floor, began);
+}
+
+#[test]
+fn values_are_fetched() {
+    states("pairs", of(&PAIRS), 1);
+    states("one", of(&ONE), 1);
+    states("chain", of(&CHAIN), 1);
+    states("cancelled", Ranks { cancels: 1, ..of(&ONE) }, 1);
+}
+
+#[test]
+fn puts_elsewhere_reach_the_home() {
+    states("remote", of(&REMOTE), 1);
+    states("turned", of(&TURNED), 1);
+    states("remote-cancelled", Ranks { cancels: 1, ..of(&REMOTE) }, 1);
+}
+
+#[test]
+fn values_are_pushed_to_declared_readers() {
+    states("pushed-pairs", of(&PUSHED_PAIRS), 1);
+    states("pushed-remote", of(&PUSHED_REMOTE), 1);
+    states("pushed-away", of(&PUSHED_AWAY), 1);
+    states("pushed-chain", of(&PUSHED_CHAIN), 1);
+    states("pushed-turned", of(&PUSHED_TURNED), 1);
+    states("pushed-cancelled", Ranks { cancels: 2, ..of(&PUSHED_REMOTE) }, 1);
+    states("taken", of(&TAKEN), 1);
+    states("undeclared", of(&UNDECLARED), 1);
+}
+
+#[test]
+fn second_puts_end_the_space() {
+    states("twice-home", of(&TWICE_HOME), 1);
+    states("twice-away", of(&TWICE_AWAY), 1);
+    states("twice-here", of(&TWICE_HERE), 1);
+    states("pushed-twice-home", of(&PUSHED_TWICE_HOME), 1);
+    states("pushed-twice-away", of(&PUSHED_TWICE_AWAY), 1);
+}
+
+#[test]
+fn fetches_wait_for_their_turn() {
+    for (name, program, floors) in [("ahead", &AHEAD, [1; 3]), ("both", &BOTH, [1; 3])] {
+        for (ahead, floor) in (0..).zip(floors) {
+            let ranks = Ranks { ahead: Some(ahead), ..of(program) };
+            states(&format!("{name}-{ahead}"), ranks, floor);
+        }
+    }
+    let cancelled = Ranks { ahead: Some(1), cancels: 2, ..of(&BOTH) };
+    states("both-cancelled", cancelled, 1);
+}
+
+#[test]
+fn spaces_survive_ranks() {
+    let lossy = |program| Ranks { losses: 1, ..of(program) };
+    states("lost-pairs", lossy(&PAIRS), 1);
+    states("lost-remote", lossy(&REMOTE), 1);
+    states("lost-turned", lossy(&TURNED), 1);
+    states("lost-pushed-remote", lossy(&PUSHED_REMOTE), 1);
+    states("lost-pushed-chain", lossy(&PUSHED_CHAIN), 1);
+    states("lost-twice", lossy(&TWICE_AWAY), 1);
+    states("lost-ahead", Ranks { ahead: Some(1), ..lossy(&BOTH) }, 1);
+    states("lost-both", Ranks { losses: 2, ..of(&CHAIN) }, 1);
+}
+
+#[test]
+fn abandoned_spaces_end_at_all_ranks() {
+    let abandoned = |by, program| Ranks { abandons: Some(by), ..of(program) };
+    states("abandoned-pairs", abandoned(0, &PAIRS), 1);
+    states("abandoned-remote", abandoned(2, &REMOTE), 1);
+    states("abandoned-lost", Ranks { losses: 1, ..abandoned(1, &PUSHED_REMOTE) }, 1);
+}
+
+/// Returns the flaw of `ranks` under a fault.
+fn found(ranks: Ranks, fault: Fault) -> Option<Flaw> {
+    let ranks = Ranks { fault: Some(fault), ..ranks };
+    let explored = explore(&mut network(ranks), LIMIT);
+    println!("space, {fault:?}: {} states", explored.states);
+    let (flaw, story) = explored.found?;
+    println!("{flaw:?}\n{story}");
+    Some(flaw)
+}
+
+#[test]
+fn faults_are_found() {
+    let ahead = Ranks { ahead: Some(1), ..of(&AHEAD) };
+    for (ranks, fault, flaw) in [
+        (of(&ONE), Fault::FetchEach, Flaw::Refused),
+        (of(&ONE), Fault::ForgetFetch, Flaw::Stuck),
+        (of(&ONE), Fault::SendTwice, Flaw::Refused),
+        (of(&REMOTE), Fault::Echo, Flaw::Refused),
+        (of(&REMOTE), Fault::KeepPut, Flaw::Count),
+        (of(&REMOTE), Fault::ChangeValue, Flaw::Stale),
+        (of(&REMOTE), Fault::WrongPutter, Flaw::Refused),
+        (of(&PUSHED_REMOTE), Fault::EndEarly, Flaw::Stale),
+        (ahead, Fault::NoIdle, Flaw::Stuck),
+        (ahead, Fault::PatientIdle, Flaw::Stuck),
+        (of(&TWICE_AWAY), Fault::KeepEnd, Flaw::Outcome),
+    ] {
+        assert_eq!(found(ranks, fault), Some(flaw), "{fault:?}");
+    }
+}
+
+/// A fetch that overtakes the put of its rank is refused.
+#[test]
+fn the_order_of_messages_matters() {
+    let faults = NetworkFaults {
+        overtake: 1,
+        ..NetworkFaults::default()
+    };
+    let remote = Network::of(of(&REMOTE), Delivery::Channels);
+    let explored = explore(&mut remote.with_faults(faults), LIMIT);
+    println!("space, overtaken: {} states", explored.states);
+    assert!(explored.found.is_some());
+}

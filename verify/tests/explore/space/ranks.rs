@@ -1,0 +1,507 @@
+//! Ranks with tasks that read and put keys, and what must hold in every state.
+
+use super::values::{Progress, Read, Task, Values};
+use tautline_core::Rank;
+use tautline_core::space::{Effect, Event, Failure, Message, Misuse, Names, Supply};
+use tautline_verify::explore::{At, Checked, Flaw, Part, PartOf, Parts, View};
+
+/// A program: its number, which stands for its tasks in states.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Program {
+    /// By rank.
+    pub(super) tasks: &'static [&'static [Task]],
+    /// By key.
+    pub(super) homes: &'static [u8],
+    /// Keys and ranks, one for each declared read; without, values are fetched.
+    pub(super) readers: Option<&'static [(u8, u8)]>,
+}
+
+/// A program, compared by its address.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape(pub(super) &'static Program);
+
+impl PartialEq for Shape {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Shape {}
+
+impl std::hash::Hash for Shape {
+    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
+}
+
+impl Shape {
+    pub(super) fn tasks(self, here: Rank) -> &'static [Task] {
+        self.0.tasks[here.index()]
+    }
+
+    pub(super) fn homes(self) -> &'static [u8] {
+        self.0.homes
+    }
+
+    pub(super) fn readers(self) -> &'static [(u8, u8)] {
+        self.0.readers.unwrap_or_default()
+    }
+
+    fn declared(self, key: u8, here: Rank) -> usize {
+        let reader = (key, here.0 as u8);
+        self.readers().iter().filter(|read| **read == reader).count()
+    }
+
+    /// Whether a task of this rank puts the key.
+    fn puts(self, key: u8, rank: Rank) -> bool {
+        let tasks = self.0.tasks.get(rank.index());
+        tasks.is_some_and(|tasks| tasks.iter().any(|task| task.put == Some(key)))
+    }
+}
+
+/// Ranks that run a program.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ranks {
+    pub(super) program: &'static Program,
+    /// Values fetched ahead, at most.
+    pub(super) ahead: Option<u32>,
+    /// Tasks of a rank that are cancelled while they wait, at most.
+    pub(super) cancels: u8,
+    /// The rank that abandons the space, at any time.
+    pub(super) abandons: Option<u8>,
+    /// Ranks that are lost, at any time.
+    pub(super) losses: u32,
+    pub(super) fault: Option<Fault>,
+}
+
+/// An error that the checks must find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// Each read fetches.
+    FetchEach,
+    /// A fetch that arrives before the put is forgotten.
+    ForgetFetch,
+    /// The home sends a value twice.
+    SendTwice,
+    /// The home sends a value to the rank that has put it.
+    Echo,
+    /// A put stays at its rank.
+    KeepPut,
+    /// The home changes a value.
+    ChangeValue,
+    /// Idle ranks fetch nothing.
+    NoIdle,
+    /// Idle ranks fetch nothing until the last fetch was answered.
+    PatientIdle,
+    /// A read has ended before its task runs.
+    EndEarly,
+    /// An error of the space stays at its rank.
+    KeepEnd,
+    /// The home names another rank than that of the put.
+    WrongPutter,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Act {
+    /// The next read of a task begins.
+    Begin(u8),
+    Run(u8),
+    /// A read of a task ends, of this key.
+    End(u8, u8),
+    Cancel(u8),
+    Idle,
+    Abandon,
+}
+
+/// The history.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Past {
+    /// Values and fetches sent, by key and rank, as bits.
+    data: u32,
+    fetches: u32,
+    puts: u32,
+    /// By key, the rank whose put came first at the home; `None` if none has.
+    first: Vec<Option<Rank>>,
+    lost: u32,
+}
+
+type Sent = Message<u8, u8>;
+
+impl Ranks {
+    fn shape(&self) -> Shape {
+        Shape(self.program)
+    }
+
+    fn bit(&self, key: u8, rank: Rank) -> u32 {
+        1 << (u32::from(key) * self.peers() + rank.0)
+    }
+
+    fn home(&self, key: u8) -> Rank {
+        Rank(u32::from(self.program.homes[usize::from(key)]))
+    }
+
+    /// Records the first put that is known at the home of a key.
+    fn note_put(&self, at: &mut At<'_, Self>, key: u8, by: Rank) {
+        at.ghost.first.resize(self.program.homes.len(), None);
+        if self.home(key) == at.here {
+            at.ghost.first[usize::from(key)].get_or_insert(by);
+        }
+    }
+
+    /// Whether a task waits for a value that is to be fetched.
+    fn is_due(&self, driver: &Values) -> bool {
+        driver.reads().any(|(key, read, progress)| {
+            let waits = read == Read::Open && driver.values[usize::from(key)].is_none();
+            let is_fetched = driver.fetched >> key & 1 != 0 || self.home(key) == driver.here;
+            waits && !is_fetched && !progress.has_failed && self.program.readers.is_none()
+        })
+    }
+
+    fn task_acts(&self, here: Rank, driver: &Values) -> Vec<Act> {
+        let mut acts = Vec::new();
+        for (number, (task, progress)) in (0..).zip(self.shape().tasks(here).iter().zip(&driver.tasks)) {
+            let is_ready = task.reads.iter().all(|key| driver.ready >> key & 1 != 0);
+            let waits = !progress.has_run && !progress.has_failed;
+            let open = task.reads.iter().zip(&progress.reads).filter(|(_, read)| **read == Read::Open);
+            if waits && !progress.has_begun() {
+                acts.push(Act::Begin(number));
+            } else if waits && is_ready {
+                acts.push(Act::Run(number));
+            }
+            if waits && driver.cancelled < self.cancels && progress.has_begun() && !is_ready {
+                acts.push(Act::Cancel(number));
+            }
+            let is_early = self.fault == Some(Fault::EndEarly) && is_ready;
+            if !waits || is_early {
+                acts.extend(open.map(|(key, _)| Act::End(number, *key)));
+            }
+        }
+        acts
+    }
+
+    fn tamper(&self, at: &mut At<'_, Self>, to: Rank, message: Sent) -> Option<Sent> {
+        Some(match (self.fault, message) {
+            (Some(Fault::KeepPut), Message::Put { .. }) => return None,
+            (Some(Fault::KeepEnd), Message::End(_)) => return None,
+            (Some(Fault::ChangeValue), Message::Data { key, by, value }) => {
+                let value = value ^ 64;
+                Message::Data { key, by, value }
+            }
+            (Some(Fault::WrongPutter), Message::Data { key, value, .. }) => {
+                Message::Data { key, by: to, value }
+            }
+            (Some(Fault::SendTwice), message @ Message::Data { .. }) => {
+                at.send(to, message.clone());
+                message
+            }
+            (_, message) => message,
+        })
+    }
+}
+
+impl Checked for Ranks {
+    type Machine = Names<Values>;
+    type Driver = Values;
+    type Act = Act;
+    type Ghost = Past;
+
+    fn peers(&self) -> u32 {
+        self.program.tasks.len() as u32
+    }
+
+    fn start(&self, here: Rank) -> PartOf<Self> {
+        let ahead = self.ahead;
+        let supply = match self.program.readers {
+            Some(_) => Supply::Declared,
+            None => Supply::Fetched { ahead },
+        };
+        Part {
+            machine: Names::new(here, self.peers(), supply),
+            driver: Values::new(here, self.shape()),
+        }
+    }
+
+    fn acts(&self, here: Rank, Part { driver, .. }: &PartOf<Self>, _: &Past) -> Vec<Act> {
+        if driver.ended.is_some() {
+            return Vec::new();
+        }
+        let mut acts = self.task_acts(here, driver);
+        let is_patient = self.fault == Some(Fault::PatientIdle) && driver.ahead != 0;
+        let reports = self.fault != Some(Fault::NoIdle) && !is_patient;
+        if reports && !driver.is_busy() && self.is_due(driver) {
+            acts.push(Act::Idle);
+        }
+        if self.abandons == Some(here.0 as u8) {
+            acts.push(Act::Abandon);
+        }
+        acts
+    }
+
+    fn event(&self, at: &mut At<'_, Self>, act: Act) -> Option<Event<u8, u8>> {
+        let tasks = self.shape().tasks(at.here);
+        at.driver.is_idle = matches!(act, Act::Idle);
+        match act {
+            Act::Begin(number) => {
+                let (task, progress) = (&tasks[usize::from(number)], &mut at.driver.tasks[usize::from(number)]);
+                let next = progress.reads.iter().position(|read| *read == Read::ToCome);
+                let Some(next) = next else {
+                    return None;
+                };
+                progress.reads[next] = Read::Open;
+                let key = task.reads[next];
+                at.driver.beginning = Some((number, next as u8));
+                let is_here = at.driver.values[usize::from(key)].is_some();
+                let is_fetched = at.driver.fetched >> key & 1 != 0;
+                if self.fault == Some(Fault::FetchEach) && is_fetched && !is_here {
+                    at.send(self.home(key), Message::Fetch { key });
+                }
+                let takes = task.takes && next + 1 == task.reads.len();
+                Some(if takes { Event::Take(key) } else { Event::Get(key) })
+            }
+            Act::Run(number) => {
+                let task = &tasks[usize::from(number)];
+                at.driver.tasks[usize::from(number)].has_run = true;
+                for key in task.reads {
+                    let value = at.driver.values[usize::from(*key)];
+                    let is_right = value.is_some_and(|value| {
+                        value / 8 == *key && self.shape().puts(*key, Rank(u32::from(value % 8)))
+                    });
+                    if !is_right {
+                        at.find(Flaw::Stale);
+                    }
+                }
+                let key = task.put?;
+                at.driver.putting = Some(key);
+                Some(Event::Put(key, key * 8 + at.here.0 as u8))
+            }
+            Act::End(number, key) => {
+                let (task, progress) = (&tasks[usize::from(number)], &mut at.driver.tasks[usize::from(number)]);
+                let mut reads = task.reads.iter().zip(&mut progress.reads);
+                let read = reads.find(|(k, read)| **k == key && **read == Read::Open);
+                *read.expect("an open read").1 = Read::Ended;
+                at.driver.note_reads();
+                Some(Event::Read(key, 1))
+            }
+            Act::Cancel(number) => {
+                at.driver.tasks[usize::from(number)].has_failed = true;
+                at.driver.cancelled += 1;
+                None
+            }
+            Act::Idle => Some(Event::Idle),
+            Act::Abandon => Some(Event::Abandon("given up".into())),
+        }
+    }
+
+    fn calls(values: &mut Values) -> &mut Values {
+        values
+    }
+
+    fn effect(
+        &self,
+        at: &mut At<'_, Self>,
+        _: &Names<Values>,
+        effect: Effect<u8>,
+    ) -> Option<Event<u8, u8>> {
+        match effect {
+            Effect::Ready(key) => {
+                at.driver.ready |= 1 << key;
+                if at.driver.values[usize::from(key)].is_none() {
+                    at.find(Flaw::Stale);
+                }
+            }
+            Effect::Lost(key, rank) => {
+                if at.ghost.lost >> rank.0 & 1 == 0 || self.home(key) != rank {
+                    at.find(Flaw::Outcome);
+                }
+                at.driver.fail(key);
+            }
+            Effect::Refused(key, misuse) => self.refused(at, key, misuse),
+            Effect::Ended(failure) => {
+                if let Failure::PutTwice { key, first, second } = failure {
+                    let known = at.ghost.first.get(usize::from(key)).copied().flatten();
+                    let is_right = first != second
+                        && self.shape().puts(key, second)
+                        && known.is_none_or(|known| known == first);
+                    if !is_right {
+                        at.find(Flaw::Outcome);
+                    }
+                }
+                at.driver.ended = Some(failure);
+            }
+        }
+        None
+    }
+
+    fn send(&self, at: &mut At<'_, Self>, to: Rank, message: Sent) -> Option<Sent> {
+        let (here, driver) = (at.here, &mut *at.driver);
+        let (sent, bit) = match message {
+            Message::Put { key, .. } => {
+                (&mut at.ghost.puts, self.bit(key, here))
+            }
+            Message::Fetch { key } => {
+                let many = self.ahead.is_some_and(|ahead| driver.ahead.count_ones() >= ahead);
+                if many && !driver.is_idle {
+                    driver.flaw = Some(Flaw::Requests);
+                }
+                driver.fetched |= 1 << key;
+                driver.ahead |= 1 << key;
+                (&mut at.ghost.fetches, self.bit(key, here))
+            }
+            Message::Data { key, .. } => (&mut at.ghost.data, self.bit(key, to)),
+            Message::End(_) => return self.tamper(at, to, message),
+        };
+        if *sent & bit != 0 {
+            driver.flaw = Some(Flaw::Twice);
+        }
+        *sent |= bit;
+        self.tamper(at, to, message)
+    }
+
+    fn receive(&self, at: &mut At<'_, Self>, from: Rank, message: Sent) -> Option<(Rank, Sent)> {
+        match &message {
+            Message::Put { key, value } if at.driver.ended.is_none() => {
+                self.note_put(at, *key, from);
+                if self.fault == Some(Fault::Echo) {
+                    let (key, by, value) = (*key, from, *value);
+                    at.send(from, Message::Data { key, by, value });
+                }
+            }
+            Message::Fetch { key }
+                if self.fault == Some(Fault::ForgetFetch)
+                    && at.driver.values[usize::from(*key)].is_none() =>
+            {
+                return None;
+            }
+            _ => {}
+        }
+        Some((from, message))
+    }
+
+    fn stepped(&self, at: &mut At<'_, Self>, _: &Names<Values>, after: &Names<Values>) {
+        let is_refused = at.driver.given_back.take().is_some();
+        if let Some(key) = at.driver.putting.take()
+            && !is_refused
+        {
+            at.driver.put |= 1 << key;
+            self.note_put(at, key, at.here);
+        }
+        at.driver.beginning = None;
+        at.driver.note_reads();
+        at.driver.is_idle = false;
+        if let Some(flaw) = at.driver.flaw {
+            at.find(flaw);
+        }
+    }
+
+    fn note_loss(&self, part: Option<&PartOf<Self>>, _: Option<&Sent>, past: &mut Past) {
+        if let Some(part) = part {
+            past.lost |= 1 << part.driver.here.0;
+        }
+    }
+
+    fn malformed(&self, _: &Names<Values>) -> Vec<Sent> {
+        let keys = 0..=self.program.homes.len() as u8;
+        let ranks = [0, 1, 2, u32::MAX].map(Rank);
+        let about = |key| {
+            let data = ranks.map(|by| Message::Data { key, by, value: 9 });
+            let put = Message::Put { key, value: 9 };
+            data.into_iter().chain([put, Message::Fetch { key }])
+        };
+        keys.flat_map(about).collect()
+    }
+
+    fn judge(&self, view: &View<Parts<Self>>) -> Option<Flaw> {
+        for (_, Part { machine, driver }) in view.living() {
+            if machine.ended() != driver.ended.as_ref() {
+                return Some(Flaw::Outcome);
+            }
+            if driver.ended.is_some() {
+                continue;
+            }
+            for (key, read, _) in driver.reads().filter(|(_, read, _)| *read == Read::Open) {
+                let is_ready = driver.ready >> key & 1 != 0;
+                let is_here = driver.values[usize::from(key)].is_some();
+                let waits = machine.waiting().any(|(waiting, _)| *waiting == key);
+                debug_assert_eq!(read, Read::Open);
+                if is_ready != is_here || waits == is_here {
+                    return Some(Flaw::Unperformed);
+                }
+            }
+            let kept = machine.kept().copied();
+            let here = (0..).zip(&driver.values).filter(|(_, value)| value.is_some());
+            if !kept.eq(here.map(|(key, _)| key)) {
+                return Some(Flaw::Kept);
+            }
+        }
+        self.judge_rest(view)
+    }
+
+    /// Each task has ended, or waits for a key that no rank has put.
+    fn is_final(&self, view: &View<Parts<Self>>) -> bool {
+        let may_wait = |act: &Act| matches!(act, Act::Cancel(_) | Act::Abandon);
+        view.parcels.is_empty()
+            && view.living().all(|(place, part)| {
+                let acts = self.acts(Rank(place.0), part, &view.ghost.ghost);
+                acts.iter().all(may_wait)
+            })
+    }
+}
+
+impl Ranks {
+    fn refused(&self, at: &mut At<'_, Self>, key: u8, misuse: Misuse) {
+        let begun = at.driver.reads().filter(|(k, read, _)| *k == key && *read != Read::ToCome);
+        // With the one that is refused.
+        let begun = begun.count();
+        let is_right = match misuse {
+            Misuse::AlreadyPut => {
+                at.driver.put >> key & 1 != 0 && at.driver.given_back.is_some()
+            }
+            Misuse::Undeclared(reads) => {
+                let declared = self.shape().declared(key, at.here);
+                declared == reads as usize && begun > declared
+            }
+            _ => false,
+        };
+        if !is_right {
+            at.find(Flaw::Outcome);
+        }
+        if let Some((task, read)) = at.driver.beginning {
+            let progress = &mut at.driver.tasks[usize::from(task)];
+            progress.reads[usize::from(read)] = Read::Ended;
+            progress.has_failed = true;
+        }
+    }
+
+    /// Judges a state in which nothing is in flight and no task can continue.
+    fn judge_rest(&self, view: &View<Parts<Self>>) -> Option<Flaw> {
+        if !view.parcels.is_empty() || !self.is_final(view) {
+            return None;
+        }
+        let ends = view.living().filter(|(_, part)| part.driver.ended.is_some()).count();
+        let living = view.living().count();
+        if ends > 0 {
+            return (ends < living).then_some(Flaw::Outcome);
+        }
+        let past = &view.ghost.ghost;
+        let first = |key: u8| past.first.get(usize::from(key)).copied().flatten();
+        let is_lost = |rank: Rank| past.lost >> rank.0 & 1 != 0;
+        for (rank, Part { machine, driver }) in view.living() {
+            // A key that is known at its home is known where it is read.
+            let is_known = |key: u8| first(key).is_some() || is_lost(self.home(key));
+            if machine.waiting().any(|(key, _)| is_known(*key)) || self.is_due(driver) {
+                return Some(Flaw::Stuck);
+            }
+            // Each put is known at its home, and two of a key end the space.
+            for key in 0..self.program.homes.len() as u8 {
+                let is_first = first(key).is_some_and(|first| first.0 == rank.0);
+                if driver.put >> key & 1 != 0 && !is_first && !is_lost(self.home(key)) {
+                    return Some(Flaw::Count);
+                }
+            }
+            let is_done = driver.tasks.iter().all(Progress::has_ended) && self.losses == 0;
+            let is_put = (0..self.program.homes.len() as u8).all(|key| first(key).is_some());
+            if self.program.readers.is_some() && is_done && is_put && machine.known() > 0 {
+                return Some(Flaw::Kept);
+            }
+        }
+        None
+    }
+}
