@@ -5,7 +5,7 @@ use tautline_core::Rank;
 use tautline_core::space::{Effect, Event, Failure, Message, Misuse, Names, Supply};
 use tautline_verify::explore::{At, Checked, Flaw, Part, PartOf, Parts, View};
 
-/// A program: its number, which stands for its tasks in states.
+/// The tasks of all ranks, and the functions of the keys.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Program {
     /// By rank.
@@ -45,7 +45,7 @@ impl Shape {
         self.0.readers.unwrap_or_default()
     }
 
-    fn declared(self, key: u8, here: Rank) -> usize {
+    pub(super) fn declared(self, key: u8, here: Rank) -> usize {
         let reader = (key, here.0 as u8);
         self.readers().iter().filter(|read| **read == reader).count()
     }
@@ -337,6 +337,7 @@ impl Checked for Ranks {
                 (&mut at.ghost.puts, self.bit(key, here))
             }
             Message::Fetch { key } => {
+                driver.note_reads();
                 let many = self.ahead.is_some_and(|ahead| driver.ahead.count_ones() >= ahead);
                 if many && !driver.is_idle {
                     driver.flaw = Some(Flaw::Requests);
@@ -375,7 +376,7 @@ impl Checked for Ranks {
         Some((from, message))
     }
 
-    fn stepped(&self, at: &mut At<'_, Self>, _: &Names<Values>, after: &Names<Values>) {
+    fn stepped(&self, at: &mut At<'_, Self>, _: &Names<Values>, _: &Names<Values>) {
         let is_refused = at.driver.given_back.take().is_some();
         if let Some(key) = at.driver.putting.take()
             && !is_refused

@@ -186,15 +186,14 @@ impl Memory for Values {
         self.values[usize::from(*key)].unwrap_or(u8::MAX)
     }
 
-    /// No task here reads the value later.
+    /// All declared reads have ended.
     fn free(&mut self, key: &u8) {
-        let is_needed = |(k, read, progress): (u8, Read, &Progress)| {
-            let is_to_come = read == Read::ToCome && !progress.has_failed;
-            k == *key && (read == Read::Open || is_to_come)
-        };
-        let is_read = self.reads().any(is_needed);
+        let of_key = |(k, read, _): (u8, Read, &Progress)| (k == *key).then_some(read);
+        let reads: Vec<Read> = self.reads().filter_map(of_key).collect();
+        let ended = reads.iter().filter(|read| **read == Read::Ended).count();
+        let is_read = ended >= self.shape.declared(*key, self.here) && !reads.contains(&Read::Open);
         let was_here = self.values[usize::from(*key)].take().is_some();
-        if is_read || !was_here {
+        if !is_read || !was_here {
             self.flaw = Some(Flaw::Freed);
         }
     }
