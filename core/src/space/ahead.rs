@@ -16,7 +16,11 @@ pub(super) struct Ahead<K> {
 impl<K> Ahead<K> {
     pub(super) fn new(bound: Option<u32>) -> Self {
         let queue = VecDeque::new();
-        Self { bound, now: 0, queue }
+        Self {
+            bound,
+            now: 0,
+            queue,
+        }
     }
 
     /// Adds a fetch to those that wait.

@@ -71,7 +71,8 @@ impl Cell {
 
     /// Whether all declared reads have ended.
     pub(super) fn is_read(&self) -> bool {
-        self.declared.is_some_and(|declared| declared.here == self.ended)
+        self.declared
+            .is_some_and(|declared| declared.here == self.ended)
     }
 
     pub(super) fn begin(&mut self) {

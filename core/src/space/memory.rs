@@ -1,6 +1,8 @@
 //! The interface between the machine of a space and its values.
 
 use crate::id::Rank;
+use core::fmt::Debug;
+use core::hash::Hash;
 
 /// The values of a space at one rank, and the functions of its keys: the
 /// [`Calls`](crate::machine::Machine::Calls) of [`Names`](super::Names).
@@ -9,7 +11,7 @@ use crate::id::Rank;
 /// ranks, and always the same for a key. If one panics, the machine is as before the step.
 pub trait Memory: Sized {
     /// The name of a value.
-    type Key: Clone + Ord;
+    type Key: Clone + Ord + Hash + Debug;
     /// A value in a message.
     type Value;
 

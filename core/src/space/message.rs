@@ -79,6 +79,8 @@ pub enum Misuse {
     /// The value cannot be taken: this number of tasks is declared to read it, and not one; `None`
     /// if readers are not declared.
     Shared(Option<u32>),
+    /// The program has closed the space at this rank.
+    Closed,
     /// The space has ended with an error.
     Ended,
 }
@@ -93,9 +95,13 @@ impl fmt::Display for Misuse {
                 write!(f, "a read in addition to the {reads} declared at this rank")
             }
             Self::Shared(Some(reads)) => {
-                write!(f, "{reads} reads are declared, and only the value of one can be taken")
+                write!(
+                    f,
+                    "{reads} reads are declared, and only the value of one can be taken"
+                )
             }
             Self::Shared(None) => f.write_str("a value can be taken only if readers are declared"),
+            Self::Closed => f.write_str("the space was closed before"),
             Self::Ended => f.write_str("the space has ended"),
         }
     }
@@ -121,6 +127,8 @@ pub enum Refusal {
     Undeclared,
     /// A fetch though readers are declared.
     Declared,
+    /// A message that the present round of counting does not have.
+    Round,
 }
 
 impl fmt::Display for Refusal {
@@ -133,6 +141,7 @@ impl fmt::Display for Refusal {
             Self::Unrequested => f.write_str("a value that was not fetched"),
             Self::Undeclared => f.write_str("a value that no task here is declared to read"),
             Self::Declared => f.write_str("a fetch of a key with declared readers"),
+            Self::Round => f.write_str("a count of messages that is not due"),
         }
     }
 }

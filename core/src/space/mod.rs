@@ -38,8 +38,9 @@
 //!
 //! # Ends
 //! A rank passes the first error that it learns of to its [neighbours](crate::group::neighbours).
-//! [`Names::traffic`] counts messages for the detection of quiescence: with quiescence and all ranks
-//! at rest, [`Names::waiting`] has the keys that no rank will put.
+//! A [`Space`] is the machine of a rank with the detection of quiescence in addition: once all ranks
+//! are at rest and no message is in flight, the space can be dropped if all ranks have closed it,
+//! and reads that wait are for keys that no rank will put.
 //!
 //! # Not proved
 //! Of the keys whose values were dropped, the last are remembered: a second put of an older one is
@@ -52,8 +53,10 @@ mod gone;
 mod memory;
 mod message;
 mod names;
+mod rest;
 mod supply;
 
 pub use memory::Memory;
 pub use message::{Failure, Message, Misuse, Refusal};
-pub use names::{Effect, Event, Names, Supply, Traffic};
+pub use names::{Effect, Event, Names, Supply};
+pub use rest::{Space, SpaceEffect, SpaceEvent, SpaceMessage};

@@ -5,6 +5,7 @@ use super::cell::{Cell, Declared, Fetch};
 use super::gone::Gone;
 use super::memory::Memory;
 use super::message::{Failure, Message, Misuse, Refusal};
+use crate::collective::Counts;
 use crate::group::neighbours;
 use crate::id::Rank;
 use crate::machine::{Machine, Step, Tolerance};
@@ -124,17 +125,7 @@ pub struct Names<M: Memory> {
     pub(super) ahead: Ahead<M::Key>,
     pub(super) lost: BTreeSet<Rank>,
     ended: Option<Failure<M::Key>>,
-    pub(super) traffic: Traffic,
-}
-
-/// The messages of a space that a rank has sent to other ranks, and those of other ranks that it
-/// has processed, ever; without those about its end by an error.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Traffic {
-    /// Sent.
-    pub sent: u64,
-    /// Processed.
-    pub processed: u64,
+    pub(super) counts: Counts,
 }
 
 /// The ranks that have to do with a key.
@@ -163,7 +154,7 @@ impl<M: Memory> Names<M> {
             ahead: Ahead::new(bound),
             lost: BTreeSet::new(),
             ended: None,
-            traffic: Traffic::default(),
+            counts: Counts::default(),
         }
     }
 
@@ -174,9 +165,9 @@ impl<M: Memory> Names<M> {
         self
     }
 
-    /// Returns the messages sent and processed.
-    pub fn traffic(&self) -> Traffic {
-        self.traffic
+    /// Returns the messages sent and processed, without those about the end by an error.
+    pub fn counts(&self) -> Counts {
+        self.counts
     }
 
     /// Returns the error with which the space has ended.
@@ -231,13 +222,19 @@ impl<M: Memory> Names<M> {
         });
         readers.sort_unstable();
         readers.dedup();
-        Roles { home, declared, readers }
+        Roles {
+            home,
+            declared,
+            readers,
+        }
     }
 
     /// As [`roles`](Self::roles), if they are ranks of the program.
     fn checked(&self, key: &M::Key, memory: &mut M) -> Result<Roles, Misuse> {
         let roles = self.roles(key, memory);
-        let mut all = [roles.home].into_iter().chain(roles.readers.iter().copied());
+        let mut all = [roles.home]
+            .into_iter()
+            .chain(roles.readers.iter().copied());
         let none = all.find(|rank| !self.is_rank(*rank));
         none.map_or(Ok(roles), |rank| Err(Misuse::NoRank(rank)))
     }
@@ -250,7 +247,7 @@ impl<M: Memory> Names<M> {
         step: &mut Step<'_, Self>,
     ) {
         if !self.lost.contains(&to) {
-            self.traffic.sent += 1;
+            self.counts.sent += 1;
             step.send(to, message);
         }
     }

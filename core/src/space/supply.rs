@@ -25,7 +25,7 @@ impl<M: Memory> Names<M> {
                 return Ok(());
             }
         }
-        self.traffic.processed += 1;
+        self.counts.processed += 1;
         Ok(())
     }
 
@@ -160,7 +160,14 @@ impl<M: Memory> Names<M> {
             None => return Err(Refusal::Unrequested),
             // The home has received another put first.
             Some(second) if second == self.here && (is_declared || fetch == Some(Fetch::Past)) => {
-                self.end(Failure::PutTwice { key, first: by, second }, step);
+                self.end(
+                    Failure::PutTwice {
+                        key,
+                        first: by,
+                        second,
+                    },
+                    step,
+                );
                 return Ok(());
             }
             Some(_) => return Err(Refusal::Twice),

@@ -38,14 +38,22 @@ static ONE: Program = Program {
 
 /// The same, put at another rank than its home.
 static REMOTE: Program = Program {
-    tasks: &[&[read(&[0])], &[put(0), read(&[0])], &[read(&[0]), read(&[0])]],
+    tasks: &[
+        &[read(&[0])],
+        &[put(0), read(&[0])],
+        &[read(&[0]), read(&[0])],
+    ],
     homes: &[0],
     readers: None,
 };
 
 /// A value that becomes another one at each rank.
 static CHAIN: Program = Program {
-    tasks: &[&[put(0), read(&[2, 1])], &[pass(&[0], 1), read(&[2])], &[pass(&[1], 2)]],
+    tasks: &[
+        &[put(0), read(&[2, 1])],
+        &[pass(&[0], 1), read(&[2])],
+        &[pass(&[1], 2)],
+    ],
     homes: &[0, 1, 2],
     readers: None,
 };
@@ -85,14 +93,22 @@ static PUSHED_TURNED: Program = Program {
 
 /// Values that are taken, here and elsewhere.
 static TAKEN: Program = Program {
-    tasks: &[&[put(0), take(&[0])], &[put(1), put(2)], &[take(&[1]), read(&[2])]],
+    tasks: &[
+        &[put(0), take(&[0])],
+        &[put(1), put(2)],
+        &[take(&[1]), read(&[2])],
+    ],
     homes: &[0, 0, 1],
     readers: Some(&[(0, 0), (1, 2), (2, 2)]),
 };
 
 /// Rank 1 reads once more than is declared.
 static UNDECLARED: Program = Program {
-    tasks: &[&[put(0), read(&[0])], &[read(&[0]), read(&[0])], &[read(&[0])]],
+    tasks: &[
+        &[put(0), read(&[0])],
+        &[read(&[0]), read(&[0])],
+        &[read(&[0])],
+    ],
     homes: &[0],
     readers: Some(&[(0, 0), (0, 1)]),
 };
@@ -109,7 +125,11 @@ static TWICE_AWAY: Program = Program {
     readers: None,
 };
 static TWICE_HERE: Program = Program {
-    tasks: &[&[put(0), put(0)], &[read(&[0]), put(1), put(1)], &[read(&[1])]],
+    tasks: &[
+        &[put(0), put(0)],
+        &[read(&[0]), put(1), put(1)],
+        &[read(&[1])],
+    ],
     homes: &[0, 0],
     readers: None,
 };
@@ -131,8 +151,25 @@ static AHEAD: Program = Program {
 
 /// Rank 0 needs two values at once.
 static BOTH: Program = Program {
-    tasks: &[&[read(&[0, 1]), read(&[2]), read(&[0])], &[put(0), put(1), put(2)]],
+    tasks: &[
+        &[read(&[0, 1]), read(&[2]), read(&[0])],
+        &[put(0), put(1), put(2)],
+    ],
     homes: &[1, 1, 1],
+    readers: None,
+};
+
+/// A key that no rank puts.
+static MISSING: Program = Program {
+    tasks: &[&[put(0), read(&[1])], &[read(&[0, 1])], &[pass(&[1], 2)]],
+    homes: &[0, 1, 2],
+    readers: None,
+};
+
+/// Tasks of two ranks that wait for each other.
+static CROSSED: Program = Program {
+    tasks: &[&[pass(&[0], 1)], &[pass(&[1], 0), read(&[2])], &[put(2)]],
+    homes: &[0, 1, 2],
     readers: None,
 };
 
@@ -143,6 +180,7 @@ fn of(program: &'static Program) -> Ranks {
         cancels: 0,
         abandons: None,
         losses: 0,
+        rounds: 0,
         fault: None,
     }
 }
@@ -170,14 +208,28 @@ fn values_are_fetched() {
     states("pairs", of(&PAIRS), 1);
     states("one", of(&ONE), 1);
     states("chain", of(&CHAIN), 1);
-    states("cancelled", Ranks { cancels: 1, ..of(&ONE) }, 1);
+    states(
+        "cancelled",
+        Ranks {
+            cancels: 1,
+            ..of(&ONE)
+        },
+        1,
+    );
 }
 
 #[test]
 fn puts_elsewhere_reach_the_home() {
     states("remote", of(&REMOTE), 1);
     states("turned", of(&TURNED), 1);
-    states("remote-cancelled", Ranks { cancels: 1, ..of(&REMOTE) }, 1);
+    states(
+        "remote-cancelled",
+        Ranks {
+            cancels: 1,
+            ..of(&REMOTE)
+        },
+        1,
+    );
 }
 
 #[test]
@@ -187,7 +239,14 @@ fn values_are_pushed_to_declared_readers() {
     states("pushed-away", of(&PUSHED_AWAY), 1);
     states("pushed-chain", of(&PUSHED_CHAIN), 1);
     states("pushed-turned", of(&PUSHED_TURNED), 1);
-    states("pushed-cancelled", Ranks { cancels: 2, ..of(&PUSHED_REMOTE) }, 1);
+    states(
+        "pushed-cancelled",
+        Ranks {
+            cancels: 2,
+            ..of(&PUSHED_REMOTE)
+        },
+        1,
+    );
     states("taken", of(&TAKEN), 1);
     states("undeclared", of(&UNDECLARED), 1);
 }
@@ -205,38 +264,109 @@ fn second_puts_end_the_space() {
 fn fetches_wait_for_their_turn() {
     for (name, program, floors) in [("ahead", &AHEAD, [1; 3]), ("both", &BOTH, [1; 3])] {
         for (ahead, floor) in (0..).zip(floors) {
-            let ranks = Ranks { ahead: Some(ahead), ..of(program) };
+            let ranks = Ranks {
+                ahead: Some(ahead),
+                ..of(program)
+            };
             states(&format!("{name}-{ahead}"), ranks, floor);
         }
     }
-    let cancelled = Ranks { ahead: Some(1), cancels: 2, ..of(&BOTH) };
+    let cancelled = Ranks {
+        ahead: Some(1),
+        cancels: 2,
+        ..of(&BOTH)
+    };
     states("both-cancelled", cancelled, 1);
 }
 
 #[test]
 fn spaces_survive_ranks() {
-    let lossy = |program| Ranks { losses: 1, ..of(program) };
+    let lossy = |program| Ranks {
+        losses: 1,
+        ..of(program)
+    };
     states("lost-pairs", lossy(&PAIRS), 1);
     states("lost-remote", lossy(&REMOTE), 1);
     states("lost-turned", lossy(&TURNED), 1);
     states("lost-pushed-remote", lossy(&PUSHED_REMOTE), 1);
     states("lost-pushed-chain", lossy(&PUSHED_CHAIN), 1);
     states("lost-twice", lossy(&TWICE_AWAY), 1);
-    states("lost-ahead", Ranks { ahead: Some(1), ..lossy(&BOTH) }, 1);
-    states("lost-both", Ranks { losses: 2, ..of(&CHAIN) }, 1);
+    states(
+        "lost-ahead",
+        Ranks {
+            ahead: Some(1),
+            ..lossy(&BOTH)
+        },
+        1,
+    );
+    states(
+        "lost-both",
+        Ranks {
+            losses: 2,
+            ..of(&CHAIN)
+        },
+        1,
+    );
 }
 
 #[test]
 fn abandoned_spaces_end_at_all_ranks() {
-    let abandoned = |by, program| Ranks { abandons: Some(by), ..of(program) };
+    let abandoned = |by, program| Ranks {
+        abandons: Some(by),
+        ..of(program)
+    };
     states("abandoned-pairs", abandoned(0, &PAIRS), 1);
     states("abandoned-remote", abandoned(2, &REMOTE), 1);
-    states("abandoned-lost", Ranks { losses: 1, ..abandoned(1, &PUSHED_REMOTE) }, 1);
+    states(
+        "abandoned-lost",
+        Ranks {
+            losses: 1,
+            ..abandoned(1, &PUSHED_REMOTE)
+        },
+        1,
+    );
+}
+
+/// Chatterjee, acceptance fact 32, and reads of keys that no rank puts.
+#[test]
+fn quiet_spaces_have_no_message_in_flight() {
+    let rounds = 4;
+    let closed = |program| Ranks {
+        rounds,
+        ..of(program)
+    };
+    states("closed-pairs", closed(&PAIRS), 1);
+    states("closed-remote", closed(&REMOTE), 1);
+    states("closed-pushed-pairs", closed(&PUSHED_PAIRS), 1);
+    states("closed-pushed-chain", closed(&PUSHED_CHAIN), 1);
+    states("closed-turned", closed(&TURNED), 1);
+    states(
+        "closed-ahead",
+        Ranks {
+            ahead: Some(1),
+            ..closed(&AHEAD)
+        },
+        1,
+    );
+    states("closed-missing", closed(&MISSING), 1);
+    states("closed-crossed", closed(&CROSSED), 1);
+    states("closed-twice", closed(&TWICE_HOME), 1);
+    states(
+        "closed-lost",
+        Ranks {
+            losses: 1,
+            ..closed(&PUSHED_AWAY)
+        },
+        1,
+    );
 }
 
 /// Returns the flaw of `ranks` under a fault.
 fn found(ranks: Ranks, fault: Fault) -> Option<Flaw> {
-    let ranks = Ranks { fault: Some(fault), ..ranks };
+    let ranks = Ranks {
+        fault: Some(fault),
+        ..ranks
+    };
     let explored = explore(&mut network(ranks), LIMIT);
     println!("space, {fault:?}: {} states", explored.states);
     let (flaw, story) = explored.found?;
@@ -246,7 +376,10 @@ fn found(ranks: Ranks, fault: Fault) -> Option<Flaw> {
 
 #[test]
 fn faults_are_found() {
-    let ahead = Ranks { ahead: Some(1), ..of(&AHEAD) };
+    let ahead = Ranks {
+        ahead: Some(1),
+        ..of(&AHEAD)
+    };
     for (ranks, fault, flaw) in [
         (of(&ONE), Fault::FetchEach, Flaw::Refused),
         (of(&ONE), Fault::ForgetFetch, Flaw::Stuck),
@@ -259,6 +392,14 @@ fn faults_are_found() {
         (ahead, Fault::NoIdle, Flaw::Stuck),
         (ahead, Fault::PatientIdle, Flaw::Stuck),
         (of(&TWICE_AWAY), Fault::KeepEnd, Flaw::Outcome),
+        (
+            Ranks {
+                rounds: 4,
+                ..of(&PUSHED_AWAY)
+            },
+            Fault::OneRound,
+            Flaw::Early,
+        ),
     ] {
         assert_eq!(found(ranks, fault), Some(flaw), "{fault:?}");
     }

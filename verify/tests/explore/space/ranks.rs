@@ -2,7 +2,11 @@
 
 use super::values::{Progress, Read, Task, Values};
 use tautline_core::Rank;
-use tautline_core::space::{Effect, Event, Failure, Message, Misuse, Names, Supply};
+use tautline_core::collective::{Branch, Counts, InRound, Message as Wave};
+use tautline_core::space::{
+    Effect, Event, Failure, Message, Misuse, Names, Space, SpaceEffect, SpaceEvent, SpaceMessage,
+    Supply,
+};
 use tautline_verify::explore::{At, Checked, Flaw, Part, PartOf, Parts, View};
 
 /// The tasks of all ranks, and the functions of the keys.
@@ -47,7 +51,10 @@ impl Shape {
 
     pub(super) fn declared(self, key: u8, here: Rank) -> usize {
         let reader = (key, here.0 as u8);
-        self.readers().iter().filter(|read| **read == reader).count()
+        self.readers()
+            .iter()
+            .filter(|read| **read == reader)
+            .count()
     }
 
     /// Whether a task of this rank puts the key.
@@ -69,6 +76,8 @@ pub(super) struct Ranks {
     pub(super) abandons: Option<u8>,
     /// Ranks that are lost, at any time.
     pub(super) losses: u32,
+    /// Rounds of counting of a rank, at most; 0 if it counts nothing.
+    pub(super) rounds: u8,
     pub(super) fault: Option<Fault>,
 }
 
@@ -97,6 +106,8 @@ pub(super) enum Fault {
     KeepEnd,
     /// The home names another rank than that of the put.
     WrongPutter,
+    /// Equal sums of one round suffice.
+    OneRound,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +120,8 @@ pub(super) enum Act {
     Cancel(u8),
     Idle,
     Abandon,
+    Rest,
+    Close,
 }
 
 /// The history.
@@ -123,7 +136,7 @@ pub(super) struct Past {
     lost: u32,
 }
 
-type Sent = Message<u8, u8>;
+type Sent = SpaceMessage<u8, u8>;
 
 impl Ranks {
     fn shape(&self) -> Shape {
@@ -157,10 +170,16 @@ impl Ranks {
 
     fn task_acts(&self, here: Rank, driver: &Values) -> Vec<Act> {
         let mut acts = Vec::new();
-        for (number, (task, progress)) in (0..).zip(self.shape().tasks(here).iter().zip(&driver.tasks)) {
+        for (number, (task, progress)) in
+            (0..).zip(self.shape().tasks(here).iter().zip(&driver.tasks))
+        {
             let is_ready = task.reads.iter().all(|key| driver.ready >> key & 1 != 0);
             let waits = !progress.has_run && !progress.has_failed;
-            let open = task.reads.iter().zip(&progress.reads).filter(|(_, read)| **read == Read::Open);
+            let open = task
+                .reads
+                .iter()
+                .zip(&progress.reads)
+                .filter(|(_, read)| **read == Read::Open);
             if waits && !progress.has_begun() {
                 acts.push(Act::Begin(number));
             } else if waits && is_ready {
@@ -177,7 +196,12 @@ impl Ranks {
         acts
     }
 
-    fn tamper(&self, at: &mut At<'_, Self>, to: Rank, message: Sent) -> Option<Sent> {
+    fn tamper(
+        &self,
+        at: &mut At<'_, Self>,
+        to: Rank,
+        message: Message<u8, u8>,
+    ) -> Option<Message<u8, u8>> {
         Some(match (self.fault, message) {
             (Some(Fault::KeepPut), Message::Put { .. }) => return None,
             (Some(Fault::KeepEnd), Message::End(_)) => return None,
@@ -189,7 +213,7 @@ impl Ranks {
                 Message::Data { key, by: to, value }
             }
             (Some(Fault::SendTwice), message @ Message::Data { .. }) => {
-                at.send(to, message.clone());
+                at.send(to, SpaceMessage::Of(message.clone()));
                 message
             }
             (_, message) => message,
@@ -198,7 +222,7 @@ impl Ranks {
 }
 
 impl Checked for Ranks {
-    type Machine = Names<Values>;
+    type Machine = Space<Values>;
     type Driver = Values;
     type Act = Act;
     type Ghost = Past;
@@ -214,7 +238,10 @@ impl Checked for Ranks {
             None => Supply::Fetched { ahead },
         };
         Part {
-            machine: Names::new(here, self.peers(), supply),
+            machine: Space::new(
+                Names::new(here, self.peers(), supply),
+                Branch::new(here, self.peers(), 2),
+            ),
             driver: Values::new(here, self.shape()),
         }
     }
@@ -229,18 +256,173 @@ impl Checked for Ranks {
         if reports && !driver.is_busy() && self.is_due(driver) {
             acts.push(Act::Idle);
         }
+        let may_rest = !driver.is_busy() && !self.is_due(driver);
+        if may_rest && !driver.is_over && !driver.has_counted && driver.rounds < self.rounds {
+            acts.push(match driver.tasks.iter().all(Progress::has_ended) {
+                true => Act::Close,
+                false => Act::Rest,
+            });
+        }
         if self.abandons == Some(here.0 as u8) {
             acts.push(Act::Abandon);
         }
         acts
     }
 
-    fn event(&self, at: &mut At<'_, Self>, act: Act) -> Option<Event<u8, u8>> {
+    fn event(&self, at: &mut At<'_, Self>, act: Act) -> Option<SpaceEvent<u8, u8>> {
+        if matches!(act, Act::Rest | Act::Close) {
+            at.driver.has_counted = true;
+            return Some(match act {
+                Act::Close => SpaceEvent::Close,
+                _ => SpaceEvent::Rest,
+            });
+        }
+        self.act(at, act).map(SpaceEvent::Of)
+    }
+
+    fn calls(values: &mut Values) -> &mut Values {
+        values
+    }
+
+    fn effect(
+        &self,
+        at: &mut At<'_, Self>,
+        _: &Space<Values>,
+        effect: SpaceEffect<u8>,
+    ) -> Option<SpaceEvent<u8, u8>> {
+        match effect {
+            SpaceEffect::Of(effect) => self.about_key(at, effect),
+            SpaceEffect::Busy => {
+                at.driver.has_counted = false;
+                at.driver.rounds += 1;
+            }
+            SpaceEffect::Quiet => at.driver.is_quiet = true,
+            SpaceEffect::Unknown(rank) => {
+                at.driver.is_over = true;
+                if at.ghost.lost >> rank.0 & 1 == 0 {
+                    at.find(Flaw::Outcome);
+                }
+            }
+        }
+        None
+    }
+
+    fn send(&self, at: &mut At<'_, Self>, to: Rank, message: Sent) -> Option<Sent> {
+        match message {
+            SpaceMessage::Of(message) => self.send_of(at, to, message).map(SpaceMessage::Of),
+            message => Some(message),
+        }
+    }
+
+    fn receive(&self, at: &mut At<'_, Self>, from: Rank, message: Sent) -> Option<(Rank, Sent)> {
+        let message = match message {
+            SpaceMessage::Of(message) => SpaceMessage::Of(self.receive_of(at, from, message)?),
+            message => message,
+        };
+        if let SpaceMessage::Round(InRound {
+            message: Wave::Down(sums),
+            ..
+        }) = message
+        {
+            let is_equal = sums.sent == sums.processed;
+            at.driver.is_quiet |= self.fault == Some(Fault::OneRound) && is_equal;
+        }
+        Some((from, message))
+    }
+
+    fn stepped(&self, at: &mut At<'_, Self>, _: &Space<Values>, _: &Space<Values>) {
+        let is_refused = at.driver.given_back.take().is_some();
+        if let Some(key) = at.driver.putting.take()
+            && !is_refused
+        {
+            at.driver.put |= 1 << key;
+            self.note_put(at, key, at.here);
+        }
+        at.driver.beginning = None;
+        at.driver.note_reads();
+        at.driver.is_idle = false;
+        if let Some(flaw) = at.driver.flaw {
+            at.find(flaw);
+        }
+    }
+
+    fn note_loss(&self, part: Option<&PartOf<Self>>, _: Option<&Sent>, past: &mut Past) {
+        if let Some(part) = part {
+            past.lost |= 1 << part.driver.here.0;
+        }
+    }
+
+    fn malformed(&self, _: &Space<Values>) -> Vec<Sent> {
+        let keys = 0..=self.program.homes.len() as u8;
+        let ranks = [0, 1, 2, u32::MAX].map(Rank);
+        let about = |key| {
+            let data = ranks.map(|by| Message::Data { key, by, value: 9 });
+            let put = Message::Put { key, value: 9 };
+            data.into_iter().chain([put, Message::Fetch { key }])
+        };
+        let rounds = [0, 7].map(|round| {
+            let message = Wave::Down(Counts::default());
+            SpaceMessage::Round(InRound { round, message })
+        });
+        keys.flat_map(about)
+            .map(SpaceMessage::Of)
+            .chain(rounds)
+            .collect()
+    }
+
+    fn judge(&self, view: &View<Parts<Self>>) -> Option<Flaw> {
+        for (_, Part { machine, driver }) in view.living() {
+            let machine = machine.names();
+            if machine.ended() != driver.ended.as_ref() {
+                return Some(Flaw::Outcome);
+            }
+            if driver.ended.is_some() {
+                continue;
+            }
+            for (key, read, _) in driver.reads().filter(|(_, read, _)| *read == Read::Open) {
+                let is_ready = driver.ready >> key & 1 != 0;
+                let is_here = driver.values[usize::from(key)].is_some();
+                let waits = machine.waiting().any(|(waiting, _)| *waiting == key);
+                debug_assert_eq!(read, Read::Open);
+                if is_ready != is_here || waits == is_here {
+                    return Some(Flaw::Unperformed);
+                }
+            }
+            let kept = machine.kept().copied();
+            let here = (0..)
+                .zip(&driver.values)
+                .filter(|(_, value)| value.is_some());
+            if !kept.eq(here.map(|(key, _)| key)) {
+                return Some(Flaw::Kept);
+            }
+        }
+        if view.living().any(|(_, part)| part.driver.is_quiet) && !self.is_quiet(view) {
+            return Some(Flaw::Early);
+        }
+        self.judge_rest(view)
+    }
+
+    /// Each task has ended, or waits for a key that no rank has put.
+    fn is_final(&self, view: &View<Parts<Self>>) -> bool {
+        let may_wait = |act: &Act| matches!(act, Act::Cancel(_) | Act::Abandon);
+        view.parcels.is_empty()
+            && view.living().all(|(place, part)| {
+                let acts = self.acts(Rank(place.0), part, &view.ghost.ghost);
+                acts.iter().all(may_wait)
+            })
+    }
+}
+
+impl Ranks {
+    fn act(&self, at: &mut At<'_, Self>, act: Act) -> Option<Event<u8, u8>> {
         let tasks = self.shape().tasks(at.here);
         at.driver.is_idle = matches!(act, Act::Idle);
         match act {
             Act::Begin(number) => {
-                let (task, progress) = (&tasks[usize::from(number)], &mut at.driver.tasks[usize::from(number)]);
+                let (task, progress) = (
+                    &tasks[usize::from(number)],
+                    &mut at.driver.tasks[usize::from(number)],
+                );
                 let next = progress.reads.iter().position(|read| *read == Read::ToCome);
                 let Some(next) = next else {
                     return None;
@@ -251,10 +433,14 @@ impl Checked for Ranks {
                 let is_here = at.driver.values[usize::from(key)].is_some();
                 let is_fetched = at.driver.fetched >> key & 1 != 0;
                 if self.fault == Some(Fault::FetchEach) && is_fetched && !is_here {
-                    at.send(self.home(key), Message::Fetch { key });
+                    at.send(self.home(key), SpaceMessage::Of(Message::Fetch { key }));
                 }
                 let takes = task.takes && next + 1 == task.reads.len();
-                Some(if takes { Event::Take(key) } else { Event::Get(key) })
+                Some(if takes {
+                    Event::Take(key)
+                } else {
+                    Event::Get(key)
+                })
             }
             Act::Run(number) => {
                 let task = &tasks[usize::from(number)];
@@ -273,7 +459,10 @@ impl Checked for Ranks {
                 Some(Event::Put(key, key * 8 + at.here.0 as u8))
             }
             Act::End(number, key) => {
-                let (task, progress) = (&tasks[usize::from(number)], &mut at.driver.tasks[usize::from(number)]);
+                let (task, progress) = (
+                    &tasks[usize::from(number)],
+                    &mut at.driver.tasks[usize::from(number)],
+                );
                 let mut reads = task.reads.iter().zip(&mut progress.reads);
                 let read = reads.find(|(k, read)| **k == key && **read == Read::Open);
                 *read.expect("an open read").1 = Read::Ended;
@@ -287,19 +476,11 @@ impl Checked for Ranks {
             }
             Act::Idle => Some(Event::Idle),
             Act::Abandon => Some(Event::Abandon("given up".into())),
+            Act::Rest | Act::Close => None,
         }
     }
 
-    fn calls(values: &mut Values) -> &mut Values {
-        values
-    }
-
-    fn effect(
-        &self,
-        at: &mut At<'_, Self>,
-        _: &Names<Values>,
-        effect: Effect<u8>,
-    ) -> Option<Event<u8, u8>> {
+    fn about_key(&self, at: &mut At<'_, Self>, effect: Effect<u8>) {
         match effect {
             Effect::Ready(key) => {
                 at.driver.ready |= 1 << key;
@@ -327,18 +508,22 @@ impl Checked for Ranks {
                 at.driver.ended = Some(failure);
             }
         }
-        None
     }
 
-    fn send(&self, at: &mut At<'_, Self>, to: Rank, message: Sent) -> Option<Sent> {
+    fn send_of(
+        &self,
+        at: &mut At<'_, Self>,
+        to: Rank,
+        message: Message<u8, u8>,
+    ) -> Option<Message<u8, u8>> {
         let (here, driver) = (at.here, &mut *at.driver);
         let (sent, bit) = match message {
-            Message::Put { key, .. } => {
-                (&mut at.ghost.puts, self.bit(key, here))
-            }
+            Message::Put { key, .. } => (&mut at.ghost.puts, self.bit(key, here)),
             Message::Fetch { key } => {
                 driver.note_reads();
-                let many = self.ahead.is_some_and(|ahead| driver.ahead.count_ones() >= ahead);
+                let many = self
+                    .ahead
+                    .is_some_and(|ahead| driver.ahead.count_ones() >= ahead);
                 if many && !driver.is_idle {
                     driver.flaw = Some(Flaw::Requests);
                 }
@@ -356,13 +541,18 @@ impl Checked for Ranks {
         self.tamper(at, to, message)
     }
 
-    fn receive(&self, at: &mut At<'_, Self>, from: Rank, message: Sent) -> Option<(Rank, Sent)> {
+    fn receive_of(
+        &self,
+        at: &mut At<'_, Self>,
+        from: Rank,
+        message: Message<u8, u8>,
+    ) -> Option<Message<u8, u8>> {
         match &message {
             Message::Put { key, value } if at.driver.ended.is_none() => {
                 self.note_put(at, *key, from);
                 if self.fault == Some(Fault::Echo) {
                     let (key, by, value) = (*key, from, *value);
-                    at.send(from, Message::Data { key, by, value });
+                    at.send(from, SpaceMessage::Of(Message::Data { key, by, value }));
                 }
             }
             Message::Fetch { key }
@@ -373,88 +563,18 @@ impl Checked for Ranks {
             }
             _ => {}
         }
-        Some((from, message))
+        Some(message)
     }
 
-    fn stepped(&self, at: &mut At<'_, Self>, _: &Names<Values>, _: &Names<Values>) {
-        let is_refused = at.driver.given_back.take().is_some();
-        if let Some(key) = at.driver.putting.take()
-            && !is_refused
-        {
-            at.driver.put |= 1 << key;
-            self.note_put(at, key, at.here);
-        }
-        at.driver.beginning = None;
-        at.driver.note_reads();
-        at.driver.is_idle = false;
-        if let Some(flaw) = at.driver.flaw {
-            at.find(flaw);
-        }
-    }
-
-    fn note_loss(&self, part: Option<&PartOf<Self>>, _: Option<&Sent>, past: &mut Past) {
-        if let Some(part) = part {
-            past.lost |= 1 << part.driver.here.0;
-        }
-    }
-
-    fn malformed(&self, _: &Names<Values>) -> Vec<Sent> {
-        let keys = 0..=self.program.homes.len() as u8;
-        let ranks = [0, 1, 2, u32::MAX].map(Rank);
-        let about = |key| {
-            let data = ranks.map(|by| Message::Data { key, by, value: 9 });
-            let put = Message::Put { key, value: 9 };
-            data.into_iter().chain([put, Message::Fetch { key }])
-        };
-        keys.flat_map(about).collect()
-    }
-
-    fn judge(&self, view: &View<Parts<Self>>) -> Option<Flaw> {
-        for (_, Part { machine, driver }) in view.living() {
-            if machine.ended() != driver.ended.as_ref() {
-                return Some(Flaw::Outcome);
-            }
-            if driver.ended.is_some() {
-                continue;
-            }
-            for (key, read, _) in driver.reads().filter(|(_, read, _)| *read == Read::Open) {
-                let is_ready = driver.ready >> key & 1 != 0;
-                let is_here = driver.values[usize::from(key)].is_some();
-                let waits = machine.waiting().any(|(waiting, _)| *waiting == key);
-                debug_assert_eq!(read, Read::Open);
-                if is_ready != is_here || waits == is_here {
-                    return Some(Flaw::Unperformed);
-                }
-            }
-            let kept = machine.kept().copied();
-            let here = (0..).zip(&driver.values).filter(|(_, value)| value.is_some());
-            if !kept.eq(here.map(|(key, _)| key)) {
-                return Some(Flaw::Kept);
-            }
-        }
-        self.judge_rest(view)
-    }
-
-    /// Each task has ended, or waits for a key that no rank has put.
-    fn is_final(&self, view: &View<Parts<Self>>) -> bool {
-        let may_wait = |act: &Act| matches!(act, Act::Cancel(_) | Act::Abandon);
-        view.parcels.is_empty()
-            && view.living().all(|(place, part)| {
-                let acts = self.acts(Rank(place.0), part, &view.ghost.ghost);
-                acts.iter().all(may_wait)
-            })
-    }
-}
-
-impl Ranks {
     fn refused(&self, at: &mut At<'_, Self>, key: u8, misuse: Misuse) {
-        let begun = at.driver.reads().filter(|(k, read, _)| *k == key && *read != Read::ToCome);
+        let begun = at
+            .driver
+            .reads()
+            .filter(|(k, read, _)| *k == key && *read != Read::ToCome);
         // With the one that is refused.
         let begun = begun.count();
         let is_right = match misuse {
-            Misuse::AlreadyPut => {
-                at.driver.put >> key & 1 != 0 && at.driver.given_back.is_some()
-            }
+            Misuse::AlreadyPut => at.driver.put >> key & 1 != 0 && at.driver.given_back.is_some(),
             Misuse::Undeclared(reads) => {
                 let declared = self.shape().declared(key, at.here);
                 declared == reads as usize && begun > declared
@@ -471,12 +591,30 @@ impl Ranks {
         }
     }
 
+    /// Whether no message about a key is in flight, and no task can continue.
+    fn is_quiet(&self, view: &View<Parts<Self>>) -> bool {
+        let is_of_key = |message: &Option<Sent>| matches!(message, Some(SpaceMessage::Of(_)));
+        let mut parcels = view.parcels.iter().map(|parcel| &parcel.message);
+        let mut parts = view.living().map(|(_, part)| &part.driver);
+        !parcels.any(is_of_key) && parts.all(|driver| !driver.is_busy())
+    }
+
     /// Judges a state in which nothing is in flight and no task can continue.
     fn judge_rest(&self, view: &View<Parts<Self>>) -> Option<Flaw> {
         if !view.parcels.is_empty() || !self.is_final(view) {
             return None;
         }
-        let ends = view.living().filter(|(_, part)| part.driver.ended.is_some()).count();
+        // The rounds that a rank may begin end busy, or all end.
+        let is_over = |driver: &Values| driver.is_quiet || driver.is_over || driver.ended.is_some();
+        let drivers = || view.living().map(|(_, part)| &part.driver);
+        let is_spent = drivers().any(|driver| driver.rounds == self.rounds);
+        if !is_spent && !drivers().all(is_over) {
+            return Some(Flaw::Late);
+        }
+        let ends = view
+            .living()
+            .filter(|(_, part)| part.driver.ended.is_some())
+            .count();
         let living = view.living().count();
         if ends > 0 {
             return (ends < living).then_some(Flaw::Outcome);
@@ -485,6 +623,7 @@ impl Ranks {
         let first = |key: u8| past.first.get(usize::from(key)).copied().flatten();
         let is_lost = |rank: Rank| past.lost >> rank.0 & 1 != 0;
         for (rank, Part { machine, driver }) in view.living() {
+            let machine = machine.names();
             // A key that is known at its home is known where it is read.
             let is_known = |key: u8| first(key).is_some() || is_lost(self.home(key));
             if machine.waiting().any(|(key, _)| is_known(*key)) || self.is_due(driver) {

@@ -82,6 +82,12 @@ pub(super) struct Values {
     pub(super) tasks: Vec<Progress>,
     pub(super) ended: Option<Failure<u8>>,
     pub(super) cancelled: u8,
+    /// Whether the rank has counted in this round; rounds that ended busy; whether one ended quiet,
+    /// and whether none will.
+    pub(super) has_counted: bool,
+    pub(super) rounds: u8,
+    pub(super) is_quiet: bool,
+    pub(super) is_over: bool,
     /// In this step: whether the rank is idle; the read that begins, by task and place; the key
     /// that is put; a value that is given back.
     pub(super) is_idle: bool,
@@ -108,6 +114,10 @@ impl Values {
             tasks: shape.tasks(here).iter().map(progress).collect(),
             ended: None,
             cancelled: 0,
+            has_counted: false,
+            rounds: 0,
+            is_quiet: false,
+            is_over: false,
             is_idle: false,
             beginning: None,
             putting: None,
@@ -142,7 +152,9 @@ impl Values {
     /// Whether a value that was fetched is read by all tasks that wait for it.
     pub(super) fn note_reads(&mut self) {
         for key in 0..self.values.len() as u8 {
-            let is_open = self.reads().any(|(k, read, _)| k == key && read == Read::Open);
+            let is_open = self
+                .reads()
+                .any(|(k, read, _)| k == key && read == Read::Open);
             if self.values[usize::from(key)].is_some() && !is_open {
                 self.ahead &= !(1 << key);
             }
@@ -166,7 +178,11 @@ impl Memory for Values {
 
     fn home(&mut self, key: &u8) -> Rank {
         let homes = self.shape.homes();
-        Rank(homes.get(usize::from(*key)).map_or(u32::MAX, |home| u32::from(*home)))
+        Rank(
+            homes
+                .get(usize::from(*key))
+                .map_or(u32::MAX, |home| u32::from(*home)),
+        )
     }
 
     fn readers(&mut self, key: &u8, task: &mut dyn FnMut(Rank)) {
