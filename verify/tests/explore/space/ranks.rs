@@ -1,68 +1,11 @@
 //! Ranks with tasks that read and put keys, and what must hold in every state.
 
-use super::values::{Progress, Read, Task, Values};
+use super::program::{Program, Shape};
+use super::values::{Progress, Read, Values};
 use tautline_core::Rank;
 use tautline_core::collective::{Branch, Counts, InRound, Message as Wave};
-use tautline_core::space::{
-    Effect, Event, Failure, Message, Misuse, Names, Space, SpaceEffect, SpaceEvent, SpaceMessage,
-    Supply,
-};
+use tautline_core::space::{Message, Names, Space, SpaceEffect, SpaceEvent, SpaceMessage, Supply};
 use tautline_verify::explore::{At, Checked, Flaw, Part, PartOf, Parts, View};
-
-/// The tasks of all ranks, and the functions of the keys.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Program {
-    /// By rank.
-    pub(super) tasks: &'static [&'static [Task]],
-    /// By key.
-    pub(super) homes: &'static [u8],
-    /// Keys and ranks, one for each declared read; without, values are fetched.
-    pub(super) readers: Option<&'static [(u8, u8)]>,
-}
-
-/// A program, compared by its address.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Shape(pub(super) &'static Program);
-
-impl PartialEq for Shape {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.0, other.0)
-    }
-}
-
-impl Eq for Shape {}
-
-impl std::hash::Hash for Shape {
-    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
-}
-
-impl Shape {
-    pub(super) fn tasks(self, here: Rank) -> &'static [Task] {
-        self.0.tasks[here.index()]
-    }
-
-    pub(super) fn homes(self) -> &'static [u8] {
-        self.0.homes
-    }
-
-    pub(super) fn readers(self) -> &'static [(u8, u8)] {
-        self.0.readers.unwrap_or_default()
-    }
-
-    pub(super) fn declared(self, key: u8, here: Rank) -> usize {
-        let reader = (key, here.0 as u8);
-        self.readers()
-            .iter()
-            .filter(|read| **read == reader)
-            .count()
-    }
-
-    /// Whether a task of this rank puts the key.
-    fn puts(self, key: u8, rank: Rank) -> bool {
-        let tasks = self.0.tasks.get(rank.index());
-        tasks.is_some_and(|tasks| tasks.iter().any(|task| task.put == Some(key)))
-    }
-}
 
 /// Ranks that run a program.
 #[derive(Clone, Copy, Debug)]
@@ -128,31 +71,31 @@ pub(super) enum Act {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Past {
     /// Values and fetches sent, by key and rank, as bits.
-    data: u32,
-    fetches: u32,
-    puts: u32,
+    pub(super) data: u32,
+    pub(super) fetches: u32,
+    pub(super) puts: u32,
     /// By key, the rank whose put came first at the home; `None` if none has.
-    first: Vec<Option<Rank>>,
-    lost: u32,
+    pub(super) first: Vec<Option<Rank>>,
+    pub(super) lost: u32,
 }
 
 type Sent = SpaceMessage<u8, u8>;
 
 impl Ranks {
-    fn shape(&self) -> Shape {
+    pub(super) fn shape(&self) -> Shape {
         Shape(self.program)
     }
 
-    fn bit(&self, key: u8, rank: Rank) -> u32 {
+    pub(super) fn bit(&self, key: u8, rank: Rank) -> u32 {
         1 << (u32::from(key) * self.peers() + rank.0)
     }
 
-    fn home(&self, key: u8) -> Rank {
+    pub(super) fn home(&self, key: u8) -> Rank {
         Rank(u32::from(self.program.homes[usize::from(key)]))
     }
 
     /// Records the first put that is known at the home of a key.
-    fn note_put(&self, at: &mut At<'_, Self>, key: u8, by: Rank) {
+    pub(super) fn note_put(&self, at: &mut At<'_, Self>, key: u8, by: Rank) {
         at.ghost.first.resize(self.program.homes.len(), None);
         if self.home(key) == at.here {
             at.ghost.first[usize::from(key)].get_or_insert(by);
@@ -194,30 +137,6 @@ impl Ranks {
             }
         }
         acts
-    }
-
-    fn tamper(
-        &self,
-        at: &mut At<'_, Self>,
-        to: Rank,
-        message: Message<u8, u8>,
-    ) -> Option<Message<u8, u8>> {
-        Some(match (self.fault, message) {
-            (Some(Fault::KeepPut), Message::Put { .. }) => return None,
-            (Some(Fault::KeepEnd), Message::End(_)) => return None,
-            (Some(Fault::ChangeValue), Message::Data { key, by, value }) => {
-                let value = value ^ 64;
-                Message::Data { key, by, value }
-            }
-            (Some(Fault::WrongPutter), Message::Data { key, value, .. }) => {
-                Message::Data { key, by: to, value }
-            }
-            (Some(Fault::SendTwice), message @ Message::Data { .. }) => {
-                at.send(to, SpaceMessage::Of(message.clone()));
-                message
-            }
-            (_, message) => message,
-        })
     }
 }
 
@@ -414,183 +333,6 @@ impl Checked for Ranks {
 }
 
 impl Ranks {
-    fn act(&self, at: &mut At<'_, Self>, act: Act) -> Option<Event<u8, u8>> {
-        let tasks = self.shape().tasks(at.here);
-        at.driver.is_idle = matches!(act, Act::Idle);
-        match act {
-            Act::Begin(number) => {
-                let (task, progress) = (
-                    &tasks[usize::from(number)],
-                    &mut at.driver.tasks[usize::from(number)],
-                );
-                let next = progress.reads.iter().position(|read| *read == Read::ToCome);
-                let Some(next) = next else {
-                    return None;
-                };
-                progress.reads[next] = Read::Open;
-                let key = task.reads[next];
-                at.driver.beginning = Some((number, next as u8));
-                let is_here = at.driver.values[usize::from(key)].is_some();
-                let is_fetched = at.driver.fetched >> key & 1 != 0;
-                if self.fault == Some(Fault::FetchEach) && is_fetched && !is_here {
-                    at.send(self.home(key), SpaceMessage::Of(Message::Fetch { key }));
-                }
-                let takes = task.takes && next + 1 == task.reads.len();
-                Some(if takes {
-                    Event::Take(key)
-                } else {
-                    Event::Get(key)
-                })
-            }
-            Act::Run(number) => {
-                let task = &tasks[usize::from(number)];
-                at.driver.tasks[usize::from(number)].has_run = true;
-                for key in task.reads {
-                    let value = at.driver.values[usize::from(*key)];
-                    let is_right = value.is_some_and(|value| {
-                        value / 8 == *key && self.shape().puts(*key, Rank(u32::from(value % 8)))
-                    });
-                    if !is_right {
-                        at.find(Flaw::Stale);
-                    }
-                }
-                let key = task.put?;
-                at.driver.putting = Some(key);
-                Some(Event::Put(key, key * 8 + at.here.0 as u8))
-            }
-            Act::End(number, key) => {
-                let (task, progress) = (
-                    &tasks[usize::from(number)],
-                    &mut at.driver.tasks[usize::from(number)],
-                );
-                let mut reads = task.reads.iter().zip(&mut progress.reads);
-                let read = reads.find(|(k, read)| **k == key && **read == Read::Open);
-                *read.expect("an open read").1 = Read::Ended;
-                at.driver.note_reads();
-                Some(Event::Read(key, 1))
-            }
-            Act::Cancel(number) => {
-                at.driver.tasks[usize::from(number)].has_failed = true;
-                at.driver.cancelled += 1;
-                None
-            }
-            Act::Idle => Some(Event::Idle),
-            Act::Abandon => Some(Event::Abandon("given up".into())),
-            Act::Rest | Act::Close => None,
-        }
-    }
-
-    fn about_key(&self, at: &mut At<'_, Self>, effect: Effect<u8>) {
-        match effect {
-            Effect::Ready(key) => {
-                at.driver.ready |= 1 << key;
-                if at.driver.values[usize::from(key)].is_none() {
-                    at.find(Flaw::Stale);
-                }
-            }
-            Effect::Lost(key, rank) => {
-                if at.ghost.lost >> rank.0 & 1 == 0 || self.home(key) != rank {
-                    at.find(Flaw::Outcome);
-                }
-                at.driver.fail(key);
-            }
-            Effect::Refused(key, misuse) => self.refused(at, key, misuse),
-            Effect::Ended(failure) => {
-                if let Failure::PutTwice { key, first, second } = failure {
-                    let known = at.ghost.first.get(usize::from(key)).copied().flatten();
-                    let is_right = first != second
-                        && self.shape().puts(key, second)
-                        && known.is_none_or(|known| known == first);
-                    if !is_right {
-                        at.find(Flaw::Outcome);
-                    }
-                }
-                at.driver.ended = Some(failure);
-            }
-        }
-    }
-
-    fn send_of(
-        &self,
-        at: &mut At<'_, Self>,
-        to: Rank,
-        message: Message<u8, u8>,
-    ) -> Option<Message<u8, u8>> {
-        let (here, driver) = (at.here, &mut *at.driver);
-        let (sent, bit) = match message {
-            Message::Put { key, .. } => (&mut at.ghost.puts, self.bit(key, here)),
-            Message::Fetch { key } => {
-                driver.note_reads();
-                let many = self
-                    .ahead
-                    .is_some_and(|ahead| driver.ahead.count_ones() >= ahead);
-                if many && !driver.is_idle {
-                    driver.flaw = Some(Flaw::Requests);
-                }
-                driver.fetched |= 1 << key;
-                driver.ahead |= 1 << key;
-                (&mut at.ghost.fetches, self.bit(key, here))
-            }
-            Message::Data { key, .. } => (&mut at.ghost.data, self.bit(key, to)),
-            Message::End(_) => return self.tamper(at, to, message),
-        };
-        if *sent & bit != 0 {
-            driver.flaw = Some(Flaw::Twice);
-        }
-        *sent |= bit;
-        self.tamper(at, to, message)
-    }
-
-    fn receive_of(
-        &self,
-        at: &mut At<'_, Self>,
-        from: Rank,
-        message: Message<u8, u8>,
-    ) -> Option<Message<u8, u8>> {
-        match &message {
-            Message::Put { key, value } if at.driver.ended.is_none() => {
-                self.note_put(at, *key, from);
-                if self.fault == Some(Fault::Echo) {
-                    let (key, by, value) = (*key, from, *value);
-                    at.send(from, SpaceMessage::Of(Message::Data { key, by, value }));
-                }
-            }
-            Message::Fetch { key }
-                if self.fault == Some(Fault::ForgetFetch)
-                    && at.driver.values[usize::from(*key)].is_none() =>
-            {
-                return None;
-            }
-            _ => {}
-        }
-        Some(message)
-    }
-
-    fn refused(&self, at: &mut At<'_, Self>, key: u8, misuse: Misuse) {
-        let begun = at
-            .driver
-            .reads()
-            .filter(|(k, read, _)| *k == key && *read != Read::ToCome);
-        // With the one that is refused.
-        let begun = begun.count();
-        let is_right = match misuse {
-            Misuse::AlreadyPut => at.driver.put >> key & 1 != 0 && at.driver.given_back.is_some(),
-            Misuse::Undeclared(reads) => {
-                let declared = self.shape().declared(key, at.here);
-                declared == reads as usize && begun > declared
-            }
-            _ => false,
-        };
-        if !is_right {
-            at.find(Flaw::Outcome);
-        }
-        if let Some((task, read)) = at.driver.beginning {
-            let progress = &mut at.driver.tasks[usize::from(task)];
-            progress.reads[usize::from(read)] = Read::Ended;
-            progress.has_failed = true;
-        }
-    }
-
     /// Whether no message about a key is in flight, and no task can continue.
     fn is_quiet(&self, view: &View<Parts<Self>>) -> bool {
         let is_of_key = |message: &Option<Sent>| matches!(message, Some(SpaceMessage::Of(_)));

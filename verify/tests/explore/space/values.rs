@@ -1,42 +1,9 @@
 //! The values of a space at a rank, and the tasks that read and put them.
 
-use super::ranks::Shape;
+use super::program::{Shape, Task};
 use tautline_core::Rank;
 use tautline_core::space::{Failure, Memory};
 use tautline_verify::explore::Flaw;
-
-/// A task: waits for keys, then may put one.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Task {
-    pub(super) reads: &'static [u8],
-    pub(super) put: Option<u8>,
-    /// Whether it takes the value of its last key.
-    pub(super) takes: bool,
-}
-
-/// A task that reads.
-pub(super) const fn read(reads: &'static [u8]) -> Task {
-    let (put, takes) = (None, false);
-    Task { reads, put, takes }
-}
-
-/// A task that puts.
-pub(super) const fn put(key: u8) -> Task {
-    let (reads, put, takes) = (&[], Some(key), false);
-    Task { reads, put, takes }
-}
-
-/// A task that reads, then puts.
-pub(super) const fn pass(reads: &'static [u8], key: u8) -> Task {
-    let (put, takes) = (Some(key), false);
-    Task { reads, put, takes }
-}
-
-/// A task that takes.
-pub(super) const fn take(reads: &'static [u8]) -> Task {
-    let (put, takes) = (None, true);
-    Task { reads, put, takes }
-}
 
 /// The progress of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
