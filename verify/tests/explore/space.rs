@@ -1,6 +1,6 @@
 //! Name spaces: tasks that put and read keys at all ranks, in every order of deliveries.
 //!
-//! Chatterjee, acceptance facts 29 and 30: every state of every configuration.
+//! Chatterjee, acceptance facts 29, 30 and 32: see `quiet_spaces_have_no_message_in_flight` for the last.
 
 #[path = "space/program.rs"]
 mod program;

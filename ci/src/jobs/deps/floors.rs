@@ -61,11 +61,18 @@ struct Exception {
     section: &'static str,
 }
 
-const EXCEPTIONS: &[Exception] = &[Exception {
-    from: "defer",
-    to: "collective",
-    section: "Loops over ranks",
-}];
+const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        from: "defer",
+        to: "collective",
+        section: "Loops over ranks",
+    },
+    Exception {
+        from: "space",
+        to: "collective",
+        section: "Name spaces",
+    },
+];
 
 pub(crate) fn floor_of(module: &str) -> Option<Floor> {
     let mut floors = FLOORS.iter();
