@@ -135,6 +135,15 @@ fn a_key_that_no_rank_puts_is_known() {
     assert!(ranks.effects(HOME).contains(&SpaceEffect::Quiet));
     let waiting: Vec<_> = ranks.names(A).waiting().collect();
     assert_eq!(waiting, [(&KEY, 2)]);
+    // The program cancels the reads, and closes the space.
+    ranks.call(A, Event::Read(KEY, 2));
+    assert_eq!(ranks.names(A).waiting().count(), 0);
+    for _ in 0..3 {
+        ranks.begin(HOME, SpaceEvent::Close);
+        ranks.begin(A, SpaceEvent::Close);
+        ranks.settle();
+    }
+    assert!(ranks.effects(A).contains(&SpaceEffect::Quiet));
 }
 
 #[test]

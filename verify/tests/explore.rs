@@ -9,9 +9,9 @@
 //! | Finnerty, acceptance fact 9: at most one request a lifeline, no thief twice | every state of every configuration |
 //! | Lucco, acceptance fact 42: a position begins after those that it waits for | `dispatcher` |
 //! | Chatterjee, acceptance fact 27: a place has one request without an answer at most, random or along a lifeline | every state of every configuration |
-//! | Chatterjee, acceptance fact 29: a value travels to a rank at most once | `space::*`: every state of every configuration |
-//! | Chatterjee, acceptance fact 32: a close loses no message | `space::quiet_spaces_have_no_message_in_flight` |
 //! | Chatterjee, acceptance fact 28: the end is not found while a message is in flight, however late, and always in the end | every state of every configuration; `reports_without_numbers_end_too_early`, `uncounted_spawns_end_too_early` see an early one |
+//! | Chatterjee, acceptance fact 29: a value travels to a rank at most once | every state of every configuration (`verify/tests/explore/space.rs`) |
+//! | Chatterjee, acceptance fact 32: a close loses no message | `quiet_spaces_have_no_message_in_flight` |
 //! | Finnerty, acceptance fact 11: loot restarts a quiet place, the end comes once and last | every state of every configuration |
 //!
 //! Each `EXPLORE` line has a floor: an exploration that shrinks below it has lost states.

@@ -2,7 +2,7 @@
 //!
 //! # Algorithm
 //! Distributed data-driven futures of Chatterjee (HAPGNS, 2013), with declared readers in addition.
-//! A function of the program says which rank is the *home* of a key. Three messages: a *put* takes
+//! A function of the program gives each key a *home*, which is a rank. Three messages: a *put* takes
 //! a value to its home, a *fetch* requests it there, *data* is the value from there.
 //!
 //! | key here | event | key then | actions |
@@ -38,9 +38,9 @@
 //!
 //! # Ends
 //! A rank passes the first error that it learns of to its [neighbours](crate::group::neighbours).
-//! A [`Space`] is the machine of a rank with the detection of quiescence in addition: once all ranks
-//! are at rest and no message is in flight, the space can be dropped if all ranks have closed it,
-//! and reads that wait are for keys that no rank will put.
+//! A [`Space`] is the machine of a rank, with the detection of quiescence in addition. Once all
+//! ranks are at rest and no message is in flight, reads that wait are for keys that no rank will
+//! put, and a space that all ranks have closed can be dropped.
 //!
 //! # Not proved
 //! Of the keys whose values were dropped, the last are remembered: a second put of an older one is
@@ -49,7 +49,6 @@
 
 mod ahead;
 mod cell;
-mod gone;
 mod memory;
 mod message;
 mod names;

@@ -1,8 +1,7 @@
 //! The machine of a space at one rank: calls of the program, and the loss of ranks.
 
 use super::ahead::Ahead;
-use super::cell::{Cell, Declared, Fetch};
-use super::gone::Gone;
+use super::cell::{Cell, Declared, Fetch, Gone};
 use super::memory::Memory;
 use super::message::{Failure, Message, Misuse, Refusal};
 use crate::collective::Counts;

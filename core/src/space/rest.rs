@@ -51,6 +51,7 @@ pub enum SpaceEffect<K> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Space<M: Memory> {
     names: Names<M>,
+    branch: Branch,
     quiesce: Quiesce,
     /// Whether this rank has counted in the present round.
     has_counted: bool,
@@ -64,7 +65,8 @@ impl<M: Memory> Space<M> {
     pub fn new(names: Names<M>, branch: Branch) -> Self {
         Self {
             names,
-            quiesce: Quiesce::new(branch),
+            quiesce: Quiesce::new(branch.clone()),
+            branch,
             has_counted: false,
             is_closed: false,
             lost: None,
@@ -106,13 +108,16 @@ impl<M: Memory> Space<M> {
             Action::Effect(found) => verdict = Some(found),
         };
         let taken = take(&mut self.quiesce, &mut Step::new(&mut (), &mut act));
-        match verdict {
-            None => {}
-            Some(Verdict::Busy) => {
-                self.has_counted = false;
-                step.effect(SpaceEffect::Busy);
-            }
-            Some(Verdict::Quiet) => step.effect(SpaceEffect::Quiet),
+        if let Some(verdict) = verdict {
+            self.has_counted = false;
+            step.effect(match verdict {
+                Verdict::Busy => SpaceEffect::Busy,
+                Verdict::Quiet => {
+                    // The program may cancel the reads that wait, and close the space.
+                    self.quiesce = Quiesce::new(self.branch.clone());
+                    SpaceEffect::Quiet
+                }
+            });
         }
         taken
     }

@@ -1,6 +1,6 @@
 //! Name spaces: tasks that put and read keys at all ranks, in every order of deliveries.
 //!
-//! Chatterjee, acceptance facts 29, 30 and 32: see `quiet_spaces_have_no_message_in_flight` for the last.
+//! Chatterjee, acceptance facts 29, 30 and 32.
 
 #[path = "space/program.rs"]
 mod program;

@@ -65,12 +65,12 @@ const EXCEPTIONS: &[Exception] = &[
     Exception {
         from: "defer",
         to: "collective",
-        section: "Loops over ranks",
+        section: "Loops and names over ranks",
     },
     Exception {
         from: "space",
         to: "collective",
-        section: "Name spaces",
+        section: "Loops and names over ranks",
     },
 ];
 

@@ -333,7 +333,7 @@ impl Checked for Ranks {
 }
 
 impl Ranks {
-    /// Whether no message about a key is in flight, and no task can continue.
+    /// Whether all messages about keys are processed, and all tasks wait or have ended.
     fn is_quiet(&self, view: &View<Parts<Self>>) -> bool {
         let is_of_key = |message: &Option<Sent>| matches!(message, Some(SpaceMessage::Of(_)));
         let mut parcels = view.parcels.iter().map(|parcel| &parcel.message);
