@@ -163,6 +163,13 @@ static BOTH: Program = Program {
     readers: None,
 };
 
+/// Rank 0 puts a key whose fetch waits for its turn.
+static OWN: Program = Program {
+    tasks: &[&[read(&[0]), read(&[1]), put(1)], &[put(0), read(&[1])]],
+    homes: &[1, 1],
+    readers: None,
+};
+
 /// A key that no rank puts.
 static MISSING: Program = Program {
     tasks: &[&[put(0), read(&[1])], &[read(&[0, 1])], &[pass(&[1], 2)]],
@@ -274,6 +281,7 @@ fn second_puts_end_the_space() {
 #[test]
 fn fetches_wait_for_their_turn() {
     for (name, program, floors) in [
+        ("own", &OWN, [288, 582, 542]),
         ("ahead", &AHEAD, [151, 152, 122]),
         ("both", &BOTH, [770, 1_150, 1_320]),
     ] {

@@ -116,13 +116,14 @@ impl Values {
         }
     }
 
-    /// Whether a value that was fetched is read by all tasks that wait for it.
+    /// Forgets the values ahead that all tasks have read that wait for them, or that were put here.
     pub(super) fn note_reads(&mut self) {
         for key in 0..self.values.len() as u8 {
-            let is_open = self
-                .reads()
-                .any(|(k, read, _)| k == key && read == Read::Open);
-            if self.values[usize::from(key)].is_some() && !is_open {
+            let of_key = |(k, read, _): (u8, Read, &Progress)| k == key && read == Read::Open;
+            let is_open = self.reads().any(of_key);
+            let value = self.values[usize::from(key)];
+            let is_own = value == Some(key * 8 + self.here.0 as u8);
+            if is_own || (value.is_some() && !is_open) {
                 self.ahead &= !(1 << key);
             }
         }
