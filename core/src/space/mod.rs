@@ -2,8 +2,8 @@
 //!
 //! # Algorithm
 //! Distributed data-driven futures of Chatterjee (HAPGNS, 2013), with declared readers in addition.
-//! A function of the program gives each key a *home*, which is a rank. Three messages: a *put* takes
-//! a value to its home, a *fetch* requests it there, *data* is the value from there.
+//! A function of the program gives each key a *home*, which is a rank. There are three messages: a
+//! *put* takes a value to its home, a *fetch* requests it there, *data* is the value from there.
 //!
 //! | key here | event | key then | actions |
 //! |---|---|---|---|
