@@ -11,7 +11,7 @@ mod memory;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use tautline_core::flow::{
-    AlreadyFull, Ddf, EmptyAny, Inputs, NoIndex, NodeBox, NotReady, Waiter, when_all_scoped,
+    AlreadyFull, Ddf, EmptyAny, Inputs, Latch, NoIndex, NodeBox, NotReady, Waiter, when_all_scoped,
     when_any_scoped,
 };
 
@@ -87,14 +87,23 @@ fn inputs_come_in_many_forms() {
     let two = Ddf::new();
     one.put(1).unwrap();
     two.put("two").unwrap();
-    assert_eq!((&one).values(), Ok(&1));
-    assert_eq!((&one,).values(), Ok((&1,)));
-    assert_eq!((&one, &two).values(), Ok((&1, &"two")));
-    assert_eq!([&one, &one].values(), Ok([&1, &1]));
-    assert_eq!([&one; 0].values(), Ok([]));
-    assert_eq!((&[&one, &one][..]).values(), Ok(vec![&1, &1]));
+    assert_eq!((&one).into_values(), &1);
+    assert_eq!((&one,).into_values(), (&1,));
+    assert_eq!((&one, &two).into_values(), (&1, &"two"));
+    assert_eq!([&one, &one].into_values(), [&1, &1]);
+    assert_eq!([&one; 0].into_values(), [&0; 0]);
+    assert_eq!((&[&one, &one][..]).into_values(), [&1, &1]);
+    assert_eq!(vec![&one, &one].into_values(), [&1, &1]);
+    let nested = ((&one, [&two; 2]), vec![&one], &two);
+    let latches = |at| std::ptr::from_ref::<Latch>(&nested.latch_at(at).unwrap());
+    assert_eq!(nested.count(), 5);
+    assert_eq!([0, 3].map(latches), [std::ptr::from_ref(one.latch()); 2]);
+    assert_eq!([1, 2, 4].map(latches), [std::ptr::from_ref(two.latch()); 3]);
+    assert!(nested.latch_at(5).is_none() && nested.is_full());
+    let values = ((&1, [&"two"; 2]), vec![&1], &"two");
+    assert_eq!(nested.into_values(), values);
     let eight = (&one, &two, &one, &two, &one, &two, &one, &Ddf::<u8>::new());
-    assert_eq!(eight.values(), Err(NotReady));
+    assert!(!eight.is_full() && eight.count() == 8);
     assert!(eight.latch_at(7).is_some_and(|latch| !latch.is_full()));
     assert!(eight.latch_at(8).is_none());
     assert!((&one).latch_at(0).is_some() && (&one).latch_at(1).is_none());

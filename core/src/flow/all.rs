@@ -9,20 +9,70 @@
 //! `index`: accessed by the owner of the node, which is its registrar first and then each put in
 //! turn; ordered by `latch.E1` and `latch.E2` of the cells.
 
-use super::ddf::{Ddf, NotReady};
+use super::ddf::Ddf;
 use super::latch::Latch;
 use super::node::{NodeBox, Waiter};
+use super::reference::CellRef;
 use alloc::vec::Vec;
-use core::array;
+use core::ptr::NonNull;
 
-/// Cells that are waited for together: a cell, a tuple of up to eight, an array, a slice or a
-/// `Vec`, by reference.
+/// The value of [`All::index`] once the last cell was visited.
+const THROUGH: usize = usize::MAX;
+/// The reason why values are there.
+const FULL: &str = "every cell was full when it was visited";
+
+/// Cells that are waited for together, and what their values become: a cell by reference, an input
+/// that owns its cell, a tuple of up to eight of either, and arrays, slices or `Vec`s.
+///
+/// Inputs are used up by the wait: [`into_values`](Self::into_values) takes them by value, so an
+/// input may move the value out of a cell that it owns. A wait that is cancelled drops them.
+///
+/// An input that owns its cell is one end of a cycle while it waits: the cell refers to the waiter,
+/// which owns the input. The cycle ends when the cell is put, or when the wait is cancelled.
+///
+/// ```
+/// # use std::sync::Arc;
+/// use tautline_core::flow::{CellRef, Ddf, Inputs, OneInput, when_all};
+///
+/// /// The length of a text in a cell that several waits own.
+/// struct Length(Arc<Ddf<String>>);
+///
+/// // SAFETY: one cell, always the same; nothing panics.
+/// unsafe impl<'a> Inputs<'a> for Length {
+///     type Values = usize;
+///
+///     fn count(&self) -> usize {
+///         1
+///     }
+///
+///     fn latch_at(&self, index: usize) -> Option<CellRef<'a>> {
+///         (index == 0).then(|| CellRef::shared(Arc::clone(&self.0), Ddf::latch))
+///     }
+///
+///     fn is_full(&self) -> bool {
+///         self.0.is_full()
+///     }
+///
+///     fn into_values(self) -> usize {
+///         self.0.get().map_or(0, String::len)
+///     }
+/// }
+///
+/// // SAFETY: one cell.
+/// unsafe impl OneInput<'_> for Length {}
+///
+/// let text = Arc::new(Ddf::new());
+/// let lengths = vec![Length(Arc::clone(&text)), Length(Arc::clone(&text))];
+/// when_all(lengths, |lengths: Vec<usize>| assert_eq!(lengths, [5, 5]));
+/// text.put("ropes".into()).unwrap();
+/// assert_eq!(Arc::strong_count(&text), 1);
+/// ```
 ///
 /// # Safety
-/// The implementor must ensure that dropping the inputs accesses nothing that they borrow, since a
-/// waiting node may outlive `'a`; that no method panics; and that [`values`](Self::values) succeeds
-/// once every cell of [`latch_at`](Self::latch_at) is full.
-pub unsafe trait Inputs<'a> {
+/// The implementor must ensure that no method panics, nor the drop of a result of `latch_at` while
+/// the inputs exist, and that `count` and the cells of `latch_at` stay the same. A scope refers to
+/// its waiters: a panic would drop one of them too early.
+pub unsafe trait Inputs<'a>: Sized {
     /// The values of all cells, in the same arrangement.
     type Values;
 
@@ -30,16 +80,25 @@ pub unsafe trait Inputs<'a> {
     fn count(&self) -> usize;
 
     /// Returns the cell at `index`; `None` past the end.
-    fn latch_at(&self, index: usize) -> Option<&'a Latch>;
+    fn latch_at(&self, index: usize) -> Option<CellRef<'a>>;
 
-    /// Returns the values.
+    /// Returns whether every cell is full.
+    fn is_full(&self) -> bool;
+
+    /// Returns the values. Called once every cell is full, by the thread that continues.
     ///
-    /// # Errors
+    /// # Panics
     /// If a cell is empty.
-    fn values(&self) -> Result<Self::Values, NotReady>;
+    fn into_values(self) -> Self::Values;
 }
 
-// SAFETY: dropping a reference does nothing; a full cell has its value; nothing panics.
+/// Inputs of one cell, of which arrays and `Vec`s may consist.
+///
+/// # Safety
+/// The implementor must ensure that [`count`](Inputs::count) is 1.
+pub unsafe trait OneInput<'a>: Inputs<'a> {}
+
+// SAFETY: the reference is to one cell; nothing panics once it is full.
 unsafe impl<'a, T> Inputs<'a> for &'a Ddf<T> {
     type Values = &'a T;
 
@@ -47,38 +106,47 @@ unsafe impl<'a, T> Inputs<'a> for &'a Ddf<T> {
         1
     }
 
-    fn latch_at(&self, index: usize) -> Option<&'a Latch> {
-        (index == 0).then(|| self.latch())
+    #[inline]
+    fn latch_at(&self, index: usize) -> Option<CellRef<'a>> {
+        (index == 0).then(|| CellRef::borrowed(self.latch()))
     }
 
-    fn values(&self) -> Result<&'a T, NotReady> {
-        self.get()
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.latch().is_full()
+    }
+
+    #[inline]
+    fn into_values(self) -> &'a T {
+        self.get().expect(FULL)
     }
 }
 
-// SAFETY: dropping references does nothing; full cells stay full, so `values` neither fails nor
-// panics.
-unsafe impl<'a, T, const N: usize> Inputs<'a> for [&'a Ddf<T>; N] {
-    type Values = [&'a T; N];
+// SAFETY: one cell.
+unsafe impl<'a, T> OneInput<'a> for &'a Ddf<T> {}
+
+// SAFETY: an array does not change; nothing panics once its cells are full.
+unsafe impl<'a, I: OneInput<'a>, const N: usize> Inputs<'a> for [I; N] {
+    type Values = [I::Values; N];
 
     fn count(&self) -> usize {
         N
     }
 
-    fn latch_at(&self, index: usize) -> Option<&'a Latch> {
-        self.get(index).map(|cell| cell.latch())
+    fn latch_at(&self, index: usize) -> Option<CellRef<'a>> {
+        self.get(index)?.latch_at(0)
     }
 
-    fn values(&self) -> Result<[&'a T; N], NotReady> {
-        if self.iter().any(|cell| !cell.is_full()) {
-            return Err(NotReady);
-        }
-        let full = |at: usize| self[at].get().expect("a full cell stays full");
-        Ok(array::from_fn(full))
+    fn is_full(&self) -> bool {
+        self.iter().all(I::is_full)
+    }
+
+    fn into_values(self) -> [I::Values; N] {
+        self.map(I::into_values)
     }
 }
 
-// SAFETY: dropping a reference does nothing; a full cell has its value; nothing panics.
+// SAFETY: a slice does not change; nothing panics once its cells are full.
 unsafe impl<'a, T> Inputs<'a> for &[&'a Ddf<T>] {
     type Values = Vec<&'a T>;
 
@@ -86,52 +154,73 @@ unsafe impl<'a, T> Inputs<'a> for &[&'a Ddf<T>] {
         self.len()
     }
 
-    fn latch_at(&self, index: usize) -> Option<&'a Latch> {
-        self.get(index).map(|cell| cell.latch())
+    fn latch_at(&self, index: usize) -> Option<CellRef<'a>> {
+        self.get(index)?.latch_at(0)
     }
 
-    fn values(&self) -> Result<Vec<&'a T>, NotReady> {
-        self.iter().map(|cell| cell.get()).collect()
+    fn is_full(&self) -> bool {
+        self.iter().all(|cell| cell.latch().is_full())
+    }
+
+    fn into_values(self) -> Vec<&'a T> {
+        self.iter().map(|cell| cell.into_values()).collect()
     }
 }
 
-// SAFETY: dropping a vector of references does not access their targets; a full cell has its value;
-// nothing panics.
-unsafe impl<'a, T> Inputs<'a> for Vec<&'a Ddf<T>> {
-    type Values = Vec<&'a T>;
+// SAFETY: the vector is not changed; nothing panics once its cells are full.
+unsafe impl<'a, I: OneInput<'a>> Inputs<'a> for Vec<I> {
+    type Values = Vec<I::Values>;
 
     fn count(&self) -> usize {
         self.len()
     }
 
-    fn latch_at(&self, index: usize) -> Option<&'a Latch> {
-        self.as_slice().latch_at(index)
+    fn latch_at(&self, index: usize) -> Option<CellRef<'a>> {
+        self.get(index)?.latch_at(0)
     }
 
-    fn values(&self) -> Result<Vec<&'a T>, NotReady> {
-        self.as_slice().values()
+    fn is_full(&self) -> bool {
+        self.iter().all(I::is_full)
+    }
+
+    fn into_values(self) -> Vec<I::Values> {
+        self.into_iter().map(I::into_values).collect()
     }
 }
 
 macro_rules! tuple {
     ($($T:ident $at:tt),+) => {
-        // SAFETY: dropping references does nothing; a full cell has its value; nothing panics.
-        unsafe impl<'a, $($T: 'a),+> Inputs<'a> for ($(&'a Ddf<$T>,)+) {
-            type Values = ($(&'a $T,)+);
+        // SAFETY: the elements satisfy it.
+        unsafe impl<'a, $($T: Inputs<'a>),+> Inputs<'a> for ($($T,)+) {
+            type Values = ($($T::Values,)+);
 
+            #[inline]
             fn count(&self) -> usize {
-                [$($at),+].len()
+                0 $(+ self.$at.count())+
             }
 
-            fn latch_at(&self, index: usize) -> Option<&'a Latch> {
-                match index {
-                    $($at => Some(self.$at.latch()),)+
-                    _ => None,
-                }
+            #[inline]
+            fn latch_at(&self, index: usize) -> Option<CellRef<'a>> {
+                let rest = index;
+                $(
+                    let count = self.$at.count();
+                    if rest < count {
+                        return self.$at.latch_at(rest);
+                    }
+                    let rest = rest - count;
+                )+
+                _ = rest;
+                None
             }
 
-            fn values(&self) -> Result<Self::Values, NotReady> {
-                Ok(($(self.$at.get()?,)+))
+            #[inline]
+            fn is_full(&self) -> bool {
+                true $(&& self.$at.is_full())+
+            }
+
+            #[inline]
+            fn into_values(self) -> Self::Values {
+                ($(self.$at.into_values(),)+)
             }
         }
     };
@@ -164,7 +253,8 @@ pub trait Ready<V>: Sized {
     }
 
     /// Continues the walk of a node that has waited for one cell. An implementation that may cancel
-    /// the node while it waits must not [`walk`] a cancelled one: what it borrows may be gone.
+    /// the node while it waits must not [`walk`] a cancelled one: its inputs, and what it borrows,
+    /// may be gone.
     ///
     /// # Safety
     /// The caller must keep what the node borrows alive until the node is ready, dropped or
@@ -193,35 +283,49 @@ impl<V, F: FnOnce(V)> Ready<V> for F {
 pub struct All<I, R> {
     /// The continuation, called at the end of the walk.
     pub ready: R,
-    /// The number of cells that were visited.
+    /// The number of cells that were visited, or [`THROUGH`]. Not a question to the inputs, which a
+    /// cancelled wait may have dropped when its cell releases the node.
     index: usize,
     inputs: I,
 }
 
+impl<I, R> All<I, R> {
+    /// Returns a pointer to the inputs of a waiter. Accesses nothing.
+    pub(crate) fn inputs_of(this: NonNull<Self>) -> NonNull<I> {
+        // SAFETY: the waiter is allocated; only an address is computed.
+        unsafe { NonNull::new_unchecked(&raw mut (*this.as_ptr()).inputs) }
+    }
+}
+
 impl<I, R> NodeBox<All<I, R>> {
-    /// Returns whether every cell was visited. Accesses nothing of `ready`.
-    pub fn is_through<'a>(&self) -> bool
-    where
-        I: Inputs<'a>,
-    {
+    /// Returns whether every cell was visited. Accesses nothing of `ready`, and no input.
+    pub fn is_through(&self) -> bool {
         let all = self.pointer().as_ptr();
-        // SAFETY: only the owner of the node accesses these fields.
-        let (index, inputs) = unsafe { ((*all).index, &(*all).inputs) };
-        index >= inputs.count()
+        // SAFETY: only the owner of the node accesses this field.
+        unsafe { (*all).index == THROUGH }
     }
 
-    /// Returns the next cell and counts it as visited; `None` past the end. Accesses nothing of
-    /// `ready`.
-    fn advance<'a>(&mut self) -> Option<&'a Latch>
+    /// Visits the next cells, up to the first empty one, which it returns; `None` past the end.
+    /// Accesses nothing of `ready`.
+    pub(crate) fn next_empty<'a>(&mut self) -> Option<CellRef<'a>>
     where
         I: Inputs<'a>,
     {
         let all = self.pointer().as_ptr();
-        // SAFETY: only the owner of the node accesses these fields.
+        // SAFETY: only the owner of the node accesses these fields; it does not call this once
+        // another thread may have dropped the inputs.
         let (index, inputs) = unsafe { (&mut (*all).index, &(*all).inputs) };
-        let latch = inputs.latch_at(*index)?;
-        *index += 1;
-        Some(latch)
+        while let Some(cell) = inputs.latch_at(*index) {
+            *index += 1;
+            if !cell.is_full() {
+                if *index >= inputs.count() {
+                    *index = THROUGH;
+                }
+                return Some(cell);
+            }
+        }
+        *index = THROUGH;
+        None
     }
 
     /// Returns the values and the continuation.
@@ -233,10 +337,7 @@ impl<I, R> NodeBox<All<I, R>> {
         I: Inputs<'a>,
     {
         let All { ready, inputs, .. } = self.into_waiter();
-        let values = inputs
-            .values()
-            .expect("every cell was full when it was visited");
-        (values, ready)
+        (inputs.into_values(), ready)
     }
 }
 
@@ -276,10 +377,10 @@ where
     I: Inputs<'a> + Send,
     R: Ready<I::Values> + Send,
 {
-    // Advanced before the registration, after which another thread may own the node.
-    while let Some(latch) = node.advance() {
+    // Visited before the registration, after which another thread may own the node.
+    while let Some(cell) = node.next_empty() {
         // SAFETY: what the node borrows lives until it is ready or dropped, as the caller ensures.
-        match unsafe { latch.register_scoped(node) } {
+        match unsafe { Latch::register_scoped(cell.pointer(), node) } {
             Ok(()) => return,
             Err(back) => node = back,
         }

@@ -20,6 +20,7 @@
 
 use super::all::Ready;
 use super::ddf::Ddf;
+use super::latch::Latch;
 use super::node::{NodeBox, Waiter};
 use crate::sync::{AtomicUsize, Ordering, UnsafeCell};
 use alloc::sync::Arc;
@@ -121,8 +122,8 @@ where
 /// If the list is empty: returns `ready`.
 ///
 /// # Safety
-/// The caller must keep the cells and what `ready` borrows alive until `ready` was called or
-/// dropped.
+/// The caller must keep the cells alive until `ready` was called or dropped and this has returned,
+/// and what `ready` borrows until `ready` was called or dropped.
 pub unsafe fn when_any_scoped<'a, T, R>(
     cells: impl AsRef<[&'a Ddf<T>]>,
     ready: R,
@@ -150,9 +151,10 @@ where
             cell: NonNull::from(*cell),
             life: PhantomData,
         };
+        let (latch, node) = (NonNull::from(cell.latch()), NodeBox::new(wrapper));
         // SAFETY: what `ready` borrows lives as long as `ready`, as the caller ensures; nothing
-        // else in a wrapper borrows.
-        let registered = unsafe { cell.latch().register_scoped(NodeBox::new(wrapper)) };
+        // else in a wrapper borrows. The caller keeps the cells.
+        let registered = unsafe { Latch::register_scoped(latch, node) };
         if registered.is_err() {
             if let Some(ready) = shared.win(index) {
                 call(ready, index, cell);

@@ -184,14 +184,19 @@ impl Latch {
     }
 
     /// Pushes a node to the list. Returns false if the cell is full: then the caller owns the node
-    /// again.
+    /// again. If this returns true, the cell may have been put and freed already, hence no `&self`,
+    /// which would assert that it is alive until then.
     ///
     /// # Safety
     /// The caller must own the node that `link` begins, and not access it until its `finish` is
     /// called, which may happen on any thread, once, at any time until this cell is put or dropped.
-    pub unsafe fn register_link(&self, link: NonNull<Link>) -> bool {
+    /// The cell must be alive until the node is registered.
+    pub unsafe fn register_link(this: NonNull<Self>, link: NonNull<Link>) -> bool {
+        // SAFETY: the cell is alive until the node is registered, which the exchange below does
+        // last; only the word is accessed.
+        let word = unsafe { &(*this.as_ptr()).word };
         // ORDERING: Relaxed: a caller that gets false reads the value only after is_full.
-        let mut seen = self.word.load(Ordering::Relaxed);
+        let mut seen = word.load(Ordering::Relaxed);
         while seen.addr() != FULL {
             let rest = seen.map_addr(|address| address & !CLAIMED);
             // SAFETY: the caller owns the node until it is in the list.
@@ -204,10 +209,7 @@ impl Latch {
             // ORDERING: Release, pairs with AcqRel in fill (E2): the node is written before it is
             // in the list. ORDERING: failure Relaxed: as the load above.
             let (success, failure) = (Ordering::Release, Ordering::Relaxed);
-            let set = self
-                .word
-                .compare_exchange_weak(seen, node, success, failure);
-            match set {
+            match word.compare_exchange_weak(seen, node, success, failure) {
                 Ok(_) => return true,
                 Err(now) => seen = now,
             }

@@ -119,8 +119,8 @@ impl<'a, T: Send + Sync> DdfList<'a, T> {
     /// If it is an OR list without cells: returns `ready`.
     ///
     /// # Safety
-    /// The caller must keep the cells and what `ready` borrows alive until `ready` was called or
-    /// dropped.
+    /// The caller must keep the cells alive until `ready` was called or dropped and this has
+    /// returned, and what `ready` borrows until `ready` was called or dropped.
     pub unsafe fn when_scoped<R>(&self, ready: R) -> Result<(), EmptyAny<R>>
     where
         R: Ready<Fired<'a, T>> + Send,
@@ -132,7 +132,7 @@ impl<'a, T: Send + Sync> DdfList<'a, T> {
             return Ok(());
         };
         let fired = Arc::clone(fired);
-        // SAFETY: the borrows live until `ready` was called or dropped, as the caller ensures.
+        // SAFETY: the cells and the borrows live long enough, as the caller ensures.
         let registered = unsafe { when_any_scoped(&self.cells, Record { fired, ready }) };
         registered.map_err(|EmptyAny(record)| EmptyAny(record.ready))
     }

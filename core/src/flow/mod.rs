@@ -5,6 +5,7 @@
 //! | [`Ddf`] | word | a cell that is put once and then shared by its readers |
 //! | [`Node`], [`Waiter`] | word | a waiter, one allocation, called back on the thread of the put |
 //! | [`when_all`], [`Inputs`] | protocol | AND: ready when all cells are full, one node in all |
+//! | [`CellRef`] | word | a cell, borrowed or owned, kept alive while a wait registers with it |
 //! | [`when_any`] | protocol | OR: ready when one cell is full, one token |
 //! | [`DdfList`] | protocol | either, over a list built while the program runs |
 //! | [`wait`](Ddf::wait), [`wait_all`], [`wait_any`] | futures | the same for `async` code |
@@ -38,10 +39,12 @@ mod list;
 #[cfg(feature = "alloc")]
 mod node;
 #[cfg(feature = "alloc")]
+mod reference;
+#[cfg(feature = "alloc")]
 mod wait;
 
 #[cfg(feature = "alloc")]
-pub use all::{All, Inputs, Ready, walk, when_all, when_all_scoped};
+pub use all::{All, Inputs, OneInput, Ready, walk, when_all, when_all_scoped};
 #[cfg(feature = "alloc")]
 pub use any::{EmptyAny, when_any, when_any_scoped};
 pub use ddf::{AlreadyFull, Ddf, NotReady};
@@ -50,5 +53,7 @@ pub use latch::{End, Latch, Link, Waiters};
 pub use list::{DdfList, Fired, NoIndex};
 #[cfg(feature = "alloc")]
 pub use node::{Node, NodeBox, Waiter};
+#[cfg(feature = "alloc")]
+pub use reference::CellRef;
 #[cfg(feature = "alloc")]
 pub use wait::{Wait, WaitAll, WaitAny, wait_all, wait_any};

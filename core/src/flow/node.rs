@@ -133,25 +133,30 @@ impl Latch {
     where
         W: Waiter + 'static,
     {
-        // SAFETY: the waiter is `'static`.
-        unsafe { self.register_scoped(node) }
+        // SAFETY: the waiter is `'static`, and the borrow keeps the cell alive.
+        unsafe { Self::register_scoped(NonNull::from(self), node) }
     }
 
-    /// As [`register`](Self::register), for a waiter that borrows.
+    /// As [`register`](Self::register), for a waiter that borrows, or whose release may free the
+    /// cell before this returns; see [`register_link`](Self::register_link).
     ///
     /// # Errors
     /// If the cell is full: returns the node, which is not released.
     ///
     /// # Safety
-    /// The caller must keep what the waiter borrows alive until the waiter was released or dropped.
-    pub unsafe fn register_scoped<W>(&self, node: NodeBox<W>) -> Result<(), NodeBox<W>>
+    /// The caller must keep what the waiter borrows alive until the waiter was released or dropped,
+    /// and the cell until the node is registered.
+    pub unsafe fn register_scoped<W>(
+        this: NonNull<Self>,
+        node: NodeBox<W>,
+    ) -> Result<(), NodeBox<W>>
     where
         W: Waiter,
     {
         let node = node.into_node();
-        // SAFETY: the node was owned and is given up, its waiter is Send, and what it borrows lives
-        // long enough, as the caller ensures.
-        if unsafe { self.register_link(node.cast()) } {
+        // SAFETY: the node was owned and is given up, its waiter is Send, and what it borrows and
+        // the cell live long enough, as the caller ensures.
+        if unsafe { Self::register_link(this, node.cast()) } {
             return Ok(());
         }
         // The registration failed, so the node is still owned here.

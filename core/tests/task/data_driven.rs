@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use tautline_core::WorkerId;
 use tautline_core::finish::Reason;
-use tautline_core::flow::{Ddf, Inputs, Latch, NotReady};
+use tautline_core::flow::{CellRef, Ddf, Inputs};
 
 /// Records the fate of a body: it ran, or it was dropped.
 struct Body<'a> {
@@ -381,8 +381,7 @@ fn an_abort_reaches_nested_scopes() {
 /// Two cells, of which the second is alive only while the scope is.
 struct Short<'a>(&'a Ddf<u32>, &'a Ddf<u32>, &'a AtomicBool);
 
-// SAFETY: dropping references accesses nothing; no method panics unless the test fails; full cells
-// have their values.
+// SAFETY: two cells, always the same; no method panics unless the test fails.
 unsafe impl<'a> Inputs<'a> for Short<'a> {
     type Values = u32;
 
@@ -390,13 +389,17 @@ unsafe impl<'a> Inputs<'a> for Short<'a> {
         2
     }
 
-    fn latch_at(&self, index: usize) -> Option<&'a Latch> {
+    fn latch_at(&self, index: usize) -> Option<CellRef<'a>> {
         assert!(!self.2.load(SeqCst), "the second cell is gone");
-        [self.0, self.1].get(index).map(|cell| cell.latch())
+        [self.0, self.1].latch_at(index)
     }
 
-    fn values(&self) -> Result<u32, NotReady> {
-        Ok(self.0.get()? + self.1.get()?)
+    fn is_full(&self) -> bool {
+        [self.0, self.1].is_full()
+    }
+
+    fn into_values(self) -> u32 {
+        [self.0, self.1].into_values().into_iter().sum()
     }
 }
 

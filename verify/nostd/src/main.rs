@@ -21,7 +21,7 @@ use core::hint::black_box;
 use core::ptr::NonNull;
 use tautline_core::deque::{FixedDeque, Full, Steal};
 use tautline_core::finish::{self, Counter};
-use tautline_core::flow::{AlreadyFull, Ddf, End, Link, NotReady};
+use tautline_core::flow::{AlreadyFull, Ddf, End, Latch, Link, NotReady};
 use tautline_core::grain::{Gauge, Log, Pace, Rule, Tuner, Tuning};
 use tautline_core::lifeline::{Bound, Crew, Gate, Graph, Reserve, Traffic};
 use tautline_core::port::Spin;
@@ -232,12 +232,14 @@ fn ddf() -> bool {
     let (cell, empty) = (Ddf::new(), Ddf::<u8>::new());
     // SAFETY: the bells outlive both cells, each is registered once, and nothing else is done with
     // them until then.
-    let waits =
-        unsafe { cell.latch().register_link(head(0)) && empty.latch().register_link(head(1)) };
+    let waits = unsafe {
+        Latch::register_link(cell.latch().into(), head(0))
+            && Latch::register_link(empty.latch().into(), head(1))
+    };
     let before = cell.get() == Err(NotReady);
     let put = cell.put(7) == Ok(()) && cell.put(8) == Err(AlreadyFull(8)) && cell.get() == Ok(&7);
     // SAFETY: as above; it is refused.
-    let late = unsafe { cell.latch().register_link(head(2)) };
+    let late = unsafe { Latch::register_link(cell.latch().into(), head(2)) };
     drop(empty);
     waits && before && put && !late && bells.map(|bell| bell.rung.into_inner()) == [1, 10, 0]
 }

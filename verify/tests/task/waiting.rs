@@ -6,7 +6,7 @@ use loom::thread;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tautline_core::finish::Reason;
-use tautline_core::flow::{Ddf, Inputs, Latch, NotReady};
+use tautline_core::flow::{CellRef, Ddf, Inputs};
 use tautline_core::task::Cancelled;
 use tautline_verify::model::Model;
 
@@ -58,42 +58,44 @@ fn ran(fate: &Fate) -> bool {
     ran == 1
 }
 
-/// Inputs whose accesses, and the drop of whose waiter, loom observes.
+/// Inputs whose accesses and drop loom observes.
 struct Watched<'a> {
     cells: [&'a Ddf<usize>; 2],
     count: usize,
     /// Read at every access to a cell.
     cells_there: &'a Cell,
-    /// Read at every access to the waiter, written when its memory is freed.
-    node_there: Arc<Cell>,
+    /// Read at every access to the inputs, written when they are dropped.
+    inputs_there: Arc<Cell>,
 }
 
-// SAFETY: its drop accesses nothing that it borrows.
+// SAFETY: the cells stay the same; nothing panics unless the model fails.
 unsafe impl<'a> Inputs<'a> for Watched<'a> {
     type Values = usize;
 
     fn count(&self) -> usize {
-        _ = self.node_there.get();
+        _ = self.inputs_there.get();
         self.count
     }
 
-    fn latch_at(&self, index: usize) -> Option<&'a Latch> {
+    fn latch_at(&self, index: usize) -> Option<CellRef<'a>> {
         let cell = self.cells[..self.count].get(index)?;
-        _ = (self.node_there.get(), self.cells_there.get());
-        Some(cell.latch())
+        _ = (self.inputs_there.get(), self.cells_there.get());
+        Some(CellRef::borrowed(cell.latch()))
     }
 
-    fn values(&self) -> Result<usize, NotReady> {
-        self.cells[..self.count]
-            .iter()
-            .map(|cell| cell.get().copied())
-            .sum()
+    fn is_full(&self) -> bool {
+        self.cells[..self.count].iter().all(|cell| cell.is_full())
+    }
+
+    fn into_values(self) -> usize {
+        let cells = self.cells[..self.count].iter();
+        cells.map(|cell| cell.get().unwrap()).sum()
     }
 }
 
 impl Drop for Watched<'_> {
     fn drop(&mut self) {
-        self.node_there.set(self.node_there.get() + 1);
+        self.inputs_there.set(self.inputs_there.get() + 1);
     }
 }
 
@@ -110,7 +112,7 @@ fn finish<'e, R>(
 /// which may be freed with the scope. Returns whether the body ran.
 fn put_against_end(count: usize, puts: usize) -> bool {
     let first = Arc::new(Ddf::new());
-    let node_there = Arc::new(Cell::default());
+    let inputs_there = Arc::new(Cell::default());
     let fate = Fate::default();
     let theirs = Arc::clone(&first);
     let putter = thread::spawn(move || theirs.put(1).unwrap());
@@ -127,7 +129,7 @@ fn put_against_end(count: usize, puts: usize) -> bool {
                 cells,
                 count,
                 cells_there: &cells_there,
-                node_there: Arc::clone(&node_there),
+                inputs_there: Arc::clone(&inputs_there),
             };
             let token = Token(&fate, false);
             cx.spawn_when(watched, move |sum, _| {
@@ -146,7 +148,7 @@ fn put_against_end(count: usize, puts: usize) -> bool {
     putter.join().unwrap();
     drop(second);
     drop(first);
-    assert_eq!(node_there.get(), 1, "frees of the node");
+    assert_eq!(inputs_there.get(), 1, "drops of the inputs");
     ran
 }
 

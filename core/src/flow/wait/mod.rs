@@ -15,10 +15,12 @@ use crate::flow::all::Inputs;
 use crate::flow::any::EmptyAny;
 use crate::flow::ddf::Ddf;
 use crate::flow::latch::{Latch, Waiters};
+use crate::flow::reference::CellRef;
 use crate::sync::note;
 use crate::watch::{Site, Stall};
 use alloc::vec::Vec;
 use core::future::Future;
+use core::ops::Deref;
 use core::panic::Location;
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -42,15 +44,15 @@ fn wakers_of(latch: &Latch) -> &Wakers {
 
 /// One future's slot among the wakers of a cell.
 #[derive(Debug)]
-struct WakerSlot<'a> {
-    latch: &'a Latch,
+struct WakerSlot<L: Deref<Target = Latch>> {
+    latch: L,
     slot: Option<usize>,
     /// The call that waits.
     site: Site,
 }
 
-impl<'a> WakerSlot<'a> {
-    fn new(latch: &'a Latch, site: Site) -> Self {
+impl<L: Deref<Target = Latch>> WakerSlot<L> {
+    fn new(latch: L, site: Site) -> Self {
         Self {
             latch,
             slot: None,
@@ -63,7 +65,7 @@ impl<'a> WakerSlot<'a> {
         if self.latch.is_full() {
             return Poll::Ready(());
         }
-        let wakers = wakers_of(self.latch);
+        let wakers = wakers_of(&self.latch);
         if wakers.set(&mut self.slot, cx.waker().clone()) {
             note(cx.waker(), Stall::CELL, Some(self.site));
             Poll::Pending
@@ -73,10 +75,10 @@ impl<'a> WakerSlot<'a> {
     }
 }
 
-impl Drop for WakerSlot<'_> {
+impl<L: Deref<Target = Latch>> Drop for WakerSlot<L> {
     fn drop(&mut self) {
         if let Some(slot) = self.slot {
-            wakers_of(self.latch).remove(slot);
+            wakers_of(&self.latch).remove(slot);
         }
     }
 }
@@ -107,7 +109,7 @@ impl<T> Ddf<T> {
 #[must_use = "a future does nothing until it is awaited"]
 pub struct Wait<'a, T> {
     cell: &'a Ddf<T>,
-    slot: WakerSlot<'a>,
+    slot: WakerSlot<&'a Latch>,
 }
 
 impl<'a, T> Future for Wait<'a, T> {
@@ -144,8 +146,8 @@ impl<'a, T> Future for Wait<'a, T> {
 pub fn wait_all<'a, I: Inputs<'a>>(inputs: I) -> WaitAll<'a, I> {
     let site = Location::caller();
     WaitAll {
-        slot: inputs.latch_at(0).map(|latch| WakerSlot::new(latch, site)),
-        inputs,
+        slot: inputs.latch_at(0).map(|cell| WakerSlot::new(cell, site)),
+        inputs: Some(inputs),
         index: 0,
         site,
     }
@@ -155,9 +157,10 @@ pub fn wait_all<'a, I: Inputs<'a>>(inputs: I) -> WaitAll<'a, I> {
 #[derive(Debug)]
 #[must_use = "a future does nothing until it is awaited"]
 pub struct WaitAll<'a, I> {
-    inputs: I,
+    /// `None` once the values were returned.
+    inputs: Option<I>,
     index: usize,
-    slot: Option<WakerSlot<'a>>,
+    slot: Option<WakerSlot<CellRef<'a>>>,
     site: Site,
 }
 
@@ -174,11 +177,13 @@ impl<'a, I: Inputs<'a>> Future for WaitAll<'a, I> {
                 return Poll::Pending;
             }
             this.index += 1;
-            let next = this.inputs.latch_at(this.index);
-            this.slot = next.map(|latch| WakerSlot::new(latch, this.site));
+            let inputs = this.inputs.as_ref();
+            let next = inputs.and_then(|inputs| inputs.latch_at(this.index));
+            this.slot = next.map(|cell| WakerSlot::new(cell, this.site));
         }
-        let values = this.inputs.values();
-        Poll::Ready(values.expect("every cell was full when it was polled"))
+        let inputs = this.inputs.take();
+        let inputs = inputs.expect("a future that was ready is not polled again");
+        Poll::Ready(inputs.into_values())
     }
 }
 

@@ -1,42 +1,35 @@
 //! Data-driven tasks that wait for one of several cells.
 
 use super::waiting::Waiting;
-use crate::flow::{Ddf, Inputs, Latch, NotReady, when_any_scoped};
+use crate::flow::{CellRef, Ddf, Inputs, when_any_scoped};
 use crate::port::Host;
 use crate::task::cx::Cx;
 use crate::task::pool::TaskScope;
 use alloc::sync::Arc;
-use core::ptr::NonNull;
 
-/// A reference to the cell into which the wait puts the index and the value of the full cell. The
-/// body owns that cell; if its waiter owned it, the two would keep each other alive for ever.
-struct Winner<'s, T>(NonNull<Ddf<(usize, &'s T)>>);
+/// The cell into which the wait puts the index and the value of the full cell.
+struct Winner<'s, T>(Arc<Ddf<(usize, &'s T)>>);
 
-// SAFETY: a reference to the cell, which is Sync if T is.
-unsafe impl<T: Sync> Send for Winner<'_, T> {}
-
-impl<'s, T> Winner<'s, T> {
-    fn cell(&self) -> &Ddf<(usize, &'s T)> {
-        // SAFETY: the body owns the cell, and a waiter without a body does not call this.
-        unsafe { self.0.as_ref() }
-    }
-}
-
-// SAFETY: a pointer, whose drop does nothing; one cell, and its value.
-unsafe impl<'s, T> Inputs<'s> for Winner<'s, T> {
+// SAFETY: one cell, always the same, which keeps its value; nothing panics once it is full.
+unsafe impl<'s, T: Sync> Inputs<'s> for Winner<'s, T> {
     type Values = (usize, &'s T);
 
     fn count(&self) -> usize {
         1
     }
 
-    fn latch_at(&self, index: usize) -> Option<&'s Latch> {
-        // SAFETY: as for `cell`; only the waiting node calls this.
-        (index == 0).then(|| unsafe { NonNull::from(self.cell().latch()).as_ref() })
+    fn latch_at(&self, index: usize) -> Option<CellRef<'s>> {
+        let cell = || Arc::clone(&self.0);
+        // SAFETY: dropping the cell drops a number and a reference.
+        (index == 0).then(|| unsafe { CellRef::shared_scoped(cell(), Ddf::latch) })
     }
 
-    fn values(&self) -> Result<Self::Values, NotReady> {
-        self.cell().get().copied()
+    fn is_full(&self) -> bool {
+        self.0.is_full()
+    }
+
+    fn into_values(self) -> Self::Values {
+        *self.0.get().expect("the cell was full when it was visited")
     }
 }
 
@@ -59,11 +52,7 @@ pub(in crate::task) fn start_any<'s, 'e: 's, P: Host, T: Send + Sync + 's>(
     // SAFETY: the continuation puts a cell that it owns, and accesses no borrowed value.
     let started = unsafe { when_any_scoped(cells, ready) }.is_ok();
     if started {
-        let cell = Winner(NonNull::from(&*winner));
-        Waiting::start(scope, cell, move |won, cx: &mut Cx<'s, 'e, P>| {
-            drop(winner);
-            body(won, cx);
-        });
+        Waiting::start(scope, Winner(winner), body);
     }
     started
 }

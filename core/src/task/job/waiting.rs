@@ -3,17 +3,23 @@
 //!
 //! # Aliasing
 //! While a task waits, the put that walks with its node and the scope that cancels it may access it
-//! at the same time. The put accesses the link, the index, the inputs and the state; the scope
-//! accesses the body and the state. Each uses pointers derived from the allocation (see
+//! at the same time. The put accesses the link, the index and the state; the scope accesses the
+//! body, the inputs and the state. Each uses pointers derived from the allocation (see
 //! [`NodeBox`]), and a reference covers only fields of its own side: no `&Waiting` exists while the
 //! task waits or is cancelled, and no reference to the waiter is a function's argument where the
 //! other side may free it. So neither side invalidates pointers or references of the other, under
 //! Stacked Borrows and under Tree Borrows.
+//!
+//! # Inputs
+//! A put accesses the inputs only while the task is walking, and the task's creator only before the
+//! scope refers to it: a scope that cancels the task drops them. It drops them last, as they may
+//! own the cell in which the node waits, whose drop frees the node. A registration, during which
+//! the task waits already, keeps its cell alive by a [`CellRef`](crate::flow::CellRef).
 
 use super::spawned::Spawned;
 use super::waiter::{READY, WALKING, Waiter};
 use super::{Header, Kind, Task};
-use crate::flow::{All, Inputs, NodeBox, Ready, walk};
+use crate::flow::{All, CellRef, Inputs, Latch, NodeBox, Ready};
 use crate::id::WorkerId;
 use crate::port::Host;
 use crate::task::cx::Cx;
@@ -23,6 +29,35 @@ use core::marker::PhantomData;
 use core::mem::{self, ManuallyDrop};
 use core::panic::Location;
 use core::ptr::{self, NonNull};
+
+/// The inputs of a waiting task, which its node does not drop: they become values when the task is
+/// run, or are dropped when it is cancelled.
+#[repr(transparent)]
+struct Detached<I>(ManuallyDrop<I>);
+
+// SAFETY: the inputs satisfy it.
+unsafe impl<'i, I: Inputs<'i>> Inputs<'i> for Detached<I> {
+    type Values = I::Values;
+
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    #[inline]
+    fn latch_at(&self, index: usize) -> Option<CellRef<'i>> {
+        self.0.latch_at(index)
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.0.is_full()
+    }
+
+    #[inline]
+    fn into_values(self) -> I::Values {
+        ManuallyDrop::into_inner(self.0).into_values()
+    }
+}
 
 /// A task of a scope that becomes ready with values.
 #[repr(C)]
@@ -44,7 +79,8 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
         F: FnOnce(I::Values, &mut Cx<'s, 'e, P>),
         I::Values: Send,
     {
-        if let Ok(values) = inputs.values() {
+        if inputs.is_full() {
+            let values = inputs.into_values();
             let task = Spawned::task(scope, move |cx: &mut Cx<'s, 'e, P>| body(values, cx));
             return Pool::schedule(task);
         }
@@ -57,19 +93,46 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
             body: ManuallyDrop::new(body),
             lifetimes: PhantomData,
         };
-        let node = NodeBox::of_all(inputs, waiting);
+        let mut node = NodeBox::of_all(Detached(ManuallyDrop::new(inputs)), waiting);
+        // Before the scope refers to the task: it may drop the inputs from then on.
+        let cell = node.next_empty();
         // The waiter is the first field of the task, which is the first field of the walker.
         let waiter = node.pointer().cast::<Waiter<P>>();
         let key = scope.add_waiting(waiter.cast());
-        // SAFETY: this thread owns the node until it walks; the scope, which may cancel it, does
-        // not access the key.
+        // SAFETY: this thread owns the node until it is registered; the scope, which may cancel it,
+        // does not access the key.
         unsafe { (*waiter.as_ptr()).key.set(Some(key)) };
+        let latch = cell.as_ref().map(CellRef::pointer);
         // SAFETY: what the node borrows lives for 's, and the scope waits for the task, or cancels
         // it.
-        unsafe { walk(node) };
+        if let Some(back) = unsafe { Self::register(node, latch) } {
+            // SAFETY: as for the registration, which this continues.
+            unsafe { Self::go_on(back) };
+        }
         if scope.is_aborted() {
             scope.notify_members();
         }
+    }
+
+    /// Registers the node with `latch`, or makes it ready if no cell is empty. Returns the node if
+    /// the cell has been filled; its inputs may have been dropped then.
+    ///
+    /// # Safety
+    /// The caller must keep what the node borrows alive until the node is ready or cancelled, and
+    /// the cell until the node is registered.
+    unsafe fn register<'i, V: Send, I: Inputs<'i, Values = V> + Send>(
+        node: NodeBox<All<I, Self>>,
+        latch: Option<NonNull<Latch>>,
+    ) -> Option<NodeBox<All<I, Self>>>
+    where
+        F: FnOnce(V, &mut Cx<'s, 'e, P>),
+    {
+        let Some(latch) = latch else {
+            Self::ready_node(node);
+            return None;
+        };
+        // SAFETY: the caller keeps what the node borrows, and the cell.
+        unsafe { Latch::register_scoped(latch, node) }.err()
     }
 
     fn scope(&self) -> &'s TaskScope<P> {
@@ -83,7 +146,7 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
         F: FnOnce(I::Values, &mut Cx<'s, 'e, P>),
     {
         // SAFETY: the pointer comes from `into_raw` in `ready_node`, and the task is run once.
-        let node = unsafe { NodeBox::<All<I, Self>>::from_raw(header.cast()) };
+        let node = unsafe { NodeBox::<All<Detached<I>, Self>>::from_raw(header.cast()) };
         let (values, waiting) = node.open();
         let scope = waiting.scope();
         let waiting = ManuallyDrop::new(waiting);
@@ -94,14 +157,17 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
         unsafe { TaskScope::leave_on(NonNull::from(scope), on.id()) };
     }
 
-    /// Drops the body of a claimed task, and leaves its scope.
-    unsafe fn cancel<'i, I: Inputs<'i>>(header: NonNull<Header<P>>) {
+    /// Drops the body and the inputs of a claimed task, and leaves its scope.
+    unsafe fn cancel<I>(header: NonNull<Header<P>>) {
         let this = header.cast::<Self>().as_ptr();
         // SAFETY: a claimed task is alive until it is marked as empty, and its body belongs to the
         // claimer. A put may own the node, but accesses neither. This is no fork.
         let (scope, body) = unsafe { ((*this).waiter.header.own_scope(), &mut (*this).body) };
         // SAFETY: the share of the task is held until the end of this function.
         let scope_ref = unsafe { scope.as_ref() };
+        let inputs = All::<Detached<I>, Self>::inputs_of(header.cast());
+        // SAFETY: the inputs of a claimed task belong to the claimer; they are moved out once.
+        let inputs = unsafe { inputs.read() };
         // SAFETY: the body is dropped once.
         let dropped = scope_ref
             .port()
@@ -112,7 +178,12 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
         // SAFETY: the caller has claimed the task.
         if unsafe { Waiter::mark_empty(header.cast::<Waiter<P>>()) } {
             // SAFETY: the cell has released the node to this thread.
-            drop(unsafe { NodeBox::<All<I, Self>>::from_raw(header.cast()) });
+            drop(unsafe { NodeBox::<All<Detached<I>, Self>>::from_raw(header.cast()) });
+        }
+        // Last: this may drop the cell in which the node waits, and the node with it.
+        let inputs = ManuallyDrop::into_inner(inputs.0);
+        if let Err(payload) = scope_ref.port().catch(|| drop(inputs)) {
+            scope_ref.abort_by_task(payload);
         }
         // SAFETY: the share that was taken when the task was created.
         unsafe { TaskScope::leave(scope) };
@@ -198,24 +269,33 @@ where
     }
 
     unsafe fn go_on<'i, I: Inputs<'i, Values = V> + Send>(node: NodeBox<All<I, Self>>) {
-        if node.is_through() {
-            return Self::ready_node(node);
+        let mut released = Some(node);
+        while let Some(mut node) = released.take() {
+            if node.is_through() {
+                return Self::ready_node(node);
+            }
+            let waiter = node.pointer().cast::<Waiter<P>>();
+            // SAFETY: the node has left its cell.
+            if let Err(owned) = unsafe { Waiter::leave_cell(waiter, WALKING) } {
+                return give_up(node, owned);
+            }
+            // The cells are alive, and so are the inputs: a walking task is not cancelled.
+            let cell = node.next_empty();
+            let latch = cell.as_ref().map(CellRef::pointer);
+            // SAFETY: the scope waits for a walking task.
+            let pool = NonNull::from(unsafe { Waiter::scope_of(waiter) }.pool());
+            let register = || {
+                // SAFETY: the task was made walking above.
+                let held = unsafe { Walk::hold(waiter) };
+                // SAFETY: a share of the scope is held, so what the node borrows is alive.
+                released = unsafe { Self::register(node, latch) };
+                held.end();
+            };
+            // SAFETY: the pool outlives its scopes, of which this task keeps one until the walk
+            // ends.
+            unsafe { Pool::keep(pool, register) };
+            // Here, where a panic skips nothing: the last share of a cell may run any code.
+            drop(cell);
         }
-        let waiter = node.pointer().cast::<Waiter<P>>();
-        // SAFETY: the node has left its cell.
-        if let Err(owned) = unsafe { Waiter::leave_cell(waiter, WALKING) } {
-            return give_up(node, owned);
-        }
-        // SAFETY: the scope waits for a walking task.
-        let pool = NonNull::from(unsafe { Waiter::scope_of(waiter) }.pool());
-        let walk = || {
-            // SAFETY: the task was made walking above.
-            let held = unsafe { Walk::hold(waiter) };
-            // SAFETY: a share of the scope is held, so what the node borrows is alive.
-            unsafe { walk(node) };
-            held.end();
-        };
-        // SAFETY: the pool outlives its scopes, of which this task keeps one until the walk ends.
-        unsafe { Pool::keep(pool, walk) };
     }
 }
