@@ -29,6 +29,8 @@ mod handles;
 mod holds;
 #[path = "task/layouts.rs"]
 mod layouts;
+#[path = "task/owned.rs"]
+mod owned;
 #[path = "task/tokens.rs"]
 mod tokens;
 #[path = "task/trees.rs"]

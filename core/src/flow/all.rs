@@ -12,7 +12,7 @@
 use super::ddf::Ddf;
 use super::latch::Latch;
 use super::node::{NodeBox, Waiter};
-use super::reference::CellRef;
+use super::reference::{CellRef, Owner};
 use alloc::vec::Vec;
 use core::ptr::NonNull;
 
@@ -76,6 +76,10 @@ pub unsafe trait Inputs<'a>: Sized {
     /// The values of all cells, in the same arrangement.
     type Values;
 
+    /// Whether a cell may be a [`shared`](CellRef::shared) one. With false, waits are shorter by
+    /// some instructions, and a share is leaked.
+    const OWNS: bool = true;
+
     /// Returns the number of cells. Accesses none of them.
     fn count(&self) -> usize;
 
@@ -101,6 +105,7 @@ pub unsafe trait OneInput<'a>: Inputs<'a> {}
 // SAFETY: the reference is to one cell; nothing panics once it is full.
 unsafe impl<'a, T> Inputs<'a> for &'a Ddf<T> {
     type Values = &'a T;
+    const OWNS: bool = false;
 
     fn count(&self) -> usize {
         1
@@ -128,6 +133,7 @@ unsafe impl<'a, T> OneInput<'a> for &'a Ddf<T> {}
 // SAFETY: an array does not change; nothing panics once its cells are full.
 unsafe impl<'a, I: OneInput<'a>, const N: usize> Inputs<'a> for [I; N] {
     type Values = [I::Values; N];
+    const OWNS: bool = I::OWNS;
 
     fn count(&self) -> usize {
         N
@@ -149,6 +155,7 @@ unsafe impl<'a, I: OneInput<'a>, const N: usize> Inputs<'a> for [I; N] {
 // SAFETY: a slice does not change; nothing panics once its cells are full.
 unsafe impl<'a, T> Inputs<'a> for &[&'a Ddf<T>] {
     type Values = Vec<&'a T>;
+    const OWNS: bool = false;
 
     fn count(&self) -> usize {
         self.len()
@@ -170,6 +177,7 @@ unsafe impl<'a, T> Inputs<'a> for &[&'a Ddf<T>] {
 // SAFETY: the vector is not changed; nothing panics once its cells are full.
 unsafe impl<'a, I: OneInput<'a>> Inputs<'a> for Vec<I> {
     type Values = Vec<I::Values>;
+    const OWNS: bool = I::OWNS;
 
     fn count(&self) -> usize {
         self.len()
@@ -193,6 +201,7 @@ macro_rules! tuple {
         // SAFETY: the elements satisfy it.
         unsafe impl<'a, $($T: Inputs<'a>),+> Inputs<'a> for ($($T,)+) {
             type Values = ($($T::Values,)+);
+            const OWNS: bool = false $(|| $T::OWNS)+;
 
             #[inline]
             fn count(&self) -> usize {
@@ -305,9 +314,10 @@ impl<I, R> NodeBox<All<I, R>> {
         unsafe { (*all).index == THROUGH }
     }
 
-    /// Visits the next cells, up to the first empty one, which it returns; `None` past the end.
-    /// Accesses nothing of `ready`.
-    pub(crate) fn next_empty<'a>(&mut self) -> Option<CellRef<'a>>
+    /// Visits the next cells, up to the first empty one; `None` past the end. Returns a pointer to
+    /// it, with the share that keeps it alive if nothing else does. Accesses nothing of `ready`.
+    #[inline]
+    pub(crate) fn next_empty<'a>(&mut self) -> Option<(NonNull<Latch>, Option<Owner>)>
     where
         I: Inputs<'a>,
     {
@@ -317,11 +327,16 @@ impl<I, R> NodeBox<All<I, R>> {
         let (index, inputs) = unsafe { (&mut (*all).index, &(*all).inputs) };
         while let Some(cell) = inputs.latch_at(*index) {
             *index += 1;
-            if !cell.is_full() {
+            let (latch, owner) = match I::OWNS {
+                true => cell.into_parts(),
+                false => (cell.into_borrowed(), None),
+            };
+            // SAFETY: the cell is borrowed, or has an owner.
+            if !unsafe { latch.as_ref() }.is_full() {
                 if *index >= inputs.count() {
                     *index = THROUGH;
                 }
-                return Some(cell);
+                return Some((latch, owner));
             }
         }
         *index = THROUGH;
@@ -332,6 +347,7 @@ impl<I, R> NodeBox<All<I, R>> {
     ///
     /// # Panics
     /// If a cell is empty, which is impossible from [`Ready::ready_node`] on.
+    #[inline]
     pub fn open<'a>(self) -> (I::Values, R)
     where
         I: Inputs<'a>,
@@ -378,9 +394,10 @@ where
     R: Ready<I::Values> + Send,
 {
     // Visited before the registration, after which another thread may own the node.
-    while let Some(cell) = node.next_empty() {
+    while let Some((cell, _owner)) = node.next_empty() {
         // SAFETY: what the node borrows lives until it is ready or dropped, as the caller ensures.
-        match unsafe { Latch::register_scoped(cell.pointer(), node) } {
+        // The owner keeps a cell that is not borrowed.
+        match unsafe { Latch::register_scoped(cell, node) } {
             Ok(()) => return,
             Err(back) => node = back,
         }

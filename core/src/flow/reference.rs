@@ -4,10 +4,13 @@ use super::latch::Latch;
 use alloc::sync::Arc;
 use core::fmt;
 use core::marker::PhantomData;
-use core::mem;
+use core::mem::{self, ManuallyDrop};
 use core::ops::Deref;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::ptr::NonNull;
+
+/// A share of what a cell is a part of.
+pub(crate) type Owner = Arc<dyn Send + Sync>;
 
 /// A reference to the state of a cell: a borrow, or a share of what the cell is a part of.
 ///
@@ -56,7 +59,7 @@ use core::ptr::NonNull;
 pub struct CellRef<'a> {
     latch: NonNull<Latch>,
     /// Keeps the latch alive if it is not borrowed.
-    owner: Option<Arc<dyn Send + Sync>>,
+    owner: Option<Owner>,
     borrow: PhantomData<&'a Latch>,
 }
 
@@ -102,8 +105,7 @@ impl<'a> CellRef<'a> {
         let owner: Arc<dyn Send + Sync + 'a> = owner;
         // SAFETY: the types differ in a lifetime. The owner is only dropped, which accesses nothing
         // that it borrows, as the caller ensures.
-        let owner =
-            unsafe { mem::transmute::<Arc<dyn Send + Sync + 'a>, Arc<dyn Send + Sync>>(owner) };
+        let owner = unsafe { mem::transmute::<Arc<dyn Send + Sync + 'a>, Owner>(owner) };
         Self {
             latch,
             owner: Some(owner),
@@ -111,10 +113,17 @@ impl<'a> CellRef<'a> {
         }
     }
 
-    /// Returns a pointer to the latch, for a registration that may free it.
+    /// Returns a pointer to the latch, for a registration that may free it, and the share that
+    /// keeps it alive until then.
     #[inline]
-    pub(crate) fn pointer(&self) -> NonNull<Latch> {
-        self.latch
+    pub(crate) fn into_parts(self) -> (NonNull<Latch>, Option<Owner>) {
+        (self.latch, self.owner)
+    }
+
+    /// Returns the pointer alone, for a reference that is no share: a share is leaked.
+    #[inline]
+    pub(crate) fn into_borrowed(self) -> NonNull<Latch> {
+        ManuallyDrop::new(self).latch
     }
 }
 

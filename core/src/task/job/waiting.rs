@@ -38,6 +38,7 @@ struct Detached<I>(ManuallyDrop<I>);
 // SAFETY: the inputs satisfy it.
 unsafe impl<'i, I: Inputs<'i>> Inputs<'i> for Detached<I> {
     type Values = I::Values;
+    const OWNS: bool = I::OWNS;
 
     fn count(&self) -> usize {
         self.0.count()
@@ -95,27 +96,62 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
         };
         let mut node = NodeBox::of_all(Detached(ManuallyDrop::new(inputs)), waiting);
         // Before the scope refers to the task: it may drop the inputs from then on.
-        let cell = node.next_empty();
+        let (latch, owner) = node.next_empty().unzip();
         // The waiter is the first field of the task, which is the first field of the walker.
         let waiter = node.pointer().cast::<Waiter<P>>();
         let key = scope.add_waiting(waiter.cast());
         // SAFETY: this thread owns the node until it is registered; the scope, which may cancel it,
         // does not access the key.
         unsafe { (*waiter.as_ptr()).key.set(Some(key)) };
-        let latch = cell.as_ref().map(CellRef::pointer);
         // SAFETY: what the node borrows lives for 's, and the scope waits for the task, or cancels
         // it.
         if let Some(back) = unsafe { Self::register(node, latch) } {
             // SAFETY: as for the registration, which this continues.
-            unsafe { Self::go_on(back) };
+            unsafe { Self::walk_on(back) };
         }
         if scope.is_aborted() {
             scope.notify_members();
         }
+        drop(owner);
+    }
+
+    /// Continues the walk of a node that has left a cell, not the last one.
+    ///
+    /// # Safety
+    /// As for [`Ready::go_on`].
+    unsafe fn walk_on<'i, V: Send, I: Inputs<'i, Values = V> + Send>(node: NodeBox<All<I, Self>>)
+    where
+        F: FnOnce(V, &mut Cx<'s, 'e, P>),
+    {
+        let mut released = Some(node);
+        while let Some(mut node) = released.take() {
+            let waiter = node.pointer().cast::<Waiter<P>>();
+            // SAFETY: the node has left its cell.
+            if let Err(owned) = unsafe { Waiter::leave_cell(waiter, WALKING) } {
+                return give_up(node, owned);
+            }
+            // The cells are alive, and so are the inputs: a walking task is not cancelled.
+            let (latch, owner) = node.next_empty().unzip();
+            // SAFETY: the scope waits for a walking task.
+            let pool = NonNull::from(unsafe { Waiter::scope_of(waiter) }.pool());
+            let register = || {
+                // SAFETY: the task was made walking above.
+                let held = unsafe { Walk::hold(waiter) };
+                // SAFETY: a share of the scope is held, so what the node borrows is alive, and so
+                // is the cell, which is borrowed or has an owner.
+                released = unsafe { Self::register(node, latch) };
+                held.end();
+            };
+            // SAFETY: the pool outlives its scopes, of which this task keeps one until the walk
+            // ends.
+            unsafe { Pool::keep(pool, register) };
+            // Here, where a panic skips nothing: the last share of a cell may run any code.
+            drop(owner);
+        }
     }
 
     /// Registers the node with `latch`, or makes it ready if no cell is empty. Returns the node if
-    /// the cell has been filled; its inputs may have been dropped then.
+    /// the cell has been filled and is not the last; its inputs may have been dropped then.
     ///
     /// # Safety
     /// The caller must keep what the node borrows alive until the node is ready or cancelled, and
@@ -132,7 +168,12 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
             return None;
         };
         // SAFETY: the caller keeps what the node borrows, and the cell.
-        unsafe { Latch::register_scoped(latch, node) }.err()
+        let back = unsafe { Latch::register_scoped(latch, node) }.err()?;
+        if back.is_through() {
+            Self::ready_node(back);
+            return None;
+        }
+        Some(back)
     }
 
     fn scope(&self) -> &'s TaskScope<P> {
@@ -269,33 +310,10 @@ where
     }
 
     unsafe fn go_on<'i, I: Inputs<'i, Values = V> + Send>(node: NodeBox<All<I, Self>>) {
-        let mut released = Some(node);
-        while let Some(mut node) = released.take() {
-            if node.is_through() {
-                return Self::ready_node(node);
-            }
-            let waiter = node.pointer().cast::<Waiter<P>>();
-            // SAFETY: the node has left its cell.
-            if let Err(owned) = unsafe { Waiter::leave_cell(waiter, WALKING) } {
-                return give_up(node, owned);
-            }
-            // The cells are alive, and so are the inputs: a walking task is not cancelled.
-            let cell = node.next_empty();
-            let latch = cell.as_ref().map(CellRef::pointer);
-            // SAFETY: the scope waits for a walking task.
-            let pool = NonNull::from(unsafe { Waiter::scope_of(waiter) }.pool());
-            let register = || {
-                // SAFETY: the task was made walking above.
-                let held = unsafe { Walk::hold(waiter) };
-                // SAFETY: a share of the scope is held, so what the node borrows is alive.
-                released = unsafe { Self::register(node, latch) };
-                held.end();
-            };
-            // SAFETY: the pool outlives its scopes, of which this task keeps one until the walk
-            // ends.
-            unsafe { Pool::keep(pool, register) };
-            // Here, where a panic skips nothing: the last share of a cell may run any code.
-            drop(cell);
+        if node.is_through() {
+            return Self::ready_node(node);
         }
+        // SAFETY: the caller keeps what the node borrows.
+        unsafe { Self::walk_on(node) }
     }
 }
