@@ -1,9 +1,10 @@
 //! Memory use of cells and of their waiters.
 
 use std::mem::size_of;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use tautline_core::flow::{All, Ddf, Inputs, Node, NodeBox, Ready, when_all_scoped};
+use tautline_core::flow::{All, Ddf, Inputs, Latch, Node, NodeBox, Ready, Waiter, when_all_scoped};
 
 /// A node is converted to a thin pointer and back, as a queue of tasks does.
 #[test]
@@ -79,4 +80,50 @@ fn a_cell_costs_two_words_and_its_waiter_three_more_than_it_holds() {
     );
     let waiter = size_of::<Node<All<&Ddf<u64>, [usize; 2]>>>();
     assert!(2 * WORD + waiter < 100, "{waiter}");
+}
+
+/// The put that takes a node out of a cell may free the cell while the registration of the node has
+/// not returned: for Miri and AddressSanitizer.
+#[test]
+fn a_cell_may_be_freed_as_soon_as_a_node_is_registered() {
+    struct Count(Arc<AtomicUsize>);
+    impl Waiter for Count {
+        fn released(node: NodeBox<Self>) {
+            node.waiter.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    struct Shared(NonNull<Ddf<u32>>);
+    // SAFETY: a cell is `Sync`; the thread that frees it does so last.
+    unsafe impl Send for Shared {}
+    impl Shared {
+        fn free(self) {
+            // SAFETY: from a box, and freed by one of the two threads.
+            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        }
+    }
+    for _ in 0..if cfg!(miri) { 20 } else { 2_000 } {
+        let cell = NonNull::from(Box::leak(Box::new(Ddf::new())));
+        let released = Arc::new(AtomicUsize::new(0));
+        let (theirs, seen) = (Shared(cell), Arc::clone(&released));
+        let putter = std::thread::spawn(move || {
+            let theirs = theirs;
+            // SAFETY: the other thread frees a cell that is full before it registers.
+            let mut waiters = unsafe { theirs.0.as_ref() }.fill(1).unwrap();
+            waiters.release();
+            let registered = seen.load(Ordering::Relaxed) == 1;
+            if registered {
+                theirs.free();
+            }
+            registered
+        });
+        // SAFETY: the putter does not free the cell before the node is registered.
+        let latch = NonNull::from(unsafe { cell.as_ref() }.latch());
+        // SAFETY: likewise.
+        let back = unsafe { Latch::register_scoped(latch, NodeBox::new(Count(released))) };
+        let registered = putter.join().unwrap();
+        assert_eq!(back.is_ok(), registered);
+        if !registered {
+            Shared(cell).free();
+        }
+    }
 }

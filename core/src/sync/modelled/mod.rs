@@ -145,6 +145,11 @@ pub struct AtomicUsize(atomic::AtomicUsize);
 impl AtomicUsize {
     accesses!(AtomicUsize, usize);
     updates!(usize: swap fetch_add fetch_sub fetch_and fetch_or fetch_xor fetch_max fetch_min);
+
+    #[track_caller]
+    pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut usize) -> R) -> R {
+        self.0.with_mut(f)
+    }
 }
 
 /// As `core::sync::atomic::AtomicPtr`.

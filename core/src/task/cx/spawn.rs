@@ -114,7 +114,8 @@ impl<'scope, P: Host> Cx<'scope, '_, P> {
     /// that puts the last one, or on any if a thread outside of the pool does. One allocation.
     ///
     /// `inputs` is a reference to a cell, or a tuple of up to eight, an array, a slice or a vector
-    /// of such references. The scope does not end before all of them are put. A runtime reports a
+    /// of such references, or other [`Inputs`]. The scope does not end before all of them are put.
+    /// Inputs of a cancelled scope are dropped before it ends. A runtime reports a
     /// program in which nothing else can go on, with this call.
     ///
     /// ```
@@ -129,6 +130,20 @@ impl<'scope, P: Host> Cx<'scope, '_, P> {
     ///     cx.spawn(|_| height.put(7).unwrap());
     /// });
     /// assert_eq!(area, 42);
+    /// # }
+    /// ```
+    ///
+    /// A borrowed cell outlives the scope:
+    ///
+    /// ```compile_fail
+    /// # use tautline_core::{port::Host, task::Cx};
+    /// # use tautline_core::flow::Ddf;
+    /// # fn f<P: Host>(cx: &mut Cx<'_, '_, P>) {
+    /// cx.scope(|cx| {
+    ///     let width = Ddf::new();
+    ///     cx.spawn_when(&width, |w: &u32, _| println!("{w}"));
+    ///     width.put(6).unwrap();
+    /// });
     /// # }
     /// ```
     #[track_caller]

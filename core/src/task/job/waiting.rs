@@ -105,10 +105,7 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
         unsafe { (*waiter.as_ptr()).key.set(Some(key)) };
         // SAFETY: what the node borrows lives for 's, and the scope waits for the task, or cancels
         // it.
-        if let Some(back) = unsafe { Self::register(node, latch) } {
-            // SAFETY: as for the registration, which this continues.
-            unsafe { Self::walk_on(back) };
-        }
+        unsafe { Self::register(node, latch) };
         if scope.is_aborted() {
             scope.notify_members();
         }
@@ -119,39 +116,37 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
     ///
     /// # Safety
     /// As for [`Ready::go_on`].
-    unsafe fn walk_on<'i, V: Send, I: Inputs<'i, Values = V> + Send>(node: NodeBox<All<I, Self>>)
-    where
+    unsafe fn walk_on<'i, V: Send, I: Inputs<'i, Values = V> + Send>(
+        mut node: NodeBox<All<I, Self>>,
+    ) where
         F: FnOnce(V, &mut Cx<'s, 'e, P>),
     {
-        let mut released = Some(node);
-        while let Some(mut node) = released.take() {
-            let waiter = node.pointer().cast::<Waiter<P>>();
-            // SAFETY: the node has left its cell.
-            if let Err(owned) = unsafe { Waiter::leave_cell(waiter, WALKING) } {
-                return give_up(node, owned);
-            }
-            // The cells are alive, and so are the inputs: a walking task is not cancelled.
-            let (latch, owner) = node.next_empty().unzip();
-            // SAFETY: the scope waits for a walking task.
-            let pool = NonNull::from(unsafe { Waiter::scope_of(waiter) }.pool());
-            let register = || {
-                // SAFETY: the task was made walking above.
-                let held = unsafe { Walk::hold(waiter) };
-                // SAFETY: a share of the scope is held, so what the node borrows is alive, and so
-                // is the cell, which is borrowed or has an owner.
-                released = unsafe { Self::register(node, latch) };
-                held.end();
-            };
-            // SAFETY: the pool outlives its scopes, of which this task keeps one until the walk
-            // ends.
-            unsafe { Pool::keep(pool, register) };
-            // Here, where a panic skips nothing: the last share of a cell may run any code.
-            drop(owner);
+        let waiter = node.pointer().cast::<Waiter<P>>();
+        // SAFETY: the node has left its cell.
+        if let Err(owned) = unsafe { Waiter::leave_cell(waiter, WALKING) } {
+            return give_up(node, owned);
         }
+        // The cells are alive, and so are the inputs: a walking task is not cancelled.
+        let (latch, owner) = node.next_empty().unzip();
+        // SAFETY: the scope waits for a walking task.
+        let pool = NonNull::from(unsafe { Waiter::scope_of(waiter) }.pool());
+        let register = || {
+            // SAFETY: the task was made walking above.
+            let held = unsafe { Walk::hold(waiter) };
+            // SAFETY: a share of the scope is held, so what the node borrows is alive, and so is
+            // the cell, which is borrowed or has an owner.
+            unsafe { Self::register(node, latch) };
+            held.end();
+        };
+        // SAFETY: the pool outlives its scopes, of which this task keeps one until the walk ends.
+        unsafe { Pool::keep(pool, register) };
+        // Here, where a panic skips nothing: the last share of a cell may run any code.
+        drop(owner);
     }
 
-    /// Registers the node with `latch`, or makes it ready if no cell is empty. Returns the node if
-    /// the cell has been filled and is not the last; its inputs may have been dropped then.
+    /// Registers the node with `latch`, or makes it ready if no cell is empty. A cell that has been
+    /// filled since it was visited continues the walk, to at most the depth of the cells that are
+    /// filled each within some instructions.
     ///
     /// # Safety
     /// The caller must keep what the node borrows alive until the node is ready or cancelled, and
@@ -159,21 +154,17 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
     unsafe fn register<'i, V: Send, I: Inputs<'i, Values = V> + Send>(
         node: NodeBox<All<I, Self>>,
         latch: Option<NonNull<Latch>>,
-    ) -> Option<NodeBox<All<I, Self>>>
-    where
+    ) where
         F: FnOnce(V, &mut Cx<'s, 'e, P>),
     {
         let Some(latch) = latch else {
-            Self::ready_node(node);
-            return None;
+            return Self::ready_node(node);
         };
         // SAFETY: the caller keeps what the node borrows, and the cell.
-        let back = unsafe { Latch::register_scoped(latch, node) }.err()?;
-        if back.is_through() {
-            Self::ready_node(back);
-            return None;
+        if let Err(back) = unsafe { Latch::register_scoped(latch, node) } {
+            // SAFETY: the caller keeps what the node borrows.
+            unsafe { Self::go_on(back) };
         }
-        Some(back)
     }
 
     fn scope(&self) -> &'s TaskScope<P> {
