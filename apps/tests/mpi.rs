@@ -157,8 +157,8 @@ fn histories_over_mpi_are_those_of_one_memory() {
     let mut command = launcher();
     command.args(["-n", "4"]);
     command.arg(env::current_exe().expect("it runs"));
-    let printed = printed(command.env(histories::ACCESSES, "20000"), "histories");
-    let line = "20000 accesses of 4 ranks are those of one memory\n";
+    let printed = printed(command.env(histories::ACCESSES, "40000"), "histories");
+    let line = "40000 accesses of 4 ranks are those of one memory\n";
     assert!(printed.contains(line), "{printed}");
 }
 
