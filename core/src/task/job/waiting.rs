@@ -14,7 +14,7 @@
 //! A put accesses the inputs only while the task is walking, and the task's creator only before the
 //! scope refers to it: a scope that cancels the task drops them. It drops them last, as they may
 //! own the cell in which the node waits, whose drop frees the node. A registration, during which
-//! the task waits already, keeps its cell alive by a [`CellRef`](crate::flow::CellRef).
+//! the task waits already, keeps its cell alive by a [`CellRef`].
 
 use super::spawned::Spawned;
 use super::waiter::{READY, WALKING, Waiter};
