@@ -1,10 +1,15 @@
 # Peers of shared objects, two ranks on two cores; a part of peers.sh, after ranks.sh. A program prints the figure of its row.
+# Lamellar comes from crates.io; CARGO= leaves it out.
 # MPICH and Global Arrays are those of Debian's packages mpich, libmpich-dev and libglobalarrays-dev, which is linked with
 # liblapack-dev, libblas-dev, libarmci-mpi-dev and libscalapack-openmpi-dev.
 
-# Lists the program $2, started by $3, as the peer $1 in all rows of accesses of other ranks.
+# Lists the program $2, started by $3, as the peer $1 in the rows of accesses of other ranks.
+numbers_peer() {
+    for what in miss update reads-1 reads-10 reads-100; do list "objects/$what" "$1" "$3 $out/$2 $what"; done
+}
 objects_peer() {
-    for what in miss update blocks reads-1 reads-10 reads-100; do list "objects/$what" "$1" "$3 $out/$2 $what"; done
+    numbers_peer "$@"
+    list objects/blocks "$1" "$3 $out/$2 blocks"
 }
 
 arrays_peer() {
@@ -26,3 +31,31 @@ if command -v mpicc.mpich >/dev/null && command -v mpirun.mpich >/dev/null; then
 else
     without MPICH 'no mpicc.mpich and mpirun.mpich'
 fi
+
+lamellar_peer() {
+    version=0.8.1
+    mkdir -p "$out/lamellar"
+    cat >"$out/lamellar/Cargo.toml" <<TOML
+[package]
+name = "lamellar-peer"
+version = "0.0.0"
+edition = "2024"
+
+[[bin]]
+name = "lamellar-peer"
+path = "$here/peers/lamellar.rs"
+
+[dependencies]
+lamellar = { version = "=$version", default-features = false, features = ["enable-on-node-shmem"] }
+
+[profile.release]
+lto = "fat"
+codegen-units = 1
+
+[workspace]
+TOML
+    build lamellar "$CARGO" build --release --manifest-path "$out/lamellar/Cargo.toml" --target-dir "$out/lamellar/target" || return 0
+    numbers_peer "Lamellar $version" lamellar/target/release/lamellar-peer "sh $here/peers/lamellar.sh"
+}
+
+if [ -n "$CARGO" ]; then lamellar_peer; else without Lamellar 'no $CARGO'; fi
