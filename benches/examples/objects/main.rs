@@ -1,6 +1,6 @@
 //! Costs of shared objects of ranks that are processes of this machine: hits beside atomic words,
-//! locks and arc-swap, misses beside the round trip of a channel and one-sided accesses of MPI and
-//! Global Arrays.
+//! locks and arc-swap, misses beside the round trip of a channel and one-sided accesses of MPI, Global
+//! Arrays and Lamellar.
 //!
 //! `objects` prints a table beside peers that benches/peers.sh has built, each row of which is the
 //! median of `--rounds N` rounds; `--quick` measures few and short ones, `--write` stores the
@@ -19,7 +19,7 @@ use tautline_bench::stored::{Replaces, Table};
 const HEAD: &str = "# Shared objects of ranks that are processes of one machine
 
 ```sh
-benches/peers.sh SOURCES OUT       # peers in C; optional
+benches/peers.sh SOURCES OUT       # peers; optional
 cargo run --release -p tautline-bench --example objects -- --peers OUT/peers.tsv --write
 ```
 
@@ -38,6 +38,8 @@ The options, the columns and the conditions of bounds are those of [RANKS.md](RA
   over a network each is a round trip. Inside a node a window of Open MPI is memory that the ranks share: a read is a load, an update
   an atomic instruction, without a message or a turn of the other rank. So it wins all misses. Debian's MPICH communicates by UCX: its
   accesses wait until the other rank calls MPI, here in a barrier. Debian's Global Arrays are built on ARMCI-MPI, here over Open MPI.
+- *Lamellar*: elements of an `AtomicArray`, each access waited for by `block`; ranks with a thread each, over memory that they share (its backend
+  `shmem`). So its accesses of numbers are atomic instructions in the memory of the other rank, too.
 - *A busy home*: its only worker runs tasks of 1 ms, one after the other, and shares its processor with the progress thread; the 200 reads
   begin at different moments of a task.
 ";
