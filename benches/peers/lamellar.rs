@@ -1,4 +1,5 @@
-//! Accesses of Lamellar of two ranks, beside those of examples/objects: elements of an `AtomicArray`.
+//! Accesses of Lamellar of two ranks, beside those of examples/objects: elements of an
+//! `AtomicArray`.
 use lamellar::array::prelude::*;
 use std::env;
 use std::time::{Duration, Instant};
@@ -23,8 +24,8 @@ fn accesses(array: &AtomicArray<u64>, updates: bool) -> f64 {
     start.elapsed().as_nanos() as f64 / TRIPS as f64
 }
 
-/// Nanoseconds of a write of rank 0 to its own element, and of the reads of rank 1 after it; at rank
-/// 0.
+/// Nanoseconds of a write of rank 0 to its own element, and of the reads of rank 1 after it; at
+/// rank 0.
 fn reads(world: &LamellarWorld, array: &AtomicArray<u64>, reads: u64) -> f64 {
     let mut spent = Duration::ZERO;
     for turn in 1..=TURNS / 10 + TURNS {

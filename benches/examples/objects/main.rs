@@ -1,6 +1,6 @@
 //! Costs of shared objects of ranks that are processes of this machine: hits beside atomic words,
-//! locks and arc-swap, misses beside the round trip of a channel and one-sided accesses of MPI, Global
-//! Arrays and Lamellar.
+//! locks and arc-swap, misses beside the round trip of a channel and one-sided accesses of MPI,
+//! Global Arrays and Lamellar.
 //!
 //! `objects` prints a table beside peers that benches/peers.sh has built, each row of which is the
 //! median of `--rounds N` rounds; `--quick` measures few and short ones, `--write` stores the
