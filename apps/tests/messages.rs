@@ -310,13 +310,18 @@ fn a_killed_rank_ends_the_launch() {
         let errors = text(&output.stderr);
         assert_eq!(output.status.code(), Some(137), "{program}: {errors}");
         assert!(output.stdout.is_empty(), "{program}");
-        assert_eq!(errors.lines().count(), 3, "{program}: {errors}");
+        // A rank may have sent what its neighbour had not received yet.
+        let lines = errors.lines().filter(|line| {
+            let (survivor, rest) = line.split_once(": tautline: ").unwrap_or_default();
+            !rest.starts_with(&format!("{survivor}: a message to rank "))
+                || !rest.contains(" did not arrive: ")
+        });
+        assert_eq!(lines.clone().count(), 3, "{program}: {errors}");
         for line in [
             format!("rank {killed}: ended by signal 9 (SIGKILL)"),
             format!("rank {receiver}: tautline: rank {receiver}: "),
         ] {
-            let mut lines = errors.lines();
-            let is_there = lines.any(|found| found.starts_with(&line));
+            let is_there = lines.clone().any(|found| found.starts_with(&line));
             assert!(is_there, "{program}, {line}: {errors}");
         }
     }
