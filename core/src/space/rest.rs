@@ -135,7 +135,7 @@ impl<M: Memory> Space<M> {
         self.round(step, |quiesce, step| quiesce.event(counts, step));
     }
 
-    /// Refuses a call of a program that has closed the space. Returns the event if it is none.
+    /// Refuses a read or a put after the close. Returns any other event.
     fn refuse(
         event: Event<M::Key, M::Value>,
         step: &mut Step<'_, Self>,

@@ -48,7 +48,7 @@
 //! | X1 | `announce` increments `news` | `news` loads it | the message in `End::waiting`, which a turn loads then | `news_without_message` in `verify/litmus/wire.toml` |
 //! | X2 | `announce` increments `news`, then fences and tries the link's lock, or loads `sleeps` | the link is released, or `sleeps` set, then `recent_news` fences and loads `news` | one of them observes the other's store | `wire_*` in `verify/tests/wire.rs` |
 //! | X3 | `retire` decrements `attendants`, fences and loads `sleeps`; `announce` fences and loads `attendants` | `sleeps` is set, then `recent_news` fences, then `is_attended` | the thread that waits sees the announcement, or the last attendant or the announcer wakes it | `wire_attended` in `verify/tests/wire.rs`, `verify/litmus/wire.toml` |
-//! | X4 | a dropped channel sets `End::is_closed` | `is_over` loads it, then `End::waiting` | the messages that were sent before | `wire_closed` in `verify/tests/wire.rs`, `verify/litmus/wire.toml` |
+//! | X4 | a dropped channel sets `End::is_closed` | `is_closed` loads it, then `is_over` loads `End::waiting` | the messages that were sent before | `wire_closed` in `verify/tests/wire.rs`, `verify/litmus/wire.toml` |
 #![forbid(unsafe_code)]
 
 mod any_end;

@@ -258,6 +258,10 @@ impl Shared {
     ) -> Result<(), Fault> {
         let Envelope { id, check, body } = envelope;
         match body {
+            Body::Ended(_) if !payload.is_empty() => {
+                let because = "the end of an object has no payload";
+                return Err(Malformed::refused(type_name::<Envelope>(), 0, because).into());
+            }
             Body::Ended(ending) => record.end(Some(from), ending),
             Body::Message(_) if check != record.check() => {
                 let ending = Ending::Differs(record.describe());

@@ -365,7 +365,13 @@ impl<T: Object> Record<T> {
         let message = message.try_map(
             |()| unpack(rest.take()).map(Value::new),
             |at| operation::decode(at, rest.take(), |at| self.outlet.declared(at)),
-            |output| Ok(Output::Encoded(output, rest.take().to_vec())),
+            |output| {
+                let result = match output {
+                    EncodedOutput::Value => rest.take().to_vec(),
+                    EncodedOutput::Panicked(..) | EncodedOutput::Unencodable(_) => Vec::new(),
+                };
+                Ok(Output::Encoded(output, result))
+            },
         )?;
         match rest.get() {
             [] => Ok(message),
