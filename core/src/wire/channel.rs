@@ -182,7 +182,8 @@ impl<M: Portable + 'static> Channel<M> {
 
 impl<M: Portable + 'static> Drop for Channel<M> {
     fn drop(&mut self) {
-        // ORDERING: Release, pairs with Acquire in is_closed (wire.X4): what was sent before counts.
+        // ORDERING: Release, pairs with Acquire in is_closed (wire.X4): what was sent before
+        // counts.
         self.end.is_closed.store(true, Ordering::Release);
         self.end.shared.announce();
     }
