@@ -2,6 +2,8 @@
 //! hit, and the thread that delivers the messages of the protocol.
 #![cfg(tautline_loom)]
 
+#[path = "directory/answers.rs"]
+mod answers;
 #[path = "directory/views.rs"]
 mod views;
 

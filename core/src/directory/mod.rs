@@ -11,10 +11,13 @@
 //! | [`FlatCopy`] | word | plain data of a few machine words: a hit copies them |
 //! | [`BoxedCopy`], [`View`] | word | any other type: a hit is a view of the value, which blocks nothing |
 //! | [`Guards`], [`Seat`], [`Retired`] | words | the values that views protect, and those to be reclaimed |
+//! | [`Answer`], [`Promise`] | word | the result of an access that waits, put by the thread that delivers the value |
 //! | [`Loan`] | closure | a change by a closure that borrows, run by the thread that delivers the value |
 //! | [`State`], [`COUNTED`] | bits | the right that a rank has; accesses that are counted |
 #![deny(unsafe_code)]
 
+#[cfg(feature = "alloc")]
+mod answer;
 mod flat;
 #[cfg(feature = "alloc")]
 #[allow(unsafe_code, reason = "closures on other stacks: see its head")]
@@ -25,6 +28,8 @@ mod view;
 mod wanted;
 mod word;
 
+#[cfg(feature = "alloc")]
+pub use answer::{Answer, Promise, promise};
 pub use flat::{FlatCopy, Recalled};
 #[cfg(feature = "alloc")]
 pub use loan::{Loan, lend};

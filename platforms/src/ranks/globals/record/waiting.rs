@@ -6,101 +6,23 @@ use crate::ranks::error::RankError;
 use crate::ranks::globals::Result;
 use crate::ranks::globals::message::EncodedOutput;
 use crate::ranks::globals::operation::{Applied, Call, Called};
-use std::mem;
 use std::panic::catch_unwind;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
 use std::thread;
 use tautline_core::comm::Number;
-use tautline_core::directory::Loan;
+use tautline_core::directory::{self, Loan};
 use tautline_core::wire::{Portable, unpack};
 use tautline_node::SpinThenYield;
 
-/// The place of the result of an access, which is put once.
-struct Slot<R> {
-    state: Mutex<State<R>>,
-    /// Whether it was put, as a hint: a thread that polls takes no lock before.
-    is_full: AtomicBool,
-}
-
-enum State<R> {
-    Empty(Option<Waker>),
-    Full(R),
-    Taken,
-}
-
-impl<R> Slot<R> {
-    fn lock(&self) -> MutexGuard<'_, State<R>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// The result of an access, once it has been performed.
-pub(in crate::ranks::globals) struct Answer<R>(Arc<Slot<R>>);
+pub(in crate::ranks::globals) type Answer<R> = directory::Answer<R, SpinThenYield>;
 
 /// The duty to put a result.
-pub(in crate::ranks::globals) struct Promise<R>(Arc<Slot<R>>);
+pub(in crate::ranks::globals) type Promise<R> = directory::Promise<R, SpinThenYield>;
 
 /// Returns an answer, and what puts it.
 pub(in crate::ranks::globals) fn promise<R>() -> (Answer<R>, Promise<R>) {
-    let slot = Arc::new(Slot {
-        state: Mutex::new(State::Empty(None)),
-        is_full: AtomicBool::new(false),
-    });
-    (Answer(Arc::clone(&slot)), Promise(slot))
-}
-
-impl<R> Promise<R> {
-    pub(in crate::ranks::globals) fn put(self, result: R) {
-        let before = mem::replace(&mut *self.0.lock(), State::Full(result));
-        // ORDERING: Relaxed: a hint; the lock carries the result.
-        self.0.is_full.store(true, Ordering::Relaxed);
-        if let State::Empty(Some(waker)) = before {
-            waker.wake();
-        }
-    }
-}
-
-impl<R> Answer<R> {
-    /// Takes the result, if it has been put.
-    pub(in crate::ranks::globals) fn take(&self) -> Option<R> {
-        // ORDERING: Relaxed: a hint, as above: the future does without.
-        self.0
-            .is_full
-            .load(Ordering::Relaxed)
-            .then(|| self.try_take())?
-    }
-
-    fn try_take(&self) -> Option<R> {
-        let mut state = self.0.lock();
-        match mem::replace(&mut *state, State::Taken) {
-            State::Full(result) => Some(result),
-            other => {
-                *state = other;
-                None
-            }
-        }
-    }
-}
-
-impl<R> Future for Answer<R> {
-    type Output = R;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
-        if let Some(result) = self.try_take() {
-            return Poll::Ready(result);
-        }
-        let mut state = self.0.lock();
-        match &mut *state {
-            State::Empty(waker) => *waker = Some(cx.waker().clone()),
-            // It has been put meanwhile.
-            State::Full(_) => cx.waker().wake_by_ref(),
-            State::Taken => panic!("a result is taken once"),
-        }
-        Poll::Pending
-    }
+    directory::promise(SpinThenYield::default())
 }
 
 /// An access that waits.
