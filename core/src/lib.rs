@@ -29,7 +29,7 @@
 //! | | [`flow`] | cells that are put once, and what waits for them |
 //! | | [`collective`] | collective operations over ranks |
 //! | | [`coherence`] | shared objects: copies at ranks, kept coherent |
-//! | | [`space`] | values with names, put once and read at any rank |
+//! | | [`space`] | values with names, put once: cells of one rank, and their machine over ranks |
 //! | | [`comm`] | messages between ranks as tasks of one worker |
 //! | | [`defer`] | loops over ranks, balanced by messages |
 //! | | `wire` | values as bytes, and the channels of a process over one link |
@@ -44,8 +44,8 @@
 //! # Features
 //! | feature | what it adds |
 //! |---|---|
-//! | `alloc` (default) | what needs an allocator: `balance`, `glb`, `hierarchy`, `loops`, `phased`, `phaser`, `task`, growable deques |
-//! | `distributed` (default) | protocols between memories: `coherence`, `collective`, `comm`, `defer`, `space`, finishes over places (`finish::Finishes`); `progress`, `service` |
+//! | `alloc` (default) | what needs an allocator: `balance`, `glb`, `hierarchy`, `loops`, `phased`, `phaser`, `space`, `task`, growable deques |
+//! | `distributed` (default) | protocols between memories: `coherence`, `collective`, `comm`, `defer`, the machine of `space`, finishes over places (`finish::Finishes`); `progress`, `service` |
 //! | `wire` | `distributed`, and `wire`: encoding by serde; balanced computations over ranks |
 //!
 //! # Without an allocator
@@ -174,7 +174,7 @@ pub mod port;
 pub mod progress;
 #[cfg(feature = "distributed")]
 pub mod service;
-#[cfg(feature = "distributed")]
+#[cfg(feature = "alloc")]
 pub mod space;
 pub mod sync;
 pub mod taper;

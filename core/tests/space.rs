@@ -1,14 +1,54 @@
-//! Messages of name spaces, counted: facts of Chatterjee, errors of the program, and what a machine
-//! refuses.
+//! Name spaces: the table of named cells, and messages between ranks, counted: facts of Chatterjee,
+//! errors of the program, and what a machine refuses.
 
+#[path = "task/crew.rs"]
+#[allow(dead_code, reason = "shared with the tests of tasks")]
+mod crew;
+#[path = "space/panics.rs"]
+mod panics;
 #[path = "space/ranks.rs"]
 mod ranks;
+#[path = "space/table.rs"]
+mod table;
 
 use ranks::{DECLARED, FETCHED, Ranks, Sent};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use tautline_core::Rank;
 use tautline_core::space::{
     Effect, Event, Failure, Message, Misuse, Refusal, SpaceEffect, SpaceEvent, Supply,
 };
+
+/// The number of values that were dropped.
+#[derive(Clone, Default)]
+struct Drops(Arc<AtomicUsize>);
+
+impl Drops {
+    fn count(&self) -> usize {
+        self.0.load(SeqCst)
+    }
+}
+
+/// A value that counts its drop.
+struct Counted(Drops);
+
+impl Counted {
+    fn new(drops: &Drops) -> Self {
+        Self(drops.clone())
+    }
+}
+
+impl std::fmt::Debug for Counted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Counted")
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.0.fetch_add(1, SeqCst);
+    }
+}
 
 const HOME: Rank = Rank(0);
 const A: Rank = Rank(1);

@@ -9,6 +9,7 @@
 //! | needs the value of a spawned task | `Cx::spawn_value` | [`forks`](guide::forks) |
 //! | iterates over ranges, slices, vectors and strings | `Cx::par`, `Cx::par_for` | [`loops`](guide::loops) |
 //! | starts tasks when their inputs are there | `Ddf`, `Cx::spawn_when` | [`data_flow`](guide::data_flow) |
+//! | names its values, and knows their keys before their tasks | [`Space`](space::Space) | [`space`](mod@space) |
 //! | awaits values, channels, other futures | `Cx::spawn_async` | [`asynchronous`](guide::asynchronous) |
 //! | has tasks that proceed in phases | `Cx::phaser` | [`phasers`](guide::phasers) |
 //! | has a pool of work that grows and shrinks | `Runtime::balancer` | [`balancing`](guide::balancing) |
@@ -149,6 +150,7 @@ mod ranks;
 mod setting;
 #[cfg(feature = "sim")]
 mod simulated;
+pub mod space;
 mod unwind;
 
 #[doc(inline)]

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 const LIBRARY: &str = "tautline";
 /// The most crates that a program builds for the library without features, the library included.
-const MOST: usize = 6;
+const MOST: usize = 7;
 /// Crates that the library must not bring by default.
 const NOT_BY_DEFAULT: &[&str] = &["roxmltree", "serde", "tautline-sim", "toml"];
 /// Crates that the library must not bring with any feature. `serde_json` compares its values with

@@ -10,6 +10,7 @@ const CORE_EXTERNALS: &[&str] = &[
     "async-task",
     "bitvec",
     "crossbeam-utils",
+    "hashbrown",
     "serde",
     "zerocopy",
 ];

@@ -72,6 +72,11 @@ const EXCEPTIONS: &[Exception] = &[
         to: "collective",
         section: "Loops and names over ranks",
     },
+    Exception {
+        from: "space",
+        to: "flow",
+        section: "Loops and names over ranks",
+    },
 ];
 
 pub(crate) fn floor_of(module: &str) -> Option<Floor> {

@@ -16,6 +16,7 @@ const UNSAFE_FOLDERS: &[&str] = &[
     "directory/loan.rs",
     "directory/view",
     "loops/raw",
+    "space/table",
 ];
 /// The modules of the core that may declare unsafe traits and functions, but contain no unsafe
 /// code.

@@ -32,11 +32,6 @@ const EXCEPTIONS: &[Exception] = &[
         why: "machines without shared words, as those of `collective`",
     },
     Exception {
-        missing: "verify/tests/space.rs",
-        instead: "verify/tests/explore/space.rs",
-        why: "machines without shared words, as those of `collective`",
-    },
-    Exception {
         missing: "verify/tests/defer.rs",
         instead: "verify/tests/explore/defer.rs",
         why: "machines without shared words, as those of `collective`",

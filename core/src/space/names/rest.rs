@@ -1,11 +1,12 @@
 //! The machine of a space at one rank, with the detection of quiescence.
 
+use super::machine::{Effect, Event, Names};
 use super::memory::Memory;
-use super::message::{Message, Misuse, Refusal};
-use super::names::{Effect, Event, Names};
+use super::message::{Message, Refusal};
 use crate::collective::{Branch, InRound, Quiesce, Verdict};
 use crate::id::Rank;
 use crate::machine::{Action, Machine, Step, Tolerance};
+use crate::space::Misuse;
 
 /// A message between the ranks of a space.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,13 +1,14 @@
 //! The machine of a space at one rank: calls of the program, and the loss of ranks.
 
 use super::ahead::Ahead;
-use super::cell::{Cell, Declared, Fetch, Gone};
+use super::cell::{Cell, Fetch, Gone};
 use super::memory::Memory;
-use super::message::{Failure, Message, Misuse, Refusal};
+use super::message::{Failure, Message, Refusal};
 use crate::collective::Counts;
 use crate::group::neighbours;
 use crate::id::Rank;
 use crate::machine::{Machine, Step, Tolerance};
+use crate::space::{Declared, Misuse};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;

@@ -1,6 +1,7 @@
 //! The states of keys at one rank: wanted, full, gone.
 
 use crate::id::Rank;
+use crate::space::declared::Declared;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
@@ -18,15 +19,6 @@ pub(super) struct Cell {
     ended: u32,
     /// At the home, without declared readers: the ranks that have fetched, in ascending order.
     asked: Vec<Rank>,
-}
-
-/// The declared reads of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Declared {
-    /// Those of this rank.
-    pub(super) here: u32,
-    /// Those of all ranks.
-    pub(super) total: u32,
 }
 
 /// The request for the value of another rank.

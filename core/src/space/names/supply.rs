@@ -1,9 +1,9 @@
 //! The messages of other ranks: values on their way from the put to the reads.
 
 use super::cell::{Cell, Fetch};
+use super::machine::{Effect, Names, Roles, Supply};
 use super::memory::Memory;
 use super::message::{Failure, Message, Refusal};
-use super::names::{Effect, Names, Roles, Supply};
 use crate::id::Rank;
 use crate::machine::Step;
 use alloc::vec::Vec;

@@ -1,0 +1,281 @@
+//! Values with names: tasks put them, and other tasks wait for them by name.
+//!
+//! A [`Space`] is a table of cells, as [`Ddf`](crate::runtime::Ddf), by key. A cell need not be
+//! made: the first call that names its key does so, whether that is a put or a read. So a program
+//! may spawn a task before it is known which tasks make its inputs, and how many there are.
+//!
+//! ```
+//! use tautline::prelude::*;
+//! use tautline::space::Space;
+//!
+//! // Paths through a grid, from the upper left corner: each square is read by two others.
+//! let paths = &Space::<(usize, usize), u64>::local();
+//! let of = |row, column| paths.get((row, column));
+//! Runtime::new()?.run(|cx| {
+//!     for (row, column) in (1..=8).flat_map(|row| (1..=8).map(move |column| (row, column))) {
+//!         cx.spawn_when((of(row - 1, column), of(row, column - 1)), move |(above, left), _| {
+//!             paths.put((row, column), *above + *left).unwrap();
+//!         });
+//!     }
+//!     for border in 0..=8 {
+//!         paths.put((0, border), 1).unwrap();
+//!         paths.put((border + 1, 0), 1).unwrap();
+//!     }
+//!     cx.spawn_when(of(8, 8), |corner, _| assert_eq!(*corner, 12_870));
+//! });
+//! # Ok::<(), tautline::Error>(())
+//! ```
+//!
+//! # Memory
+//! A value is kept as long as the space. With [`readers`](Space::readers), a space knows the number
+//! of reads of each key, and drops a value after its last read: a program may then put any number
+//! of values in the memory of those that are still to be read. It also detects further reads, and
+//! permits to [`take`](Space::take) a value.
+
+mod error;
+
+use error::Site;
+use std::fmt;
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::panic::Location;
+use std::thread::available_parallelism;
+use tautline_core::space::{Local, Table};
+use tautline_node::SpinThenYield;
+
+pub use error::{PutError, Refused, Waiting};
+pub use tautline_core::space::{Get, Item, Misuse, Take};
+
+type Policy<K> = Local<K, SpinThenYield>;
+
+/// Values by name, each put once.
+///
+/// ```
+/// use tautline::prelude::*;
+/// use tautline::space::Space;
+///
+/// let words = Space::<&str, String>::local();
+/// Runtime::new()?.run(|cx| {
+///     cx.spawn_when(words.get("greeting"), |greeting, _| assert_eq!(*greeting, "hello"));
+///     cx.spawn(|_| words.put("greeting", "hello".to_owned()).unwrap());
+/// });
+/// # Ok::<(), tautline::Error>(())
+/// ```
+pub struct Space<K: 'static, V> {
+    table: Table<K, V, Policy<K>>,
+    site: Site,
+}
+
+/// Returns a table for the processors of this machine.
+fn table<K: 'static, V>(policy: Policy<K>) -> Table<K, V, Policy<K>> {
+    const SHARDS: usize = 8;
+    let processors = available_parallelism().map_or(1, usize::from);
+    Table::new(SHARDS * processors, policy)
+}
+
+impl<K: 'static, V> Space<K, V> {
+    /// Creates a space of this process, in which reads are not declared.
+    ///
+    /// ```
+    /// # use tautline::space::Space;
+    /// let squares = Space::local();
+    /// squares.put(7, 49).unwrap();
+    /// assert!(squares.test(&7) && !squares.test(&8));
+    /// ```
+    #[track_caller]
+    pub fn local() -> Self {
+        Self {
+            table: table(Local::new(SpinThenYield::default())),
+            site: Location::caller(),
+        }
+    }
+
+    /// Declares the reads of each key: `readers` returns their number, for a key always the same.
+    /// The value is dropped after the last of them. A read that is cancelled, or whose result is
+    /// dropped before it has waited, has ended, too.
+    ///
+    /// The last 65536 keys, about, are remembered after their last read: a further read or put is
+    /// refused.
+    ///
+    /// ```
+    /// # use tautline::space::Space;
+    /// let squares = Space::local().readers(|_: &u32| 1);
+    /// squares.put(7, 49).unwrap();
+    /// drop(squares.get(7)); // the only read
+    /// assert!(!squares.test(&7));
+    /// let error = squares.try_get(7).unwrap_err();
+    /// assert!(error.to_string().ends_with(": 7: read more often than `readers` returns for this key: 1"));
+    /// ```
+    ///
+    /// To be called before the space is used: it drops what was put.
+    pub fn readers(self, readers: impl Fn(&K) -> u32 + Send + Sync + 'static) -> Self {
+        let policy = Local::new(SpinThenYield::default()).readers(readers);
+        Self {
+            table: table(policy),
+            site: self.site,
+        }
+    }
+}
+
+impl<K, V> Space<K, V>
+where
+    K: Clone + Debug + Eq + Hash + Send + 'static,
+    V: Send + Sync + 'static,
+{
+    /// Begins a read of a key, which need not be put: the input of a task, or a future.
+    ///
+    /// ```
+    /// # use tautline::{prelude::*, space::Space};
+    /// let lengths = Space::local();
+    /// Runtime::new()?.run(|cx| {
+    ///     let both = [lengths.get("width"), lengths.get("height")];
+    ///     cx.spawn_when(both, |[width, height], _| assert_eq!(*width * *height, 6));
+    ///     let width = lengths.get("width");
+    ///     cx.spawn_async(async |_| assert_eq!(*width.await, 2));
+    ///     lengths.put("width", 2).unwrap();
+    ///     lengths.put("height", 3).unwrap();
+    /// });
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If it is [refused](Self::try_get).
+    #[track_caller]
+    pub fn get(&self, key: K) -> Get<V> {
+        self.try_get(key)
+            .unwrap_or_else(|refused| panic!("{refused}"))
+    }
+
+    /// Begins a read, as [`get`](Self::get).
+    ///
+    /// ```
+    /// # use tautline::space::{Misuse, Space};
+    /// let squares = Space::<u32, u32>::local().readers(|key| key % 2);
+    /// assert!(squares.try_get(7).is_ok());
+    /// assert_eq!(squares.try_get(8).unwrap_err().misuse(), Misuse::Undeclared(0));
+    /// ```
+    ///
+    /// # Errors
+    /// If all declared reads of the key have begun.
+    pub fn try_get(&self, key: K) -> Result<Get<V>, Refused> {
+        self.table
+            .get(&key)
+            .map_err(|misuse| self.refused(key, misuse))
+    }
+
+    /// Begins the only read of a key, which moves the value out: the input of a task, or a future.
+    ///
+    /// ```
+    /// # use tautline::{prelude::*, space::Space};
+    /// let rows = Space::local().readers(|_: &usize| 1);
+    /// Runtime::new()?.run(|cx| {
+    ///     for row in 0..10 {
+    ///         cx.spawn_when(rows.take(row), move |mut values: Vec<usize>, _| {
+    ///             values.push(row); // no copy
+    ///         });
+    ///     }
+    ///     (0..10).for_each(|row| rows.put(row, vec![row; 1000]).unwrap());
+    /// });
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If it is [refused](Self::try_take).
+    #[track_caller]
+    pub fn take(&self, key: K) -> Take<V> {
+        self.try_take(key)
+            .unwrap_or_else(|refused| panic!("{refused}"))
+    }
+
+    /// Begins the only read of a key, as [`take`](Self::take).
+    ///
+    /// ```
+    /// # use tautline::space::{Misuse, Space};
+    /// let squares = Space::<u32, u32>::local();
+    /// assert_eq!(squares.try_take(7).unwrap_err().misuse(), Misuse::Shared(None));
+    /// ```
+    ///
+    /// # Errors
+    /// If not exactly one read of the key is declared, or it has begun.
+    pub fn try_take(&self, key: K) -> Result<Take<V>, Refused> {
+        self.table
+            .take(&key)
+            .map_err(|misuse| self.refused(key, misuse))
+    }
+
+    /// Puts the value of a key, and makes the tasks ready that wait for it alone. Any thread may
+    /// call it.
+    ///
+    /// ```
+    /// # use tautline::space::Space;
+    /// let squares = Space::local();
+    /// squares.put(7, 49).unwrap();
+    /// let error = squares.put(7, 50).unwrap_err();
+    /// assert_eq!(error.value, 50);
+    /// assert!(error.to_string().ends_with(": 7: put before; a key is put once"));
+    /// ```
+    ///
+    /// # Errors
+    /// If the key was put before: contains the value.
+    pub fn put(&self, key: K, value: V) -> Result<(), PutError<V>> {
+        self.table
+            .put(&key, value)
+            .map_err(|(value, misuse)| PutError {
+                refused: self.refused(key, misuse),
+                value,
+            })
+    }
+
+    /// Returns whether the value of a key is there: it was put, and not dropped after its last
+    /// read.
+    ///
+    /// ```
+    /// # use tautline::space::Space;
+    /// let squares = Space::local();
+    /// assert!(!squares.test(&7));
+    /// squares.put(7, 49).unwrap();
+    /// assert!(squares.test(&7));
+    /// ```
+    pub fn test(&self, key: &K) -> bool {
+        self.table.is_full(key)
+    }
+
+    /// Closes the space.
+    ///
+    /// ```
+    /// # use tautline::space::Space;
+    /// let squares = Space::<u32, u32>::local();
+    /// let square = squares.get(7);
+    /// let waiting = squares.close().unwrap_err();
+    /// assert_eq!(waiting.keys, [(7, 1)]);
+    /// assert!(waiting.to_string().ends_with(": closed while 1 read waits for 7"));
+    /// # drop(square);
+    /// ```
+    ///
+    /// # Errors
+    /// If reads wait for keys that were not put: the keys, in no order.
+    pub fn close(self) -> Result<(), Waiting<K>> {
+        let (space, keys) = (self.site, self.table.close());
+        match keys.is_empty() {
+            true => Ok(()),
+            false => Err(Waiting { space, keys }),
+        }
+    }
+
+    fn refused(&self, key: K, misuse: Misuse) -> Refused {
+        Refused {
+            space: self.site,
+            key: format!("{key:?}"),
+            misuse,
+        }
+    }
+}
+
+impl<K: 'static, V> fmt::Debug for Space<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let site = format_args!("{}", self.site);
+        f.debug_struct("Space")
+            .field("site", &site)
+            .finish_non_exhaustive()
+    }
+}
