@@ -4,6 +4,8 @@
 #[path = "task/crew.rs"]
 #[allow(dead_code, reason = "shared with the tests of tasks")]
 mod crew;
+#[path = "space/home.rs"]
+mod home;
 #[path = "space/panics.rs"]
 mod panics;
 #[path = "space/ranks.rs"]

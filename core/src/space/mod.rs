@@ -12,6 +12,7 @@
 #![deny(unsafe_code)]
 
 mod declared;
+pub mod home;
 mod misuse;
 #[cfg(feature = "distributed")]
 mod names;
