@@ -48,7 +48,7 @@ const LAYERS: [(&str, Layer); 11] = [
 ];
 
 /// The keys, the type of their values, and what they are.
-const KEYS: [(&str, &str); 9] = [
+const KEYS: [(&str, &str); 10] = [
     // The name of a layer.
     ("layer", "string"),
     // Whether API.txt lists the public items.
@@ -59,6 +59,8 @@ const KEYS: [(&str, &str); 9] = [
     ("needs-library", "boolean"),
     // Those features that do.
     ("features-with-library", "array"),
+    // Those that a step of `cargo ci deep` alone builds.
+    ("features-apart", "array"),
     // Columns of tables.
     ("is", "string"),
     ("machine", "string"),
@@ -154,9 +156,12 @@ impl Crate {
         self.metadata.get(key).and_then(Value::as_str)
     }
 
-    /// Returns the features that need no library of the system, without `default`.
+    /// Returns the features that need no library of the system and have no step of their own,
+    /// without `default`.
     pub(crate) fn features(&self) -> Vec<&str> {
-        let without: Vec<&str> = texts(self.metadata.get("features-with-library")).collect();
+        let keys = ["features-with-library", "features-apart"];
+        let without = keys.iter().flat_map(|key| texts(self.metadata.get(*key)));
+        let without: Vec<&str> = without.collect();
         let all = table(&self.manifest, "features").into_iter().flatten();
         let names = all.map(|(name, _)| name.as_str());
         names
@@ -210,7 +215,7 @@ mod tests {
     fn sample(metadata: &str) -> Sample {
         let b = format!(
             "[package]\nname = \"tautline-c\"\n[package.metadata.tautline]\n{metadata}\n\
-            [features]\ndefault = [\"x\"]\nx = []\ny = []\nz = []\n"
+            [features]\ndefault = [\"x\"]\nw = []\nx = []\ny = []\nz = []\n"
         );
         let quiet =
             "[package]\nname = \"z\"\nmetadata.tautline.layer = \"program\"\npublish = false\n";
@@ -224,7 +229,8 @@ mod tests {
     #[test]
     fn crates_have_their_metadata() {
         let tree = sample(
-            "layer = \"backend\"\nsystems = true\nfeatures-with-library = [\"y\"]\nmachine = \"chip\"",
+            "layer = \"backend\"\nsystems = true\nfeatures-with-library = [\"y\"]\n\
+            features-apart = [\"w\"]\nmachine = \"chip\"",
         );
         let all = crates(&tree).unwrap();
         let [c, z] = &all[..] else { panic!("{all:?}") };
