@@ -13,6 +13,7 @@
 //! | [`bc`] | computes the betweenness centrality of a graph |
 //! | [`stencil`] | computes heat on a plate, by tasks and messages of ranks |
 //! | [`smith_waterman`] | aligns two sequences, by tiles that wait for each other |
+//! | `cholesky` | factorizes a dense matrix, by tiles in place (feature `dense`) |
 //! | [`gups`] | updates random words of a distributed table (HPCC RandomAccess) |
 //! | [`bfs`] | searches R-MAT graphs breadth-first, and validates the trees (Graph500) |
 //! | [`heat`] | computes heat on a plate until it settles, by steps that the tasks of all ranks take together |
@@ -28,6 +29,8 @@
 pub mod bc;
 pub mod bench;
 pub mod bfs;
+#[cfg(feature = "dense")]
+pub mod cholesky;
 pub mod graph;
 pub mod gups;
 pub mod heat;

@@ -85,6 +85,8 @@ const ON_RANKS: &[Application<dyn Ranked>] = &[
     on_ranks::<spmd::Bfs>(),
     on_ranks::<spmd::Heat>(),
     on_ranks::<spmd::Programs>(),
+    #[cfg(feature = "dense")]
+    on_ranks::<spmd::Cholesky>(),
 ];
 
 /// The version and the capabilities of this build and machine.

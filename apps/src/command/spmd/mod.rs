@@ -11,6 +11,8 @@
 
 mod alignment;
 mod bfs;
+#[cfg(feature = "dense")]
+mod factorization;
 mod gups;
 mod heat;
 mod problem;
@@ -19,6 +21,8 @@ mod stencil;
 
 pub(super) use alignment::SmithWaterman;
 pub(super) use bfs::Bfs;
+#[cfg(feature = "dense")]
+pub(super) use factorization::Cholesky;
 pub(super) use gups::Gups;
 pub(super) use heat::Heat;
 pub(super) use selftest::Programs;
@@ -170,8 +174,7 @@ impl OnRanks {
         let solution = &ended.computed.solution;
         let mut findings = problem.findings(solution);
         if self.check && !matches!(findings.verdict, Some(Err(_))) {
-            findings.verdict = Some(compared(name, problem, solution, &findings));
-            findings.agrees = "equal to the sequential program";
+            verify(name, problem, solution, &mut findings);
         }
         let (about, work) = (problem.about(), problem.work(solution));
         let answer = Answer {
@@ -329,6 +332,20 @@ impl Shown<'_> {
         object.extend(self.rates.json);
         show::document(object)
     }
+}
+
+/// Verifies a result, and compares it with that of the sequential program.
+fn verify<P: Problem>(name: &str, problem: &P, solution: &P::Solution, findings: &mut Findings) {
+    let own = problem.verification(solution);
+    if own.verdict.is_none() {
+        findings.agrees = "equal to the sequential program";
+    }
+    findings.verdict = Some(match own.verdict {
+        Some(Err(line)) => Err(format!("{name}: {line}")),
+        _ => compared(name, problem, solution, findings),
+    });
+    findings.rows.extend(own.rows);
+    findings.json.extend(own.json);
 }
 
 /// Compares a result with that of the sequential program.

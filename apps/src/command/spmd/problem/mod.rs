@@ -48,6 +48,12 @@ pub(crate) trait Problem: Sync {
     /// has one.
     fn findings(&self, solution: &Self::Solution) -> Findings;
 
+    /// Verifies the result where `--check` requests it, in addition to the comparison with the
+    /// sequential program: rows and keys to add, and a verdict.
+    fn verification(&self, _solution: &Self::Solution) -> Findings {
+        Findings::default()
+    }
+
     /// Returns the [units](About::unit) that the solution stands for.
     fn work(&self, _solution: &Self::Solution) -> u64 {
         self.about().tasks.unwrap_or_default()
