@@ -5,6 +5,7 @@
 #   cargo run --release -p tautline-bench --example schedules -- --peers OUT/peers.tsv
 #   cargo run --release -p tautline-bench --example processes -- --peers OUT/peers.tsv
 #   cargo run --release -p tautline-bench --example objects -- --peers OUT/peers.tsv
+#   cargo run --release -p tautline-bench --features dense --example cholesky -- --peers OUT/peers.tsv
 #
 #   benches/peers.sh SOURCES OUT
 #
@@ -21,13 +22,16 @@
 # than it needs: CARGO= leaves it out. How peers over ranks are built: peers/ranks.sh; those of shared objects, also of MPICH:
 # peers/objects.sh.
 #
+# OpenBLAS is that of Debian's libopenblas-dev, or of the folder $OPENBLAS. Its name has its kernels: for processors that it
+# does not know those of Prescott, which are slow; $OPENBLAS_CORETYPE chooses others, as SkylakeX.
+#
 # A program is called with a size and a number of workers. It prints the figure of its row and the number of
 # processors that it used; those over ranks: peers/ranks.sh. The n-th worker stays on the n-th processor. Paths must have no
 # spaces. A name has the version of the sources, and their revision if they are a checkout.
 # libfork needs coroutines that g++ 12 compiles badly: LIBFORK_CXX names another compiler, else clang++-19 if there is one.
 set -eu
 
-[ $# -eq 2 ] || { sed -n '2,27s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || { sed -n '2,31s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 sources=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -153,6 +157,12 @@ int main(int argc, char **argv) {
 C
 build openmp $CC $flags -fopenmp "$out/openmp.c" -o "$out/openmp" &&
     forks "OpenMP tasks ($($CC --version | head -1))" "$out/openmp"
+
+build dpotrf $CC $flags "$here/peers/dpotrf.c" ${OPENBLAS:+-L"$OPENBLAS" -Wl,-rpath,"$OPENBLAS"} -lopenblas -lm \
+    -o "$out/dpotrf" && {
+    program="${OPENBLAS_CORETYPE:+env OPENBLAS_CORETYPE=$OPENBLAS_CORETYPE }$out/dpotrf"
+    list cholesky "$($program --name)" "$program"
+}
 
 cat >"$out/tbb.cpp" <<'C'
 #include "timed.h"
