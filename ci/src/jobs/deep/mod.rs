@@ -8,6 +8,7 @@
 //! is missing, so that no ignored test is forgotten.
 
 mod coverage;
+mod dense;
 mod deny;
 mod ignored;
 mod ledger;
@@ -260,6 +261,7 @@ const STEPS: &[Step] = &[
     job("native", native::run_all),
     job("mpi", mpi::run_all),
     job("coverage", coverage::run),
+    job("dense", dense::run),
     job("deny", deny::run),
     job("package", package::run),
     job("semver", semver::run),
