@@ -159,9 +159,8 @@ impl Crate {
     /// Returns the features that need no library of the system and have no step of their own,
     /// without `default`.
     pub(crate) fn features(&self) -> Vec<&str> {
-        let keys = ["features-with-library", "features-apart"];
-        let without = keys.iter().flat_map(|key| texts(self.metadata.get(*key)));
-        let without: Vec<&str> = without.collect();
+        let with_library = texts(self.metadata.get("features-with-library"));
+        let without: Vec<&str> = with_library.chain(self.features_apart()).collect();
         let all = table(&self.manifest, "features").into_iter().flatten();
         let names = all.map(|(name, _)| name.as_str());
         names
@@ -169,7 +168,12 @@ impl Crate {
             .collect()
     }
 
-    /// Returns the options that enable these features.
+    /// Returns the features that a step of `cargo ci deep` alone builds.
+    pub(crate) fn features_apart(&self) -> impl Iterator<Item = &str> {
+        texts(self.metadata.get("features-apart"))
+    }
+
+    /// Returns the options that enable the [`features`](Self::features).
     pub(crate) fn all_features(&self) -> Vec<String> {
         match &self.features()[..] {
             [] => Vec::new(),
