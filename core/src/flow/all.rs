@@ -69,9 +69,10 @@ const FULL: &str = "every cell was full when it was visited";
 /// ```
 ///
 /// # Safety
-/// The implementor must ensure that no method panics, nor the drop of a result of `latch_at` while
-/// the inputs exist, and that `count` and the cells of `latch_at` stay the same. A scope refers to
-/// its waiters: a panic would drop one of them too early.
+/// The implementor must ensure that no method panics but [`into_values`](Self::into_values), nor
+/// the drop of a result of `latch_at` while the inputs exist, and that `count` and the cells of
+/// `latch_at` stay the same. A scope refers to its waiters: a panic would drop one of them too
+/// early.
 pub unsafe trait Inputs<'a>: Sized {
     /// The values of all cells, in the same arrangement.
     type Values;
@@ -89,10 +90,18 @@ pub unsafe trait Inputs<'a>: Sized {
     /// Returns whether every cell is full.
     fn is_full(&self) -> bool;
 
+    /// Returns whether a cell is full without a value, as the source of values has failed: a task
+    /// that waits cancels its finish then, and is not run. Called once every cell is full.
+    /// Provided: returns false.
+    #[inline]
+    fn is_missing(&self) -> bool {
+        false
+    }
+
     /// Returns the values. Called once every cell is full, by the thread that continues.
     ///
     /// # Panics
-    /// If a cell is empty.
+    /// If a cell is empty, or full without a value.
     fn into_values(self) -> Self::Values;
 }
 
@@ -147,6 +156,10 @@ unsafe impl<'a, I: OneInput<'a>, const N: usize> Inputs<'a> for [I; N] {
         self.iter().all(I::is_full)
     }
 
+    fn is_missing(&self) -> bool {
+        self.iter().any(I::is_missing)
+    }
+
     fn into_values(self) -> [I::Values; N] {
         self.map(I::into_values)
     }
@@ -191,6 +204,10 @@ unsafe impl<'a, I: OneInput<'a>> Inputs<'a> for Vec<I> {
         self.iter().all(I::is_full)
     }
 
+    fn is_missing(&self) -> bool {
+        self.iter().any(I::is_missing)
+    }
+
     fn into_values(self) -> Vec<I::Values> {
         self.into_iter().map(I::into_values).collect()
     }
@@ -225,6 +242,11 @@ macro_rules! tuple {
             #[inline]
             fn is_full(&self) -> bool {
                 true $(&& self.$at.is_full())+
+            }
+
+            #[inline]
+            fn is_missing(&self) -> bool {
+                false $(|| self.$at.is_missing())+
             }
 
             #[inline]
@@ -352,8 +374,15 @@ impl<I, R> NodeBox<All<I, R>> {
     where
         I: Inputs<'a>,
     {
-        let All { ready, inputs, .. } = self.into_waiter();
+        let (inputs, ready) = self.into_parts();
         (inputs.into_values(), ready)
+    }
+
+    /// Frees the node, and returns its inputs, and what waited for them.
+    #[inline]
+    pub(crate) fn into_parts(self) -> (I, R) {
+        let All { ready, inputs, .. } = self.into_waiter();
+        (inputs, ready)
     }
 }
 

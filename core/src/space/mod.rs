@@ -25,4 +25,4 @@ pub use names::{
     Effect, Event, Failure, Memory, Message, Names, Refusal, Space, SpaceEffect, SpaceEvent,
     SpaceMessage, Supply,
 };
-pub use table::{Get, Item, Local, Policy, Table, Take};
+pub use table::{Get, Item, Local, Policy, Put, Table, Take};

@@ -3,7 +3,7 @@
 //! | part | what it does |
 //! |---|---|
 //! | [`pack`], [`unpack`] | encode a value by serde, decode it with bounds |
-//! | [`Bulk`] | a vector of plain data, encoded by one copy |
+//! | [`Bulk`], [`BulkRef`] | a vector of plain data, encoded by one copy |
 //! | [`Exchange`] | the channels of a process: opened alike by every rank, filled as values, sent as parcels |
 //!
 //! # Algorithm
@@ -64,8 +64,8 @@ mod terms;
 pub(crate) use channel::Sender;
 pub use channel::{Channel, Receiver, Traffic};
 pub use codec::{
-    Bulk, Encoding, Malformed, Plain, Portable, Unencodable, Unfit, Why, pack, pack_within, unpack,
-    unpack_first,
+    Bulk, BulkRef, Encoding, Malformed, Plain, Portable, Unencodable, Unfit, Why, pack,
+    pack_within, unpack, unpack_first,
 };
 pub(crate) use codec::{Sink, pack_onto};
 #[doc(hidden)]

@@ -7,6 +7,7 @@ mod engine;
 pub(crate) mod error;
 pub mod globals;
 pub mod protocol;
+pub(crate) mod space;
 pub(crate) mod statistics;
 pub mod team;
 pub mod world;

@@ -77,15 +77,31 @@ impl<V> fmt::Debug for PutError<V> {
 
 impl<V> Error for PutError<V> {}
 
-/// The keys of a closed space for which reads wait, that no task will put any more.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Waiting<K> {
+/// The end of a space that a task has abandoned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Abandoned {
     pub(super) space: Site,
-    /// The keys, with the number of reads that wait for each.
-    pub keys: Vec<(K, usize)>,
+    pub(super) reason: Box<str>,
 }
 
-impl<K: fmt::Debug> fmt::Display for Waiting<K> {
+impl fmt::Display for Abandoned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { space, reason } = self;
+        write!(f, "space of {space}: abandoned: {reason}")
+    }
+}
+
+impl Error for Abandoned {}
+
+/// The keys of a closed space for which reads wait, that no task will put any more.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Waiting {
+    pub(super) space: Site,
+    /// The keys, as they are displayed by `Debug`, with the number of reads that wait for each.
+    pub keys: Vec<(String, usize)>,
+}
+
+impl fmt::Display for Waiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reads: usize = self.keys.iter().map(|(_, reads)| reads).sum();
         let plural = if reads == 1 {
@@ -99,7 +115,7 @@ impl<K: fmt::Debug> fmt::Display for Waiting<K> {
             self.space
         )?;
         for (at, (key, _)) in self.keys.iter().take(SHOWN).enumerate() {
-            write!(f, "{}{key:?}", if at == 0 { " " } else { ", " })?;
+            write!(f, "{}{key}", if at == 0 { " " } else { ", " })?;
         }
         match self.keys.len().saturating_sub(SHOWN) {
             0 => Ok(()),
@@ -108,10 +124,10 @@ impl<K: fmt::Debug> fmt::Display for Waiting<K> {
     }
 }
 
-impl<K: fmt::Debug> fmt::Debug for Waiting<K> {
+impl fmt::Debug for Waiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl<K: fmt::Debug> Error for Waiting<K> {}
+impl Error for Waiting {}

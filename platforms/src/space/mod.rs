@@ -32,6 +32,7 @@
 //! of values in the memory of those that are still to be read. It also detects further reads, and
 //! permits to [`take`](Space::take) a value.
 
+mod cells;
 mod error;
 
 use error::Site;
@@ -39,14 +40,15 @@ use std::fmt;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::panic::Location;
-use std::thread::available_parallelism;
-use tautline_core::space::{Local, Table};
-use tautline_node::SpinThenYield;
 
-pub use error::{PutError, Refused, Waiting};
+#[cfg(feature = "serde")]
+pub use crate::ranks::space::{Builder, Key, Readers};
+#[cfg(feature = "serde")]
+pub(crate) use cells::Far;
+pub(crate) use cells::{Cells, Near};
+pub use error::{Abandoned, PutError, Refused, Waiting};
+pub use tautline_core::space::home::{self, Grid};
 pub use tautline_core::space::{Get, Item, Misuse, Take};
-
-type Policy<K> = Local<K, SpinThenYield>;
 
 /// Values by name, each put once.
 ///
@@ -62,15 +64,8 @@ type Policy<K> = Local<K, SpinThenYield>;
 /// # Ok::<(), tautline::Error>(())
 /// ```
 pub struct Space<K: 'static, V> {
-    table: Table<K, V, Policy<K>>,
+    cells: Cells<K, V>,
     site: Site,
-}
-
-/// Returns a table for the processors of this machine.
-fn table<K: 'static, V>(policy: Policy<K>) -> Table<K, V, Policy<K>> {
-    const SHARDS: usize = 8;
-    let processors = available_parallelism().map_or(1, usize::from);
-    Table::new(SHARDS * processors, policy)
 }
 
 impl<K: 'static, V> Space<K, V> {
@@ -85,7 +80,7 @@ impl<K: 'static, V> Space<K, V> {
     #[track_caller]
     pub fn local() -> Self {
         Self {
-            table: table(Local::new(SpinThenYield::default())),
+            cells: Cells::Near(Near::new(None)),
             site: Location::caller(),
         }
     }
@@ -109,11 +104,16 @@ impl<K: 'static, V> Space<K, V> {
     ///
     /// To be called before the space is used: it drops what was put.
     pub fn readers(self, readers: impl Fn(&K) -> u32 + Send + Sync + 'static) -> Self {
-        let policy = Local::new(SpinThenYield::default()).readers(readers);
         Self {
-            table: table(policy),
+            cells: Cells::Near(Near::new(Some(Box::new(readers)))),
             site: self.site,
         }
+    }
+
+    /// Creates a space with these cells.
+    #[cfg(feature = "serde")]
+    pub(crate) fn with(cells: Cells<K, V>, site: Site) -> Self {
+        Self { cells, site }
     }
 }
 
@@ -158,9 +158,8 @@ where
     /// # Errors
     /// If all declared reads of the key have begun.
     pub fn try_get(&self, key: K) -> Result<Get<V>, Refused> {
-        self.table
-            .get(&key)
-            .map_err(|misuse| self.refused(key, misuse))
+        let begun = self.cells.get(&key);
+        begun.map_err(|misuse| self.refused(key, misuse))
     }
 
     /// Begins the only read of a key, which moves the value out: the input of a task, or a future.
@@ -198,9 +197,8 @@ where
     /// # Errors
     /// If not exactly one read of the key is declared, or it has begun.
     pub fn try_take(&self, key: K) -> Result<Take<V>, Refused> {
-        self.table
-            .take(&key)
-            .map_err(|misuse| self.refused(key, misuse))
+        let begun = self.cells.take(&key);
+        begun.map_err(|misuse| self.refused(key, misuse))
     }
 
     /// Puts the value of a key, and makes the tasks ready that wait for it alone. Any thread may
@@ -218,12 +216,11 @@ where
     /// # Errors
     /// If the key was put before: contains the value.
     pub fn put(&self, key: K, value: V) -> Result<(), PutError<V>> {
-        self.table
-            .put(&key, value)
-            .map_err(|(value, misuse)| PutError {
-                refused: self.refused(key, misuse),
-                value,
-            })
+        let put = self.cells.put(&key, value);
+        put.map_err(|(value, misuse)| PutError {
+            refused: self.refused(key, misuse),
+            value,
+        })
     }
 
     /// Returns whether the value of a key is there: it was put, and not dropped after its last
@@ -237,29 +234,59 @@ where
     /// assert!(squares.test(&7));
     /// ```
     pub fn test(&self, key: &K) -> bool {
-        self.table.is_full(key)
+        self.cells.is_full(key)
     }
 
-    /// Closes the space.
+    /// Returns the number of messages about keys that this rank has sent: values, puts to their
+    /// homes, and requests. 0 in a space of one rank.
+    #[cfg(feature = "serde")]
+    pub fn sent(&self) -> u64 {
+        self.cells.sent()
+    }
+
+    /// Ends the space, at all ranks, for a reason that [`close`](Self::close) returns there. A task
+    /// that waits for a key, now or later, cancels the finish around it instead of being run, with
+    /// [`Interrupted`](crate::runtime::Reason::Interrupted); without a finish, it panics.
+    ///
+    /// ```
+    /// use tautline::prelude::*;
+    /// use tautline::space::Space;
+    ///
+    /// let space = Space::<u32, f64>::local();
+    /// let outcome = Runtime::new()?.run(|cx| {
+    ///     cx.finish(|cx| {
+    ///         cx.spawn_when(space.get(7), |_, _| unreachable!("it is not put"));
+    ///         cx.spawn(|_| space.abandon("row 3 has no pivot"));
+    ///     })
+    /// });
+    /// assert!(outcome.is_err());
+    /// let error = space.close().unwrap_err();
+    /// assert!(error.to_string().ends_with("abandoned: row 3 has no pivot"));
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
+    pub fn abandon(&self, reason: impl fmt::Display) {
+        self.cells.abandon(&reason);
+    }
+
+    /// Closes the space. Over ranks, returns once all ranks have closed it and no message is under
+    /// way, so that no value is lost: a call of all ranks.
     ///
     /// ```
     /// # use tautline::space::Space;
     /// let squares = Space::<u32, u32>::local();
     /// let square = squares.get(7);
-    /// let waiting = squares.close().unwrap_err();
-    /// assert_eq!(waiting.keys, [(7, 1)]);
-    /// assert!(waiting.to_string().ends_with(": closed while 1 read waits for 7"));
+    /// let error = squares.close().unwrap_err();
+    /// assert!(error.to_string().ends_with(": closed while 1 read waits for 7"));
     /// # drop(square);
     /// ```
     ///
     /// # Errors
-    /// If reads wait for keys that were not put: the keys, in no order.
-    pub fn close(self) -> Result<(), Waiting<K>> {
-        let (space, keys) = (self.site, self.table.close());
-        match keys.is_empty() {
-            true => Ok(()),
-            false => Err(Waiting { space, keys }),
-        }
+    /// If reads wait for keys that no task will put any more: a [`Waiting`], which names them; if
+    /// the space was [abandoned](Self::abandon), here or at another rank; if two ranks have put the
+    /// same key, or the home of a key was lost.
+    #[track_caller]
+    pub fn close(self) -> crate::Result<()> {
+        self.cells.close(self.site, Location::caller())
     }
 
     fn refused(&self, key: K, misuse: Misuse) -> Refused {

@@ -69,25 +69,33 @@ impl<V> Entry<V> {
         }
     }
 
+    /// Whether the only declared read may take the value.
+    pub(super) fn may_be_taken(&self) -> bool {
+        self.declared == Some(Declared { here: 1, total: 1 })
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.cell.is_full()
     }
 
-    /// Fills the cell, and ends the put. The waiters are released by the result.
+    /// Fills the cell. The waiters are released by the first result, and the put ends with the
+    /// second.
     ///
     /// # Errors
     /// If it was filled before: returns the value.
-    ///
-    /// # Panics
-    /// If the drop of the value panics, of which no read is left.
-    pub(super) fn fill(this: Arc<Self>, value: V) -> Result<Waiters, V> {
+    pub(super) fn keep(this: Arc<Self>, value: V) -> Result<(Waiters, Share<V>), V> {
         match this.cell.fill(ManuallyDrop::new(Slot::new(value))) {
-            Ok(waiters) => {
-                drop(Share(this));
-                Ok(waiters)
-            }
+            Ok(waiters) => Ok((waiters, Share(this))),
             Err(AlreadyFull(slot)) => Err(ManuallyDrop::into_inner(slot).into_value()),
         }
+    }
+
+    /// Fills the cell without a value, unless it is full: the put does not come any more.
+    pub(super) fn fail(this: Arc<Self>) -> Option<Waiters> {
+        let empty = ManuallyDrop::new(Slot::empty());
+        let waiters = this.cell.fill(empty).ok()?;
+        drop(Share(this));
+        Some(waiters)
     }
 
     /// Ends a read or the put; the last of them drops the value, with no lock held.
@@ -138,6 +146,17 @@ impl<V> Share<V> {
         &self.0
     }
 
+    /// Whether the cell was filled without a value.
+    ///
+    /// # Safety
+    /// The caller must ensure that no other share takes the value.
+    pub(super) unsafe fn is_missing(&self) -> bool {
+        let slot = self.0.cell.get();
+        // SAFETY: nothing takes the value meanwhile: this share has not ended, and the caller
+        // ensures it of the others.
+        slot.is_ok_and(|slot| unsafe { slot.get() }.is_none())
+    }
+
     /// Returns the value.
     ///
     /// # Safety
@@ -165,6 +184,16 @@ impl<V> Share<V> {
         // SAFETY: no other read exists, and this one has not ended, so neither has the last end
         // come, which is the only other access.
         unsafe { slot.take() }.expect(UNREAD)
+    }
+}
+
+/// A further read, which ends on its own.
+impl<V> Clone for Share<V> {
+    fn clone(&self) -> Self {
+        // ORDERING: Relaxed: this share has not ended, so the count stays above zero until the new
+        // one ends.
+        self.0.left.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(&self.0))
     }
 }
 

@@ -26,7 +26,7 @@ use core::hash::Hash;
 use entry::Entry;
 use hash::hash_of;
 pub use policy::{Local, Policy};
-pub use read::{Get, Item, Take};
+pub use read::{Get, Item, Put, Take};
 use shard::{Call, Key, Shard};
 
 /// Values by key, each put once and read by tasks that may ask for it before.
@@ -76,6 +76,18 @@ impl<K, V, P: Policy<K>> Table<K, V, P> {
             (!entry.is_full() && reads > 0).then_some((key, reads))
         });
         waiting.collect()
+    }
+
+    /// Ends the reads that wait, without a value, as they are released by the results: a task that
+    /// waits cancels its finish. Later reads of the keys end likewise.
+    pub fn fail(&self) -> Vec<Waiters> {
+        let entries = self.shards.iter().flat_map(|shard| shard.entries());
+        entries.filter_map(Entry::fail).collect()
+    }
+
+    /// Drops all values that no read uses.
+    pub fn clear(&self) {
+        drop(self.drain());
     }
 
     /// Takes all keys out before any is dropped.
@@ -133,23 +145,35 @@ where
     /// If a waiter does, or the drop of a value of which no read is left. The value is put then,
     /// and the other waiters are released. Also as [`get`](Self::get).
     pub fn put(&self, key: &K, value: V) -> Result<(), (V, Misuse)> {
-        let mut waiters = self.fill(key, value)?;
+        let (mut waiters, put) = self.keep(key, value)?;
+        drop(put);
         waiters.release();
         Ok(())
     }
 
-    /// Puts as [`put`](Self::put), and leaves the release of the reads to the result.
+    /// Puts as [`put`](Self::put), and leaves the release of the reads to the first result, and the
+    /// end of the put to the second.
     ///
     /// # Errors
     /// As [`put`](Self::put).
     ///
     /// # Panics
-    /// As [`put`](Self::put), but for waiters.
-    pub fn fill(&self, key: &K, value: V) -> Result<Waiters, (V, Misuse)> {
+    /// As [`get`](Self::get).
+    pub fn keep(&self, key: &K, value: V) -> Result<(Waiters, Put<V>), (V, Misuse)> {
         match self.begin(key, Call::Put) {
-            Ok(entry) => Entry::fill(entry, value).map_err(|value| (value, Misuse::AlreadyPut)),
+            Ok(entry) => match Entry::keep(entry, value) {
+                Ok((waiters, share)) => Ok((waiters, Put::of(share))),
+                Err(value) => Err((value, Misuse::AlreadyPut)),
+            },
             Err(misuse) => Err((value, misuse)),
         }
+    }
+
+    /// Returns the value of a key, as a further read, if it is there and reads are not declared.
+    pub fn peek(&self, key: &K) -> Option<Item<V>> {
+        let hash = hash_of(key);
+        let entry = self.shard(hash).entry(hash, key)?;
+        (entry.declared.is_none() && entry.is_full()).then(|| Item::of(entry))
     }
 
     /// Returns whether the value of a key is there: it was put, and a declared read of it has not

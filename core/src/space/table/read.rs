@@ -21,6 +21,41 @@ pub struct Take<V>(Share<V>);
 /// value.
 pub struct Item<V>(Share<V>);
 
+/// The put of a value, which has not ended: the value stays, also without a read, until this is
+/// dropped.
+#[must_use = "dropped, it ends the put"]
+pub struct Put<V>(Share<V>);
+
+/// The reason why a wait ends without a value.
+const MISSING: &str = "the space has ended before the value was put";
+
+impl<V> Put<V> {
+    /// Returns the put of a cell that is full.
+    pub(super) fn of(share: Share<V>) -> Self {
+        Self(share)
+    }
+
+    /// Returns the value, as a further read; `None` if the only declared read may take it.
+    pub fn item(&self) -> Option<Item<V>> {
+        let is_taken = self.0.entry().may_be_taken();
+        (!is_taken).then(|| Item(self.0.clone()))
+    }
+}
+
+impl<V> Item<V> {
+    /// Returns the value of a cell that is full, whose reads are not declared.
+    pub(super) fn of(entry: Arc<Entry<V>>) -> Self {
+        Self(Share::of(entry))
+    }
+}
+
+/// A further read of the same value.
+impl<V> Clone for Item<V> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
 impl<V> Get<V> {
     /// Begins a read that the table has admitted.
     pub(super) fn of(entry: Arc<Entry<V>>) -> Self {
@@ -79,7 +114,14 @@ unsafe impl<'a, V: Send + Sync + 'static> Inputs<'a> for Get<V> {
     }
 
     #[inline]
+    fn is_missing(&self) -> bool {
+        // SAFETY: this read does not take the value, so no other one does.
+        unsafe { self.0.is_missing() }
+    }
+
+    #[inline]
     fn into_values(self) -> Item<V> {
+        assert!(!Inputs::is_missing(&self), "{MISSING}");
         Item(self.0)
     }
 }
@@ -108,7 +150,14 @@ unsafe impl<'a, V: Send + Sync + 'static> Inputs<'a> for Take<V> {
     }
 
     #[inline]
+    fn is_missing(&self) -> bool {
+        // SAFETY: the only declared read.
+        unsafe { self.0.is_missing() }
+    }
+
+    #[inline]
     fn into_values(self) -> V {
+        assert!(!Inputs::is_missing(&self), "{MISSING}");
         // SAFETY: the only declared read, as the caller of `of` has ensured.
         unsafe { self.0.take() }
     }
@@ -150,6 +199,12 @@ impl<V> fmt::Debug for Take<V> {
         f.debug_struct("Take")
             .field("full", &self.is_full())
             .finish()
+    }
+}
+
+impl<V> fmt::Debug for Put<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Put").finish_non_exhaustive()
     }
 }
 

@@ -84,7 +84,7 @@ impl<V> State<V> {
             _ if call == Call::Put => None,
             None => takes.then_some(Misuse::Shared(None)),
             Some(Declared { here, .. }) if *begun >= here => Some(Misuse::Undeclared(here)),
-            Some(Declared { here, total }) if takes && (here, total) != (1, 1) => {
+            Some(Declared { total, .. }) if takes && !entry.may_be_taken() => {
                 Some(Misuse::Shared(Some(total)))
             }
             Some(_) => {
@@ -184,6 +184,28 @@ impl<K, V, P: Policy<K>> Shard<K, V, P> {
             Some(found) => Found::Known(found.state.admit(call)),
             None => Found::Absent([keys.forget(), keys.forget()]),
         }
+    }
+
+    /// Returns the entry of a key that has one.
+    pub(super) fn entry(&self, hash: u64, key: &K) -> Option<Arc<Entry<V>>>
+    where
+        K: Eq,
+    {
+        let keys = self.keys.lock(&*self.policy);
+        match &keys.table.find(hash, |other| other.key == *key)?.state {
+            State::Known { entry, .. } => Some(Arc::clone(entry)),
+            State::Gone { .. } => None,
+        }
+    }
+
+    /// Returns all entries.
+    pub(super) fn entries(&self) -> Vec<Arc<Entry<V>>> {
+        let keys = self.keys.lock(&*self.policy);
+        let known = keys.table.iter().filter_map(|key| match &key.state {
+            State::Known { entry, .. } => Some(Arc::clone(entry)),
+            State::Gone { .. } => None,
+        });
+        known.collect()
     }
 
     /// Takes all keys out.

@@ -15,6 +15,11 @@ impl<V> Slot<V> {
         Self(UnsafeCell::new(Some(value)))
     }
 
+    /// Creates the slot of a cell that has no value.
+    pub(super) fn empty() -> Self {
+        Self(UnsafeCell::new(None))
+    }
+
     /// Returns the value of a slot that was not shared.
     ///
     /// # Panics

@@ -19,6 +19,7 @@
 use super::spawned::Spawned;
 use super::waiter::{READY, WALKING, Waiter};
 use super::{Header, Kind, Task};
+use crate::finish::Reason;
 use crate::flow::{All, CellRef, Inputs, Latch, NodeBox, Ready};
 use crate::id::WorkerId;
 use crate::port::Host;
@@ -55,6 +56,11 @@ unsafe impl<'i, I: Inputs<'i>> Inputs<'i> for Detached<I> {
     }
 
     #[inline]
+    fn is_missing(&self) -> bool {
+        self.0.is_missing()
+    }
+
+    #[inline]
     fn into_values(self) -> I::Values {
         ManuallyDrop::into_inner(self.0).into_values()
     }
@@ -81,9 +87,8 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
         I::Values: Send,
     {
         if inputs.is_full() {
-            let values = inputs.into_values();
-            let task = Spawned::task(scope, move |cx: &mut Cx<'s, 'e, P>| body(values, cx));
-            return Pool::schedule(task);
+            let run = move |cx: &mut Cx<'s, 'e, P>| run_with(inputs, body, cx);
+            return Pool::schedule(Spawned::task(scope, run));
         }
         let waiting = Self {
             waiter: Waiter::new(
@@ -179,12 +184,13 @@ impl<'s, 'e: 's, P: Host, F: Send> Waiting<'s, 'e, P, F> {
     {
         // SAFETY: the pointer comes from `into_raw` in `ready_node`, and the task is run once.
         let node = unsafe { NodeBox::<All<Detached<I>, Self>>::from_raw(header.cast()) };
-        let (values, waiting) = node.open();
+        let (inputs, waiting) = node.into_parts();
+        let inputs = ManuallyDrop::into_inner(inputs.0);
         let scope = waiting.scope();
         let waiting = ManuallyDrop::new(waiting);
         // SAFETY: a ready task has its body, which `waiting` does not drop.
         let body = unsafe { ptr::read(&*waiting.body) };
-        Cx::run_in(on, scope, |cx| body(values, cx));
+        Cx::run_in(on, scope, |cx| run_with(inputs, body, cx));
         // SAFETY: the share that was taken when the task was created.
         unsafe { TaskScope::leave_on(NonNull::from(scope), on.id()) };
     }
@@ -235,6 +241,19 @@ where
         site: Waiter::site,
         cancel: Waiting::<'s, 'e, P, F>::cancel::<I>,
     };
+}
+
+/// Runs the body of a task whose inputs are full. If they have no values, cancels the finish around
+/// it instead; without one, the panic of the inputs is that of the task.
+#[inline]
+fn run_with<'i, 's, 'e, P: Host, I: Inputs<'i>>(
+    inputs: I,
+    body: impl FnOnce(I::Values, &mut Cx<'s, 'e, P>),
+    cx: &mut Cx<'s, 'e, P>,
+) {
+    if !(inputs.is_missing() && cx.cancel(Reason::Interrupted)) {
+        body(inputs.into_values(), cx);
+    }
 }
 
 /// Frees the node of a cancelled task if `owned`; otherwise the thread that drops its body does.

@@ -29,9 +29,28 @@ impl<T: FromBytes + IntoBytes + Immutable> Plain for T {}
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Bulk<T>(pub Vec<T>);
 
+/// A slice that is encoded as a [`Bulk`].
+///
+/// ```
+/// use tautline_core::wire::{Bulk, BulkRef, pack, unpack};
+///
+/// let mut bytes = Vec::new();
+/// pack(&BulkRef(&[1.5f64, -2.0]), &mut bytes)?;
+/// assert_eq!(unpack::<Bulk<f64>>(&bytes).unwrap().0, [1.5, -2.0]);
+/// # Ok::<(), tautline_core::wire::Unencodable>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct BulkRef<'a, T>(pub &'a [T]);
+
+impl<T: Plain> Serialize for BulkRef<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self.0.as_bytes())
+    }
+}
+
 impl<T: Plain> Serialize for Bulk<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(self.0.as_slice().as_bytes())
+        BulkRef(&self.0).serialize(serializer)
     }
 }
 

@@ -43,6 +43,11 @@ impl Encoding {
         pack_within(value, limit, &mut self.parcel)
     }
 
+    /// Appends the bytes of another encoding.
+    pub fn extend(&mut self, other: &Self) {
+        self.parcel.extend_from_slice(other.body());
+    }
+
     /// Returns the bytes that the receiver gets.
     pub fn body(&self) -> &[u8] {
         &self.parcel[Self::ROOM..]

@@ -20,7 +20,7 @@ mod encode;
 mod encoding;
 mod varint;
 
-pub use bulk::{Bulk, Plain};
+pub use bulk::{Bulk, BulkRef, Plain};
 
 use alloc::vec::Vec;
 use core::any::type_name;

@@ -8,6 +8,7 @@
 //! | `open` | the calls that have not ended, for reports |
 //! | `handle` | uses of an engine that end with its world |
 //! | `inside` | whether a thread runs code of the program within a turn |
+//! | `outgoing` | a channel as its receiver sends on it |
 //! | `owned` | values that a child of `fork` must not use |
 #![forbid(unsafe_code)]
 
@@ -16,6 +17,7 @@ mod error;
 mod handle;
 mod inside;
 mod open;
+mod outgoing;
 mod owned;
 pub(crate) mod progress;
 mod waiting;
@@ -26,6 +28,7 @@ pub(crate) use handle::Handle;
 pub(crate) use inside::{Changing, assert_may_block, assert_no_change, inside, is_inside};
 pub(crate) use open::Objects;
 pub use open::{OpenAccess, OpenCall};
+pub(crate) use outgoing::Outgoing;
 pub(crate) use owned::RankOwned;
 pub use waiting::Waiting;
 

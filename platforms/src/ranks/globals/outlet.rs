@@ -4,11 +4,12 @@
 use super::message::{Body, Envelope};
 use super::operation::{AnyOperation, Declared, Operation, is_operator};
 use super::record::Cache;
+use crate::ranks::engine::Outgoing;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tautline_core::Rank;
 use tautline_core::coherence::{Message, Request};
 use tautline_core::wire::{Channel, Encoding};
-use tautline_core::{PlaceId, Rank};
 
 pub(super) struct Outlet {
     pub(super) here: Rank,
@@ -17,8 +18,7 @@ pub(super) struct Outlet {
     pub(super) limit: usize,
     pub(super) longest: usize,
     pub(super) cache: Cache,
-    /// `None` before it is open, and after the end of the channels.
-    channel: Mutex<Option<Channel<Envelope>>>,
+    outgoing: Outgoing<Envelope>,
     operations: Mutex<Vec<Arc<dyn AnyOperation>>>,
 }
 
@@ -30,36 +30,32 @@ impl Outlet {
             limit,
             longest,
             cache: Cache::new(),
-            channel: Mutex::default(),
+            outgoing: Outgoing::new(here),
             operations: Mutex::default(),
         }
     }
 
-    fn channel(&self) -> MutexGuard<'_, Option<Channel<Envelope>>> {
-        self.channel.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn open(&self, channel: Channel<Envelope>) {
-        *self.channel() = Some(channel);
+        self.outgoing.open(channel);
     }
 
     pub(super) fn close(&self) {
-        let channel = self.channel().take();
-        drop(channel);
+        self.outgoing.close();
     }
 
-    /// Sends a message without a value; drops it after the end of the channels.
+    /// Sends a message without a value.
     pub(super) fn send(&self, to: Rank, envelope: Envelope) {
-        if let Some(channel) = &*self.channel() {
-            channel.send(PlaceId(self.here.0), PlaceId(to.0), envelope);
+        let mut encoding = Encoding::default();
+        let encoded = encoding.push(&envelope, self.longest);
+        // A text in it is as long as names and panics are.
+        if encoded.is_ok() {
+            self.outgoing.send(to, encoding);
         }
     }
 
-    /// As [`send`](Self::send), a message that is encoded.
+    /// Sends a message that is encoded.
     pub(super) fn send_encoded(&self, to: Rank, message: Encoding) {
-        if let Some(channel) = &*self.channel() {
-            channel.send_encoded(PlaceId(self.here.0), PlaceId(to.0), message);
-        }
+        self.outgoing.send(to, message);
     }
 
     fn operations(&self) -> MutexGuard<'_, Vec<Arc<dyn AnyOperation>>> {

@@ -1,0 +1,90 @@
+//! The name of a space in errors.
+
+use super::Key;
+use super::message::Kept;
+use super::roles::Roles;
+use crate::ranks::error::{RankError, RankErrorKind};
+use std::fmt;
+use std::panic::Location;
+use tautline_core::Rank;
+use tautline_core::space::{Failure, Message, SpaceMessage};
+
+/// Keys that an error names, at most.
+const NAMED: usize = 5;
+
+pub(super) struct Name {
+    pub(super) site: &'static Location<'static>,
+    /// The types of the keys and of the values.
+    pub(super) types: [&'static str; 2],
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [key, value] = self.types;
+        write!(f, "the space of {value} by {key}, opened at {}", self.site)
+    }
+}
+
+impl Name {
+    /// Names the key of a message, after what it is the subject of.
+    pub(super) fn about<K: Key, V>(&self, message: &Kept<K, V>) -> impl fmt::Display + use<K, V> {
+        let key = match message {
+            SpaceMessage::Of(
+                Message::Put { key, .. } | Message::Fetch { key } | Message::Data { key, .. },
+            ) => Some(key.clone()),
+            _ => None,
+        };
+        fmt::from_fn(move |f| match &key {
+            Some(key) => write!(f, ", of the key {key:?}"),
+            None => Ok(()),
+        })
+    }
+
+    fn error(&self, kind: RankErrorKind, rank: Rank, why: impl fmt::Display) -> RankError {
+        RankError::of_object(kind, rank, format_args!("{self}: {why}"))
+    }
+
+    /// Returns the error of reads whose home was lost.
+    pub(super) fn lost<K: Key>(&self, key: &K, home: Rank) -> RankError {
+        let why = format_args!("{home}, the home of {key:?}, was lost");
+        self.error(RankErrorKind::Lost, home, why)
+    }
+
+    /// Returns the error with which it has ended.
+    pub(super) fn failed<K: Key>(&self, failure: &Failure<K>) -> RankError {
+        let (kind, rank) = match failure {
+            Failure::PutTwice { second, .. } => (RankErrorKind::Violated, *second),
+            Failure::Abandoned { by, .. } => (RankErrorKind::Failed, *by),
+        };
+        self.error(kind, rank, failure)
+    }
+
+    /// Returns the error of a close whose messages cannot be counted.
+    pub(super) fn uncounted(&self, lost: Rank) -> RankError {
+        let why = format_args!("{lost} was lost before all ranks had closed it");
+        self.error(RankErrorKind::Lost, lost, why)
+    }
+
+    /// Returns the error of a close while reads wait, if there are any.
+    pub(super) fn never_put<K: Key>(
+        &self,
+        roles: &Roles<K>,
+        waiting: &[(&K, u32)],
+    ) -> Option<RankError> {
+        let reads: u32 = waiting.iter().map(|(_, reads)| reads).sum();
+        let named = waiting.iter().take(NAMED);
+        let named: Vec<_> = named
+            .map(|(key, _)| format!("{key:?} of {}", roles.home(key)))
+            .collect();
+        let more = match waiting.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let why = format_args!(
+            "closed while {reads} reads of {} wait for {}{more}, which no rank puts",
+            roles.here,
+            named.join(", "),
+        );
+        (reads > 0).then(|| self.error(RankErrorKind::Diverged, roles.here, why))
+    }
+}
