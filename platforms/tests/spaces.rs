@@ -8,7 +8,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tautline::balance::Reason;
-use tautline::prelude::*;
 use tautline::space::{Grid, Misuse, Space, home};
 use tautline::world::{self, Rank, World};
 
@@ -32,6 +31,8 @@ fn a_cell_travels_once() {
                 });
             });
             assert_eq!(sum.into_inner(), 3 * TASKS);
+            // All have what they wait for.
+            world.barrier().unwrap();
             let sent = space.sent();
             space.close().unwrap();
             sent
@@ -48,25 +49,27 @@ fn a_fetch_before_the_put_is_answered_after_it() {
         let space = Space::<u32, String>::of(world).home(|_| Rank(0)).open();
         let rt = runtime(world, 1);
         let text = || format!("from {}", Rank(2));
+        let barrier = || world.barrier().unwrap();
         match world.rank().0 {
             // It waits before the put is permitted.
             1 => rt.run(|cx| {
                 cx.scope(|cx| {
                     cx.spawn_when(space.get(7), |value, _| assert_eq!(*value, text()));
-                    world.barrier().unwrap();
+                    barrier();
                 });
             }),
             2 => {
-                world.barrier().unwrap();
+                barrier();
                 space.put(7, text()).unwrap();
             }
-            _ => world.barrier().unwrap(),
+            _ => barrier(),
         }
         let before = space.sent();
         rt.run(|cx| cx.spawn_when(space.get(7), |value, _| assert_eq!(*value, text())));
         if world.rank().0 > 0 {
             assert_eq!(space.sent(), before, "the value is here");
         }
+        world.barrier().unwrap();
         let sent = space.sent();
         space.close().unwrap();
         sent
@@ -187,6 +190,7 @@ fn wavefront(world: &World, workers: usize, at: At, declares: bool) -> (Option<u
             }
         });
     });
+    world.barrier().unwrap();
     let sent = edges.sent();
     edges.close().unwrap();
     (last.into_inner().unwrap(), sent)
@@ -338,11 +342,10 @@ fn the_end_of_a_space_is_no_hang() {
 fn a_lost_home_ends_what_waits_for_its_keys() {
     let errors = world::loopback(2, |world| {
         let space = Space::<u32, u32>::of(world).home(|_| Rank(1)).open();
+        world.barrier().unwrap();
         if world.rank().0 == 1 {
-            world.barrier().unwrap();
             return None;
         }
-        world.barrier().unwrap();
         let outcome = runtime(world, 1)
             .run(|cx| cx.finish(|cx| cx.spawn_when(space.get(8), |_, _| unreachable!())));
         assert_eq!(outcome.unwrap_err().reason, Reason::Interrupted);

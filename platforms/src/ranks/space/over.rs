@@ -121,19 +121,37 @@ impl<K: Key, V: Value> Over<K, V> {
         self.outgoing.open(channel);
     }
 
-    /// Begins a read.
+    /// Begins a read. After the end of the space, it waits for no value.
     pub(super) fn get(&self, key: &K) -> Result<Get<V>, Misuse> {
         let is_here = !self.roles.are_declared() && self.cells.is_full(key);
-        if !is_here {
-            self.call(Event::Get(key.clone()))?;
+        match is_here {
+            true => self.cells.get(key),
+            false => self.read(Event::Get(key.clone()), || self.cells.get(key)),
         }
-        self.cells.get(key)
     }
 
-    /// Begins the only read of a key.
+    /// Begins the only read of a key, as [`get`](Self::get).
     pub(super) fn take(&self, key: &K) -> Result<Take<V>, Misuse> {
-        self.call(Event::Take(key.clone()))?;
-        self.cells.take(key)
+        self.read(Event::Take(key.clone()), || self.cells.take(key))
+    }
+
+    /// Begins a read that the machine admits, in the table.
+    fn read<R>(
+        &self,
+        event: Event<K, Carried<V>>,
+        begin: impl FnOnce() -> Result<R, Misuse>,
+    ) -> Result<R, Misuse> {
+        let refused = self.call(event);
+        match refused {
+            None | Some(Misuse::Ended) => {}
+            Some(misuse) => return Err(misuse),
+        }
+        let read = begin()?;
+        // The space may have ended before the table had the read.
+        if self.lock().error.is_some() {
+            self.end_reads();
+        }
+        Ok(read)
     }
 
     pub(super) fn put(&self, key: &K, value: V) -> Result<(), (V, Misuse)> {
@@ -191,10 +209,11 @@ impl<K: Key, V: Value> Over<K, V> {
         });
     }
 
-    fn call(&self, event: Event<K, Carried<V>>) -> Result<(), Misuse> {
+    /// Gives the machine an event. Returns the reason if the call is refused.
+    fn call(&self, event: Event<K, Carried<V>>) -> Option<Misuse> {
         let event = SpaceEvent::Of(event);
-        let stepped = self.step(None, |machine, step| machine.event(event, step));
-        stepped.refused.map_or(Ok(()), Err)
+        self.step(None, |machine, step| machine.event(event, step))
+            .refused
     }
 
     /// Processes a message.
