@@ -8,6 +8,8 @@ mod chunks;
 mod exact;
 #[path = "../../platforms/examples/gups.rs"]
 mod gups;
+#[path = "../../platforms/examples/common_subsequence/main.rs"]
+mod common_subsequence;
 #[path = "../../platforms/examples/halos/main.rs"]
 mod halos;
 #[path = "../../platforms/examples/heat/main.rs"]
@@ -96,6 +98,7 @@ fn example() {
         Ok("tasks_anywhere") => tasks_anywhere::main,
         Ok("k_means") => k_means::main,
         Ok("histories") => histories::main,
+        Ok("common_subsequence") => common_subsequence::main,
         Ok("halos") => halos::main,
         Ok("shared_bound") => shared_bound::main,
         _ => return,
@@ -124,6 +127,7 @@ fn programs_with_teams_print_the_same_by_mpirun() {
         "tasks_anywhere",
         "inverted_index",
         "k_means",
+        "common_subsequence",
         "halos",
         "shared_bound",
     ] {

@@ -8,6 +8,8 @@ mod breadth_first;
 mod first_across;
 #[path = "../../platforms/examples/gups.rs"]
 mod gups;
+#[path = "../../platforms/examples/common_subsequence/main.rs"]
+mod common_subsequence;
 #[path = "../../platforms/examples/halos/main.rs"]
 mod halos;
 #[path = "../../platforms/examples/heat/main.rs"]
@@ -65,6 +67,7 @@ fn example() {
         Ok("inverted_index") => inverted_index::main,
         Ok("tasks_anywhere") => tasks_anywhere::main,
         Ok("k_means") => k_means::main,
+        Ok("common_subsequence") => common_subsequence::main,
         Ok("halos") => halos::main,
         Ok("shared_bound") => shared_bound::main,
         _ => return,
@@ -110,6 +113,7 @@ fn programs_with_teams_print_the_same_at_four_ranks() {
         ("tasks_anywhere", "111596 nodes, the deepest at level 10\n"),
         ("inverted_index", "word60: [4000, 571, 66]\n"),
         ("k_means", "32 steps, the first centre at [32777, 32754]\n"),
+        ("common_subsequence", "658 letters in common of 1024\n"),
         ("halos", "642 steps, 93.6744 below the edge\n"),
         ("shared_bound", "the shortest tour of 11 cities: 4542\n"),
     ] {
