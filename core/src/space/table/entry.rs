@@ -11,8 +11,8 @@
 //!
 //! # Words
 //! `left`: reads and put that have not ended, if reads are declared. `cell`: see
-//! [`latch`](crate::flow::Latch). The slot in it is written by the put before the latch is full, read
-//! by reads that have not ended, and emptied by the only declared read or by the last end.
+//! [`latch`](crate::flow::Latch). The slot in it is written by the put before the latch is full,
+//! read by reads that have not ended, and emptied by the only declared read or by the last end.
 //!
 //! # Orderings
 //! | id | release side | acquire side | what becomes visible | model |

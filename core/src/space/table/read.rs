@@ -7,8 +7,8 @@ use core::fmt;
 use core::future::IntoFuture;
 use core::ops::Deref;
 
-/// A read that waits for the value of a key, and becomes an [`Item`]: an input of a task, or awaited
-/// as a future. Dropped before, it counts as a read that has ended.
+/// A read that waits for the value of a key, and becomes an [`Item`]: an input of a task, or
+/// awaited as a future. Dropped before, it counts as a read that has ended.
 #[must_use = "dropped, it counts as a read that has ended"]
 pub struct Get<V>(Share<V>);
 
