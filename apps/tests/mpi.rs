@@ -5,11 +5,11 @@
 #[path = "../../platforms/examples/breadth_first.rs"]
 mod breadth_first;
 mod chunks;
+#[path = "../../platforms/examples/common_subsequence/main.rs"]
+mod common_subsequence;
 mod exact;
 #[path = "../../platforms/examples/gups.rs"]
 mod gups;
-#[path = "../../platforms/examples/common_subsequence/main.rs"]
-mod common_subsequence;
 #[path = "../../platforms/examples/halos/main.rs"]
 mod halos;
 #[path = "../../platforms/examples/heat/main.rs"]

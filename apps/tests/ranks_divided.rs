@@ -4,12 +4,12 @@
 
 #[path = "../../platforms/examples/breadth_first.rs"]
 mod breadth_first;
+#[path = "../../platforms/examples/common_subsequence/main.rs"]
+mod common_subsequence;
 #[path = "../../platforms/examples/first_across.rs"]
 mod first_across;
 #[path = "../../platforms/examples/gups.rs"]
 mod gups;
-#[path = "../../platforms/examples/common_subsequence/main.rs"]
-mod common_subsequence;
 #[path = "../../platforms/examples/halos/main.rs"]
 mod halos;
 #[path = "../../platforms/examples/heat/main.rs"]

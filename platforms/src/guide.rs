@@ -13,6 +13,7 @@
 //! | [`branch_and_bound`] | a solver: incumbent, gap, deadline, Ctrl-C |
 //! | [`ranks`] | the same over several memories |
 //! | [`globals`] | values that all ranks share |
+//! | [`spaces`] | values with names, for tasks that wait for them at any rank |
 //! | [`simulating`] | the same on a machine that is not at hand |
 //! | [`observing`] | where time goes, and what a program waits for |
 //! | [`embedding`] | with tokio and rayon |
@@ -45,6 +46,7 @@ pages!(
     branch_and_bound,
     ranks,
     globals,
+    spaces,
     simulating,
     observing,
     embedding,

@@ -11,8 +11,6 @@ use tautline_core::space::{Declared, Item, Memory, Policy, Put, Table};
 use tautline_core::wire::Encoding;
 use tautline_node::SpinThenYield;
 
-use super::over::Over;
-
 /// A value in a message.
 pub(super) enum Carried<V> {
     /// Of a put here, or of another rank.
@@ -24,21 +22,26 @@ pub(super) enum Carried<V> {
 }
 
 /// The named cells of a rank.
-pub(super) type Cells<K, V> = Table<K, V, AtRank<K, V>>;
+pub(super) type Cells<K, V> = Table<K, V, AtRank<K>>;
 
-/// The declared reads at a rank, and the machine, which is told of the last read of a key.
-pub(super) struct AtRank<K: Key, V: Value> {
-    pub(super) roles: Arc<Roles<K>>,
-    pub(super) over: Weak<Over<K, V>>,
+/// The observer of keys whose reads at this rank have all ended.
+pub(super) trait Observer<K>: Send + Sync {
+    fn freed(&self, key: K);
 }
 
-impl<K: Key, V: Value> Relax for AtRank<K, V> {
+/// The declared reads at a rank, and the observer of the last ones.
+pub(super) struct AtRank<K: Key> {
+    pub(super) roles: Arc<Roles<K>>,
+    pub(super) observer: Weak<dyn Observer<K>>,
+}
+
+impl<K: Key> Relax for AtRank<K> {
     fn relax(&self, turn: u32) {
         SpinThenYield::default().relax(turn);
     }
 }
 
-impl<K: Key, V: Value> Policy<K> for AtRank<K, V> {
+impl<K: Key> Policy<K> for AtRank<K> {
     fn declared(&self, key: &K) -> Option<Declared> {
         self.roles.declared(key)
     }
@@ -49,8 +52,8 @@ impl<K: Key, V: Value> Policy<K> for AtRank<K, V> {
     }
 
     fn freed(&self, key: K) {
-        if let Some(over) = self.over.upgrade() {
-            over.freed(key);
+        if let Some(observer) = self.observer.upgrade() {
+            observer.freed(key);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A space at one rank of several: its machine, and what that sends and has received.
 
-use super::memory::{AtRank, Carried, Cells, Due, Values};
+use super::memory::{AtRank, Carried, Cells, Due, Observer, Values};
 use super::message::{Envelope, Kept, encode};
 use super::name::Name;
 use super::roles::Roles;
@@ -12,7 +12,7 @@ use crate::ranks::team::text_of;
 use std::collections::VecDeque;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use tautline_core::Rank;
 use tautline_core::collective::Branch;
 use tautline_core::machine::{Action, Machine, Step};
@@ -83,10 +83,10 @@ impl<K: Key, V: Value> Over<K, V> {
             true => Supply::Declared,
             false => Supply::Fetched { ahead: None },
         };
-        Arc::new_cyclic(|over| {
+        Arc::new_cyclic(|this: &Weak<Self>| {
             let policy = AtRank {
                 roles: Arc::clone(&roles),
-                over: over.clone(),
+                observer: Weak::clone(this) as _,
             };
             let cells = Arc::new(Table::new(SHARDS, policy));
             let names = Names::new(here, ranks, supply);
@@ -193,20 +193,6 @@ impl<K: Key, V: Value> Over<K, V> {
     pub(super) fn abandon(&self, why: impl std::fmt::Display) {
         let reason = why.to_string().into_boxed_str();
         _ = self.call(Event::Abandon(reason));
-    }
-
-    /// Counts the reads of a key, which have all ended.
-    pub(super) fn freed(&self, key: K) {
-        // In the drop of a value that was read.
-        contain(|| {
-            let here = self
-                .roles
-                .declared(&key)
-                .map_or(0, |declared| declared.here);
-            if here > 0 {
-                _ = self.call(Event::Read(key, here));
-            }
-        });
     }
 
     /// Gives the machine an event. Returns the reason if the call is refused.
@@ -384,5 +370,18 @@ impl<K: Key, V: Value> Over<K, V> {
         drop(state);
         self.cells.clear();
         error.map_or(Ok(()), Err)
+    }
+}
+
+impl<K: Key, V: Value> Observer<K> for Over<K, V> {
+    fn freed(&self, key: K) {
+        // In the drop of a value that was read.
+        contain(|| {
+            let declared = self.roles.declared(&key);
+            let here = declared.map_or(0, |declared| declared.here);
+            if here > 0 {
+                self.call(Event::Read(key, here));
+            }
+        });
     }
 }
