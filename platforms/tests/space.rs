@@ -27,10 +27,8 @@ fn border(at: usize) -> Vec<f64> {
 
 /// The bits of the corner of a wavefront without tasks.
 fn corner_alone() -> Vec<u64> {
-    let mut tiles = vec![vec![border(0); SIDE + 1]; SIDE + 1];
-    for at in 0..=SIDE {
-        (tiles[0][at], tiles[at][0]) = (border(at), border(at));
-    }
+    let mut tiles: Vec<Vec<_>> = (0..=SIDE).map(|i| vec![border(i); SIDE + 1]).collect();
+    tiles[0] = (0..=SIDE).map(border).collect();
     for (i, j) in (1..=SIDE).flat_map(|i| (1..=SIDE).map(move |j| (i, j))) {
         tiles[i][j] = tile(&tiles[i - 1][j], &tiles[i][j - 1]);
     }

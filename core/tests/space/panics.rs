@@ -120,7 +120,10 @@ fn the_drop_of_a_forgotten_key_may_panic() {
 
 /// Panics when it is dropped, once `armed`.
 #[derive(Debug)]
-struct Sprung(Arc<AtomicBool>, Counted);
+struct Sprung(
+    Arc<AtomicBool>,
+    #[expect(dead_code, reason = "dropped")] Counted,
+);
 
 impl Drop for Sprung {
     fn drop(&mut self) {
