@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod codec;
+#[cfg(test)]
+mod fuzz;
 mod inlet;
 mod memory;
 mod message;

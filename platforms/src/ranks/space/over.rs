@@ -121,6 +121,12 @@ impl<K: Key, V: Value> Over<K, V> {
         self.outgoing.open(channel);
     }
 
+    /// Drops all messages, sent and to be sent.
+    #[cfg(test)]
+    pub(super) fn close_outgoing(&self) {
+        self.outgoing.close();
+    }
+
     /// Begins a read. After the end of the space, it waits for no value.
     pub(super) fn get(&self, key: &K) -> Result<Get<V>, Misuse> {
         let is_here = !self.roles.are_declared() && self.cells.is_full(key);
