@@ -49,7 +49,10 @@ struct State<K: Key, V: Value> {
     outbox: VecDeque<(Rank, Kept<K, V>)>,
     is_sending: bool,
     round: Option<Round>,
+    /// The error with which the machine has ended.
     error: Option<RankError>,
+    /// That with which it ends next, if this rank knows more than others.
+    cause: Option<RankError>,
 }
 
 /// The end of a round of counting.
@@ -96,6 +99,7 @@ impl<K: Key, V: Value> Over<K, V> {
                 is_sending: false,
                 round: None,
                 error: None,
+                cause: None,
             };
             Self {
                 name,
@@ -228,12 +232,11 @@ impl<K: Key, V: Value> Over<K, V> {
         self.end(error.clone());
     }
 
+    /// Ends the space at all ranks, with this error here.
     fn end(&self, error: RankError) {
-        let mut state = self.lock();
-        state.error.get_or_insert(error);
-        drop(state);
-        self.ended.notify_all();
-        self.end_reads();
+        let why = error.to_string();
+        self.lock().cause.get_or_insert(error);
+        self.abandon(why);
     }
 
     /// Ends the reads that wait.
@@ -265,7 +268,7 @@ impl<K: Key, V: Value> Over<K, V> {
             Action::Effect(effect) => effects.push(effect),
         };
         let taken = take(machine, &mut Step::new(&mut values, &mut act));
-        let refused = self.carry_out(&mut state, effects);
+        let (refused, lost) = self.carry_out(&mut state, effects);
         let has_ended = state.error.is_some();
         self.send(state);
         let mut due = values.due;
@@ -274,8 +277,10 @@ impl<K: Key, V: Value> Over<K, V> {
         contain(|| due.release());
         contain(|| drop(due));
         if has_ended {
-            // Also reads that have begun since.
             self.end_reads();
+        }
+        if let Some(error) = lost {
+            self.end(error);
         }
         Stepped {
             taken,
@@ -284,9 +289,14 @@ impl<K: Key, V: Value> Over<K, V> {
         }
     }
 
-    /// Carries out the effects of a step. Returns the reason for which its call was refused.
-    fn carry_out(&self, state: &mut State<K, V>, effects: Vec<SpaceEffect<K>>) -> Option<Misuse> {
-        let mut refused = None;
+    /// Carries out the effects of a step. Returns the reason for which its call was refused, and
+    /// the error of reads whose home was lost.
+    fn carry_out(
+        &self,
+        state: &mut State<K, V>,
+        effects: Vec<SpaceEffect<K>>,
+    ) -> (Option<Misuse>, Option<RankError>) {
+        let (mut refused, mut lost) = (None, None);
         for effect in effects {
             match effect {
                 SpaceEffect::Of(Effect::Ready(_)) => continue,
@@ -295,12 +305,12 @@ impl<K: Key, V: Value> Over<K, V> {
                     continue;
                 }
                 SpaceEffect::Of(Effect::Lost(key, rank)) => {
-                    let error = self.name.lost(&key, rank);
-                    state.error.get_or_insert(error);
+                    lost.get_or_insert_with(|| self.name.lost(&key, rank));
+                    continue;
                 }
                 SpaceEffect::Of(Effect::Ended(failure)) => {
-                    let error = self.name.failed(&failure);
-                    state.error.get_or_insert(error);
+                    let cause = state.cause.take();
+                    state.error = Some(cause.unwrap_or_else(|| self.name.failed(&failure)));
                 }
                 SpaceEffect::Busy => state.round = Some(Round::Busy),
                 SpaceEffect::Quiet => state.round = Some(Round::Quiet),
@@ -308,7 +318,7 @@ impl<K: Key, V: Value> Over<K, V> {
             }
             self.ended.notify_all();
         }
-        refused
+        (refused, lost)
     }
 
     /// Encodes and sends what waits, outside of the lock.
