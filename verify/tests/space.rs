@@ -195,3 +195,53 @@ fn space_free_while_registering() {
             scene.end(2, 1);
         });
 }
+
+/// Both declared reads end while the put is kept, and a further read of it: the value is dropped
+/// after all of them.
+#[test]
+fn space_kept() {
+    Model::new("space_kept").floor(1).check(|| {
+        let scene = Scene::new(2);
+        let value = Value(10, Arc::clone(&scene.counts));
+        let kept = scene.table.keep(&1, value).map_err(|(_, misuse)| misuse);
+        let (waiters, put) = kept.unwrap();
+        drop(waiters);
+        let item = put.item().expect("no read takes the value");
+        let readers = [(); 2].map(|()| on(&scene, |scene| drop(scene.table.get(&1).unwrap())));
+        drop(put);
+        assert_eq!((item.0, scene.counts.values.load(SeqCst)), (10, 0));
+        drop(item);
+        readers
+            .into_iter()
+            .for_each(|reader| reader.join().unwrap());
+        scene.end(1, 0);
+    });
+}
+
+/// The table ends while a put comes: the read gets the value, or learns that it is missing and the
+/// put is refused.
+#[test]
+fn space_failed() {
+    Model::new("space_failed").floor(1).check(|| {
+        let scene = Scene::new(1);
+        let get = scene.table.get(&1).unwrap();
+        let putter = on(&scene, |scene| {
+            let value = Value(10, Arc::clone(&scene.counts));
+            let is_put = scene.table.put(&1, value).is_ok();
+            scene.counts.read.fetch_add(usize::from(is_put), SeqCst);
+        });
+        drop(scene.table.fail());
+        // A put that has begun fills the cell once it ends.
+        putter.join().unwrap();
+        assert!(get.is_full());
+        let is_missing = Inputs::is_missing(&get);
+        if !is_missing {
+            assert_eq!(get.into_values().0, 10);
+        } else {
+            drop(get);
+        }
+        assert_eq!(scene.counts.read.load(SeqCst), usize::from(!is_missing));
+        let values = scene.counts.values.load(SeqCst);
+        assert_eq!(values, 1, "read, or refused, and dropped");
+    });
+}
