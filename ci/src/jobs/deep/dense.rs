@@ -11,11 +11,13 @@ const CLIPPY: &str =
     "clippy --release --locked -p tautline-cli --features dense --all-targets -- -D warnings";
 /// The comparison with other libraries.
 const TABLE: &str = "clippy --release --locked -p tautline-bench --features dense --example cholesky -- -D warnings";
+const DOCS: &str = "doc --release --locked --no-deps -p tautline-cli --features dense";
 /// With optimised code, as kernels without it take minutes.
-const TESTS: [&str; 3] = [
+const TESTS: [&str; 4] = [
     "test --release --locked -p tautline-cli --features dense --test cholesky",
     "test --release --locked -p tautline-cli --features dense --lib cholesky::",
     "test --release --locked -p tautline-cli --features dense --bins",
+    "test --release --locked -p tautline-cli --features dense --doc cholesky",
 ];
 
 pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
@@ -28,8 +30,9 @@ pub(super) fn run(tree: &Tree, _: &[String]) -> Result<Verdict> {
             _ => bail!("cargo {words}"),
         }
     }
-    for words in [CLIPPY, TABLE] {
-        attached(quick_release(&mut cargo(tree, words.split(' '))))?;
+    for words in [CLIPPY, TABLE, DOCS] {
+        let mut command = cargo(tree, words.split(' '));
+        attached(quick_release(&mut command).env("RUSTDOCFLAGS", "-Dwarnings"))?;
     }
     Ok(Verdict::Holds(format!("{tests} tests")))
 }
