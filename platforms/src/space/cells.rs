@@ -13,6 +13,9 @@ use tautline_node::SpinThenYield;
 
 type Policy<K> = Local<K, SpinThenYield>;
 
+/// The number of declared reads of a key.
+pub(crate) type Reads<K> = Box<dyn Fn(&K) -> u32 + Send + Sync>;
+
 /// The number of parts of a table, for each processor.
 const SHARDS: usize = 8;
 
@@ -31,7 +34,7 @@ pub(crate) struct Near<K: 'static, V> {
 
 impl<K: 'static, V> Near<K, V> {
     /// Creates cells whose reads are counted by `readers`, if they are declared.
-    pub(crate) fn new(readers: Option<Box<dyn Fn(&K) -> u32 + Send + Sync>>) -> Self {
+    pub(crate) fn new(readers: Option<Reads<K>>) -> Self {
         let policy = Local::new(SpinThenYield::default());
         let policy = match readers {
             Some(readers) => policy.readers(readers),

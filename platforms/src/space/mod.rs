@@ -43,9 +43,9 @@ use std::panic::Location;
 
 #[cfg(feature = "serde")]
 pub use crate::ranks::space::{Builder, Key, Readers};
-#[cfg(feature = "serde")]
-pub(crate) use cells::Far;
 pub(crate) use cells::{Cells, Near};
+#[cfg(feature = "serde")]
+pub(crate) use cells::{Far, Reads};
 pub use error::{Abandoned, PutError, Refused, Waiting};
 pub use tautline_core::space::home::{self, Grid};
 pub use tautline_core::space::{Get, Item, Misuse, Take};

@@ -51,28 +51,31 @@ struct Spanning<K: Key, V: Value> {
 }
 
 impl<K: Key, V: Value> Spanning<K, V> {
-    /// Sends what a call has left.
-    fn sent<R>(&self, result: R) -> R {
+    /// Sends what a call has left, and receives.
+    fn look(&self) {
         self.engine.progress.look(&*self.engine);
-        result
     }
 }
 
 impl<K: Key, V: Value> Far<K, V> for Spanning<K, V> {
     fn get(&self, key: &K) -> Result<Get<V>, Misuse> {
         let read = self.over.get(key)?;
-        match read.is_full() {
-            true => Ok(read),
-            false => self.sent(Ok(read)),
+        if !read.is_full() {
+            self.look();
         }
+        Ok(read)
     }
 
     fn take(&self, key: &K) -> Result<Take<V>, Misuse> {
-        self.sent(self.over.take(key))
+        let read = self.over.take(key);
+        self.look();
+        read
     }
 
     fn put(&self, key: &K, value: V) -> Result<(), (V, Misuse)> {
-        self.sent(self.over.put(key, value))
+        let put = self.over.put(key, value);
+        self.look();
+        put
     }
 
     fn is_full(&self, key: &K) -> bool {
@@ -84,7 +87,8 @@ impl<K: Key, V: Value> Far<K, V> for Spanning<K, V> {
     }
 
     fn abandon(&self, why: &dyn Display) {
-        self.sent(self.over.abandon(why));
+        self.over.abandon(why);
+        self.look();
     }
 
     fn close(self: Box<Self>, site: &'static Location<'static>) -> crate::Result<()> {

@@ -18,6 +18,29 @@ pub(super) struct Name {
     pub(super) types: [&'static str; 2],
 }
 
+/// The key of a message, if it has one, as the end of a sentence about that.
+pub(super) struct About<K>(Option<K>);
+
+impl<K: Key> About<K> {
+    pub(super) fn of<V>(message: &Kept<K, V>) -> Self {
+        Self(match message {
+            SpaceMessage::Of(
+                Message::Put { key, .. } | Message::Fetch { key } | Message::Data { key, .. },
+            ) => Some(key.clone()),
+            SpaceMessage::Of(Message::End(_)) | SpaceMessage::Round(_) => None,
+        })
+    }
+}
+
+impl<K: fmt::Debug> fmt::Display for About<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(key) => write!(f, ", of the key {key:?}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [key, value] = self.types;
@@ -26,20 +49,6 @@ impl fmt::Display for Name {
 }
 
 impl Name {
-    /// Names the key of a message, after what it is the subject of.
-    pub(super) fn about<K: Key, V>(&self, message: &Kept<K, V>) -> impl fmt::Display + use<K, V> {
-        let key = match message {
-            SpaceMessage::Of(
-                Message::Put { key, .. } | Message::Fetch { key } | Message::Data { key, .. },
-            ) => Some(key.clone()),
-            _ => None,
-        };
-        fmt::from_fn(move |f| match &key {
-            Some(key) => write!(f, ", of the key {key:?}"),
-            None => Ok(()),
-        })
-    }
-
     fn error(&self, kind: RankErrorKind, rank: Rank, why: impl fmt::Display) -> RankError {
         RankError::of_object(kind, rank, format_args!("{self}: {why}"))
     }

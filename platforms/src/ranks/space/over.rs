@@ -2,7 +2,7 @@
 
 use super::memory::{AtRank, Carried, Cells, Due, Observer, Values};
 use super::message::{Envelope, Kept, encode};
-use super::name::Name;
+use super::name::{About, Name};
 use super::roles::Roles;
 use super::{Codec, Key, Value};
 use crate::process::contain::contain;
@@ -214,7 +214,7 @@ impl<K: Key, V: Value> Over<K, V> {
 
     /// Processes a message.
     pub(super) fn received(&self, from: Rank, message: Kept<K, V>) {
-        let about = self.name.about(&message);
+        let about = About::of(&message);
         let stepped = self.step(None, |machine, step| machine.receive(from, message, step));
         if let Err(refusal) = stepped.taken {
             self.abandon(format_args!("{from} has sent {refusal}{about}"));
@@ -335,7 +335,7 @@ impl<K: Key, V: Value> Over<K, V> {
     }
 
     fn send_one(&self, to: Rank, message: Kept<K, V>) {
-        let about = self.name.about(&message);
+        let about = About::of(&message);
         let encode = || encode(&*self.codec, message, self.limit, self.longest);
         let why = match catch_unwind(AssertUnwindSafe(encode)) {
             Ok(Ok(encoding)) => return self.outgoing.send(to, encoding),

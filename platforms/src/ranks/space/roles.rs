@@ -1,5 +1,6 @@
 //! The functions of the keys of a space, which are equal at all ranks.
 
+use crate::space::Reads;
 use tautline_core::Rank;
 use tautline_core::space::Declared;
 
@@ -51,7 +52,7 @@ impl<K> Roles<K> {
     }
 
     /// Returns the numbers of declared reads of a program of one rank.
-    pub(super) fn counted(self) -> Box<dyn Fn(&K) -> u32 + Send + Sync>
+    pub(super) fn counted(self) -> Reads<K>
     where
         K: 'static,
     {
