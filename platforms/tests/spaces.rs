@@ -380,3 +380,22 @@ fn misuse_is_refused() {
         space.close().unwrap();
     });
 }
+
+/// A space that is closed while reads wait names their keys, at the rank of the reads.
+#[test]
+fn keys_that_no_rank_puts_are_named() {
+    let closed = world::loopback(3, |world| {
+        let space = Space::<u32, u32>::of(world).home(|_| Rank(0)).open();
+        let get = (world.rank().0 > 0).then(|| space.get(40 + world.rank().0));
+        let closed = space.close().map_err(|error| error.to_string());
+        assert!(get.is_none_or(|get| get.is_full()), "the wait has ended");
+        closed
+    });
+    assert_eq!(closed[0], Ok(()));
+    for rank in [1, 2] {
+        let error = closed[rank].as_ref().unwrap_err();
+        let ending =
+            format!("1 read of rank {rank} waits for 4{rank} of rank 0, which no rank puts");
+        assert!(error.ends_with(&ending), "{error}");
+    }
+}

@@ -200,7 +200,7 @@ fn space_free_while_registering() {
 /// after all of them.
 #[test]
 fn space_kept() {
-    Model::new("space_kept").floor(1).check(|| {
+    Model::new("space_kept").floor(2_900).check(|| {
         let scene = Scene::new(2);
         let value = Value(10, Arc::clone(&scene.counts));
         let kept = scene.table.keep(&1, value).map_err(|(_, misuse)| misuse);
@@ -222,7 +222,7 @@ fn space_kept() {
 /// put is refused.
 #[test]
 fn space_failed() {
-    Model::new("space_failed").floor(1).check(|| {
+    Model::new("space_failed").floor(65).check(|| {
         let scene = Scene::new(1);
         let get = scene.table.get(&1).unwrap();
         let putter = on(&scene, |scene| {

@@ -94,10 +94,11 @@ impl<K: Key, V: Value> Far<K, V> for Spanning<K, V> {
     fn close(self: Box<Self>, site: &'static Location<'static>) -> crate::Result<()> {
         assert_may_block();
         let Self { engine, over } = &*self;
-        over.close(engine).map_err(Error::Rank)?;
+        let never_put = over.close(engine).map_err(Error::Rank)?;
         // A rank that leaves is not counted any more, so none does before all have counted.
         let call = calls::barrier(engine.calls.group());
-        Running::begin(engine, &engine.calls, site, call).block()
+        Running::begin(engine, &engine.calls, site, call).block()?;
+        never_put.map_or(Ok(()), |error| Err(Error::Rank(error)))
     }
 }
 

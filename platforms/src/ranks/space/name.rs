@@ -89,10 +89,13 @@ impl Name {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
+        let (noun, verb) = match reads {
+            1 => ("read", "waits"),
+            _ => ("reads", "wait"),
+        };
+        let (here, named) = (roles.here, named.join(", "));
         let why = format_args!(
-            "closed while {reads} reads of {} wait for {}{more}, which no rank puts",
-            roles.here,
-            named.join(", "),
+            "closed while {reads} {noun} of {here} {verb} for {named}{more}, which no rank puts"
         );
         (reads > 0).then(|| self.error(RankErrorKind::Diverged, roles.here, why))
     }

@@ -345,14 +345,15 @@ impl<K: Key, V: Value> Over<K, V> {
         self.abandon(format_args!("a value cannot travel{about}: {why}"));
     }
 
-    /// Closes the space, once all ranks have closed it and no message is in flight.
-    pub(super) fn close(&self, engine: &ProgressEngine) -> Result<(), RankError> {
+    /// Closes the space, once all ranks have closed it and no message is in flight. Returns the error
+    /// of reads that wait here for keys that no rank has put, if there are any.
+    pub(super) fn close(&self, engine: &ProgressEngine) -> Result<Option<RankError>, RankError> {
         loop {
             self.lock().round = None;
             self.step(None, |machine, step| machine.event(SpaceEvent::Close, step));
             match self.await_round(engine)? {
                 Round::Busy => {}
-                Round::Quiet => return self.closed(),
+                Round::Quiet => return Ok(self.closed()),
                 Round::Unknown(rank) => return Err(self.name.uncounted(rank)),
             }
         }
@@ -379,13 +380,14 @@ impl<K: Key, V: Value> Over<K, V> {
     }
 
     /// Drops the values, once nothing is under way.
-    fn closed(&self) -> Result<(), RankError> {
+    fn closed(&self) -> Option<RankError> {
         let state = self.lock();
         let waiting: Vec<_> = state.machine.names().waiting().collect();
         let error = self.name.never_put(&self.roles, &waiting);
         drop(state);
+        self.end_reads();
         self.cells.clear();
-        error.map_or(Ok(()), Err)
+        error
     }
 }
 
