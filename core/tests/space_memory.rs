@@ -81,7 +81,7 @@ fn flat(cells: u64) {
 
 /// The bound of the specification.
 #[test]
-#[ignore = "takes some seconds, and counts the bytes of the whole process: run alone"]
+#[ignore = "cargo ci deep: it counts the bytes of the whole process, and is run alone"]
 fn ten_million_cells() {
     flat(10_000_000);
 }

@@ -246,7 +246,7 @@ where
 
     /// Ends the space, at all ranks, for a reason that [`close`](Self::close) returns there. A task
     /// that waits for a key, now or later, cancels the finish around it instead of being run, with
-    /// [`Interrupted`](crate::runtime::Reason::Interrupted); without a finish, it panics.
+    /// [`Interrupted`](tautline_core::finish::Reason::Interrupted); without a finish, it panics.
     ///
     /// ```
     /// use tautline::prelude::*;

@@ -237,6 +237,12 @@ const STEPS: &[Step] = &[
         )
     },
     tests(
+        "named-cells",
+        "tautline-core",
+        "space_memory",
+        "ten_million_cells",
+    ),
+    tests(
         "lost-objects",
         "tautline-verify",
         "explore",
