@@ -87,6 +87,13 @@ pub unsafe trait Inputs<'a>: Sized {
     /// Returns the cell at `index`; `None` past the end.
     fn latch_at(&self, index: usize) -> Option<CellRef<'a>>;
 
+    /// Returns whether the cell at `index` is full; `None` past the end. A wait calls this before
+    /// `latch_at`, so that it shares only cells in which it waits. Provided: by `latch_at`.
+    #[inline]
+    fn is_full_at(&self, index: usize) -> Option<bool> {
+        self.latch_at(index).map(|cell| cell.is_full())
+    }
+
     /// Returns whether every cell is full.
     fn is_full(&self) -> bool;
 
@@ -152,6 +159,10 @@ unsafe impl<'a, I: OneInput<'a>, const N: usize> Inputs<'a> for [I; N] {
         self.get(index)?.latch_at(0)
     }
 
+    fn is_full_at(&self, index: usize) -> Option<bool> {
+        self.get(index)?.is_full_at(0)
+    }
+
     fn is_full(&self) -> bool {
         self.iter().all(I::is_full)
     }
@@ -200,6 +211,10 @@ unsafe impl<'a, I: OneInput<'a>> Inputs<'a> for Vec<I> {
         self.get(index)?.latch_at(0)
     }
 
+    fn is_full_at(&self, index: usize) -> Option<bool> {
+        self.get(index)?.is_full_at(0)
+    }
+
     fn is_full(&self) -> bool {
         self.iter().all(I::is_full)
     }
@@ -211,6 +226,21 @@ unsafe impl<'a, I: OneInput<'a>> Inputs<'a> for Vec<I> {
     fn into_values(self) -> Vec<I::Values> {
         self.into_iter().map(I::into_values).collect()
     }
+}
+
+/// Calls a method of the element of a tuple that has the cell at an index, with the index there.
+macro_rules! element {
+    ($tuple:ident, $index:ident, $method:ident, $($at:tt)+) => {{
+        $(
+            let count = $tuple.$at.count();
+            if $index < count {
+                return $tuple.$at.$method($index);
+            }
+            let $index = $index - count;
+        )+
+        _ = $index;
+        None
+    }};
 }
 
 macro_rules! tuple {
@@ -227,16 +257,12 @@ macro_rules! tuple {
 
             #[inline]
             fn latch_at(&self, index: usize) -> Option<CellRef<'a>> {
-                let rest = index;
-                $(
-                    let count = self.$at.count();
-                    if rest < count {
-                        return self.$at.latch_at(rest);
-                    }
-                    let rest = rest - count;
-                )+
-                _ = rest;
-                None
+                element!(self, index, latch_at, $($at)+)
+            }
+
+            #[inline]
+            fn is_full_at(&self, index: usize) -> Option<bool> {
+                element!(self, index, is_full_at, $($at)+)
             }
 
             #[inline]
@@ -344,21 +370,19 @@ impl<I, R> NodeBox<All<I, R>> {
         I: Inputs<'a>,
     {
         let all = self.pointer().as_ptr();
-        // SAFETY: only the owner of the node accesses these fields; it does not call this once
-        // another thread may have dropped the inputs.
+        // SAFETY: only the node's owner accesses these, and not once the inputs may be dropped.
         let (index, inputs) = unsafe { (&mut (*all).index, &(*all).inputs) };
-        while let Some(cell) = inputs.latch_at(*index) {
+        while let Some(is_full) = inputs.is_full_at(*index) {
+            let at = *index;
             *index += 1;
-            let (latch, owner) = match I::OWNS {
-                true => cell.into_parts(),
-                false => (cell.into_borrowed(), None),
-            };
-            // SAFETY: the cell is borrowed, or has an owner.
-            if !unsafe { latch.as_ref() }.is_full() {
+            if !is_full {
                 if *index >= inputs.count() {
                     *index = THROUGH;
                 }
-                return Some((latch, owner));
+                return inputs.latch_at(at).map(|cell| match I::OWNS {
+                    true => cell.into_parts(),
+                    false => (cell.into_borrowed(), None),
+                });
             }
         }
         *index = THROUGH;

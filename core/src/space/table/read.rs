@@ -109,6 +109,11 @@ unsafe impl<'a, V: Send + Sync + 'static> Inputs<'a> for Get<V> {
     }
 
     #[inline]
+    fn is_full_at(&self, index: usize) -> Option<bool> {
+        (index == 0).then(|| Self::is_full(self))
+    }
+
+    #[inline]
     fn is_full(&self) -> bool {
         Self::is_full(self)
     }
@@ -142,6 +147,11 @@ unsafe impl<'a, V: Send + Sync + 'static> Inputs<'a> for Take<V> {
     #[inline]
     fn latch_at(&self, index: usize) -> Option<CellRef<'a>> {
         (index == 0).then(|| Entry::latch(self.0.entry()))
+    }
+
+    #[inline]
+    fn is_full_at(&self, index: usize) -> Option<bool> {
+        (index == 0).then(|| Self::is_full(self))
     }
 
     #[inline]

@@ -51,6 +51,11 @@ unsafe impl<'i, I: Inputs<'i>> Inputs<'i> for Detached<I> {
     }
 
     #[inline]
+    fn is_full_at(&self, index: usize) -> Option<bool> {
+        self.0.is_full_at(index)
+    }
+
+    #[inline]
     fn is_full(&self) -> bool {
         self.0.is_full()
     }
