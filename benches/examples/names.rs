@@ -1,9 +1,9 @@
 //! Tasks with three inputs and a put, over named cells and over plain ones: the time of a task, and
 //! the ratio. Ends with 1 if it is above its bound.
 //!
-//! `names [ROUNDS] [named|declared|plain]`: all three in turn, or one on one worker, for a profiler.
-//! The graph has 32 chains of 100 and 2000 tasks, with empty bodies: each task reads the values of
-//! its chain and of the chains beside it, one step before.
+//! `names [ROUNDS] [named|declared|plain]`: all three in turn, or one on one worker, for a
+//! profiler. The graph has 32 chains of 100 and 2000 tasks, with empty bodies: each task reads the
+//! values of its chain and of the chains beside it, one step before.
 
 use std::time::Instant;
 use tautline::prelude::*;

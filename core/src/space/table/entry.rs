@@ -23,19 +23,20 @@
 //! By loom (`verify/tests/space.rs`): a value is dropped once, after its last read; the only read
 //! gets the value; a cell may be freed while a task registers with it.
 
+use super::hash::Hash;
 use super::slot::Slot;
 use crate::flow::{AlreadyFull, CellRef, Ddf, Waiters};
 use crate::space::declared::Declared;
 use crate::sync::{AtomicUsize, Ordering};
 use alloc::sync::Arc;
-use core::mem::ManuallyDrop;
+use core::mem::{self, ManuallyDrop};
 
 /// The most reads of a key that can be declared: one more counts the put.
 const MOST: u32 = u32::MAX - 1;
 /// The reason why a value is there.
 const UNREAD: &str = "a value is there until its reads have ended";
 
-/// The part of a table that refers to an entry.
+/// The part of a table that refers to an entry with declared reads.
 pub(super) trait Owner<V>: Send + Sync {
     /// Gives up an entry whose reads have all ended. Does nothing if the table has none.
     fn retire(&self, entry: &Arc<Entry<V>>);
@@ -46,15 +47,20 @@ pub(super) struct Entry<V> {
     /// Its slot is emptied by the last end, or by the drop of the entry.
     cell: Ddf<ManuallyDrop<Slot<V>>>,
     left: AtomicUsize,
-    pub(super) declared: Option<Declared>,
+    declared: Option<Declared>,
     /// The hash of the key.
-    pub(super) hash: u64,
-    owner: Arc<dyn Owner<V>>,
+    pub(super) hash: Hash,
+    /// The part of the table, if reads are declared.
+    owner: Option<Arc<dyn Owner<V>>>,
 }
 
 impl<V> Entry<V> {
-    /// Creates an empty cell.
-    pub(super) fn new(declared: Option<Declared>, hash: u64, owner: Arc<dyn Owner<V>>) -> Self {
+    /// Creates an empty cell. Its `owner` is called if reads are declared.
+    pub(super) fn new(
+        declared: Option<Declared>,
+        hash: Hash,
+        owner: impl FnOnce() -> Arc<dyn Owner<V>>,
+    ) -> Self {
         let declared = declared.map(|Declared { here, total }| Declared {
             here: here.min(MOST),
             total,
@@ -65,8 +71,14 @@ impl<V> Entry<V> {
             left: AtomicUsize::new(here as usize + 1),
             declared,
             hash,
-            owner,
+            owner: declared.map(|_| owner()),
         }
+    }
+
+    /// The reads that are declared.
+    #[inline]
+    pub(super) fn declared(&self) -> Option<Declared> {
+        self.declared
     }
 
     /// Whether the only declared read may take the value.
@@ -74,6 +86,7 @@ impl<V> Entry<V> {
         self.declared == Some(Declared { here: 1, total: 1 })
     }
 
+    #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.cell.is_full()
     }
@@ -102,8 +115,10 @@ impl<V> Entry<V> {
     fn end(this: &Arc<Self>) {
         // ORDERING: AcqRel: Release pairs with Acquire in the last end (NR1): its accesses to the
         // value come before the drop. Acquire pairs with Release in the ends before it (NR1).
-        if this.declared.is_some() && this.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            this.owner.retire(this);
+        if let Some(owner) = &this.owner
+            && this.left.fetch_sub(1, Ordering::AcqRel) == 1
+        {
+            owner.retire(this);
             if let Ok(slot) = this.cell.get() {
                 // SAFETY: all declared reads and the put have ended, which happens before this, and
                 // none begins: the shard admits as many as are declared.
@@ -124,7 +139,8 @@ impl<V> Drop for Entry<V> {
     fn drop(&mut self) {
         // ORDERING: Relaxed: `&mut self` implies that no other thread accesses the entry. A swap
         // reads the last value in models, too, in which the count of the shares orders nothing.
-        if self.left.swap(0, Ordering::Relaxed) > 0
+        if mem::needs_drop::<V>()
+            && self.left.swap(0, Ordering::Relaxed) > 0
             && let Ok(slot) = self.cell.get()
         {
             // SAFETY: `&mut self` is exclusive.

@@ -1,28 +1,61 @@
 //! The hash of keys.
 #![forbid(unsafe_code)]
 
-use core::hash::{Hash, Hasher};
+use core::hash::{self, Hasher};
 
-/// FxHash by words of eight bytes, whose result is mixed once more: tables use its lowest and its
-/// highest bits. Not for keys that an adversary chooses.
+/// FxHash by words of eight bytes. Not for keys that an adversary chooses.
+///
+/// The last word is set apart: keys that differ in its lowest bits alone, as neighbours of a grid
+/// do, are neighbours in a table, so that they share cache lines.
 #[derive(Default)]
-struct KeyHasher(u64);
+struct KeyHasher {
+    /// The hash of the words before the last.
+    hash: u64,
+    last: u64,
+}
 
 /// The factor of FxHash.
 const FACTOR: u64 = 0x517c_c1b7_2722_0a95;
+/// The number of lowest bits by which neighbours differ. A table is searched by 16 places at once;
+/// a region of as many would leave no place empty, and removed keys would fill the table with
+/// marks.
+const NEAR: u32 = 3;
 
-/// Returns the hash of a key.
+/// The part of a key's hash that distinguishes the keys of a shard.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Hash(u32);
+
+impl Hash {
+    /// Returns the hash of a key, and the part that chooses the shard.
+    #[inline]
+    pub(super) fn of(key: &impl hash::Hash) -> (Self, usize) {
+        let mut hasher = KeyHasher::default();
+        key.hash(&mut hasher);
+        let region = hasher.finish();
+        let near = hasher.last as u32 & ((1 << NEAR) - 1);
+        // The place in the region, and a tag among the bits that a table compares.
+        let place = (region as u32) << NEAR | near;
+        (Self(place ^ near << (32 - NEAR)), (region >> 32) as usize)
+    }
+
+    /// Returns the hash for a table, which searches by the lowest and compares the highest bits.
+    #[inline]
+    pub(super) fn spread(self) -> u64 {
+        u64::from(self.0) << 32 | u64::from(self.0)
+    }
+}
+
+/// Returns the hash of words and one more.
 #[inline]
-pub(super) fn hash_of(key: &impl Hash) -> u64 {
-    let mut hasher = KeyHasher::default();
-    key.hash(&mut hasher);
-    hasher.finish()
+fn joined(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(5) ^ word).wrapping_mul(FACTOR)
 }
 
 impl KeyHasher {
     #[inline]
     fn add(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(FACTOR);
+        self.hash = joined(self.hash, self.last);
+        self.last = word;
     }
 }
 
@@ -61,9 +94,11 @@ impl Hasher for KeyHasher {
         self.add(word as u64);
     }
 
+    /// Returns the hash without the lowest bits of the last word, mixed once more.
     #[inline]
     fn finish(&self) -> u64 {
-        let hash = (self.0 ^ self.0 >> 32).wrapping_mul(FACTOR);
+        let hash = joined(self.hash, self.last >> NEAR);
+        let hash = (hash ^ hash >> 32).wrapping_mul(FACTOR);
         hash ^ hash >> 29
     }
 }

@@ -6,6 +6,9 @@
 //! else is done on the entry, without the lock: a put fills its cell, reads wait for it, and the
 //! last end of a declared read takes the entry out of the table again.
 //!
+//! Of a new key, the entry is made between two times that the lock is held. The second searches
+//! again only if another key was added since the first.
+//!
 //! A key that is gone stays in the table, without its entry, until others are gone after it.
 #![allow(unsafe_code)]
 
@@ -22,9 +25,8 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
-use core::hash::Hash;
 use entry::Entry;
-use hash::hash_of;
+use hash::Hash;
 pub use policy::{Local, Policy};
 pub use read::{Get, Item, Put, Take};
 use shard::{Call, Key, Shard};
@@ -70,7 +72,7 @@ impl<K, V, P: Policy<K>> Table<K, V, P> {
     /// Closes the table. Returns the keys whose values were not put, with the number of reads that
     /// wait for each.
     pub fn close(self) -> Vec<(K, usize)> {
-        let waiting = self.drain().into_iter().flatten().filter_map(|key| {
+        let waiting = self.drain().filter_map(|key| {
             let (key, entry) = key.known()?;
             let reads = Arc::strong_count(&entry) - 1;
             (!entry.is_full() && reads > 0).then_some((key, reads))
@@ -87,29 +89,32 @@ impl<K, V, P: Policy<K>> Table<K, V, P> {
 
     /// Drops all values that no read uses.
     pub fn clear(&self) {
-        drop(self.drain());
+        self.drain().for_each(drop);
     }
 
     /// Takes all keys out before any is dropped.
-    fn drain(&self) -> Vec<Vec<Key<K, V>>> {
-        self.shards.iter().map(|shard| shard.drain()).collect()
+    fn drain(&self) -> impl Iterator<Item = Key<K, V>> + use<K, V, P> {
+        let keys: Vec<_> = self.shards.iter().map(|shard| shard.drain()).collect();
+        keys.into_iter().flatten()
     }
 }
 
 impl<K, V, P> Table<K, V, P>
 where
-    K: Clone + Eq + Hash + Send + 'static,
+    K: Clone + Eq + core::hash::Hash + Send + 'static,
     V: Send + Sync + 'static,
     P: Policy<K>,
 {
     fn begin(&self, key: &K, call: Call) -> Result<Arc<Entry<V>>, Misuse> {
-        let hash = hash_of(key);
-        self.shard(hash).begin(hash, key, call)
+        let (hash, shard) = self.find(key);
+        shard.begin(hash, key, call)
     }
 
-    fn shard(&self, hash: u64) -> &Arc<Shard<K, V, P>> {
-        // Not the bits by which the shard divides its keys.
-        &self.shards[(hash >> 32) as usize & (self.shards.len() - 1)]
+    /// Returns the hash of a key, and the shard to which it belongs.
+    #[inline]
+    fn find(&self, key: &K) -> (Hash, &Arc<Shard<K, V, P>>) {
+        let (hash, part) = Hash::of(key);
+        (hash, &self.shards[part & (self.shards.len() - 1)])
     }
 
     /// Begins a read.
@@ -171,23 +176,23 @@ where
 
     /// Returns the value of a key, as a further read, if it is there and reads are not declared.
     pub fn peek(&self, key: &K) -> Option<Item<V>> {
-        let hash = hash_of(key);
-        let entry = self.shard(hash).entry(hash, key)?;
-        (entry.declared.is_none() && entry.is_full()).then(|| Item::of(entry))
+        let (hash, shard) = self.find(key);
+        let entry = shard.entry(hash, key)?;
+        (entry.declared().is_none() && entry.is_full()).then(|| Item::of(entry))
     }
 
     /// Returns whether the value of a key is there: it was put, and a declared read of it has not
     /// ended.
     pub fn is_full(&self, key: &K) -> bool {
-        let hash = hash_of(key);
-        self.shard(hash).is_full(hash, key)
+        let (hash, shard) = self.find(key);
+        shard.is_full(hash, key)
     }
 }
 
 impl<K, V, P: Policy<K>> Drop for Table<K, V, P> {
     /// Entries refer to their shard, which refers to them.
     fn drop(&mut self) {
-        drop(self.drain());
+        self.drain().for_each(drop);
     }
 }
 

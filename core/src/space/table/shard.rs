@@ -5,10 +5,11 @@
 #![forbid(unsafe_code)]
 
 use super::entry::{Entry, Owner};
+use super::hash::Hash;
 use super::policy::Policy;
 use crate::space::declared::Declared;
 use crate::space::misuse::Misuse;
-use crate::sync::Lock;
+use crate::sync::{CacheLine, Lock};
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -26,9 +27,9 @@ pub(super) enum Call {
 /// The result of a search.
 enum Found<K, V> {
     Known(Result<Arc<Entry<V>>, Refused>),
-    /// The table does not have the key. With keys that it has forgotten: as many as are gone for
-    /// each that is new, and one more.
-    Absent([Option<K>; 2]),
+    /// The table does not have the key. With the number of keys that were added before, and keys
+    /// that it has forgotten: as many as are gone for each that is new, and one more.
+    Absent(u64, [Option<K>; 2]),
 }
 
 /// The reason for which a call gets no entry.
@@ -40,55 +41,53 @@ pub(super) enum Refused {
 
 /// A part of the keys.
 pub(super) struct Shard<K, V, P> {
-    keys: Lock<Keys<K, V>>,
+    keys: CacheLine<Lock<Keys<K, V>>>,
     pub(super) policy: Arc<P>,
 }
 
 /// Keys that have entries, and keys that are remembered.
 struct Keys<K, V> {
     table: HashTable<Key<K, V>>,
+    /// The number of keys that were added.
+    added: u64,
     /// The hashes and turns of keys that are gone, the oldest first.
-    gone: VecDeque<(u64, u32)>,
+    gone: VecDeque<(Hash, u32)>,
     turn: u32,
     /// Keys that are remembered.
     room: usize,
 }
 
+/// A key, small, since tables are moved when they grow.
 pub(super) struct Key<K, V> {
-    hash: u64,
     key: K,
-    state: State<V>,
+    hash: Hash,
+    /// The reads that have begun, if they are declared. Of a key that is gone, its turn: it is the
+    /// `count`-th of its shard.
+    count: u32,
+    /// `None` once all reads have ended.
+    entry: Option<Arc<Entry<V>>>,
 }
 
-enum State<V> {
-    Known {
-        entry: Arc<Entry<V>>,
-        /// Reads that have begun, if they are declared.
-        begun: u32,
-    },
-    /// All reads have ended; the `turn`-th key of this shard of which that is so.
-    Gone { turn: u32 },
-}
-
-impl<V> State<V> {
+impl<K, V> Key<K, V> {
     /// Begins a read or a put.
+    #[inline]
     fn admit(&mut self, call: Call) -> Result<Arc<Entry<V>>, Refused> {
-        let Self::Known { entry, begun } = self else {
+        let Some(entry) = &self.entry else {
             return Err(match call {
                 Call::Put => Refused::Misuse(Misuse::AlreadyPut),
                 Call::Get | Call::Take => Refused::Gone,
             });
         };
         let takes = call == Call::Take;
-        let misuse = match entry.declared {
+        let misuse = match entry.declared() {
             _ if call == Call::Put => None,
             None => takes.then_some(Misuse::Shared(None)),
-            Some(Declared { here, .. }) if *begun >= here => Some(Misuse::Undeclared(here)),
+            Some(Declared { here, .. }) if self.count >= here => Some(Misuse::Undeclared(here)),
             Some(Declared { total, .. }) if takes && !entry.may_be_taken() => {
                 Some(Misuse::Shared(Some(total)))
             }
             Some(_) => {
-                *begun += 1;
+                self.count += 1;
                 None
             }
         };
@@ -97,52 +96,62 @@ impl<V> State<V> {
             None => Ok(Arc::clone(entry)),
         }
     }
+
+    /// Returns the key and its entry, if it has one.
+    pub(super) fn known(self) -> Option<(K, Arc<Entry<V>>)> {
+        Some((self.key, self.entry?))
+    }
+}
+
+impl<K: Eq, V> Keys<K, V> {
+    #[inline]
+    fn find_mut(&mut self, hash: Hash, key: &K) -> Option<&mut Key<K, V>> {
+        self.table
+            .find_mut(hash.spread(), |other| other.key == *key)
+    }
+
+    /// Returns the entry of a key that has one.
+    fn find(&self, hash: Hash, key: &K) -> Option<&Arc<Entry<V>>> {
+        let found = self.table.find(hash.spread(), |other| other.key == *key);
+        found?.entry.as_ref()
+    }
 }
 
 impl<K, V> Keys<K, V> {
     /// Removes the oldest key that is remembered, if there are too many.
+    #[inline]
     fn forget(&mut self) -> Option<K> {
-        if self.gone.len() <= self.room {
-            return None;
-        }
+        let has_too_many = self.gone.len() > self.room;
+        has_too_many.then(|| self.forget_oldest()).flatten()
+    }
+
+    #[inline(never)]
+    fn forget_oldest(&mut self) -> Option<K> {
         let (hash, oldest) = self.gone.pop_front()?;
-        let is_oldest =
-            |key: &Key<K, V>| matches!(key.state, State::Gone { turn } if turn == oldest);
-        let found = self.table.find_entry(hash, is_oldest).ok()?;
+        let is_oldest = |key: &Key<K, V>| key.entry.is_none() && key.count == oldest;
+        let found = self.table.find_entry(hash.spread(), is_oldest).ok()?;
         Some(found.remove().0.key)
     }
 
     /// Gives up an entry. Returns its key unless it is remembered, and the share of the table.
     fn retire(&mut self, entry: &Arc<Entry<V>>) -> (Option<K>, Option<Arc<Entry<V>>>) {
-        let is_its = |key: &Key<K, V>| matches!(&key.state, State::Known { entry: its, .. } if Arc::ptr_eq(its, entry));
-        let Ok(mut found) = self.table.find_entry(entry.hash, is_its) else {
+        let is_its = |key: &Key<K, V>| {
+            let its = key.entry.as_ref();
+            its.is_some_and(|its| Arc::ptr_eq(its, entry))
+        };
+        let Ok(mut found) = self.table.find_entry(entry.hash.spread(), is_its) else {
             return (None, None);
         };
         if self.room == 0 {
             let key = found.remove().0;
-            return (Some(key.key), key.state.into_entry());
+            return (Some(key.key), key.entry);
         }
         self.turn = self.turn.wrapping_add(1);
-        let gone = State::Gone { turn: self.turn };
-        let state = mem::replace(&mut found.get_mut().state, gone);
+        let key = found.get_mut();
+        key.count = self.turn;
+        let share = key.entry.take();
         self.gone.push_back((entry.hash, self.turn));
-        (None, state.into_entry())
-    }
-}
-
-impl<K, V> Key<K, V> {
-    /// Returns the key and its entry, if it has one.
-    pub(super) fn known(self) -> Option<(K, Arc<Entry<V>>)> {
-        Some((self.key, self.state.into_entry()?))
-    }
-}
-
-impl<V> State<V> {
-    fn into_entry(self) -> Option<Arc<Entry<V>>> {
-        match self {
-            Self::Known { entry, .. } => Some(entry),
-            Self::Gone { .. } => None,
-        }
+        (None, share)
     }
 }
 
@@ -151,67 +160,59 @@ impl<K, V, P: Policy<K>> Shard<K, V, P> {
     pub(super) fn new(policy: Arc<P>, room: usize) -> Self {
         let keys = Keys {
             table: HashTable::new(),
+            added: 0,
             gone: VecDeque::new(),
             turn: 0,
             room,
         };
         Self {
-            keys: Lock::new(keys),
+            keys: CacheLine(Lock::new(keys)),
             policy,
         }
     }
 
     /// Returns whether the value of a key is here.
-    pub(super) fn is_full(&self, hash: u64, key: &K) -> bool
+    pub(super) fn is_full(&self, hash: Hash, key: &K) -> bool
     where
         K: Eq,
     {
         let keys = self.keys.lock(&*self.policy);
-        let found = keys.table.find(hash, |other| other.key == *key);
-        found.is_some_and(|found| match &found.state {
-            State::Known { entry, .. } => entry.is_full(),
-            State::Gone { .. } => false,
-        })
+        let found = keys.find(hash, key);
+        found.is_some_and(|entry| entry.is_full())
     }
 
     /// Begins a call of a key, if the table has it.
-    fn find(&self, hash: u64, key: &K, call: Call) -> Found<K, V>
+    #[inline]
+    fn find(&self, hash: Hash, key: &K, call: Call) -> Found<K, V>
     where
         K: Eq,
     {
         let mut keys = self.keys.lock(&*self.policy);
-        match keys.table.find_mut(hash, |other| other.key == *key) {
-            Some(found) => Found::Known(found.state.admit(call)),
-            None => Found::Absent([keys.forget(), keys.forget()]),
+        match keys.find_mut(hash, key) {
+            Some(found) => Found::Known(found.admit(call)),
+            None => Found::Absent(keys.added, [keys.forget(), keys.forget()]),
         }
     }
 
     /// Returns the entry of a key that has one.
-    pub(super) fn entry(&self, hash: u64, key: &K) -> Option<Arc<Entry<V>>>
+    pub(super) fn entry(&self, hash: Hash, key: &K) -> Option<Arc<Entry<V>>>
     where
         K: Eq,
     {
         let keys = self.keys.lock(&*self.policy);
-        match &keys.table.find(hash, |other| other.key == *key)?.state {
-            State::Known { entry, .. } => Some(Arc::clone(entry)),
-            State::Gone { .. } => None,
-        }
+        keys.find(hash, key).cloned()
     }
 
     /// Returns all entries.
     pub(super) fn entries(&self) -> Vec<Arc<Entry<V>>> {
         let keys = self.keys.lock(&*self.policy);
-        let known = keys.table.iter().filter_map(|key| match &key.state {
-            State::Known { entry, .. } => Some(Arc::clone(entry)),
-            State::Gone { .. } => None,
-        });
+        let known = keys.table.iter().filter_map(|key| key.entry.clone());
         known.collect()
     }
 
     /// Takes all keys out.
-    pub(super) fn drain(&self) -> Vec<Key<K, V>> {
-        let table = mem::take(&mut self.keys.lock(&*self.policy).table);
-        table.into_iter().collect()
+    pub(super) fn drain(&self) -> HashTable<Key<K, V>> {
+        mem::take(&mut self.keys.lock(&*self.policy).table)
     }
 }
 
@@ -224,16 +225,16 @@ where
     /// Begins a call, in a new entry if the table does not have the key.
     pub(super) fn begin(
         self: &Arc<Self>,
-        hash: u64,
+        hash: Hash,
         key: &K,
         call: Call,
     ) -> Result<Arc<Entry<V>>, Misuse> {
         let begun = match self.find(hash, key, call) {
             Found::Known(begun) => begun,
-            Found::Absent(forgotten) => {
+            Found::Absent(added, forgotten) => {
                 let forgotten = forgotten.into_iter().flatten();
                 forgotten.for_each(|key| self.policy.freed(key));
-                self.begin_new(hash, key, call)
+                self.begin_new(hash, key, call, added)
             }
         };
         begun.map_err(|refused| match refused {
@@ -245,33 +246,36 @@ where
         })
     }
 
-    /// Begins a call of a key that the table did not have.
+    /// Begins a call of a key that the table did not have when `added` keys had been added to it.
+    #[inline(never)]
     fn begin_new(
         self: &Arc<Self>,
-        hash: u64,
+        hash: Hash,
         key: &K,
         call: Call,
+        added: u64,
     ) -> Result<Arc<Entry<V>>, Refused> {
         let declared = self.policy.declared(key);
-        let owner = Arc::clone(self) as Arc<dyn Owner<V>>;
-        let state = State::Known {
-            entry: Arc::new(Entry::new(declared, hash, owner)),
-            begun: 0,
-        };
+        let owner = || Arc::clone(self) as Arc<dyn Owner<V>>;
         let mut new = Key {
-            hash,
             key: key.clone(),
-            state,
+            hash,
+            count: 0,
+            entry: Some(Arc::new(Entry::new(declared, hash, owner))),
         };
         let mut keys = self.keys.lock(&*self.policy);
-        if let Some(found) = keys.table.find_mut(hash, |other| other.key == new.key) {
+        if keys.added != added
+            && let Some(found) = keys.find_mut(hash, &new.key)
+        {
             // The lock is released first, then `new` is dropped.
-            return found.state.admit(call);
+            return found.admit(call);
         }
-        let admitted = new.state.admit(call);
+        let admitted = new.admit(call);
         // A read that is refused leaves nothing behind.
         if admitted.is_ok() {
-            keys.table.insert_unique(hash, new, |key| key.hash);
+            keys.added += 1;
+            keys.table
+                .insert_unique(hash.spread(), new, |key| key.hash.spread());
         }
         admitted
     }
