@@ -11,8 +11,8 @@ use tautline::balance::Reason;
 use tautline::space::{Grid, Misuse, Space, home};
 use tautline::world::{self, Rank, World};
 
-/// Chatterjee, acceptance fact 29: at most one message has a value for a rank, however many tasks wait for it there, and
-/// one requests it.
+/// Chatterjee, acceptance fact 29: at most one message has a value for a rank, however many tasks
+/// wait for it there, and one requests it.
 #[test]
 fn a_cell_travels_once() {
     const TASKS: u64 = 64;
@@ -41,8 +41,8 @@ fn a_cell_travels_once() {
     }
 }
 
-/// Chatterjee, acceptance fact 30: a fetch before the put is answered after it, also if the put is at a third rank, whose
-/// value reaches the home; a read of a value that is here sends nothing.
+/// Chatterjee, acceptance fact 30: a fetch before the put is answered after it, also if the put is
+/// at a third rank, whose value reaches the home; a read of a value that is here sends nothing.
 #[test]
 fn a_fetch_before_the_put_is_answered_after_it() {
     let sent = world::loopback(3, |world| {
@@ -196,7 +196,8 @@ fn wavefront(world: &World, workers: usize, at: At, declares: bool) -> (Option<u
     (last.into_inner().unwrap(), sent)
 }
 
-/// Chatterjee, acceptance fact 31: the distribution changes the number of values that travel, and no bit of the result.
+/// Chatterjee, acceptance fact 31: the distribution changes the number of values that travel, and
+/// no bit of the result.
 #[test]
 fn distributions_of_the_wavefront() {
     let alone = world::loopback(1, |world| wavefront(world, 1, DISTRIBUTIONS[0].1, true));
@@ -243,8 +244,8 @@ fn results_have_the_same_bits() {
     }
 }
 
-/// Chatterjee, acceptance fact 32: a space is closed once no message is in flight: values that no task reads any more
-/// arrive before.
+/// Chatterjee, acceptance fact 32: a space is closed once no message is in flight: values that no
+/// task reads any more arrive before.
 #[test]
 fn close_loses_no_message() {
     const KEYS: u32 = 200;

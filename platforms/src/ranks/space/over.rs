@@ -51,7 +51,7 @@ struct State<K: Key, V: Value> {
     round: Option<Round>,
     /// The error with which the machine has ended.
     error: Option<RankError>,
-    /// That with which it ends next, if this rank knows more than others.
+    /// The error with which it ends next, if this rank knows more than others.
     cause: Option<RankError>,
 }
 
@@ -345,8 +345,8 @@ impl<K: Key, V: Value> Over<K, V> {
         self.abandon(format_args!("a value cannot travel{about}: {why}"));
     }
 
-    /// Closes the space, once all ranks have closed it and no message is in flight. Returns the error
-    /// of reads that wait here for keys that no rank has put, if there are any.
+    /// Closes the space, once all ranks have closed it and no message is in flight. Returns the
+    /// error of reads that wait here for keys that no rank has put, if there are any.
     pub(super) fn close(&self, engine: &ProgressEngine) -> Result<Option<RankError>, RankError> {
         loop {
             self.lock().round = None;
