@@ -114,7 +114,38 @@ pub struct Builder<K, V> {
 
 impl<K: Key, V> Space<K, V> {
     /// Begins a space of all ranks. Every rank makes this call, in the same order as other calls
-    /// over the world, with the same functions.
+    /// over the world, with the same functions. Feature `serde`.
+    ///
+    /// ```
+    /// use tautline::prelude::*;
+    /// use tautline::space::Space;
+    /// use tautline::world::{self, Rank};
+    ///
+    /// // Each rank adds its number to the sum of those before it, which it waits for by name.
+    /// let sums = world::loopback(3, |world| {
+    ///     let rt = Runtime::builder().world(world).workers(1).pinned(false).build()?;
+    ///     let sums: Space<u32, u32> = Space::of(world)
+    ///         .home(|rank| Rank(*rank))
+    ///         .readers(|rank, by| by.task_at(Rank(*rank)))
+    ///         .open();
+    ///     let (here, ranks) = (world.rank().0, world.ranks());
+    ///     let mut sum = 0;
+    ///     rt.run(|cx| {
+    ///         if here == 0 {
+    ///             sums.put(0, 0).unwrap();
+    ///         }
+    ///         cx.scope(|cx| cx.spawn_when(sums.take(here), |before, _| sum = before + here));
+    ///         if here + 1 < ranks {
+    ///             sums.put(here + 1, sum).unwrap();
+    ///         }
+    ///     });
+    ///     assert_eq!(sums.sent(), u64::from(here + 1 < ranks));
+    ///     sums.close()?;
+    ///     Ok::<_, tautline::Error>(sum)
+    /// });
+    /// assert_eq!(sums.into_iter().collect::<tautline::Result<Vec<_>>>()?, [0, 1, 3]);
+    /// # Ok::<(), tautline::Error>(())
+    /// ```
     #[track_caller]
     pub fn of(world: &World) -> Builder<K, V> {
         let engine = Arc::clone(world.engine());
@@ -190,6 +221,18 @@ impl<K: Key, V> Builder<K, V> {
 
 impl<K: Key, T: Plain + Send + Sync + 'static> Builder<K, Vec<T>> {
     /// As [`open`](Self::open), for vectors of plain data, which are encoded by one copy.
+    ///
+    /// ```
+    /// use tautline::space::{Space, home};
+    /// use tautline::world;
+    ///
+    /// world::loopback(2, |world| {
+    ///     let at = home::cyclic(world.ranks());
+    ///     let rows = Space::<u64, Vec<f64>>::of(world).home(move |row| at(*row)).open_vectors();
+    ///     rows.put(u64::from(world.rank().0), vec![0.5; 1000]).unwrap();
+    ///     rows.close()
+    /// });
+    /// ```
     ///
     /// # Teamed
     /// A call of all ranks.
