@@ -7,8 +7,12 @@ use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
 use tautline::balance::Reason;
+use tautline::prelude::*;
 use tautline::space::{Grid, Misuse, Space, home};
+use tautline::watch::Stalled;
 use tautline::world::{self, Rank, World};
 
 /// Chatterjee, acceptance fact 29: at most one message has a value for a rank, however many tasks
@@ -399,4 +403,35 @@ fn keys_that_no_rank_puts_are_named() {
             format!("1 read of rank {rank} waits for 4{rank} of rank 0, which no rank puts");
         assert!(error.ends_with(&ending), "{error}");
     }
+}
+
+/// A wait for a key is one for another rank: no deadlock, however long it lasts. It is reported
+/// with the key and its home.
+#[test]
+fn a_wait_for_a_key_is_no_deadlock() {
+    world::loopback(2, |world| {
+        let space = Space::<u32, u32>::of(world).home(|_| Rank(0)).open();
+        let rt = Runtime::builder().world(world).workers(1).pinned(false);
+        let rt = rt.stalled(Stalled::Panic).build().unwrap();
+        if world.rank().0 == 1 {
+            let get = space.get(7);
+            let lines = world.open_accesses();
+            let lines: Vec<_> = lines.iter().map(ToString::to_string).collect();
+            let [line] = &lines[..] else {
+                panic!("{lines:?}");
+            };
+            assert!(
+                line.starts_with("rank 1: 1 access to the space of u32 by u32"),
+                "{line}"
+            );
+            assert!(line.ends_with(", key 7 waits for rank 0"), "{line}");
+            rt.run(|cx| cx.spawn_when(get, |value, _| assert_eq!(*value, 3)));
+            assert!(world.open_accesses().is_empty());
+        } else {
+            // A sleep: longer than a deadlock lasts until it is reported.
+            thread::sleep(Duration::from_secs(7));
+            space.put(7, 3).unwrap();
+        }
+        space.close().unwrap();
+    });
 }

@@ -78,7 +78,7 @@ pub(crate) struct ProgressEngine {
     is_driven: bool,
     /// Shared, so that none is locked while a communication worker completes what a task waits for.
     endpoints: RankOwned<RwLock<Arc<[Arc<Endpoint>]>>>,
-    /// The sets of shared objects.
+    /// The sets of shared objects, and the spaces.
     objects: RankOwned<Mutex<Vec<Weak<dyn Objects>>>>,
     /// The progress thread.
     pub(crate) carrier: OnceLock<Thread>,
@@ -104,14 +104,14 @@ pub(crate) struct Departure {
 }
 
 impl ProgressEngine {
-    /// Adds a set of shared objects.
+    /// Adds a set of shared objects, or a space.
     pub(crate) fn add_objects(&self, objects: Weak<dyn Objects>) {
         let mut all = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|objects| objects.strong_count() > 0);
         all.push(objects);
     }
 
-    /// Returns the accesses to shared objects that wait for other ranks.
+    /// Returns the accesses to shared objects and spaces that wait for other ranks.
     pub(crate) fn open_accesses(&self) -> Vec<OpenAccess> {
         let all = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         let sets: Vec<_> = all.iter().filter_map(Weak::upgrade).collect();
@@ -233,6 +233,8 @@ impl ProgressEngine {
     /// Whether a message or another rank may end an operation of this one.
     fn is_awaiting(&self) -> bool {
         let endpoints = self.endpoints();
-        self.progress.is_pending() || endpoints.iter().any(|endpoint| endpoint.is_awaiting())
+        self.progress.is_pending()
+            || endpoints.iter().any(|endpoint| endpoint.is_awaiting())
+            || !self.open_accesses().is_empty()
     }
 }

@@ -115,8 +115,8 @@ impl OpenCall {
     }
 }
 
-/// Accesses of this rank to a [shared object](crate::globals) that wait for other ranks. Displayed
-/// as one line.
+/// Accesses of this rank to a [shared object](crate::globals), or reads of keys of a
+/// [space](crate::space), that wait for other ranks. Displayed as one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenAccess {
     pub(crate) here: Rank,
@@ -158,7 +158,7 @@ impl fmt::Display for OpenAccess {
     }
 }
 
-/// The shared objects of a set, for reports.
+/// The shared objects of a set, or a space, for reports.
 pub(crate) trait Objects: Send + Sync {
     fn open_accesses(&self) -> Vec<OpenAccess>;
 }

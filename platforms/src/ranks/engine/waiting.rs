@@ -2,7 +2,7 @@
 
 use super::ProgressEngine;
 use super::open::OpenCall;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -70,6 +70,15 @@ struct State {
     open: BTreeMap<(GroupId, u64), Open>,
     /// Memory for their names.
     names: Vec<(GroupId, u64)>,
+    /// The lines of accesses to shared objects and spaces that wait.
+    accesses: BTreeMap<String, Access>,
+}
+
+/// Accesses that wait.
+#[derive(Debug)]
+struct Access {
+    since: Instant,
+    is_reported: bool,
 }
 
 /// An operation that has not ended.
@@ -160,7 +169,30 @@ impl Patience {
             let open = open.filter(|open| call.elapsed() >= least && open.reported != text);
             open.map(|open| open.reported = text).is_some()
         });
-        changed.map(|call| call.to_string()).collect()
+        let calls = changed.map(|call| call.to_string());
+        calls.chain(self.report_accesses(engine, least)).collect()
+    }
+
+    /// Returns a line for each object or space with accesses that have waited for `least`, unless
+    /// it was reported.
+    fn report_accesses(&self, engine: &ProgressEngine, least: Duration) -> Vec<String> {
+        let accesses = engine.open_accesses();
+        let lines: BTreeSet<_> = accesses.iter().map(ToString::to_string).collect();
+        let (mut state, now) = (self.state(), Instant::now());
+        let waiting = &mut state.accesses;
+        waiting.retain(|line, _| lines.contains(line));
+        for line in lines {
+            waiting.entry(line).or_insert(Access {
+                since: now,
+                is_reported: false,
+            });
+        }
+        let old = waiting.iter_mut().filter_map(|(line, access)| {
+            let is_due = !access.is_reported && now - access.since >= least;
+            access.is_reported |= is_due;
+            is_due.then(|| line.clone())
+        });
+        old.collect()
     }
 
     fn each_open(&self, engine: &ProgressEngine) -> Vec<OpenCall> {

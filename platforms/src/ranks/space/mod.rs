@@ -213,6 +213,7 @@ impl<K: Key, V> Builder<K, V> {
             types: [type_name::<K>(), type_name::<V>()],
         };
         let over = Over::new(name, ranks, roles, Box::new(codec), engine.body, longest);
+        engine.add_objects(Arc::downgrade(&over) as _);
         let inlet = Inlet(Arc::clone(&over));
         over.open(exchange.open_at(site, "space", 1, inlet));
         Space::with(Cells::Far(Box::new(Spanning { engine, over })), site)

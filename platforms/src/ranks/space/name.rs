@@ -41,6 +41,23 @@ impl<K: fmt::Debug> fmt::Display for About<K> {
     }
 }
 
+/// Keys for which reads wait: the first ones, and the number of others.
+pub(super) struct Keys<'a, K>(pub(super) &'a [(&'a K, u32)]);
+
+impl<K: fmt::Debug> fmt::Display for Keys<'_, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.0.len() == 1 { "" } else { "s" };
+        write!(f, "key{plural}")?;
+        for (at, (key, _)) in self.0.iter().take(NAMED).enumerate() {
+            write!(f, "{} {key:?}", if at == 0 { "" } else { "," })?;
+        }
+        match self.0.len().saturating_sub(NAMED) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [key, value] = self.types;

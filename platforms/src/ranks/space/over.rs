@@ -2,11 +2,11 @@
 
 use super::memory::{AtRank, Carried, Cells, Due, Observer, Values};
 use super::message::{Envelope, Kept, encode};
-use super::name::{About, Name};
+use super::name::{About, Keys, Name};
 use super::roles::Roles;
 use super::{Codec, Key, Value};
 use crate::process::contain::contain;
-use crate::ranks::engine::{Outgoing, ProgressEngine};
+use crate::ranks::engine::{Objects, OpenAccess, Outgoing, ProgressEngine};
 use crate::ranks::error::RankError;
 use crate::ranks::team::text_of;
 use std::collections::VecDeque;
@@ -401,5 +401,28 @@ impl<K: Key, V: Value> Observer<K> for Over<K, V> {
                 self.call(Event::Read(key, here));
             }
         });
+    }
+}
+
+impl<K: Key, V: Value> Objects for Over<K, V> {
+    fn open_accesses(&self) -> Vec<OpenAccess> {
+        let Ok(state) = self.state.try_lock() else {
+            return Vec::new();
+        };
+        let waiting: Vec<_> = state.machine.names().waiting().collect();
+        let accesses: u32 = waiting.iter().map(|(_, reads)| reads).sum();
+        let mut ranks: Vec<_> = waiting
+            .iter()
+            .map(|(key, _)| self.roles.home(key))
+            .collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        let open = || OpenAccess {
+            here: self.here,
+            object: format!("{}, {}", self.name, Keys(&waiting)),
+            accesses: accesses as usize,
+            ranks,
+        };
+        (accesses > 0).then(open).into_iter().collect()
     }
 }
