@@ -17,7 +17,7 @@
 //! | [`simulating`] | the same on a machine that is not at hand |
 //! | [`observing`] | where time goes, and what a program waits for |
 //! | [`embedding`] | with tokio and rayon |
-//! | [`coming_from`] | rayon, OpenMP, Taskflow, X10 |
+//! | [`coming_from`] | rayon, OpenMP, Taskflow, X10, PaRSEC |
 //! | [`why`] | what there is here and not elsewhere, and the reverse |
 //! | [`glossary`], [`faq`] | terms; locks, pinning, callers, programs that do not end |
 
